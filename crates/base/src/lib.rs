@@ -1,0 +1,10 @@
+//! What every room of Netloom shares: time, rates, units, random streams, hashes, diagnostics and registries.
+//!
+//! Nothing here knows a network, an event or a file format.
+
+pub mod hash;
+pub mod param;
+pub mod rate;
+pub mod registry;
+pub mod rng;
+pub mod time;

@@ -1,0 +1,143 @@
+//! Typed parameters that registered strategies declare and receive.
+//!
+//! A strategy declares [`Param`]s; the experiment reader checks types, ranges and unknown keys against them, fills
+//! in defaults and hands over [`Values`]. What only the strategy can judge it refuses with a [`Problem`] that names
+//! the key, which the reader turns into a diagnostic with line and caret.
+
+use crate::{rate::Bandwidth, time::Ps};
+use std::collections::BTreeMap;
+
+/// One key of a strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Key in the experiment file.
+    pub name: &'static str,
+    /// Type and range.
+    pub kind: Kind,
+    /// Written as in the file (`"100 ns"`, `4`, `true`); `None` makes the key mandatory.
+    pub default: Option<&'static str>,
+    /// Meaning and unit.
+    pub doc: &'static str,
+}
+
+/// Type and range of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Integer within the closed range.
+    Int {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// List of integers, each within the closed range.
+    Ints {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// Real number within the closed range.
+    Real {
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+    },
+    /// Time with its unit, such as `"30 ns"`.
+    Time,
+    /// Number of bytes with its unit, such as `"16 KiB"`.
+    Bytes,
+    /// Bandwidth with its unit, such as `"2 GiB/s"`.
+    Bandwidth,
+    /// True or false.
+    Bool,
+    /// Any text.
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// A checked value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// See [`Kind::Int`]; also bytes.
+    Int(u64),
+    /// See [`Kind::Ints`].
+    Ints(Vec<u64>),
+    /// See [`Kind::Real`].
+    Real(f64),
+    /// See [`Kind::Time`].
+    Time(Ps),
+    /// See [`Kind::Bandwidth`].
+    Bandwidth(Bandwidth),
+    /// See [`Kind::Bool`].
+    Bool(bool),
+    /// See [`Kind::Text`] and [`Kind::Choice`].
+    Text(String),
+}
+
+/// Checked values by key. The accessors panic when a key or type was not declared: that is our bug, never a user's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values(pub BTreeMap<String, Value>);
+
+/// Why a strategy refuses its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The key that a user should look at.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem with a key.
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into(), help: None }
+    }
+
+    /// Adds a way to mend it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+macro_rules! accessor {
+    ($name:ident, $variant:ident, $type:ty, $doc:literal) => {
+        #[doc = $doc]
+        #[must_use]
+        pub fn $name(&self, key: &str) -> $type {
+            match self.0.get(key) {
+                Some(Value::$variant(v)) => v.clone().into(),
+                other => panic!("parameter `{key}` is {other:?}, not {}", stringify!($variant)),
+            }
+        }
+    };
+}
+
+impl Values {
+    accessor!(int, Int, u64, "An integer or a number of bytes.");
+    accessor!(ints, Ints, Vec<u64>, "A list of integers.");
+    accessor!(real, Real, f64, "A real number.");
+    accessor!(time, Time, Ps, "A time in picoseconds.");
+    accessor!(bandwidth, Bandwidth, Bandwidth, "A bandwidth.");
+    accessor!(bool, Bool, bool, "True or false.");
+    accessor!(text, Text, String, "A text or a choice.");
+
+    /// An integer as `u32`; the declared range must fit.
+    #[must_use]
+    pub fn u32(&self, key: &str) -> u32 {
+        u32::try_from(self.int(key)).expect("the declared range fits 32 bits")
+    }
+
+    /// Sets a value: for tests and programs that build parameters themselves.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: Value) -> Self {
+        self.0.insert(key.to_owned(), value);
+        self
+    }
+}

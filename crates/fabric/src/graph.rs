@@ -1,0 +1,95 @@
+//! The network as a graph: routers, terminals, ports and links. It has no clock and no rates.
+//!
+//! Every router has ports `0..degree`. A port is one end of a bidirectional cable: its *output* is one directed link
+//! and its *input* the other. A directed link is therefore named by the output port that feeds it: router ports come
+//! first (`port_base[router] + port`), then one injection link per terminal port.
+
+use std::{any::Any, sync::Arc};
+
+/// What is at the other end of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A router's port.
+    Router {
+        /// The router.
+        router: u32,
+        /// Its port.
+        port: u32,
+    },
+    /// A terminal.
+    Terminal(u32),
+    /// Nothing is plugged in (meshes have such ports at their edges).
+    None,
+}
+
+/// A router's port: what class of link it has and who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Index in [`Fabric::classes`].
+    pub class: u8,
+    /// The other end.
+    pub peer: Peer,
+}
+
+/// A network: graph plus what its topology knows about itself.
+#[derive(Clone)]
+pub struct Fabric {
+    /// Topology's registered name.
+    pub topology: &'static str,
+    /// Names of link classes, the terminal class first: `["terminal", "local", "global"]`.
+    pub classes: Vec<&'static str>,
+    /// First global port index of each router, and one past the last: length `routers + 1`.
+    pub port_base: Vec<u32>,
+    /// All router ports, router by router.
+    pub ports: Vec<Port>,
+    /// Router and port of each terminal.
+    pub attach: Vec<(u32, u32)>,
+    /// Geometry for routings of this topology; see [`Fabric::shape`].
+    pub shape: Arc<dyn Any + Send + Sync>,
+}
+
+impl Fabric {
+    /// Number of routers.
+    #[must_use]
+    pub fn routers(&self) -> u32 {
+        (self.port_base.len() - 1) as u32
+    }
+
+    /// Number of terminals.
+    #[must_use]
+    pub fn terminals(&self) -> u32 {
+        self.attach.len() as u32
+    }
+
+    /// Global index of a router's port; names the directed link that it feeds.
+    #[inline]
+    #[must_use]
+    pub fn port_index(&self, router: u32, port: u32) -> u32 {
+        self.port_base[router as usize] + port
+    }
+
+    /// Ports of a router.
+    #[must_use]
+    pub fn ports_of(&self, router: u32) -> &[Port] {
+        &self.ports[self.port_base[router as usize] as usize..self.port_base[router as usize + 1] as usize]
+    }
+
+    /// Router that owns a global port index.
+    #[must_use]
+    pub fn router_of(&self, port_index: u32) -> u32 {
+        (self.port_base.partition_point(|&b| b <= port_index) - 1) as u32
+    }
+
+    /// Router of a terminal.
+    #[inline]
+    #[must_use]
+    pub fn router_at(&self, terminal: u32) -> u32 {
+        self.attach[terminal as usize].0
+    }
+
+    /// The topology's own geometry, if it is of type `T`.
+    #[must_use]
+    pub fn shape<T: Any>(&self) -> Option<&T> {
+        self.shape.downcast_ref()
+    }
+}

@@ -1,0 +1,61 @@
+//! Routings: which port and virtual channel a packet (or chunk) takes next.
+//!
+//! A routing is pure: it reads the fabric, the [`Hop`] and, if adaptive, the [`Congestion`] view; all its memory of a
+//! packet travels in [`Hop::state`].
+
+use base::rng::Stream;
+
+/// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Where it is.
+    pub router: u32,
+    /// Port through which it came in (a terminal's port at the first router).
+    pub in_port: u32,
+    /// Virtual channel in which it came in (0 from a terminal).
+    pub vc: u8,
+    /// Routers visited before this one.
+    pub visited: u16,
+    /// Terminal that sent it.
+    pub source: u32,
+    /// Terminal that it goes to.
+    pub destination: u32,
+    /// What the routing noted at earlier hops; 0 at the first router.
+    pub state: u32,
+    /// Random stream of this decision: same packet, chunk and hop give the same draws.
+    pub random: Stream,
+}
+
+/// A routing's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Choice {
+    /// Output port of the router.
+    pub port: u32,
+    /// Virtual channel on the link behind it.
+    pub vc: u8,
+    /// Carried to the next router.
+    pub state: u32,
+}
+
+/// What an adaptive routing may know of the router it is asked at.
+pub trait Congestion {
+    /// Bytes that wait or hold buffer space at the output `port` of the asking router, over all its VCs: occupancy of
+    /// the window or downstream buffer plus what is queued for it.
+    fn backlog(&mut self, port: u32) -> u64;
+}
+
+/// A routing bound to one fabric.
+pub trait Routing: Send + Sync {
+    /// Virtual channels it needs on every link.
+    fn vcs(&self) -> u8;
+
+    /// Decides the next hop.
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice;
+
+    /// Every choice that [`Routing::route`] could make for this hop, over all random draws and congestion: for the
+    /// deadlock check. Appends to `out`; duplicates are allowed.
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>);
+
+    /// True if [`Routing::route`] never looks at congestion.
+    fn oblivious(&self) -> bool;
+}

@@ -1,0 +1,96 @@
+//! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
+
+use base::{rate::Bandwidth, time::Ps};
+use fabric::{graph::Fabric, routing::Routing};
+use std::sync::Arc;
+use workload::traffic::Traffic;
+
+/// Parameters of one link class. Both directions of a cable are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkParams {
+    /// Rate of serialisation.
+    pub bandwidth: Bandwidth,
+    /// Time on the wire.
+    pub latency: Ps,
+    /// Time from a buffer's release downstream to the credit's use upstream; at least 1 ps.
+    pub credit_delay: Ps,
+    /// Bytes of buffer per virtual channel.
+    pub vc_buffer: u64,
+}
+
+/// One job: traffic of its ranks and the terminals they live on.
+#[derive(Clone)]
+pub struct JobSetup {
+    /// Name shown in results.
+    pub name: String,
+    /// Messages of each rank.
+    pub traffic: Arc<dyn Traffic>,
+    /// Terminal of each rank; no terminal twice in a run.
+    pub placement: Vec<u32>,
+    /// Added to every message's time.
+    pub start: Ps,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// At this virtual time; happenings at the time itself no longer count.
+    Time(Ps),
+    /// When every job has sent and received all it will; `limit` ends it as a failure.
+    WorkloadDone {
+        /// Virtual time after which the run is given up.
+        limit: Ps,
+    },
+}
+
+/// Which scheduler commits the events, and over how many partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling {
+    /// One pending-event set; partitions only if asked, run round robin in windows (for tests of partitioning).
+    Sequential {
+        /// Number of partitions, at least 1.
+        partitions: u32,
+    },
+}
+
+/// What to measure beyond the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Measure {
+    /// Length of a statistics window for the series; 0 for none.
+    pub window: Ps,
+    /// Buffer occupancy of every port, not only the total.
+    pub per_port: bool,
+    /// A row per delivered packet.
+    pub packets: bool,
+    /// A row per delivered message.
+    pub messages: bool,
+    /// A row per pair of source and destination terminal.
+    pub pairs: bool,
+}
+
+/// A run, resolved.
+#[derive(Clone)]
+pub struct Setup {
+    /// The network.
+    pub fabric: Arc<Fabric>,
+    /// Its routing.
+    pub routing: Arc<dyn Routing>,
+    /// Parameters by link class, in the order of [`Fabric::classes`].
+    pub links: Vec<LinkParams>,
+    /// The jobs.
+    pub jobs: Vec<JobSetup>,
+    /// Parameters of the packet model.
+    pub packet: crate::packet::PacketConfig,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// End of the run.
+    pub until: Until,
+    /// Excluded from statistics: packets created before it do not count.
+    pub warmup: Ps,
+    /// Scheduler.
+    pub scheduling: Scheduling,
+    /// Run the checkers (exactly-once delivery, credits, buffers, order).
+    pub check: bool,
+    /// Tables and series.
+    pub measure: Measure,
+}

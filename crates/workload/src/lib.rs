@@ -1,0 +1,3 @@
+//! What is sent: traffic patterns, arrivals and placement.
+
+pub mod traffic;

@@ -1,0 +1,34 @@
+//! What synthetic sources send: messages addressed by index, so that a source needs no queue.
+//!
+//! A source's k-th message is a pure function of (seed, job, source, k) and of the (k-1)-th one's time. A source that
+//! lags behind its schedule therefore stores one position, not a backlog: beyond saturation memory stays bounded.
+
+use base::time::Ps;
+
+/// One message of an open-loop source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When the workload creates it.
+    pub time: Ps,
+    /// Destination: a rank of the job; the model maps it to a terminal through the placement.
+    pub destination: u32,
+    /// Payload in bytes; may be zero.
+    pub bytes: u64,
+}
+
+/// An open-loop traffic source for all ranks of a job.
+pub trait Traffic: Send + Sync {
+    /// The `index`-th message of `rank` (0-based); `previous` is the time of the one before (0 for the first).
+    /// `None` when the rank sends no more. Times never decrease with the index.
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message>;
+
+    /// What a rank does when a message reaches it whole: `Some((destination, bytes))` to send at once (closed loop).
+    /// `index` counts the messages that the pair's sender has delivered to this rank from `source`, from 0.
+    fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)>;
+
+    /// True if [`Traffic::reply`] can ever answer.
+    fn closed_loop(&self) -> bool;
+
+    /// Mean load that the job offers per rank, in bytes per second, if it has one.
+    fn offered_bytes_per_s(&self) -> Option<f64>;
+}
