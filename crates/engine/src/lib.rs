@@ -1,1 +1,16 @@
-//! (in the making)
+//! Deterministic discrete-event kernel: keys, pending events, tables with undo, partitions, director.
+//!
+//! Read `PROTOCOL.md` beside this crate first. Nothing here knows a network model. Start at [`domain::Domain`], what a model
+//! implements, and [`executor::Executor`], what runs it.
+
+pub mod agenda;
+pub mod director;
+pub mod domain;
+pub mod executor;
+pub mod key;
+pub mod state;
+pub mod undo_check;
+pub mod wheel;
+
+/// Largest payload of a message, in bytes.
+pub const MESSAGE_BYTES: usize = 80;

@@ -1,0 +1,92 @@
+//! What a model gives the engine: the LPs of one partition ([`Domain`]) and what is measured of them ([`Observer`]).
+
+use crate::{key::Class, key::Key, state::Journal};
+use base::time::Ps;
+use std::fmt::Debug;
+
+/// The clock that an event runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Virtual time: workloads, surrogates, statistics.
+    Steady,
+    /// The network clock, which stands still while the network is suspended: routers, links, terminals' network side.
+    Network,
+}
+
+/// An event with a payload, addressed to a partition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Envelope<M> {
+    /// Receiving partition.
+    pub to: u32,
+    /// Clock that the key is read on.
+    pub lane: Lane,
+    /// Position in the order.
+    pub key: Key,
+    /// The payload.
+    pub message: M,
+}
+
+/// What a handler may do besides changing its own domain.
+pub trait Effects<D: Domain + ?Sized> {
+    /// The present instant on the clock of the event's own lane.
+    fn now(&self) -> Ps;
+
+    /// Virtual time minus network time: constant between director ticks.
+    fn suspended(&self) -> Ps;
+
+    /// Sets an alarm in the own partition, on the event's own lane.
+    ///
+    /// # Panics
+    /// If it would not follow the present event in the order.
+    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32);
+
+    /// Sends a payload to a partition (the own one included), on `lane`.
+    ///
+    /// # Panics
+    /// If it would not follow the present event, or would break the lookahead promised to another partition.
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message);
+
+    /// Emits something to be measured, committed with the event.
+    fn record(&mut self, record: D::Record);
+}
+
+/// The LPs of one partition. All state that handlers change lives in [`crate::state`] tables.
+pub trait Domain: Send + Sized {
+    /// Payload of events with content. Plain old data; [`crate::MESSAGE_BYTES`] at most.
+    type Message: Copy + Send + PartialEq + Debug;
+    /// What handlers emit to be measured.
+    type Record: Copy + Send + PartialEq + Debug;
+
+    /// Schedules the first events; called once, at instant 0, before any event.
+    fn start(&mut self, effects: &mut impl Effects<Self>);
+
+    /// Handles an alarm.
+    fn wake(&mut self, token: u32, effects: &mut impl Effects<Self>);
+
+    /// Handles a message.
+    fn receive(&mut self, message: &Self::Message, effects: &mut impl Effects<Self>);
+
+    /// Shows every table to the engine, always in the same order.
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
+
+    /// Shortest time from an event here to a message of it at partition `to`; `None` if none is ever sent there. Asked at
+    /// the start and after every director tick.
+    fn lookahead(&self, to: u32) -> Option<Ps>;
+
+    /// Hint that `token`'s alarm is near: touch its cache lines.
+    #[inline]
+    fn prefetch(&self, _token: u32) {}
+}
+
+/// Receives records in the order in which their events are committed within a partition.
+pub trait Observer<R>: Send {
+    /// Takes note of one record.
+    fn commit(&mut self, record: &R);
+}
+
+/// Keeps every record: for tests.
+impl<R: Copy + Send> Observer<R> for Vec<R> {
+    fn commit(&mut self, record: &R) {
+        self.push(*record);
+    }
+}

@@ -1,0 +1,368 @@
+//! Tables: the only home of state that handlers change, so that every change can be undone.
+//!
+//! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out. Undo
+//! replays the log backwards. Not recording costs one predictable branch per edit.
+
+use std::fmt::Debug;
+
+/// A row of a [`Table`]: plain old data.
+pub trait Row: Copy + PartialEq + Debug + Send + 'static {}
+impl<T: Copy + PartialEq + Debug + Send + 'static> Row for T {}
+
+/// What the engine does to tables without knowing their rows.
+pub trait Journal {
+    /// Starts or stops recording; stopping forgets the log.
+    fn record(&mut self, on: bool);
+    /// Length of the log: a place to return to.
+    fn mark(&self) -> usize;
+    /// Undoes every change after `mark`, latest first.
+    fn undo_to(&mut self, mark: usize);
+    /// Forgets the oldest changes up to `mark`: they are committed. Later marks shrink by `mark`.
+    fn forget(&mut self, mark: usize);
+}
+
+/// A vector of rows whose changes can be undone.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    rows: Vec<T>,
+    log: Vec<(u32, T)>,
+    recording: bool,
+}
+
+impl<T: Row> Table<T> {
+    /// A table with `len` copies of `row`.
+    #[must_use]
+    pub fn new(len: usize, row: T) -> Self {
+        Self::from(vec![row; len])
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True if there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A row to read.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: u32) -> &T {
+        &self.rows[index as usize]
+    }
+
+    /// A row to change.
+    #[inline]
+    pub fn edit(&mut self, index: u32) -> &mut T {
+        if self.recording {
+            self.log_row(index);
+        }
+        &mut self.rows[index as usize]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn log_row(&mut self, index: u32) {
+        self.log.push((index, self.rows[index as usize]));
+    }
+
+    /// Appends a row. Growth is not undone: owners keep what is in use in a row of their own ([`Pool`]).
+    pub fn grow(&mut self, row: T) {
+        self.rows.push(row);
+    }
+
+    /// All rows.
+    #[must_use]
+    pub fn rows(&self) -> &[T] {
+        &self.rows
+    }
+
+    /// Bytes that the rows occupy.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<T>()
+    }
+}
+
+impl<T: Row> From<Vec<T>> for Table<T> {
+    fn from(rows: Vec<T>) -> Self {
+        Self { rows, log: Vec::new(), recording: false }
+    }
+}
+
+impl<T: Row> PartialEq for Table<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows
+    }
+}
+
+impl<T: Row> Journal for Table<T> {
+    fn record(&mut self, on: bool) {
+        self.recording = on;
+        if !on {
+            self.log.clear();
+        }
+    }
+
+    fn mark(&self) -> usize {
+        self.log.len()
+    }
+
+    fn undo_to(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            if let Some((index, row)) = self.log.pop() {
+                self.rows[index as usize] = row;
+            }
+        }
+    }
+
+    fn forget(&mut self, mark: usize) {
+        self.log.drain(..mark);
+    }
+}
+
+/// No row.
+pub const NIL: u32 = u32::MAX;
+
+/// A row with a link to another row of its table.
+pub trait Linked: Row {
+    /// The link, [`NIL`] for none.
+    fn next(&self) -> u32;
+    /// Changes the link.
+    fn set_next(&mut self, next: u32);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Head {
+    free: u32,
+    used: u32,
+    live: u32,
+}
+
+/// A table whose rows are taken and given back; free rows are threaded through [`Linked`].
+#[derive(Clone, Debug)]
+pub struct Pool<T> {
+    rows: Table<T>,
+    head: Table<Head>,
+}
+
+impl<T: Linked> Default for Pool<T> {
+    fn default() -> Self {
+        Self { rows: Table::from(Vec::new()), head: Table::new(1, Head { free: NIL, used: 0, live: 0 }) }
+    }
+}
+
+impl<T: Linked> Pool<T> {
+    /// Takes a row and fills it.
+    #[inline]
+    pub fn take(&mut self, row: T) -> u32 {
+        let head = self.head.edit(0);
+        head.live += 1;
+        if head.free != NIL {
+            let index = head.free;
+            let slot = self.rows.edit(index);
+            head.free = slot.next();
+            *slot = row;
+            return index;
+        }
+        let index = head.used;
+        assert!(index < NIL, "a pool holds fewer than 2^32 rows");
+        head.used += 1;
+        if (index as usize) < self.rows.len() {
+            *self.rows.edit(index) = row;
+        } else {
+            self.rows.grow(row);
+        }
+        index
+    }
+
+    /// Gives a row back.
+    #[inline]
+    pub fn give(&mut self, index: u32) {
+        let head = self.head.edit(0);
+        head.live -= 1;
+        self.rows.edit(index).set_next(head.free);
+        head.free = index;
+    }
+
+    /// A row to read.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: u32) -> &T {
+        self.rows.get(index)
+    }
+
+    /// A row to change.
+    #[inline]
+    pub fn edit(&mut self, index: u32) -> &mut T {
+        self.rows.edit(index)
+    }
+
+    /// Number of rows taken and not given back.
+    #[must_use]
+    pub fn live(&self) -> u32 {
+        self.head.get(0).live
+    }
+
+    /// Bytes that the rows occupy.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes()
+    }
+
+    /// Address of a row, for prefetching; any index is allowed.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, index: u32) -> *const T {
+        self.rows.rows().as_ptr().wrapping_add(index as usize)
+    }
+}
+
+/// Rows in use are equal; what lies behind them does not matter.
+impl<T: Linked> PartialEq for Pool<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let used = self.head.get(0).used as usize;
+        self.head == other.head && self.rows.rows()[..used] == other.rows.rows()[..used]
+    }
+}
+
+impl<T: Linked> Journal for Pool<T> {
+    fn record(&mut self, on: bool) {
+        self.rows.record(on);
+        self.head.record(on);
+    }
+
+    fn mark(&self) -> usize {
+        // Each take or give logs the head once; rows may log on their own, so both lengths must be restored.
+        self.rows.mark() << 32 | self.head.mark()
+    }
+
+    fn undo_to(&mut self, mark: usize) {
+        self.rows.undo_to(mark >> 32);
+        self.head.undo_to(mark & 0xffff_ffff);
+    }
+
+    fn forget(&mut self, mark: usize) {
+        self.rows.forget(mark >> 32);
+        self.head.forget(mark & 0xffff_ffff);
+    }
+}
+
+/// A first-in-first-out list threaded through a pool: only its two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fifo {
+    /// First row, [`NIL`] if empty.
+    pub head: u32,
+    /// Last row; meaningless if empty.
+    pub tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NIL, tail: NIL }
+    }
+}
+
+impl Fifo {
+    /// True if nothing is in the list.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// Appends a row of `pool`.
+    #[inline]
+    pub fn push<T: Linked>(&mut self, pool: &mut Pool<T>, index: u32) {
+        pool.edit(index).set_next(NIL);
+        if self.head == NIL {
+            self.head = index;
+        } else {
+            pool.edit(self.tail).set_next(index);
+        }
+        self.tail = index;
+    }
+
+    /// Removes the first row; the caller gives it back or keeps it.
+    #[inline]
+    pub fn pop<T: Linked>(&mut self, pool: &Pool<T>) -> Option<u32> {
+        if self.head == NIL {
+            return None;
+        }
+        let index = self.head;
+        self.head = pool.get(index).next();
+        Some(index)
+    }
+
+    /// Visits every row from first to last.
+    pub fn iter<'a, T: Linked>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = u32> + 'a {
+        let first = (self.head != NIL).then_some(self.head);
+        std::iter::successors(first, |&i| Some(pool.get(i).next()).filter(|&n| n != NIL))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::rng::{Purpose, Stream};
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Item {
+        value: u64,
+        next: u32,
+    }
+
+    impl Linked for Item {
+        fn next(&self) -> u32 {
+            self.next
+        }
+        fn set_next(&mut self, next: u32) {
+            self.next = next;
+        }
+    }
+
+    #[test]
+    fn any_sequence_of_changes_is_undone() {
+        let mut random = Stream::new(1, Purpose::Test, 0);
+        let mut pool = Pool::<Item>::default();
+        let mut lists = Table::new(3, Fifo::default());
+        pool.record(true);
+        lists.record(true);
+        let step = |pool: &mut Pool<Item>, lists: &mut Table<Fifo>, random: &mut Stream| {
+            let list = random.below(3) as u32;
+            if random.below(2) == 0 {
+                let item = pool.take(Item { value: random.next_u64(), next: NIL });
+                lists.edit(list).push(pool, item);
+            } else if let Some(item) = lists.edit(list).pop(pool) {
+                pool.give(item);
+            }
+        };
+        for _ in 0..200 {
+            let (before, marks) = ((pool.clone(), lists.clone()), (pool.mark(), lists.mark()));
+            for _ in 0..random.below(30) {
+                step(&mut pool, &mut lists, &mut random);
+            }
+            pool.undo_to(marks.0);
+            lists.undo_to(marks.1);
+            assert!(pool == before.0 && lists == before.1);
+            step(&mut pool, &mut lists, &mut random);
+        }
+    }
+
+    #[test]
+    fn lists_are_first_in_first_out() {
+        let mut pool = Pool::<Item>::default();
+        let mut list = Fifo::default();
+        for value in 0..5 {
+            let item = pool.take(Item { value, next: NIL });
+            list.push(&mut pool, item);
+        }
+        let values: Vec<u64> = list.iter(&pool).map(|i| pool.get(i).value).collect();
+        assert_eq!(values, [0, 1, 2, 3, 4]);
+        assert_eq!(pool.live(), 5);
+    }
+}

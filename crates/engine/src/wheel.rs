@@ -1,0 +1,242 @@
+//! The pending-event set: a timing wheel of pooled lists, with a heap for what lies beyond its horizon.
+//!
+//! A slot covers `2^shift` picoseconds. The slot in service is a small sorted vector; other slots are unsorted lists, sorted
+//! when their turn comes. A bitmap finds the next slot that holds something. See BENCHMARKS.md for the comparison with a
+//! binary heap.
+
+use crate::key::Key;
+use base::time::{NEVER, Ps};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// A pending event: its key and what the owner needs to handle it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Position in the order.
+    pub key: Key,
+    /// Meaning belongs to the owner.
+    pub token: u32,
+}
+
+const NIL: u32 = u32::MAX;
+const SLOTS: u64 = 4096;
+
+#[derive(Clone, Copy)]
+struct Node {
+    entry: Entry,
+    next: u32,
+}
+
+/// Timing wheel; see the module's text.
+pub struct Wheel {
+    shift: u32,
+    /// Entries of the slot in service, latest first.
+    current: Vec<Entry>,
+    /// Absolute number of the slot in service.
+    position: u64,
+    heads: Vec<u32>,
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    free: u32,
+    in_slots: usize,
+    far: BinaryHeap<Reverse<Entry>>,
+}
+
+impl Wheel {
+    /// A wheel whose slots cover `2^shift` picoseconds. A slot should hold a handful of events.
+    #[must_use]
+    pub fn new(shift: u32) -> Self {
+        Self {
+            shift,
+            current: Vec::new(),
+            position: 0,
+            heads: vec![NIL; SLOTS as usize],
+            occupied: vec![0; SLOTS as usize / 64],
+            nodes: Vec::new(),
+            free: NIL,
+            in_slots: 0,
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// Number of pending events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.current.len() + self.in_slots + self.far.len()
+    }
+
+    /// True if nothing is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an event. It must not precede the last one popped.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        let slot = entry.key.time >> self.shift;
+        if slot <= self.position {
+            let at = self.current.partition_point(|e| *e > entry);
+            self.current.insert(at, entry);
+        } else if slot - self.position < SLOTS {
+            self.push_slot(slot, entry);
+        } else {
+            self.far.push(Reverse(entry));
+        }
+    }
+
+    #[inline]
+    fn push_slot(&mut self, slot: u64, entry: Entry) {
+        let index = (slot % SLOTS) as usize;
+        let next = self.heads[index];
+        let node = if self.free == NIL {
+            self.nodes.push(Node { entry, next });
+            (self.nodes.len() - 1) as u32
+        } else {
+            let node = self.free;
+            self.free = self.nodes[node as usize].next;
+            self.nodes[node as usize] = Node { entry, next };
+            node
+        };
+        self.heads[index] = node;
+        self.occupied[index / 64] |= 1 << (index % 64);
+        self.in_slots += 1;
+    }
+
+    /// The earliest event, without removing it.
+    #[inline]
+    pub fn peek(&mut self) -> Option<Entry> {
+        if self.current.is_empty() && !self.advance() {
+            return None;
+        }
+        self.current.last().copied()
+    }
+
+    /// Removes the event that [`Wheel::peek`] showed.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Entry> {
+        self.peek()?;
+        self.current.pop()
+    }
+
+    /// The event that will be `ahead` places after the next one, if it is already sorted: for prefetching.
+    #[inline]
+    #[must_use]
+    pub fn ahead(&self, ahead: usize) -> Option<u32> {
+        self.current.len().checked_sub(1 + ahead).map(|i| self.current[i].token)
+    }
+
+    /// Time of the earliest event, [`NEVER`] if there is none.
+    #[inline]
+    pub fn next_time(&mut self) -> Ps {
+        self.peek().map_or(NEVER, |e| e.key.time)
+    }
+
+    /// Moves on to the next slot that holds something; false if nothing is pending.
+    #[cold]
+    #[inline(never)]
+    fn advance(&mut self) -> bool {
+        let near = if self.in_slots > 0 { self.next_occupied() } else { u64::MAX };
+        let far = self.far.peek().map_or(u64::MAX, |e| e.0.key.time >> self.shift);
+        let slot = near.min(far);
+        if slot == u64::MAX {
+            return false;
+        }
+        self.position = slot;
+        while let Some(Reverse(e)) = self.far.peek() {
+            let s = e.key.time >> self.shift;
+            if s - slot >= SLOTS {
+                break;
+            }
+            if let Some(Reverse(entry)) = self.far.pop() {
+                self.push_slot(s, entry);
+            }
+        }
+        self.take_slot(slot);
+        true
+    }
+
+    /// Sorts the slot's list into `current`.
+    fn take_slot(&mut self, slot: u64) {
+        let index = (slot % SLOTS) as usize;
+        let mut node = self.heads[index];
+        self.heads[index] = NIL;
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        while node != NIL {
+            let Node { entry, next } = self.nodes[node as usize];
+            self.current.push(entry);
+            self.nodes[node as usize].next = self.free;
+            self.free = node;
+            self.in_slots -= 1;
+            node = next;
+        }
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// Absolute number of the next slot after the position that is not empty. At least one must exist.
+    fn next_occupied(&self) -> u64 {
+        let start = self.position + 1;
+        let first = (start % SLOTS) as usize;
+        let words = self.occupied.len();
+        for step in 0..=words {
+            let word = (first / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= !0 << (first % 64);
+            } else if step == words {
+                bits &= !(!0 << (first % 64));
+            }
+            if bits != 0 {
+                let index = word as u64 * 64 + u64::from(bits.trailing_zeros());
+                return start + (index + SLOTS - start % SLOTS) % SLOTS;
+            }
+        }
+        unreachable!("the wheel counts an entry that no slot holds")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::rng::{Purpose, Stream};
+
+    /// The wheel gives what a sorted list would give, over near, far and equal times.
+    #[test]
+    fn agrees_with_a_heap() {
+        for shift in [0, 3, 8, 20] {
+            let mut random = Stream::new(5, Purpose::Test, u64::from(shift));
+            let (mut wheel, mut heap) = (Wheel::new(shift), BinaryHeap::new());
+            let mut now = 0;
+            for step in 0..20_000u64 {
+                if heap.is_empty() || random.below(2) == 0 {
+                    let span = [1, 50, 5_000, 5_000_000, 1 << 40][random.below(5) as usize];
+                    let key = Key::new(now + random.below(span), random.below(3) as u32 + 1, step, 9);
+                    let entry = Entry { key, token: step as u32 };
+                    // Ties at the present instant may only follow what was popped.
+                    if heap.is_empty() || key.time > now {
+                        wheel.push(entry);
+                        heap.push(Reverse(entry));
+                    }
+                } else {
+                    let Reverse(expected) = heap.pop().unwrap();
+                    assert_eq!(wheel.pop(), Some(expected));
+                    now = expected.key.time;
+                }
+                assert_eq!(wheel.len(), heap.len());
+            }
+        }
+    }
+
+    #[test]
+    fn jumps_over_long_gaps() {
+        let mut wheel = Wheel::new(0);
+        for time in [1, 4096, 4097, 10_000_000_000, NEVER - 1] {
+            wheel.push(Entry { key: Key::new(time, 1, 0, 0), token: 0 });
+        }
+        for time in [1, 4096, 4097, 10_000_000_000, NEVER - 1] {
+            assert_eq!(wheel.pop().unwrap().key.time, time);
+        }
+        assert!(wheel.pop().is_none());
+    }
+}

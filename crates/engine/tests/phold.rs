@@ -1,0 +1,250 @@
+//! PHOLD (Fujimoto 1990) on every executor: the standard workload of parallel discrete-event simulation, with zero-delay
+//! children inside a cell, early events and both lanes.
+
+use base::{
+    hash::{Fingerprint, mix64},
+    rng::{Purpose, Stream},
+    time::{NEVER, Ps},
+};
+use engine::{
+    director::{Director, Network},
+    domain::{Domain, Effects, Lane, Observer},
+    executor::{Executor, Live, Options, Stop},
+    key::Class,
+    state::{Journal, Table},
+    undo_check::run_with_undo,
+};
+
+const LPS: u32 = 64;
+const LOOKAHEAD: Ps = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Job {
+    lp: u32,
+    id: u64,
+    hops: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State {
+    sum: u64,
+    seen: u64,
+}
+
+/// LPs `first .. first + states.len()`; each is a cell.
+#[derive(Clone, PartialEq)]
+struct Phold {
+    partitions: u32,
+    first: u32,
+    states: Table<State>,
+    /// A planted fault: one job is a picosecond late at one hop.
+    late: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    time: Ps,
+    lp: u32,
+    id: u64,
+    sum: u64,
+}
+
+#[derive(Default)]
+struct Print(Fingerprint, u64);
+
+impl Observer<Seen> for Print {
+    fn commit(&mut self, r: &Seen) {
+        self.0.add(r.time, u64::from(r.lp), r.id, r.sum);
+        self.1 += 1;
+    }
+}
+
+fn owner(lp: u32, partitions: u32) -> u32 {
+    lp * partitions / LPS
+}
+
+impl Phold {
+    fn all(partitions: u32, late: bool) -> Vec<(Phold, Print)> {
+        (0..partitions)
+            .map(|p| {
+                let mine: Vec<u32> = (0..LPS).filter(|&l| owner(l, partitions) == p).collect();
+                let states = Table::new(mine.len(), State { sum: 0, seen: 0 });
+                (Phold { partitions, first: mine[0], states, late }, Print::default())
+            })
+            .collect()
+    }
+}
+
+impl Domain for Phold {
+    type Message = Job;
+    type Record = Seen;
+
+    fn start(&mut self, effects: &mut impl Effects<Self>) {
+        let me = owner(self.first, self.partitions);
+        for lp in self.first..self.first + self.states.len() as u32 {
+            for k in 0..4u64 {
+                let id = u64::from(lp) * 4 + k;
+                // All start in phase: ties everywhere.
+                effects.send(me, Lane::Network, 10, Class::Ordinary, id, Job { lp, id, hops: 0 });
+            }
+        }
+    }
+
+    fn wake(&mut self, token: u32, effects: &mut impl Effects<Self>) {
+        let now = effects.now();
+        let state = self.states.edit(token);
+        state.sum = mix64(state.sum ^ now);
+    }
+
+    fn receive(&mut self, job: &Job, effects: &mut impl Effects<Self>) {
+        let local = job.lp - self.first;
+        let state = self.states.edit(local);
+        state.seen += 1;
+        state.sum = mix64(state.sum ^ job.id);
+        let record =
+            Seen { time: effects.now() + effects.suspended(), lp: job.lp, id: job.id, sum: state.sum };
+        effects.record(record);
+        let mut random = Stream::new(1, Purpose::Test, job.id).at(job.hops * 4);
+        let me = owner(job.lp, self.partitions);
+        let next = Job { hops: job.hops + 1, ..*job };
+        let now = effects.now();
+        match random.below(8) {
+            0 => effects.send(me, Lane::Network, now, Class::Ordinary, job.id, next),
+            1 => {
+                effects.wake(now + 50, Class::Early, job.id, local);
+                effects.send(me, Lane::Network, now + 50, Class::Ordinary, job.id, next);
+            }
+            _ => {
+                let lp = random.below(u64::from(LPS)) as u32;
+                // Few distinct delays, so that many events tie.
+                let fault = u64::from(self.late && job.id == 77 && job.hops > 9);
+                let delay = LOOKAHEAD * (1 + random.below(3)) + fault;
+                let to = owner(lp, self.partitions);
+                effects.send(to, Lane::Network, now + delay, Class::Ordinary, job.id, Job { lp, ..next });
+            }
+        }
+    }
+
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.states);
+    }
+
+    fn lookahead(&self, _to: u32) -> Option<Ps> {
+        Some(LOOKAHEAD)
+    }
+}
+
+const OPTIONS: Options = Options { tie_seed: 3, wheel_shift: 4 };
+
+fn run(partitions: u32, late: bool, options: Options, end: Ps) -> (Fingerprint, u64, u64) {
+    let mut executor = Executor::new(Phold::all(partitions, late), options);
+    assert_eq!(executor.run_until(end, u64::MAX), Stop::End);
+    summary(&executor)
+}
+
+fn summary(executor: &Executor<Phold, Print>) -> (Fingerprint, u64, u64) {
+    let mut total = (Fingerprint::default(), 0, 0);
+    for p in &executor.partitions {
+        total.0.merge(p.observer.0);
+        total.1 += p.observer.1;
+        total.2 = p.domain.states.rows().iter().fold(total.2, |a: u64, s| a.wrapping_add(s.seen));
+    }
+    total
+}
+
+#[test]
+fn one_answer_for_every_partitioning() {
+    let one = run(1, false, OPTIONS, 100_000);
+    assert!(one.1 > 100_000, "{} jobs", one.1);
+    for partitions in [2, 3, 7, 64] {
+        assert_eq!(run(partitions, false, OPTIONS, 100_000), one);
+    }
+    assert_eq!(run(1, false, Options { wheel_shift: 9, ..OPTIONS }, 100_000), one);
+}
+
+#[test]
+fn a_picosecond_and_a_swapped_tie_change_the_fingerprint() {
+    let one = run(1, false, OPTIONS, 20_000);
+    assert_ne!(run(1, true, OPTIONS, 20_000).0, one.0);
+    assert_ne!(run(1, false, Options { tie_seed: 4, ..OPTIONS }, 20_000).0, one.0);
+}
+
+#[test]
+fn every_event_can_be_undone() {
+    let mut print = Print::default();
+    let (phold, _) = Phold::all(1, false).remove(0);
+    let (_, events) = run_with_undo(phold, &mut print, OPTIONS.tie_seed, 5_000);
+    assert!(events > 5_000);
+    assert_eq!(print.0, run(1, false, OPTIONS, 5_000).0);
+}
+
+/// A handler that changes state behind the tables' back is caught.
+#[test]
+#[should_panic(expected = "not undone")]
+fn a_handler_that_cannot_be_undone_is_caught() {
+    #[derive(Clone, PartialEq)]
+    struct Forgetful(u32);
+    impl Domain for Forgetful {
+        type Message = ();
+        type Record = ();
+        fn start(&mut self, effects: &mut impl Effects<Self>) {
+            effects.wake(1, Class::Ordinary, 0, 0);
+        }
+        fn wake(&mut self, _: u32, _: &mut impl Effects<Self>) {
+            self.0 += 1;
+        }
+        fn receive(&mut self, (): &(), _: &mut impl Effects<Self>) {}
+        fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+        fn lookahead(&self, _: u32) -> Option<Ps> {
+            None
+        }
+    }
+    let _ = run_with_undo(Forgetful(0), &mut Vec::new(), 0, 10);
+}
+
+/// Suspends at 5,000 for 3,000 ps; remembers what it saw.
+struct Pause(Vec<(Ps, Network)>, u64);
+
+impl Director<Phold, Print> for Pause {
+    type Summary = u64;
+    fn next_tick(&mut self, _: Ps) -> Ps {
+        self.0.first().map_or(NEVER, |t| t.0)
+    }
+    fn summarise(&mut self, _: Ps, domain: &mut Phold, _: &mut Print) -> u64 {
+        domain.states.rows().iter().map(|s| s.seen).sum()
+    }
+    fn merge(&mut self, left: u64, right: u64) -> u64 {
+        left + right
+    }
+    fn decide(&mut self, _: Ps, summary: u64) -> Option<Network> {
+        self.1 = self.1.wrapping_mul(31).wrapping_add(summary);
+        Some(self.0.remove(0).1)
+    }
+    fn apply(&mut self, _: &mut Phold, _: &mut Live<'_, Phold, Print>) {}
+}
+
+#[test]
+fn suspension_shifts_the_network_and_changes_nothing_else() {
+    let direct = |partitions, end| {
+        let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+        let mut executor = Executor::new(Phold::all(partitions, false), OPTIONS);
+        assert_eq!(executor.direct(end, &mut director, u64::MAX, |_| true), Stop::End);
+        (summary(&executor), director.1)
+    };
+    let (paused, seen) = direct(1, 13_000);
+    let plain = run(1, false, OPTIONS, 10_000);
+    assert_eq!((paused.1, paused.2), (plain.1, plain.2), "same jobs, three thousand picoseconds later");
+    assert_ne!(paused.0, plain.0, "times moved");
+    assert_eq!(direct(64, 13_000), (paused, seen));
+}
+
+#[test]
+fn a_budget_stops_and_continues() {
+    let mut executor = Executor::new(Phold::all(1, false), OPTIONS);
+    let mut stops = 0;
+    while executor.run_until(20_000, 1000) == Stop::Budget {
+        stops += 1;
+    }
+    assert!(stops > 10);
+    assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
+}
