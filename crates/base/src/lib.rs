@@ -2,9 +2,11 @@
 //!
 //! Nothing here knows a network, an event or a file format.
 
+pub mod diag;
 pub mod hash;
 pub mod param;
 pub mod rate;
 pub mod registry;
 pub mod rng;
 pub mod time;
+pub mod units;

@@ -42,6 +42,13 @@ impl Stream {
         Self { key: [k as u32, (k >> 32) as u32], owner, counter: 0 }
     }
 
+    /// The stream of another owner, at its beginning.
+    #[inline]
+    #[must_use]
+    pub fn owned_by(self, owner: u64) -> Self {
+        Self { owner, counter: 0, ..self }
+    }
+
     /// The same stream at a given position.
     #[must_use]
     pub fn at(mut self, counter: u64) -> Self {

@@ -1,1 +1,22 @@
-fn main() {}
+//! The `netloom` binary: streams, panics and the exit status. Everything else is in the library.
+
+use netloom_cli::{console::Console, exit::Exit};
+use std::{
+    io::{IsTerminal, stderr, stdout},
+    panic,
+    process::ExitCode,
+};
+
+fn main() -> ExitCode {
+    panic::set_hook(Box::new(|info| {
+        eprintln!(
+            "internal error: {info}\nThis is a bug in netloom {}; please report it.",
+            netloom_cli::args::VERSION
+        );
+    }));
+    let (mut out, mut err) = (stdout(), stderr());
+    let terminal = err.is_terminal();
+    let run =
+        || netloom_cli::run(std::env::args_os(), &mut Console { out: &mut out, err: &mut err, terminal });
+    panic::catch_unwind(panic::AssertUnwindSafe(run)).unwrap_or(Exit::Internal).into()
+}

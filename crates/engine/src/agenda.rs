@@ -22,9 +22,10 @@ pub enum Due<M> {
 pub struct Agenda<M> {
     steady: Wheel,
     network: Wheel,
-    /// Virtual time minus network time.
+    /// Virtual time minus network time while the network runs.
     offset: Ps,
-    suspended: bool,
+    /// Virtual time at which the network's clock was stopped.
+    frozen_at: Option<Ps>,
     payloads: Vec<M>,
     free: Vec<u32>,
 }
@@ -37,17 +38,26 @@ impl<M: Copy> Agenda<M> {
             steady: Wheel::new(shift),
             network: Wheel::new(shift),
             offset: 0,
-            suspended: false,
+            frozen_at: None,
             payloads: Vec::new(),
             free: Vec::new(),
         }
     }
 
-    /// Virtual time minus network time.
+    /// The instant on `lane`'s clock at a virtual time.
     #[inline]
     #[must_use]
-    pub fn offset(&self) -> Ps {
-        self.offset
+    pub fn clock(&self, lane: Lane, now: Ps) -> Ps {
+        match lane {
+            Lane::Steady => now,
+            Lane::Network => self.frozen_at.unwrap_or(now) - self.offset,
+        }
+    }
+
+    /// True while the network's clock stands still.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.frozen_at.is_some()
     }
 
     /// Number of pending events.
@@ -65,7 +75,7 @@ impl<M: Copy> Agenda<M> {
     /// Adds an alarm.
     #[inline]
     pub fn wake(&mut self, lane: Lane, key: Key, token: u32) {
-        debug_assert!(token & MESSAGE == 0, "tokens have 31 bits");
+        assert!(token & MESSAGE == 0, "tokens have 31 bits");
         self.lane(lane).push(Entry { key, token });
     }
 
@@ -83,14 +93,14 @@ impl<M: Copy> Agenda<M> {
     #[inline]
     pub fn next_time(&mut self) -> Ps {
         let network =
-            if self.suspended { NEVER } else { self.network.next_time().saturating_add(self.offset) };
+            if self.is_suspended() { NEVER } else { self.network.next_time().saturating_add(self.offset) };
         network.min(self.steady.next_time())
     }
 
     /// Removes the next event before virtual time `bound`: its lane, its key on that lane's clock, and what is due.
     #[inline]
     pub fn pop_before(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
-        let network = if self.suspended { None } else { self.network.peek() };
+        let network = if self.is_suspended() { None } else { self.network.peek() };
         let lane = if self.steady.is_empty() {
             network?;
             Lane::Network
@@ -135,17 +145,47 @@ impl<M: Copy> Agenda<M> {
         if lane == Lane::Network { self.offset } else { 0 }
     }
 
-    /// Stops the network clock.
-    pub fn suspend(&mut self) {
-        assert!(!self.suspended, "the network is already suspended");
-        self.suspended = true;
+    /// Stops the network clock at virtual time `now`.
+    pub fn suspend(&mut self, now: Ps) {
+        assert!(self.frozen_at.is_none(), "the network is already suspended");
+        self.frozen_at = Some(now);
     }
 
-    /// Restarts the network clock after `pause`: every network event is now due that much later.
-    pub fn resume(&mut self, pause: Ps) {
-        assert!(self.suspended, "the network is not suspended");
-        self.suspended = false;
-        self.offset += pause;
+    /// Restarts the network clock at virtual time `now`: every network event is due that much later.
+    pub fn resume(&mut self, now: Ps) {
+        let since = self.frozen_at.take().expect("the network is suspended");
+        self.offset += now - since;
+    }
+
+    /// Everything pending, in order: for checkpoints.
+    pub fn pending(&self) -> Vec<(Lane, Key, Due<M>)> {
+        let open = |lane, e: Entry| {
+            let due = if e.token & MESSAGE == 0 {
+                Due::Wake(e.token)
+            } else {
+                Due::Message(self.payloads[(e.token & !MESSAGE) as usize])
+            };
+            (lane, e.key, due)
+        };
+        let mut all: Vec<_> = self.steady.entries().map(|e| open(Lane::Steady, e)).collect();
+        all.extend(self.network.entries().map(|e| open(Lane::Network, e)));
+        all.sort_by_key(|(lane, key, _)| (key.shifted(self.offset_of(*lane)), *lane == Lane::Steady));
+        all
+    }
+
+    /// Removes a pending event by its key and, for alarms, token: the anti-message of optimistic schedulers. True if it was
+    /// there. Scans the lane.
+    pub fn cancel(&mut self, lane: Lane, key: Key, token: Option<u32>) -> bool {
+        let hit = |e: &Entry| e.key == key && token.map_or(e.token & MESSAGE != 0, |t| e.token == t);
+        match self.lane(lane).remove(hit) {
+            Some(entry) => {
+                if entry.token & MESSAGE != 0 {
+                    self.free.push(entry.token & !MESSAGE);
+                }
+                true
+            }
+            None => false,
+        }
     }
 
     /// Every message still pending, in no particular order: for the final state's hash and for checkers.
@@ -185,7 +225,7 @@ mod tests {
             order.wake(Lane::Network, key(100, i), i as u32);
         }
         agenda.wake(Lane::Steady, key(150, 9), 9);
-        agenda.suspend();
+        agenda.suspend(0);
         assert_eq!(agenda.next_time(), 150);
         assert!(matches!(agenda.pop_before(200), Some((Lane::Steady, _, Due::Wake(9)))));
         assert!(agenda.pop_before(NEVER).is_none());
@@ -195,6 +235,23 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(agenda.pop_before(NEVER).unwrap().2, order.pop_before(NEVER).unwrap().2);
         }
+    }
+
+    #[test]
+    fn pending_events_can_be_listed_and_cancelled() {
+        let mut agenda = Agenda::<u8>::new(4);
+        for time in [500, 3, 1 << 40, 70] {
+            agenda.wake(Lane::Network, key(time, 0), time as u32 & 0xff);
+        }
+        agenda.deliver(&Envelope { to: 0, lane: Lane::Steady, key: key(40, 1), message: 8 });
+        let times: Vec<Ps> = agenda.pending().iter().map(|p| p.1.time).collect();
+        assert_eq!(times, [3, 40, 70, 500, 1 << 40]);
+        assert!(agenda.cancel(Lane::Steady, key(40, 1), None));
+        assert!(!agenda.cancel(Lane::Steady, key(40, 1), None));
+        assert!(agenda.cancel(Lane::Network, key(70, 0), Some(70)));
+        assert!(agenda.cancel(Lane::Network, key(1 << 40, 0), Some(0)));
+        let left: Vec<Ps> = std::iter::from_fn(|| agenda.pop_before(NEVER)).map(|p| p.1.time).collect();
+        assert_eq!(left, [3, 500]);
     }
 
     #[test]

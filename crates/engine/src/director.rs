@@ -1,8 +1,8 @@
 //! The director: decisions taken at declared virtual times with the whole machine in view.
 
 use crate::{
-    domain::{Domain, Lane, Observer},
-    executor::{Executor, Live, Stop},
+    domain::{Domain, Effects, Lane, Observer},
+    executor::{Executor, Stop},
 };
 use base::time::{NEVER, Ps};
 
@@ -17,30 +17,36 @@ pub enum Network {
     Resume,
 }
 
-/// Takes decisions at ticks. A tick at t sees every event before t and none at t.
-pub trait Director<D: Domain, O> {
+/// Takes decisions at ticks. A tick at t sees every event before t, everything settled, and nothing at t.
+///
+/// A partition only summarises and applies, from shared references, so that threads and ranks can do it side by side; one
+/// place decides.
+pub trait Director<D: Domain, O>: Sync {
     /// What a partition tells: integers, so that merging in any grouping gives one answer.
-    type Summary;
+    type Summary: Send;
+    /// What a partition is told.
+    type Order: Copy + Send + Sync;
 
     /// The next tick after `now`, [`NEVER`] for none.
-    fn next_tick(&mut self, now: Ps) -> Ps;
+    fn next_tick(&self, now: Ps) -> Ps;
 
     /// Tells what the decision needs of one partition.
-    fn summarise(&mut self, now: Ps, domain: &mut D, observer: &mut O) -> Self::Summary;
+    fn summarise(&self, now: Ps, domain: &D, observer: &mut O) -> Self::Summary;
 
     /// Merges two summaries; called in the order of partitions.
-    fn merge(&mut self, left: Self::Summary, right: Self::Summary) -> Self::Summary;
+    fn merge(&self, left: Self::Summary, right: Self::Summary) -> Self::Summary;
 
-    /// Decides. Stopping the run is a decision too: `None`.
-    fn decide(&mut self, now: Ps, summary: Self::Summary) -> Option<Network>;
+    /// Decides; `None` stops the run. `dry` tells that no event is pending anywhere.
+    fn decide(&mut self, now: Ps, summary: Self::Summary, dry: bool) -> Option<(Network, Self::Order)>;
 
-    /// Carries the decision out in one partition; may schedule at or after the tick. Runs on the network lane, or on the
+    /// Carries the order out in one partition; may schedule at or after the tick. Runs on the network lane, or on the
     /// steady one while the network is suspended.
-    fn apply(&mut self, domain: &mut D, effects: &mut Live<'_, D, O>);
+    fn apply(&self, order: &Self::Order, domain: &mut D, effects: &mut impl Effects<D>);
 }
 
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
-    /// Runs to virtual time `end` with ticks in between. `alive` is asked every `budget` events and may stop the run.
+    /// Runs to virtual time `end` with ticks in between, then settles. `alive` is asked about every `budget` events and may
+    /// stop the run. A run without pending events goes on to its next tick: only the director, the end or `alive` stop it.
     pub fn direct<X: Director<D, O>>(
         &mut self,
         end: Ps,
@@ -48,55 +54,73 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         budget: u64,
         mut alive: impl FnMut(&Self) -> bool,
     ) -> Stop {
-        let mut suspended_at = None;
         loop {
             let tick = director.next_tick(self.now()).min(end);
+            assert!(tick > self.now() || tick == end, "ticks follow each other");
             let stop = loop {
                 match self.run_until(tick, budget) {
                     Stop::Budget if alive(self) => {}
                     stop => break stop,
                 }
             };
-            if stop == Stop::Budget || tick == NEVER || tick >= end {
+            if stop == Stop::Budget {
                 return stop;
             }
-            if stop == Stop::Dry && suspended_at.is_none() {
+            self.settle();
+            if tick == end {
                 return stop;
             }
-            let Some(network) = self.tick(director, tick) else { return Stop::End };
-            self.switch(network, tick, &mut suspended_at);
-            let lane = if suspended_at.is_some() { Lane::Steady } else { Lane::Network };
+            let Some((network, order)) = self.tick(director, tick, stop == Stop::Dry) else {
+                return Stop::End;
+            };
+            self.switch(network, tick);
             for index in 0..self.partitions.len() {
-                self.act(index, lane, |domain, effects| director.apply(domain, effects));
+                let suspended = self.partitions[index].agenda.is_suspended();
+                let lane = if suspended { Lane::Steady } else { Lane::Network };
+                self.act(index, lane, |domain, effects| director.apply(&order, domain, effects));
             }
         }
     }
 
-    fn tick<X: Director<D, O>>(&mut self, director: &mut X, now: Ps) -> Option<Network> {
+    fn tick<X: Director<D, O>>(
+        &mut self,
+        director: &mut X,
+        now: Ps,
+        dry: bool,
+    ) -> Option<(Network, X::Order)> {
         let mut total = None;
         for part in &mut self.partitions {
-            let summary = director.summarise(now, &mut part.domain, &mut part.observer);
+            let summary = director.summarise(now, &part.domain, &mut part.observer);
             total = Some(match total {
                 None => summary,
                 Some(left) => director.merge(left, summary),
             });
         }
-        director.decide(now, total?)
+        director.decide(now, total?, dry)
     }
 
-    fn switch(&mut self, network: Network, now: Ps, suspended_at: &mut Option<Ps>) {
+    fn switch(&mut self, network: Network, now: Ps) {
         for part in &mut self.partitions {
-            match (network, *suspended_at) {
-                (Network::Suspend, None) => part.agenda.suspend(),
-                (Network::Resume, Some(since)) => part.agenda.resume(now - since),
-                (Network::Keep, _) => {}
-                (order, _) => panic!("the director ordered {order:?} twice"),
+            match network {
+                Network::Suspend => part.agenda.suspend(now),
+                Network::Resume => part.agenda.resume(now),
+                Network::Keep => {}
             }
         }
-        match network {
-            Network::Suspend => *suspended_at = Some(now),
-            Network::Resume => *suspended_at = None,
-            Network::Keep => {}
-        }
     }
+}
+
+/// No ticks.
+impl<D: Domain, O> Director<D, O> for () {
+    type Summary = ();
+    type Order = ();
+    fn next_tick(&self, _: Ps) -> Ps {
+        NEVER
+    }
+    fn summarise(&self, _: Ps, _: &D, _: &mut O) {}
+    fn merge(&self, (): (), (): ()) {}
+    fn decide(&mut self, _: Ps, (): (), _: bool) -> Option<(Network, ())> {
+        Some((Network::Keep, ()))
+    }
+    fn apply(&self, (): &(), _: &mut D, _: &mut impl Effects<D>) {}
 }

@@ -31,7 +31,7 @@ pub trait Effects<D: Domain + ?Sized> {
     /// The present instant on the clock of the event's own lane.
     fn now(&self) -> Ps;
 
-    /// Virtual time minus network time: constant between director ticks.
+    /// Virtual time minus the network's: constant between director ticks while the network runs.
     fn suspended(&self) -> Ps;
 
     /// Sets an alarm in the own partition, on the event's own lane.
@@ -65,6 +65,10 @@ pub trait Domain: Send + Sized {
 
     /// Handles a message.
     fn receive(&mut self, message: &Self::Message, effects: &mut impl Effects<Self>);
+
+    /// Does everything that was put off and belongs to an instant strictly before `now` (network clock). Called at every
+    /// director tick and at the end, so that what is lazy is never seen from outside.
+    fn settle(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
     /// Shows every table to the engine, always in the same order.
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));

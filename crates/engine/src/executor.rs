@@ -97,7 +97,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let (now, tie_seed) = (self.now, self.options.tie_seed);
         let part = &mut self.partitions[index];
         let mut effects = Live {
-            key: Key::floor(now - part.agenda.offset_of(lane)),
+            key: Key::floor(part.agenda.clock(lane, now)),
             lane,
             index: index as u32,
             tie_seed,
@@ -106,12 +106,13 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             outbox: &mut part.outbox,
         };
         let result = action(&mut part.domain, &mut effects);
-        self.exchange();
+        self.exchange(now);
         result
     }
 
     /// Commits every event before virtual time `end`, or stops when dry, or after about `budget` events.
     pub fn run_until(&mut self, end: Ps, budget: u64) -> Stop {
+        assert!(end >= self.now, "time does not run backwards");
         let limit = self.events().saturating_add(budget);
         let mut next: Vec<Ps> = vec![0; self.partitions.len()];
         let reach = self.reach();
@@ -121,7 +122,9 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             }
             let first = next.iter().copied().min().unwrap_or(NEVER);
             if first >= end {
-                self.now = if first == NEVER && end == NEVER { self.now } else { end };
+                if end < NEVER {
+                    self.now = end;
+                }
                 return if first == NEVER { Stop::Dry } else { Stop::End };
             }
             let bound =
@@ -132,7 +135,23 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                     return Stop::Budget;
                 }
             }
-            self.exchange();
+            self.exchange(bound);
+            if self.events() >= limit {
+                self.now = bound;
+                return Stop::Budget;
+            }
+        }
+    }
+
+    /// Has every partition do what it put off before the present tick; the network's clock must be running.
+    pub fn settle(&mut self) {
+        for index in 0..self.partitions.len() {
+            if !self.partitions[index].agenda.is_suspended() {
+                self.act(index, Lane::Network, |domain, effects| {
+                    let now = effects.now();
+                    domain.settle(now, effects);
+                });
+            }
         }
     }
 
@@ -179,11 +198,16 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         true
     }
 
-    /// Hands the outboxes' messages to their receivers.
-    fn exchange(&mut self) {
+    /// Hands the outboxes' messages to their receivers; none may be due before `bound`.
+    fn exchange(&mut self, bound: Ps) {
         for from in 0..self.partitions.len() {
             let mut outbox = std::mem::take(&mut self.partitions[from].outbox);
             for envelope in outbox.drain(..) {
+                let offset = self.partitions[from].agenda.offset_of(envelope.lane);
+                assert!(
+                    envelope.key.time + offset >= bound,
+                    "a promised lookahead was broken by {envelope:?}"
+                );
                 self.partitions[envelope.to as usize].agenda.deliver(&envelope);
             }
             self.partitions[from].outbox = outbox;
@@ -210,7 +234,7 @@ impl<D: Domain, O: Observer<D::Record>> Effects<D> for Live<'_, D, O> {
 
     #[inline]
     fn suspended(&self) -> Ps {
-        self.agenda.offset()
+        self.agenda.offset_of(Lane::Network)
     }
 
     #[inline]
@@ -220,7 +244,7 @@ impl<D: Domain, O: Observer<D::Record>> Effects<D> for Live<'_, D, O> {
     }
 
     fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
-        let present = self.key.time + self.agenda.offset_of(self.lane) - self.agenda.offset_of(lane);
+        let present = self.agenda.clock(lane, self.key.time + self.agenda.offset_of(self.lane));
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
         let envelope = Envelope { to, lane, key, message };
         if to == self.index {

@@ -1,6 +1,9 @@
 //! The total order of events.
 
-use base::{hash::mix64, time::Ps};
+use base::{
+    hash::mix64,
+    time::{NEVER, Ps},
+};
 
 /// Position of an event in the total order: (time, generation, mix, identity).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +67,7 @@ impl Key {
     #[inline]
     #[must_use]
     pub fn child(&self, time: Ps, class: Class, identity: u64, tie_seed: u64) -> Self {
+        assert!(time < NEVER, "the end of time is no instant for an event");
         let generation = match class {
             Class::Early => {
                 assert!(time > self.time, "an early event must lie in the future");

@@ -70,17 +70,40 @@ impl Wheel {
         self.len() == 0
     }
 
-    /// Adds an event. It must not precede the last one popped.
+    /// Adds an event.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
         let slot = entry.key.time >> self.shift;
-        if slot <= self.position {
+        if slot < self.position {
+            self.rewind(slot);
+        }
+        if slot == self.position {
             let at = self.current.partition_point(|e| *e > entry);
             self.current.insert(at, entry);
         } else if slot - self.position < SLOTS {
             self.push_slot(slot, entry);
         } else {
             self.far.push(Reverse(entry));
+        }
+    }
+
+    /// Takes an earlier slot into service: somebody peeked far ahead, then an earlier event came.
+    #[cold]
+    #[inline(never)]
+    fn rewind(&mut self, slot: u64) {
+        let ahead = (self.position - slot).min(SLOTS);
+        let served = std::mem::take(&mut self.current);
+        // Lists that the new position could no longer tell from nearer ones go to the heap.
+        for beyond in self.position + SLOTS - ahead..self.position + SLOTS {
+            if self.occupied[(beyond % SLOTS) as usize / 64] >> (beyond % 64) & 1 == 1 {
+                self.take_slot(beyond);
+            }
+        }
+        let moved = std::mem::replace(&mut self.current, served);
+        self.far.extend(moved.into_iter().map(Reverse));
+        self.position = slot;
+        for entry in std::mem::take(&mut self.current) {
+            self.push(entry);
         }
     }
 
@@ -123,6 +146,31 @@ impl Wheel {
     #[must_use]
     pub fn ahead(&self, ahead: usize) -> Option<u32> {
         self.current.len().checked_sub(1 + ahead).map(|i| self.current[i].token)
+    }
+
+    /// Everything pending, in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        let lists = self.heads.iter().flat_map(|&head| {
+            std::iter::successors((head != NIL).then_some(head), |&n| {
+                Some(self.nodes[n as usize].next).filter(|&n| n != NIL)
+            })
+        });
+        let slots = lists.map(|n| self.nodes[n as usize].entry);
+        self.current.iter().copied().chain(slots).chain(self.far.iter().map(|e| e.0))
+    }
+
+    /// Removes the first event that `hit` recognises. Scans and refiles everything.
+    pub fn remove(&mut self, hit: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        let mut all: Vec<Entry> = self.entries().collect();
+        let found = all.iter().position(hit)?;
+        let entry = all.swap_remove(found);
+        let position = self.position;
+        *self = Self::new(self.shift);
+        self.position = position;
+        for e in all {
+            self.push(e);
+        }
+        Some(entry)
     }
 
     /// Time of the earliest event, [`NEVER`] if there is none.
@@ -226,6 +274,26 @@ mod tests {
                 assert_eq!(wheel.len(), heap.len());
             }
         }
+    }
+
+    /// Peeking at a far event does not slow down, nor reorder, the nearer ones that come after.
+    #[test]
+    fn peeks_far_then_fills_in() {
+        let mut random = Stream::new(6, Purpose::Test, 0);
+        let (mut wheel, mut heap) = (Wheel::new(2), BinaryHeap::new());
+        for round in 0..300u64 {
+            for step in 0..random.below(20) {
+                let time = 300_000 - round * 1000 + random.below(40_000);
+                let entry = Entry { key: Key::new(time, 1, round << 32 | step, 9), token: 0 };
+                wheel.push(entry);
+                heap.push(Reverse(entry));
+                assert_eq!(wheel.peek(), heap.peek().map(|e| e.0));
+            }
+        }
+        while let Some(Reverse(expected)) = heap.pop() {
+            assert_eq!(wheel.pop(), Some(expected));
+        }
+        assert!(wheel.is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use base::{
 use engine::{
     director::{Director, Network},
     domain::{Domain, Effects, Lane, Observer},
-    executor::{Executor, Live, Options, Stop},
+    executor::{Executor, Options, Stop},
     key::Class,
     state::{Journal, Table},
     undo_check::run_with_undo,
@@ -207,20 +207,21 @@ struct Pause(Vec<(Ps, Network)>, u64);
 
 impl Director<Phold, Print> for Pause {
     type Summary = u64;
-    fn next_tick(&mut self, _: Ps) -> Ps {
+    type Order = ();
+    fn next_tick(&self, _: Ps) -> Ps {
         self.0.first().map_or(NEVER, |t| t.0)
     }
-    fn summarise(&mut self, _: Ps, domain: &mut Phold, _: &mut Print) -> u64 {
+    fn summarise(&self, _: Ps, domain: &Phold, _: &mut Print) -> u64 {
         domain.states.rows().iter().map(|s| s.seen).sum()
     }
-    fn merge(&mut self, left: u64, right: u64) -> u64 {
+    fn merge(&self, left: u64, right: u64) -> u64 {
         left + right
     }
-    fn decide(&mut self, _: Ps, summary: u64) -> Option<Network> {
+    fn decide(&mut self, _: Ps, summary: u64, _: bool) -> Option<(Network, ())> {
         self.1 = self.1.wrapping_mul(31).wrapping_add(summary);
-        Some(self.0.remove(0).1)
+        Some((self.0.remove(0).1, ()))
     }
-    fn apply(&mut self, _: &mut Phold, _: &mut Live<'_, Phold, Print>) {}
+    fn apply(&self, (): &(), _: &mut Phold, _: &mut impl Effects<Phold>) {}
 }
 
 #[test]
@@ -238,6 +239,16 @@ fn suspension_shifts_the_network_and_changes_nothing_else() {
     assert_eq!(direct(64, 13_000), (paused, seen));
 }
 
+/// A run may stop in the middle of a suspension and go on.
+#[test]
+fn a_suspension_outlives_a_stop() {
+    let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut executor = Executor::new(Phold::all(2, false), OPTIONS);
+    executor.direct(6_000, &mut director, u64::MAX, |_| true);
+    executor.direct(13_000, &mut director, u64::MAX, |_| true);
+    assert_eq!(summary(&executor).1, run(1, false, OPTIONS, 10_000).1);
+}
+
 #[test]
 fn a_budget_stops_and_continues() {
     let mut executor = Executor::new(Phold::all(1, false), OPTIONS);
@@ -247,4 +258,6 @@ fn a_budget_stops_and_continues() {
     }
     assert!(stops > 10);
     assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
+    let mut executor = Executor::new(Phold::all(4, false), OPTIONS);
+    assert_eq!(executor.run_until(20_000, 1000), Stop::Budget, "also with several partitions");
 }

@@ -1,1 +1,13 @@
-//! (in the making)
+//! Network models: what turns "message injected" into "message delivered".
+
+pub mod failure;
+pub mod memory;
+pub mod packet;
+pub mod registry;
+pub mod run;
+pub mod samples;
+pub mod setup;
+
+pub use failure::Failure;
+pub use run::{Finished, Progress, simulate};
+pub use setup::Setup;

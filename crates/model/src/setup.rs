@@ -27,6 +27,8 @@ pub struct JobSetup {
     pub traffic: Arc<dyn Traffic>,
     /// Terminal of each rank; no terminal twice in a run.
     pub placement: Vec<u32>,
+    /// Size of all its messages, if they are alike.
+    pub message: Option<u64>,
     /// Added to every message's time.
     pub start: Ps,
 }

@@ -1,1 +1,14 @@
-//! (in the making)
+//! What a run leaves behind: histograms, confidence, the summary, tables and the output directory.
+//!
+//! A model fills [`histogram::LatencyHistogram`]s, [`batch::Batches`] and [`table::Table`]s; from them comes a
+//! [`summary::Summary`], which [`output::write_run`] stores and [`text::render`] shows. All accumulators are
+//! integers and merge in any order, so that the number of partitions cannot change a result.
+
+pub mod batch;
+pub mod histogram;
+pub mod output;
+#[cfg(feature = "parquet")]
+pub mod parquet_out;
+pub mod summary;
+pub mod table;
+pub mod text;

@@ -1,3 +1,14 @@
 //! What is sent: traffic patterns, arrivals and placement.
+//!
+//! [`registry`] lists what a user can name. A pattern is a [`traffic::Traffic`]; an open-loop one asks an
+//! [`arrival::Arrival`] for its times. Nothing here knows a network model.
 
+pub mod arrival;
+pub mod interval;
+pub mod pattern;
+pub mod placement;
+pub mod registry;
 pub mod traffic;
+
+#[cfg(test)]
+mod testing;

@@ -3,7 +3,15 @@
 //! A routing is pure: it reads the fabric, the [`Hop`] and, if adaptive, the [`Congestion`] view; all its memory of a
 //! packet travels in [`Hop::state`].
 
-use base::rng::Stream;
+pub mod dimension_order;
+pub(crate) mod dragonfly;
+pub mod minimal;
+pub mod nearest_common_ancestor;
+pub mod progressive_adaptive;
+#[cfg(test)]
+mod testing;
+
+use base::{param::Problem, registry::About, rng::Stream};
 
 /// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
 #[derive(Clone, Copy, Debug)]
@@ -58,4 +66,34 @@ pub trait Routing: Send + Sync {
 
     /// True if [`Routing::route`] never looks at congestion.
     fn oblivious(&self) -> bool;
+
+    /// A summary of the hop's source, visited count and whatever else [`Routing::options`] reads of it besides router,
+    /// port, VC, state and destination: hops that agree in all of these must have the same options now and at every
+    /// later hop. The fewer its values, the faster the deadlock check; the default assumes nothing.
+    fn memory(&self, hop: &Hop) -> u64 {
+        u64::from(hop.source) << 16 | u64::from(hop.visited)
+    }
+
+    /// True if the terminals of a router are routed alike, as sources and as destinations, but for the last port: the
+    /// deadlock check then looks at one terminal per router.
+    fn terminals_alike(&self) -> bool {
+        false
+    }
+}
+
+/// One of several ports, evenly; without a draw if there is only one.
+#[inline]
+fn pick(ports: &[u32], random: &mut Stream) -> u32 {
+    match ports {
+        [port] => *port,
+        _ => ports[random.below(ports.len() as u64) as usize],
+    }
+}
+
+/// The refusal of a topology that a routing does not know.
+fn unsuited(about: &About, topology: &str, known: &[&str]) -> Vec<Problem> {
+    vec![
+        Problem::new("algorithm", format!("`{}` cannot route on topology `{topology}`", about.name))
+            .help(format!("it knows {}", known.join(", "))),
+    ]
 }

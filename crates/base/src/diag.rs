@@ -1,0 +1,131 @@
+//! Mistakes of users, each with the place it was made at.
+//!
+//! A [`Diagnostics`] collects all mistakes of an input, so that they are told at once, and owns the texts they point
+//! into: a file, or an option of the command line that overrides one of its values. Drawing them is the command
+//! line's business.
+
+/// A text that mistakes can be made in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Path of the file, or the option's name (`--set`).
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// A stretch of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Index in [`Diagnostics::sources`].
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where; `None` if it concerns no single place.
+    pub place: Option<Place>,
+    /// What is wrong, on one line.
+    pub message: String,
+    /// Written under the caret.
+    pub label: String,
+    /// Further lines: ways to mend it.
+    pub help: Vec<String>,
+}
+
+impl Diagnostic {
+    /// A mistake at a place.
+    pub fn new(place: impl Into<Option<Place>>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into(), label: String::new(), help: Vec::new() }
+    }
+
+    /// Sets what is written under the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Adds a way to mend it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+}
+
+/// All mistakes found so far and the texts they point into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// The texts, in the order of [`Diagnostics::add_source`].
+    pub sources: Vec<Source>,
+    items: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Adds a text and returns its index.
+    pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+        self.sources.push(Source { name: name.into(), text: text.into() });
+        self.sources.len() - 1
+    }
+
+    /// Adds a mistake. The same mistake at the same place is kept once.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if !self.items.contains(&diagnostic) {
+            self.items.push(diagnostic);
+        }
+    }
+
+    /// True if nobody made a mistake.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Number of mistakes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The mistakes by source and position; those without a place come last.
+    #[must_use]
+    pub fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut sorted: Vec<&Diagnostic> = self.items.iter().collect();
+        sorted.sort_by_key(|d| (d.place.is_none(), d.place));
+        sorted
+    }
+
+    /// The text that a place covers; empty if the place is not within its source.
+    #[must_use]
+    pub fn text(&self, place: Place) -> &str {
+        self.sources.get(place.source).and_then(|s| s.text.get(place.start..place.end)).unwrap_or("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorted_by_position_and_without_repetition() {
+        let mut all = Diagnostics::default();
+        let file = all.add_source("a.toml", "x = 1\ny = 2\n");
+        let option = all.add_source("--set", "x=2");
+        let at = |source, start, end| Place { source, start, end };
+        all.push(Diagnostic::new(None, "nowhere"));
+        all.push(Diagnostic::new(at(option, 0, 1), "option"));
+        all.push(Diagnostic::new(at(file, 6, 7), "second").label("here").help("mend"));
+        all.push(Diagnostic::new(at(file, 0, 1), "first"));
+        all.push(Diagnostic::new(at(file, 0, 1), "first"));
+        let messages: Vec<&str> = all.sorted().iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(messages, ["first", "second", "option", "nowhere"]);
+        assert_eq!((all.len(), all.is_empty()), (4, false));
+        assert_eq!(all.text(at(file, 6, 11)), "y = 2");
+        assert_eq!(all.text(at(file, 6, 99)), "");
+    }
+}

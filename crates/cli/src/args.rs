@@ -1,0 +1,192 @@
+//! The command line as typed. Nothing here touches the machine.
+
+use base::units;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Version and revision of this build.
+pub const VERSION: &str = match env!("NETLOOM_REVISION").as_bytes() {
+    [] => env!("CARGO_PKG_VERSION"),
+    _ => concat!(env!("CARGO_PKG_VERSION"), " (", env!("NETLOOM_REVISION"), ")"),
+};
+
+/// Simulator of high-performance-computing interconnects.
+#[derive(Debug, Parser)]
+#[command(
+    name = "netloom",
+    version = VERSION,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "The result goes to standard output, everything else to standard error.\n\n\
+Exit codes: 0 done, 1 internal error, 2 usage, 3 experiment invalid, 4 input unreadable, 5 deadlock or starvation,\n\
+6 ended by a limit, 7 output failed, 8 interrupted with checkpoint, 9 launcher mismatch, 10 differences found,\n\
+11 invariant violated."
+)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate an experiment
+    Run(RunArgs),
+    /// Parse, resolve, check for deadlock and predict memory; no simulation
+    Check(CheckArgs),
+    /// List what an experiment can name
+    List(ListArgs),
+    /// Explain a name: what it does, its keys, where it comes from
+    Explain(ExplainArgs),
+    /// Print the JSON schema of the experiment file
+    Schema,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Regenerate a study's table beside the published numbers; without a name, list the studies
+    Study(StudyArgs),
+}
+
+/// An experiment file and what overrides it.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// Experiment file (TOML)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Override a value: `--set job.0.load=0.5`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
+    pub set: Vec<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The experiment.
+    #[command(flatten)]
+    pub input: Input,
+    /// Write manifest, summary and tables into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the output directory if it exists
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Worker threads; this build runs on one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Run the checkers: exactly-once delivery, credits, buffers, order
+    #[arg(long)]
+    pub check: bool,
+    /// Memory that the run may need, such as "8 GiB", or "none"; left out: what the machine has
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
+    pub memory_limit: Option<MemoryLimit>,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The experiment.
+    #[command(flatten)]
+    pub input: Input,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only these: topologies, routings, workloads, arrivals, placements, models, sections
+    pub kind: Option<String>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A name that `netloom list` shows
+    pub name: String,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `study`.
+#[derive(Debug, Args)]
+pub struct StudyArgs {
+    /// The study
+    pub name: Option<String>,
+    /// Shortest form, for tests
+    #[arg(long, conflicts_with = "quick")]
+    pub smoke: bool,
+    /// Short form, minutes
+    #[arg(long)]
+    pub quick: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Directory that holds the studies
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    pub studies: PathBuf,
+}
+
+/// Form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Memory that a run may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// Any amount.
+    None,
+    /// At most so many bytes.
+    Bytes(u64),
+}
+
+fn path_and_value(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((path, _)) if !path.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("write PATH=VALUE, such as job.0.load=0.5".to_owned()),
+    }
+}
+
+fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
+    if text == "none" {
+        return Ok(MemoryLimit::None);
+    }
+    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(|e| match e.help {
+        Some(help) => format!("{}; {help}", e.message),
+        None => e.message,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn memory_limits() {
+        assert_eq!(memory_limit("none"), Ok(MemoryLimit::None));
+        assert_eq!(memory_limit("8 GiB"), Ok(MemoryLimit::Bytes(8 << 30)));
+        assert!(memory_limit("8").is_err_and(|e| e.contains("no unit")));
+    }
+}

@@ -1,0 +1,334 @@
+//! From a resolved experiment to a [`Setup`]: builds fabric, routing, jobs and model parameters.
+//!
+//! What is built depends on what is sound: a mistake in one section does not hide those of another. Only an
+//! experiment without mistakes becomes a setup.
+
+use crate::experiment::{
+    reader::Section,
+    sections::{Experiment, Job},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::{Kind, Value, Values},
+    rate::Bandwidth,
+    time::{Ps, S},
+    units::print_bytes,
+};
+use fabric::{
+    deadlock,
+    graph::{Fabric, Port},
+    routing::Routing,
+};
+use model::{
+    packet::PacketConfig,
+    setup::{JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+};
+use std::sync::Arc;
+use workload::{
+    placement::PlacementContext,
+    registry::{ArrivalChoice, JobContext},
+};
+
+/// Largest delay of a link, router or adapter: sums of times then stay far from overflow.
+const MAX_DELAY: Ps = 1_000 * S;
+
+/// Longest time that a message or buffer may take on a link.
+const MAX_TRANSFER: Ps = 1 << 60;
+
+/// Bytes that the fabric's graph will take; `None` if it cannot be built.
+#[must_use]
+pub fn fabric_bytes(experiment: &Experiment) -> Option<u64> {
+    let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
+    let sizes = (chosen.entry.sizes)(&chosen.section.values).ok()?;
+    Some(sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8)
+}
+
+/// Builds what the experiment describes. `check` switches the checkers on.
+pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<Setup> {
+    let fabric = fabric(experiment, diagnostics);
+    let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
+    let links = links(experiment, diagnostics);
+    let packet = packet(experiment, diagnostics);
+    if let Some(packet) = &packet {
+        check_vcs(experiment, packet, routing.as_deref(), diagnostics);
+        check_buffers(experiment, packet, &links, diagnostics);
+    }
+    let jobs = match (&fabric, terminal_bandwidth(experiment)) {
+        (Some(fabric), Some(bandwidth)) => jobs(experiment, fabric, bandwidth, diagnostics),
+        _ => Vec::new(),
+    };
+    check_transfers(experiment, &links, diagnostics);
+    let scheduling = scheduling(experiment, diagnostics);
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    Some(Setup {
+        fabric: fabric?,
+        routing: routing?,
+        links: links.into_iter().collect::<Option<Vec<_>>>()?,
+        jobs,
+        packet: packet?,
+        seed: experiment.experiment.values.int("seed"),
+        until: until(&experiment.experiment),
+        warmup: experiment.experiment.values.time("warmup"),
+        scheduling,
+        check,
+        measure: measure(&experiment.output.values),
+    })
+}
+
+fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
+    let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
+    let values = &chosen.section.values;
+    let built = (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values));
+    built.map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+}
+
+fn routing(
+    experiment: &Experiment,
+    fabric: &Arc<Fabric>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Arc<dyn Routing>> {
+    let chosen = experiment.routing.as_ref().filter(|r| r.section.complete)?;
+    let built = (chosen.entry.build)(Arc::clone(fabric), &chosen.section.values);
+    built.map(Arc::from).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+}
+
+/// Parameters by class; `None` for a class with mistakes.
+fn links(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Vec<Option<LinkParams>> {
+    let mut links = Vec::with_capacity(experiment.links.len());
+    for (_, section) in &experiment.links {
+        let before = diagnostics.len();
+        for key in ["latency", "credit_delay"] {
+            check_delay(section, key, diagnostics);
+        }
+        let sound = section.complete && diagnostics.len() == before;
+        let values = &section.values;
+        links.push(sound.then(|| LinkParams {
+            bandwidth: values.bandwidth("bandwidth"),
+            latency: values.time("latency"),
+            credit_delay: values.time("credit_delay"),
+            vc_buffer: values.int("vc_buffer"),
+        }));
+    }
+    links
+}
+
+/// Bandwidth of the terminal links, of which loads are fractions.
+fn terminal_bandwidth(experiment: &Experiment) -> Option<Bandwidth> {
+    let terminal = experiment.fabric.as_ref()?.entry.classes.first()?;
+    let (_, link) = experiment.links.iter().find(|(class, _)| class == terminal)?;
+    match link.get("bandwidth") {
+        Some(Value::Bandwidth(bandwidth)) => Some(*bandwidth),
+        _ => None,
+    }
+}
+
+fn check_delay(section: &Section, key: &str, diagnostics: &mut Diagnostics) {
+    if let Some(Value::Time(t)) = section.get(key)
+        && *t > MAX_DELAY
+    {
+        let message = format!("`{key}` is longer than 1000 s");
+        diagnostics.push(Diagnostic::new(section.place(key), message).label("too long"));
+    }
+}
+
+fn packet(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
+    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+    for param in chosen.section.params.iter().filter(|p| p.kind == Kind::Time) {
+        check_delay(&chosen.section, param.name, diagnostics);
+    }
+    let config = PacketConfig::from_values(&chosen.section.values);
+    config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+}
+
+fn check_vcs(
+    experiment: &Experiment,
+    packet: &PacketConfig,
+    routing: Option<&dyn Routing>,
+    diagnostics: &mut Diagnostics,
+) {
+    let (Some(routing), Some(chosen), Some(model)) = (routing, &experiment.routing, &experiment.model) else {
+        return;
+    };
+    if packet.vcs < routing.vcs() {
+        let name = chosen.entry.about.name;
+        let message = format!("routing \"{name}\" needs {} virtual channels on this fabric", routing.vcs());
+        let label = format!("only {}", packet.vcs);
+        let help = format!("set `vcs = {}` or more", routing.vcs());
+        diagnostics.push(Diagnostic::new(model.section.place("vcs"), message).label(label).help(help));
+    }
+}
+
+fn check_buffers(
+    experiment: &Experiment,
+    packet: &PacketConfig,
+    links: &[Option<LinkParams>],
+    diagnostics: &mut Diagnostics,
+) {
+    let chunk = u64::from(packet.chunk);
+    for ((class, section), link) in experiment.links.iter().zip(links) {
+        if let Some(link) = link
+            && link.vc_buffer < chunk
+        {
+            let message =
+                format!("a chunk of {} does not fit into the buffers of link.{class}", print_bytes(chunk));
+            let label = format!("holds {}", print_bytes(link.vc_buffer));
+            let help = "enlarge `vc_buffer`, or make `chunk` of [model] smaller";
+            diagnostics.push(Diagnostic::new(section.place("vc_buffer"), message).label(label).help(help));
+        }
+    }
+}
+
+/// Refuses links so slow that a message or a full buffer would take longer than virtual time can tell.
+fn check_transfers(experiment: &Experiment, links: &[Option<LinkParams>], diagnostics: &mut Diagnostics) {
+    let messages = experiment.jobs.iter().filter_map(|j| match j.section.get("message") {
+        Some(Value::Int(bytes)) => Some(*bytes),
+        _ => None,
+    });
+    let message = messages.max().unwrap_or(0);
+    for ((class, section), link) in experiment.links.iter().zip(links) {
+        let Some(link) = link else { continue };
+        let bytes = message.max(link.vc_buffer);
+        if link.bandwidth.time_rounded(bytes).is_none_or(|t| t > MAX_TRANSFER) {
+            let message = format!("{} would take more than 13 days on link.{class}", print_bytes(bytes));
+            let help = "use a faster link, smaller messages or smaller buffers";
+            diagnostics
+                .push(Diagnostic::new(section.place("bandwidth"), message).label("too slow").help(help));
+        }
+    }
+}
+
+fn jobs(
+    experiment: &Experiment,
+    fabric: &Fabric,
+    bandwidth: Bandwidth,
+    diagnostics: &mut Diagnostics,
+) -> Vec<JobSetup> {
+    let mut free: Vec<u32> = (0..fabric.terminals()).collect();
+    let mut setups = Vec::new();
+    for (index, job) in experiment.jobs.iter().enumerate() {
+        let site = Site { index, fabric, bandwidth, seed: seed(experiment) };
+        if let Some(setup) = build_job(job, &site, &free, diagnostics) {
+            let mut used = setup.placement.clone();
+            used.sort_unstable();
+            free.retain(|t| used.binary_search(t).is_err());
+            setups.push(setup);
+        }
+    }
+    setups
+}
+
+fn seed(experiment: &Experiment) -> u64 {
+    match experiment.experiment.get("seed") {
+        Some(Value::Int(seed)) => *seed,
+        _ => 0,
+    }
+}
+
+/// What a job is built on.
+struct Site<'a> {
+    index: usize,
+    fabric: &'a Fabric,
+    bandwidth: Bandwidth,
+    seed: u64,
+}
+
+fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnostics) -> Option<JobSetup> {
+    let section = &job.section;
+    let (workload, arrival, placement) = match (job.workload, job.arrival, job.placement) {
+        (Some(w), Some(a), Some(p)) if section.complete => (w, a, p),
+        _ => return None,
+    };
+    let values = &section.values;
+    let ranks = match section.get("ranks") {
+        Some(Value::Int(n)) => u32::try_from(*n).expect("the declared range fits 32 bits"),
+        _ => free.len() as u32,
+    };
+    if ranks == 0 {
+        let message = "no terminal is left for this job";
+        let help = "give the jobs before it a number of `ranks`";
+        diagnostics.push(Diagnostic::new(section.home, message).help(help));
+        return None;
+    }
+    let index = u32::try_from(site.index).ok()?;
+    let context = PlacementContext { ranks, fabric: site.fabric, free, seed: site.seed, job: index };
+    let placed =
+        (placement.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
+    let arrival = workload.arrivals.then(|| ArrivalChoice {
+        entry: arrival,
+        values: values.clone(),
+        load: values.real("load"),
+        bandwidth: site.bandwidth,
+    });
+    let message = values.int("message");
+    let context = JobContext { ranks, seed: site.seed, job: index, message, arrival };
+    let traffic =
+        (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
+    let (name, start) = (values.text("name"), values.time("start"));
+    Some(JobSetup { name, traffic: traffic?, placement: placed?, start, message: Some(message) })
+}
+
+fn until(section: &Section) -> Until {
+    match (section.get("duration"), section.get("limit")) {
+        (Some(Value::Time(t)), _) => Until::Time(*t),
+        (_, Some(Value::Time(limit))) => Until::WorkloadDone { limit: *limit },
+        _ => unreachable!("an experiment without mistakes says when it ends"),
+    }
+}
+
+fn scheduling(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Scheduling {
+    let engine = &experiment.engine;
+    if let Some(Value::Text(name)) = engine.get("scheduler")
+        && name != "sequential"
+    {
+        let message = format!("this build has no {name} scheduler");
+        let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
+        diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"sequential\""));
+    }
+    Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
+}
+
+fn measure(values: &Values) -> Measure {
+    Measure {
+        window: values.time("window"),
+        per_port: values.bool("per_port"),
+        packets: values.bool("packets"),
+        messages: values.bool("messages"),
+        pairs: values.bool("pairs"),
+    }
+}
+
+/// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
+pub fn check_deadlock(
+    experiment: &Experiment,
+    setup: &Setup,
+    diagnostics: &mut Diagnostics,
+) -> deadlock::Report {
+    let report = deadlock::check(&setup.fabric, setup.routing.as_ref(), deadlock::DEFAULT_BUDGET);
+    let chosen = experiment.routing.as_ref().expect("a setup has a routing");
+    let name = chosen.entry.about.name;
+    let place = chosen.section.place("algorithm");
+    match &report {
+        deadlock::Report::Free { .. } => {}
+        deadlock::Report::Cycle(channels) => diagnostics.push(cycle(name, place, channels)),
+        deadlock::Report::Astray(astray) => {
+            let message = format!("routing \"{name}\" goes astray on this fabric: {astray}");
+            diagnostics.push(Diagnostic::new(place, message));
+        }
+    }
+    report
+}
+
+/// Channels shown of a long cycle.
+const CHANNELS_SHOWN: usize = 12;
+
+fn cycle(name: &str, place: Place, channels: &[deadlock::Channel]) -> Diagnostic {
+    let message = format!("routing \"{name}\" can deadlock: {} channels wait for each other", channels.len());
+    let mut shown: Vec<String> = channels.iter().take(CHANNELS_SHOWN).map(ToString::to_string).collect();
+    if channels.len() > CHANNELS_SHOWN {
+        shown.push(format!("{} more", channels.len() - CHANNELS_SHOWN));
+    }
+    let list = format!("the cycle: {}, and again the first", shown.join(" -> "));
+    Diagnostic::new(place, message).label("cyclic channel dependencies").help(list)
+}

@@ -1,0 +1,77 @@
+//! `netloom check FILE`: everything short of the simulation.
+
+use crate::{
+    args::{CheckArgs, Format},
+    console::Console,
+    exit::Exit,
+    failure::Outcome,
+    prepare::{Prepared, prepare, rounded},
+};
+use serde_json::{Map, Value as Json, json};
+
+/// Checks an experiment and prints a short report.
+///
+/// # Errors
+/// If the experiment cannot be read or run.
+pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
+    let prepared = prepare(&args.input, None, false)?;
+    match args.format {
+        Format::Text => console.print(&text(&prepared))?,
+        Format::Json => console.print_json(&object(&prepared))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn text(prepared: &Prepared) -> String {
+    let setup = &prepared.setup;
+    let fabric = &setup.fabric;
+    let mut lines = vec![
+        ("experiment", prepared.file.0.clone()),
+        (
+            "fabric",
+            format!(
+                "{}: {} terminals, {} routers, {} router ports",
+                fabric.topology,
+                fabric.terminals(),
+                fabric.routers(),
+                fabric.ports.len()
+            ),
+        ),
+        (
+            "routing",
+            format!(
+                "{}; {}",
+                prepared.experiment["routing"]["algorithm"].as_str().unwrap_or(""),
+                prepared.routing
+            ),
+        ),
+    ];
+    for job in &setup.jobs {
+        lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
+    }
+    lines.push(("memory", format!("at most {}", rounded(prepared.memory.bytes))));
+    for (part, bytes) in &prepared.memory.parts {
+        lines.push(("", format!("{} {part}", rounded(*bytes))));
+    }
+    lines.push(("verdict", "this experiment can run".to_owned()));
+    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+}
+
+fn object(prepared: &Prepared) -> Json {
+    let setup = &prepared.setup;
+    let fabric = &setup.fabric;
+    let jobs: Json = setup.jobs.iter().map(|j| json!({"name": j.name, "ranks": j.placement.len()})).collect();
+    let parts: Map<String, Json> =
+        prepared.memory.parts.iter().map(|(part, bytes)| (part.to_string(), json!(bytes))).collect();
+    json!({
+        "valid": true,
+        "experiment": prepared.experiment,
+        "fabric": {
+            "topology": fabric.topology, "terminals": fabric.terminals(), "routers": fabric.routers(),
+            "router_ports": fabric.ports.len(),
+        },
+        "routing": prepared.routing.to_string(),
+        "jobs": jobs,
+        "memory": {"bytes": prepared.memory.bytes, "parts": parts},
+    })
+}

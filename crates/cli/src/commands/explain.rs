@@ -1,0 +1,124 @@
+//! `netloom explain NAME`: what something does, its keys and where it comes from.
+
+use crate::{
+    args::{ExplainArgs, Format},
+    catalog::{Shelf, shelves},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use base::{
+    param::{Kind, Param},
+    registry::{About, nearest},
+    units::Family,
+};
+use serde_json::{Value as Json, json};
+
+/// Width of the text.
+const COLUMNS: usize = 100;
+
+/// Prints every entry of that name: `uniform` may be on several shelves.
+///
+/// # Errors
+/// If there is none, or nothing can be written.
+pub fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Outcome {
+    let shelves = shelves();
+    let found: Vec<(&Shelf, &About)> = shelves
+        .iter()
+        .flat_map(|shelf| shelf.entries.iter().map(move |about| (shelf, *about)))
+        .filter(|(_, about)| about.name == args.name)
+        .collect();
+    if found.is_empty() {
+        let names = shelves.iter().flat_map(|s| s.entries.iter().map(|a| a.name));
+        let help = match nearest(&args.name, names).first() {
+            Some(near) => format!("did you mean `{near}`? `netloom list` shows all names"),
+            None => "`netloom list` shows all names".to_owned(),
+        };
+        return Err(Failure::new(Exit::Usage, format!("nothing is called `{}`", args.name)).with_help(help));
+    }
+    match args.format {
+        Format::Text => {
+            let parts: Vec<String> = found.iter().map(|(shelf, about)| text(shelf, about)).collect();
+            console.print(&parts.join("\n"))?;
+        }
+        Format::Json => {
+            let entries: Json = found.iter().map(|(shelf, about)| object(shelf, about)).collect();
+            console.print_json(&json!({"name": args.name, "entries": entries}))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn text(shelf: &Shelf, about: &About) -> String {
+    let mut text = format!("{} ({}, {})\n\n", about.name, shelf.singular, shelf.key);
+    text += &wrap(about.summary, 2);
+    if !about.doc.is_empty() {
+        text += "\n";
+        text += &wrap(about.doc, 2);
+    }
+    if !about.params.is_empty() {
+        text += "\nKeys\n";
+        for param in about.params {
+            text += &format!("  {} = {}\n", param.name, form(param));
+            text += &wrap(param.doc, 6);
+        }
+    }
+    if !about.source.is_empty() {
+        text += "\nSource\n";
+        text += &wrap(about.source, 2);
+    }
+    text
+}
+
+/// Type, range and default of a key: `integer from 1 to 16, default 4`.
+fn form(param: &Param) -> String {
+    let kind = match param.kind {
+        Kind::Int { min, max: u64::MAX } => format!("integer, at least {min}"),
+        Kind::Int { min, max } => format!("integer from {min} to {max}"),
+        Kind::Ints { min, max } => format!("list of integers from {min} to {max}"),
+        Kind::Real { min, max } => format!("number from {min} to {max}"),
+        Kind::Time => format!("time ({})", Family::Time.unit_list()),
+        Kind::Bytes => format!("bytes ({})", Family::Bytes.unit_list()),
+        Kind::Bandwidth => format!("bandwidth ({})", Family::Bandwidth.unit_list()),
+        Kind::Bool => "true or false".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::Choice(words) => words.join(" | "),
+    };
+    match param.default {
+        None => format!("{kind}; mandatory"),
+        Some("") => format!("{kind}; optional"),
+        Some(default) => format!("{kind}; default {default}"),
+    }
+}
+
+fn object(shelf: &Shelf, about: &About) -> Json {
+    let params = about.params.iter().map(|p| {
+        let default = p.default.filter(|d| !d.is_empty());
+        json!({"name": p.name, "form": form(p), "default": default, "mandatory": p.default.is_none(), "doc": p.doc})
+    });
+    json!({
+        "kind": shelf.singular, "key": shelf.key, "summary": about.summary, "doc": about.doc,
+        "source": about.source, "params": params.collect::<Json>(),
+    })
+}
+
+/// Words in lines of at most [`COLUMNS`], indented.
+fn wrap(text: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    for paragraph in text.split('\n') {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && indent + line.len() + 1 + word.len() > COLUMNS {
+                lines += &format!("{:indent$}{line}\n", "");
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line += word;
+        }
+        lines += format!("{:indent$}{line}", "").trim_end();
+        lines.push('\n');
+    }
+    lines
+}

@@ -1,0 +1,9 @@
+//! One file per command.
+
+pub mod check;
+pub mod completions;
+pub mod explain;
+pub mod list;
+pub mod run;
+pub mod schema;
+pub mod study;

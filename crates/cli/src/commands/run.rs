@@ -1,0 +1,102 @@
+//! `netloom run FILE`: simulate, print the summary, write the output directory.
+
+use crate::{
+    args::{Format, RunArgs},
+    console::Console,
+    execute::{execute, exit_of},
+    exit::Exit,
+    failure::{Failure, Outcome},
+    prepare::{Prepared, prepare},
+};
+use jiff::Timestamp;
+use model::Finished;
+use results::{
+    output::{Input, Manifest, OutputError, check_target, write_run},
+    text::{Style, render},
+};
+use std::{
+    io::{Error, ErrorKind},
+    path::Path,
+};
+
+/// Runs an experiment.
+///
+/// # Errors
+/// If it cannot be read, run or stored. A deadlock or an ended limit is a result with its own exit status.
+pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
+    one_thread(args.threads)?;
+    if let Some(dir) = &args.out {
+        check_target(dir, args.force).map_err(|e| output_failure(&e))?;
+        check_writable(dir)?;
+    }
+    let prepared = prepare(&args.input, args.memory_limit, args.check)?;
+    let started = Timestamp::now();
+    let finished = execute(&prepared, console)?;
+    if let Some(dir) = &args.out {
+        let manifest = manifest(&prepared, &finished, started);
+        write_run(dir, args.force, &manifest, &finished.summary, &finished.tables)
+            .map_err(|e| output_failure(&e))?;
+    } else if let Some(table) = finished.tables.first() {
+        console.remark(&format!("note: table `{}` was not written: there is no --out", table.name()));
+    }
+    match args.format {
+        Format::Text => console.print(&render(&finished.summary, Style::Plain))?,
+        Format::Json => console.print(&finished.summary.to_json())?,
+    }
+    Ok(exit_of(finished.summary.verdict.state))
+}
+
+fn one_thread(threads: u32) -> Result<(), Failure> {
+    if threads == 1 {
+        return Ok(());
+    }
+    let message =
+        format!("--threads {threads}: this build has no parallel scheduler, so a run uses one thread");
+    Err(Failure::new(Exit::Usage, message).with_help("leave out --threads"))
+}
+
+fn output_failure(error: &OutputError) -> Failure {
+    let failure = Failure::new(Exit::Output, error.to_string());
+    match error {
+        OutputError::Exists(_) => failure.with_help("choose another --out, or replace it with --force"),
+        OutputError::NotOurs(_) => {
+            failure.with_help("choose another --out; --force replaces only earlier runs")
+        }
+        _ => failure,
+    }
+}
+
+/// Finds out before a long run whether the directory can be made: makes and removes one beside it.
+fn check_writable(dir: &Path) -> Result<(), Failure> {
+    let here = Path::new(".");
+    let above = |p: &Path| if p.as_os_str().is_empty() { here.to_owned() } else { p.to_owned() };
+    let parent = dir.ancestors().skip(1).map(above).find(|p| p.exists()).unwrap_or_else(|| here.to_owned());
+    let probe = parent.join(format!(".netloom-probe-{}", std::process::id()));
+    let made = if parent.is_dir() {
+        std::fs::create_dir(&probe).and_then(|()| std::fs::remove_dir(&probe))
+    } else {
+        Err(Error::from(ErrorKind::NotADirectory))
+    };
+    made.map_err(|e| Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", parent.display())))
+}
+
+fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Manifest {
+    Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: env!("NETLOOM_REVISION").to_owned(),
+        fingerprint: finished.summary.fingerprint.clone(),
+        seed: prepared.setup.seed,
+        experiment: prepared.experiment.clone(),
+        inputs: vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())],
+        host: host(),
+        started: started.to_string(),
+        ended: Timestamp::now().to_string(),
+        warnings: finished.summary.verdict.flags.clone(),
+    }
+}
+
+/// Name of the machine, where it tells.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| String::new(), |s| s.trim().to_owned())
+}

@@ -1,0 +1,175 @@
+//! `netloom schema`: the JSON schema of the experiment file, for editors and checkers.
+//!
+//! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
+//! dragonfly exist?) `netloom check` tells.
+
+use crate::{
+    console::Console,
+    exit::Exit,
+    experiment::{
+        reader::Choice,
+        sections::{
+            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
+            TOPOLOGY, WORKLOAD,
+        },
+        value,
+    },
+    failure::Outcome,
+};
+use base::{
+    param::{Kind, Param},
+    registry::{About, Registered},
+    units::Family,
+};
+use fabric::registry::Topology;
+use serde_json::{Map, Value as Json, json};
+
+type Object = Map<String, Json>;
+
+/// Prints the schema.
+///
+/// # Errors
+/// If nothing can be written.
+pub fn print(console: &mut Console<'_>) -> Outcome {
+    console.print_json(&schema())?;
+    Ok(Exit::Done)
+}
+
+/// The schema.
+#[must_use]
+pub fn schema() -> Json {
+    let topologies: Json = TOPOLOGY.entries.iter().map(topology).collect();
+    let mut engine = object(&ENGINE, properties(ENGINE.params));
+    let partitions = json!({
+        "description": "Number of partitions.", "default": "auto",
+        "anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MAX_PARTITIONS}],
+    });
+    engine["properties"]["partitions"] = partitions;
+    let mut experiment = object(&EXPERIMENT, properties(EXPERIMENT.params));
+    experiment["oneOf"] = json!([{"required": ["duration"]}, {"required": ["until"]}]);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Netloom experiment",
+        "type": "object",
+        "required": ["experiment", "fabric", "routing", "job", "model"],
+        "additionalProperties": false,
+        "properties": {
+            "experiment": experiment,
+            "fabric": {"oneOf": topologies},
+            "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
+            "job": {"type": "array", "minItems": 1, "items": job()},
+            "model": {"oneOf": KIND.entries.iter().map(|e| named(&KIND, e.about())).collect::<Json>()},
+            "engine": engine,
+            "output": object(&OUTPUT, properties(OUTPUT.params)),
+        },
+        "$defs": {"link": object(&LINK, properties(LINK.params))},
+    })
+}
+
+/// A section with exactly these keys.
+fn object(about: &About, properties: Object) -> Json {
+    let required: Vec<&str> = mandatory(about.params).collect();
+    json!({
+        "description": about.summary, "type": "object", "properties": properties, "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn mandatory(params: &[Param]) -> impl Iterator<Item = &'static str> {
+    params.iter().filter(|p| p.default.is_none()).map(|p| p.name)
+}
+
+/// A section whose keys belong to the entry that it names.
+fn named<E: Registered>(choice: &Choice<'_, E>, about: &About) -> Json {
+    let mut keys = Object::from_iter([(choice.key.to_owned(), json!({"const": about.name}))]);
+    keys.append(&mut properties(about.params));
+    let mut section = object(about, keys);
+    section["required"].as_array_mut().expect("required is a list").insert(0, json!(choice.key));
+    section
+}
+
+fn topology(entry: &Topology) -> Json {
+    let mut section = named(&TOPOLOGY, &entry.about);
+    let classes = entry.classes.iter().map(|c| ((*c).to_owned(), json!({"$ref": "#/$defs/link"})));
+    section["properties"]["link"] = json!({
+        "type": "object", "properties": classes.collect::<Object>(), "required": entry.classes,
+        "additionalProperties": false,
+    });
+    section["required"].as_array_mut().expect("required is a list").push(json!("link"));
+    section
+}
+
+/// A job takes the keys of one workload, one arrival and one placement: the schema allows the union.
+fn job() -> Json {
+    let mut keys = Object::new();
+    let mut conditions = Vec::new();
+    for (key, abouts) in [
+        (WORKLOAD.key, WORKLOAD.entries.iter().map(Registered::about).collect::<Vec<_>>()),
+        (ARRIVAL.key, ARRIVAL.entries.iter().map(Registered::about).collect()),
+        (PLACEMENT.key, PLACEMENT.entries.iter().map(Registered::about).collect()),
+    ] {
+        let names: Vec<&str> = abouts.iter().map(|a| a.name).collect();
+        keys.insert(key.to_owned(), json!({"enum": names}));
+        for about in abouts {
+            for (name, property) in properties(about.params) {
+                unite(&mut keys, name, property);
+            }
+            let required: Vec<&str> = mandatory(about.params).collect();
+            if !required.is_empty() {
+                let chosen = json!({"properties": {key: {"const": about.name}}, "required": [key]});
+                conditions.push(json!({"if": chosen, "then": {"required": required}}));
+            }
+        }
+    }
+    keys.append(&mut properties(JOB.params));
+    let mut section = object(&JOB, keys);
+    section["required"].as_array_mut().expect("required is a list").insert(0, json!(WORKLOAD.key));
+    if !conditions.is_empty() {
+        section["allOf"] = Json::Array(conditions);
+    }
+    section
+}
+
+/// Adds a key that may already mean something else for another entry.
+fn unite(keys: &mut Object, name: String, property: Json) {
+    match keys.get_mut(&name) {
+        None => drop(keys.insert(name, property)),
+        Some(known) if *known == property => {}
+        Some(known) => match known.get_mut("anyOf").and_then(Json::as_array_mut) {
+            Some(forms) if forms.contains(&property) => {}
+            Some(forms) => forms.push(property),
+            None => *known = json!({"anyOf": [known.clone(), property]}),
+        },
+    }
+}
+
+fn properties(params: &[Param]) -> Object {
+    params.iter().map(|p| (p.name.to_owned(), property(p))).collect()
+}
+
+fn property(param: &Param) -> Json {
+    let mut property = match param.kind {
+        Kind::Int { min, max: u64::MAX } => json!({"type": "integer", "minimum": min}),
+        Kind::Int { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Kind::Ints { min, max } => {
+            json!({"type": "array", "items": {"type": "integer", "minimum": min, "maximum": max}})
+        }
+        Kind::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Kind::Time => quantity(Family::Time),
+        Kind::Bytes => quantity(Family::Bytes),
+        Kind::Bandwidth => quantity(Family::Bandwidth),
+        Kind::Bool => json!({"type": "boolean"}),
+        Kind::Text => json!({"type": "string"}),
+        Kind::Choice(words) => json!({"enum": words}),
+    };
+    property["description"] = json!(param.doc);
+    if let Some(default) = param.default.filter(|d| !d.is_empty()) {
+        property["default"] = value::json(param.kind, &value::default(param, default));
+    }
+    property
+}
+
+fn quantity(family: Family) -> Json {
+    let units = family.unit_list().replace(", ", "|");
+    json!({"type": "string", "pattern": format!("^ *[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)? *({units}) *$")})
+}

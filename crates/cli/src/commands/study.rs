@@ -1,0 +1,339 @@
+//! `netloom study NAME`: a paper's numbers, ours beside them, and why they differ.
+//!
+//! A study is a directory with experiment files and a `published.toml`:
+//!
+//! ```toml
+//! [study]
+//! title = "Zombie packets"
+//! paper = "reference"
+//! smoke = ["experiment.duration=10 us"]     # overrides for --smoke
+//! quick = ["experiment.duration=100 us"]    # overrides for --quick
+//!
+//! [[row]]
+//! name = "72 nodes, minimal"
+//! experiment = "dragonfly-72.toml"          # beside this file
+//! set = ["job.0.load=0.5"]                  # overrides of this row
+//! published = { "latency_ps.mean" = 1.5e6 } # keys of summary.json
+//! why = "the paper's buffer sizes are not given"
+//! ```
+
+use crate::{
+    args::{Format, Input, StudyArgs},
+    console::Console,
+    execute::execute,
+    exit::Exit,
+    experiment::{
+        reader::{self, OPTIONAL, Section, Spec},
+        tree::{self, Data, Entry, Node, Table},
+    },
+    failure::{Failure, Outcome},
+    prepare::{prepare, read_file},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::{Kind, Param},
+    registry::nearest,
+};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+/// File that makes a directory a study.
+const FILE: &str = "published.toml";
+
+/// A study as written.
+struct Study {
+    title: String,
+    paper: String,
+    smoke: Vec<String>,
+    quick: Vec<String>,
+    rows: Vec<Row>,
+}
+
+/// A row of the table: one experiment and what was published of it.
+struct Row {
+    name: String,
+    experiment: String,
+    set: Vec<String>,
+    published: Vec<(String, f64)>,
+    why: String,
+}
+
+/// One number of the table.
+struct Line {
+    row: String,
+    key: String,
+    published: f64,
+    ours: Option<f64>,
+    why: String,
+}
+
+/// Lists the studies, or runs one.
+///
+/// # Errors
+/// If there is no such study, it has mistakes, or one of its experiments fails.
+pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
+    let names = names(&args.studies);
+    let Some(name) = &args.name else {
+        return list(&names, args, console);
+    };
+    if !names.contains(name) {
+        let mut help = match nearest(name, names.iter().map(String::as_str)).first() {
+            Some(near) => format!("did you mean `{near}`? "),
+            None => String::new(),
+        };
+        let directory = args.studies.display();
+        help += &match names.is_empty() {
+            true => format!("`{directory}` holds no study"),
+            false => format!("`{directory}` holds {}", names.join(", ")),
+        };
+        return Err(Failure::new(Exit::Usage, format!("there is no study `{name}`")).with_help(help));
+    }
+    let directory = args.studies.join(name);
+    let study = load(&directory.join(FILE))?;
+    let lines = run(&study, &directory, args, console)?;
+    match args.format {
+        Format::Text => console.print(&text(&study, &lines))?,
+        Format::Json => console.print_json(&object(name, &study, &lines))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Names of the studies in a directory, sorted; none if it cannot be read.
+fn names(directory: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let found = entries.flatten().filter(|e| e.path().join(FILE).is_file());
+    let mut names: Vec<String> = found.filter_map(|e| e.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+fn list(names: &[String], args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
+    match args.format {
+        Format::Json => console.print_json(&json!({"studies": names}))?,
+        Format::Text if names.is_empty() => {
+            console.remark(&format!("there are no studies in `{}`", args.studies.display()));
+        }
+        Format::Text => console.print(&(names.join("\n") + "\n"))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn run(
+    study: &Study,
+    directory: &Path,
+    args: &StudyArgs,
+    console: &Console<'_>,
+) -> Result<Vec<Line>, Failure> {
+    let shorter = match (args.smoke, args.quick) {
+        (true, _) => study.smoke.as_slice(),
+        (_, true) => study.quick.as_slice(),
+        _ => &[],
+    };
+    let mut lines = Vec::new();
+    for row in &study.rows {
+        let set = row.set.iter().chain(shorter).cloned().collect();
+        let input = Input { file: directory.join(&row.experiment), set };
+        let finished = execute(&prepare(&input, None, false)?, console)?;
+        let summary: Json = serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON");
+        for (key, published) in &row.published {
+            let ours = find(&summary, key).and_then(Json::as_f64);
+            let (row, key, why) = (row.name.clone(), key.clone(), row.why.clone());
+            lines.push(Line { row, key, published: *published, ours, why });
+        }
+    }
+    Ok(lines)
+}
+
+/// The value at a path of keys and list positions joined by dots.
+fn find<'a>(summary: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(summary, |at, part| match part.parse::<usize>() {
+        Ok(index) if at.is_array() => at.get(index),
+        _ => at.get(part),
+    })
+}
+
+fn text(study: &Study, lines: &[Line]) -> String {
+    let head = ["row", "quantity", "published", "ours", "why they differ"].map(str::to_owned);
+    let mut cells = vec![head];
+    for line in lines {
+        let ours = line.ours.map_or_else(|| "absent".to_owned(), number);
+        cells.push([line.row.clone(), line.key.clone(), number(line.published), ours, line.why.clone()]);
+    }
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    let mut text = format!("{}\n{}\n\n", study.title, study.paper);
+    for [row, key, published, ours, why] in &cells {
+        let [a, b, c, d] = widths;
+        let line = format!("{row:a$}  {key:b$}  {published:>c$}  {ours:>d$}  {why}");
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Six significant digits.
+fn number(x: f64) -> String {
+    let places = if x == 0.0 { 0 } else { (5.0 - x.abs().log10().floor()).clamp(0.0, 9.0) as usize };
+    let text = format!("{x:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn object(name: &str, study: &Study, lines: &[Line]) -> Json {
+    let rows: Json = lines
+        .iter()
+        .map(|l| json!({"row": l.row, "key": l.key, "published": l.published, "ours": l.ours, "why": l.why}))
+        .collect();
+    json!({"study": name, "title": study.title, "paper": study.paper, "rows": rows})
+}
+
+const STUDY: &[Param] = &[
+    Param { name: "title", kind: Kind::Text, default: None, doc: "Title of the paper." },
+    Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
+];
+
+const ROW: &[Param] = &[
+    Param { name: "name", kind: Kind::Text, default: None, doc: "Name of the row." },
+    Param { name: "experiment", kind: Kind::Text, default: None, doc: "Experiment file beside this one." },
+    Param { name: "why", kind: Kind::Text, default: OPTIONAL, doc: "Why the numbers differ." },
+];
+
+fn load(path: &Path) -> Result<Study, Failure> {
+    let text = read_file(path)?;
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source(path.display().to_string(), text);
+    let study = tree::parse(source, &mut diagnostics).and_then(|root| parse(&root, source, &mut diagnostics));
+    match study {
+        Some(study) if diagnostics.is_empty() => Ok(study),
+        _ => Err(Failure::Experiment(Box::new(diagnostics))),
+    }
+}
+
+fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<Study> {
+    for entry in root.entries.iter().filter(|e| e.key != "study" && e.key != "row") {
+        let message = format!("a study has no section `{}`", entry.key);
+        diagnostics.push(Diagnostic::new(entry.key_place, message).help("its sections are study, row"));
+    }
+    let start = Place { source, start: 0, end: 0 };
+    let Some(Entry { node: Node { data: Data::Table(head), .. }, key_place, .. }) = root.get("study") else {
+        diagnostics.push(Diagnostic::new(start, "the section [study] is missing"));
+        return None;
+    };
+    let section = section("[study]", STUDY, &["smoke", "quick"], head, *key_place, diagnostics);
+    let mut rows = Vec::new();
+    match root.get("row").map(|e| &e.node) {
+        Some(Node { data: Data::List(items), .. }) => {
+            rows.extend(items.iter().filter_map(|item| row(item, diagnostics)));
+        }
+        Some(other) => diagnostics.push(Diagnostic::new(other.place, "write each row as [[row]]")),
+        None => {}
+    }
+    let (smoke, quick) = (texts(head, "smoke", diagnostics), texts(head, "quick", diagnostics));
+    if !section.complete {
+        return None;
+    }
+    Some(Study {
+        title: section.values.text("title"),
+        paper: section.values.text("paper"),
+        smoke,
+        quick,
+        rows,
+    })
+}
+
+fn section(
+    title: &str,
+    params: &[Param],
+    also: &[&str],
+    table: &Table,
+    home: Place,
+    diagnostics: &mut Diagnostics,
+) -> Section {
+    let spec = Spec { title, params: params.to_vec(), also, elsewhere: Vec::new(), lenient: false };
+    reader::read(&spec, table, home, diagnostics)
+}
+
+fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
+    let Data::Table(table) = &item.data else {
+        diagnostics.push(Diagnostic::new(item.place, "a row must be a table"));
+        return None;
+    };
+    let section = section("[[row]]", ROW, &["set", "published"], table, item.place, diagnostics);
+    let mut published = Vec::new();
+    match table.get("published").map(|e| &e.node) {
+        Some(Node { data: Data::Table(numbers), .. }) => {
+            for entry in &numbers.entries {
+                match entry.node.data {
+                    Data::Real(x) => published.push((entry.key.clone(), x)),
+                    Data::Integer(Some(n)) => published.push((entry.key.clone(), n as f64)),
+                    _ => diagnostics
+                        .push(Diagnostic::new(entry.node.place, "a published value must be a number")),
+                }
+            }
+        }
+        Some(other) => {
+            diagnostics.push(Diagnostic::new(other.place, "`published` must be a table of numbers"))
+        }
+        None => diagnostics.push(Diagnostic::new(item.place, "[[row]] lacks `published`")),
+    }
+    let set = texts(table, "set", diagnostics);
+    let values = section.complete.then_some(section.values)?;
+    let (name, experiment, why) = (values.text("name"), values.text("experiment"), values.text("why"));
+    Some(Row { name, experiment, set, published, why })
+}
+
+/// A list of texts; empty if the key is left out.
+fn texts(table: &Table, key: &str, diagnostics: &mut Diagnostics) -> Vec<String> {
+    let Some(entry) = table.get(key) else { return Vec::new() };
+    let items = match &entry.node.data {
+        Data::List(items) => items.as_slice(),
+        _ => {
+            let message = format!("`{key}` must be a list of overrides such as [\"job.0.load=0.5\"]");
+            diagnostics.push(Diagnostic::new(entry.node.place, message));
+            &[]
+        }
+    };
+    let mut texts = Vec::new();
+    for item in items {
+        match &item.data {
+            Data::Text(text) => texts.push(text.clone()),
+            other => {
+                let message = format!("an override is text in quotes, not {}", other.noun());
+                diagnostics.push(Diagnostic::new(item.place, message));
+            }
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_six_digits() {
+        assert_eq!(
+            [0.0, 1.5e6, 0.25, 666_244.0, 1e-3, 12.345_678_9].map(number),
+            ["0", "1500000", "0.25", "666244", "0.001", "12.3457"]
+        );
+    }
+
+    #[test]
+    fn mistakes_in_a_study_are_told_at_once() {
+        let mut diagnostics = Diagnostics::default();
+        let text = "[study]\nsmoke = 1\n[[row]]\nname = \"a\"\npublished = { x = true }\n[more]\n";
+        let source = diagnostics.add_source("published.toml", text);
+        let root = tree::parse(source, &mut diagnostics).unwrap();
+        let _ = parse(&root, source, &mut diagnostics);
+        let told: Vec<&str> = diagnostics.sorted().iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "[study] lacks `title`",
+                "`smoke` must be a list of overrides such as [\"job.0.load=0.5\"]",
+                "[[row]] lacks `experiment`",
+                "a published value must be a number",
+                "a study has no section `more`",
+            ]
+        );
+    }
+}

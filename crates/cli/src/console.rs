@@ -1,0 +1,43 @@
+//! Where a command writes: its result to `out`, everything else to `err`.
+
+use crate::{exit::Exit, failure::Failure};
+use serde_json::Value as Json;
+use std::io::{ErrorKind, Write};
+
+/// Streams of a command; tests pass buffers.
+pub struct Console<'a> {
+    /// The result.
+    pub out: &'a mut dyn Write,
+    /// Diagnostics, progress, logs.
+    pub err: &'a mut dyn Write,
+    /// True if a person watches `err`: then it may show colour and progress.
+    pub terminal: bool,
+}
+
+impl Console<'_> {
+    /// Writes a result.
+    ///
+    /// # Errors
+    /// If it cannot be written. A reader that stops early (`netloom list | head`) is no error.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::new(Exit::Output, format!("cannot write to standard output: {e}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a result as one JSON object.
+    ///
+    /// # Errors
+    /// As [`Console::print`].
+    pub fn print_json(&mut self, value: &Json) -> Result<(), Failure> {
+        self.print(&format!("{value:#}\n"))
+    }
+
+    /// Writes a remark to standard error; there is nobody to tell if that fails.
+    pub fn remark(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{text}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Runs a setup and shows progress to whoever watches.
+
+use crate::{console::Console, exit::Exit, failure::Failure, prepare::Prepared};
+use base::time::{Ps, display};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{Finished, Progress, simulate};
+use results::summary::State;
+use std::time::Instant;
+
+/// Simulates; the summary gets its resolved experiment.
+///
+/// # Errors
+/// If a checker finds a violated invariant, or the setup cannot be simulated.
+pub fn execute(prepared: &Prepared, console: &Console<'_>) -> Result<Finished, Failure> {
+    let bar = bar(console.terminal);
+    let start = Instant::now();
+    let finished = simulate(&prepared.setup, &mut |progress: Progress| {
+        show(&bar, &progress, start);
+        true
+    });
+    bar.finish_and_clear();
+    let mut finished = finished.map_err(|e| failure(&e))?;
+    finished.summary.experiment = prepared.experiment.clone();
+    Ok(finished)
+}
+
+fn failure(error: &model::Failure) -> Failure {
+    let exit = match error {
+        model::Failure::Invariant(_) => Exit::Violated,
+        model::Failure::Setup(_) => Exit::Experiment,
+        model::Failure::Stopped(_) => Exit::Limit,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// How a run with this verdict ends.
+#[must_use]
+pub fn exit_of(state: State) -> Exit {
+    match state {
+        State::Ok | State::NotStationary | State::Saturated => Exit::Done,
+        State::Incomplete => Exit::Limit,
+        State::Starved | State::Deadlock => Exit::Deadlock,
+    }
+}
+
+/// A bar over virtual time; silent where nobody watches.
+fn bar(terminal: bool) -> ProgressBar {
+    let target = if terminal { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {eta} left");
+    ProgressBar::with_draw_target(Some(0), target).with_style(style.expect("the template is valid"))
+}
+
+fn show(bar: &ProgressBar, progress: &Progress, start: Instant) {
+    if bar.is_hidden() {
+        return;
+    }
+    let seconds = start.elapsed().as_secs_f64().max(1e-3);
+    let rate = progress.events as f64 / seconds / 1e6;
+    bar.set_length(progress.end);
+    bar.set_position(progress.now);
+    bar.set_message(format!("{}  {rate:.1} M events/s", at(progress.now, progress.end)));
+}
+
+fn at(now: Ps, end: Ps) -> String {
+    format!("{} of {}", display(now), display(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grave_verdicts_have_their_exit_codes() {
+        assert_eq!(exit_of(State::Saturated), Exit::Done);
+        assert_eq!(exit_of(State::Incomplete), Exit::Limit);
+        assert_eq!(exit_of(State::Starved), Exit::Deadlock);
+        assert_eq!(exit_of(State::Deadlock), Exit::Deadlock);
+    }
+}

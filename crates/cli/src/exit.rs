@@ -1,0 +1,87 @@
+//! How a command can end. The numbers are public: scripts rely on them.
+
+use std::process::ExitCode;
+
+/// Exit status of `netloom`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything was done.
+    Done = 0,
+    /// A fault of Netloom itself.
+    Internal = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The experiment is invalid, or asks for what this build cannot do.
+    Experiment = 3,
+    /// An input file is missing, unreadable or not text.
+    Input = 4,
+    /// The simulated network deadlocked or starved.
+    Deadlock = 5,
+    /// Ended by a limit: time, memory, events.
+    Limit = 6,
+    /// Results could not be written.
+    Output = 7,
+    /// Interrupted; a checkpoint was saved.
+    Interrupted = 8,
+    /// Started under a launcher that does not match its MPI.
+    Launcher = 9,
+    /// `compare` found differences.
+    Differences = 10,
+    /// A checker found a violated invariant.
+    Violated = 11,
+}
+
+impl Exit {
+    /// Every status, in numerical order.
+    pub const ALL: &'static [Self] = &[
+        Self::Done,
+        Self::Internal,
+        Self::Usage,
+        Self::Experiment,
+        Self::Input,
+        Self::Deadlock,
+        Self::Limit,
+        Self::Output,
+        Self::Interrupted,
+        Self::Launcher,
+        Self::Differences,
+        Self::Violated,
+    ];
+
+    /// What the status means, for the help text.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Internal => "internal error (a bug in netloom)",
+            Self::Usage => "usage",
+            Self::Experiment => "experiment invalid",
+            Self::Input => "input unreadable",
+            Self::Deadlock => "deadlock or starvation",
+            Self::Limit => "ended by a limit (time, memory, events)",
+            Self::Output => "output failed",
+            Self::Interrupted => "interrupted, checkpoint saved",
+            Self::Launcher => "launcher or MPI mismatch",
+            Self::Differences => "compare found differences",
+            Self::Violated => "invariant violated",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_public() {
+        let numbers: Vec<u8> = Exit::ALL.iter().map(|&e| e as u8).collect();
+        assert_eq!(numbers, (0..=11).collect::<Vec<u8>>());
+    }
+}

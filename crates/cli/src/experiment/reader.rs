@@ -1,0 +1,220 @@
+//! Reads one section of the file against declared parameters.
+//!
+//! Every rule that is the same for all sections lives here: types, units and ranges, defaults, mandatory keys,
+//! unknown keys with the nearest names, and choices from a registry.
+
+use super::{
+    tree::{Data, Table},
+    value,
+};
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::{Param, Problem, Value, Values},
+    registry::{Registered, find, nearest},
+};
+use std::collections::BTreeMap;
+
+/// Default of a key that may be left out and then has no value (text: the empty one).
+pub const OPTIONAL: Option<&str> = Some("");
+
+/// What a section may contain.
+pub struct Spec<'a> {
+    /// How messages call it: `[fabric]`.
+    pub title: &'a str,
+    /// Keys with declared values.
+    pub params: Vec<Param>,
+    /// Keys that somebody else reads.
+    pub also: &'a [&'a str],
+    /// Keys that other choices in this section would take: a key and what it belongs to.
+    pub elsewhere: Vec<(&'static str, String)>,
+    /// True if it is not known which keys are valid: unknown ones are then not told.
+    pub lenient: bool,
+}
+
+/// A section that was read.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its declared keys.
+    pub params: Vec<Param>,
+    /// Values by key, defaults included.
+    pub values: Values,
+    /// Where the given values stand.
+    pub places: BTreeMap<String, Place>,
+    /// Where the section itself stands.
+    pub home: Place,
+    /// False if a value is missing or was refused.
+    pub complete: bool,
+}
+
+/// A section together with the registered strategy that it chose.
+pub struct Chosen<E: 'static> {
+    /// The strategy.
+    pub entry: &'static E,
+    /// Its parameters.
+    pub section: Section,
+}
+
+impl Section {
+    /// Where the value of a key stands, or the section if it was left out.
+    #[must_use]
+    pub fn place(&self, key: &str) -> Place {
+        self.places.get(key).copied().unwrap_or(self.home)
+    }
+
+    /// Tells a strategy's problems at the places of their keys.
+    pub fn tell(&self, problems: Vec<Problem>, diagnostics: &mut Diagnostics) {
+        for problem in problems {
+            let diagnostic = Diagnostic::new(self.place(&problem.key), problem.message);
+            diagnostics.push(match problem.help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
+        }
+    }
+
+    /// The value of a key, if it has one.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.0.get(key)
+    }
+}
+
+/// Reads a section; every mistake in it is told.
+pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Section {
+    let before = diagnostics.len();
+    let mut section = Section {
+        params: spec.params.clone(),
+        values: Values::default(),
+        places: BTreeMap::new(),
+        home,
+        complete: true,
+    };
+    let mut meant = Vec::new();
+    for entry in &table.entries {
+        section.places.insert(entry.key.clone(), entry.node.place);
+        if spec.also.contains(&entry.key.as_str()) {
+            continue;
+        }
+        match spec.params.iter().find(|p| p.name == entry.key) {
+            Some(param) => match value::read(param.name, param.kind, &entry.node) {
+                Ok(value) => drop(section.values.0.insert(entry.key.clone(), value)),
+                Err(mistake) => diagnostics.push(*mistake),
+            },
+            None if spec.lenient => {}
+            None => {
+                meant.extend(nearest_key(spec, &entry.key).map(str::to_owned));
+                diagnostics.push(unknown_key(spec, &entry.key, entry.key_place));
+            }
+        }
+    }
+    for param in &spec.params {
+        // A misspelt key was told already; that the right one is missing is no news.
+        if table.get(param.name).is_none() && !meant.iter().any(|m| m == param.name) {
+            fill(spec, param, &mut section, diagnostics);
+        }
+    }
+    section.complete = diagnostics.len() == before;
+    section
+}
+
+/// The default of a key that was left out; a mandatory one is told.
+fn fill(spec: &Spec<'_>, param: &Param, section: &mut Section, diagnostics: &mut Diagnostics) {
+    match param.default {
+        Some("") if !matches!(param.kind, base::param::Kind::Text) => {}
+        Some(text) => drop(section.values.0.insert(param.name.to_owned(), value::default(param, text))),
+        None => {
+            let message = format!("{} lacks `{}`", spec.title, param.name);
+            let add = format!("add `{} = ..`, {}: {}", param.name, value::wanted(param.kind), param.doc);
+            diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
+        }
+    }
+}
+
+fn known_keys<'a>(spec: &'a Spec<'_>) -> Vec<&'a str> {
+    spec.also.iter().copied().chain(spec.params.iter().map(|p| p.name)).collect()
+}
+
+fn nearest_key<'a>(spec: &'a Spec<'_>, key: &str) -> Option<&'a str> {
+    nearest(key, known_keys(spec)).first().copied()
+}
+
+fn unknown_key(spec: &Spec<'_>, key: &str, place: Place) -> Diagnostic {
+    let mut diagnostic =
+        Diagnostic::new(place, format!("{} has no key `{key}`", spec.title)).label("unknown key");
+    if let Some(near) = nearest_key(spec, key) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    let owners: Vec<&str> =
+        spec.elsewhere.iter().filter(|(k, _)| *k == key).map(|(_, owner)| owner.as_str()).collect();
+    if !owners.is_empty() {
+        diagnostic = diagnostic.help(format!("`{key}` belongs to {}", owners.join(", ")));
+    }
+    diagnostic.help(format!("its keys are {}", known_keys(spec).join(", ")))
+}
+
+/// A choice from a registry: which key chooses, and what is chosen.
+pub struct Choice<'a, E: 'static> {
+    /// Title of the section.
+    pub title: &'a str,
+    /// The key.
+    pub key: &'static str,
+    /// What an entry is called: `topology`.
+    pub noun: &'static str,
+    /// What `netloom list` calls them: `topologies`.
+    pub plural: &'static str,
+    /// The registry.
+    pub entries: &'static [E],
+    /// Entry chosen when the key is left out.
+    pub default: Option<&'static str>,
+}
+
+impl<E: Registered> Choice<'_, E> {
+    /// The chosen entry; a missing or unknown name is told.
+    pub fn choose(&self, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Option<&'static E> {
+        let Some(entry) = table.get(self.key) else {
+            if let Some(name) = self.default {
+                return Some(find(self.entries, name).expect("the default is registered"));
+            }
+            let message = format!("{} lacks `{}`", self.title, self.key);
+            let help = format!("add `{} = ..`, one of {}", self.key, self.names());
+            diagnostics.push(Diagnostic::new(home, message).label("incomplete").help(help));
+            return None;
+        };
+        let Data::Text(name) = &entry.node.data else {
+            let message = format!("`{}` must be text in quotes, not {}", self.key, entry.node.data.noun());
+            let help = format!("it is one of {}", self.names());
+            diagnostics.push(Diagnostic::new(entry.node.place, message).help(help));
+            return None;
+        };
+        let found = find(self.entries, name);
+        if found.is_none() {
+            let message = format!("there is no {} \"{name}\"", self.noun);
+            let mut diagnostic =
+                Diagnostic::new(entry.node.place, message).label(format!("unknown {}", self.noun));
+            if let Some(near) = nearest(name, self.entries.iter().map(|e| e.about().name)).first() {
+                diagnostic = diagnostic.help(format!("did you mean \"{near}\"?"));
+            }
+            let list = format!("known are {} (see `netloom list {}`)", self.names(), self.plural);
+            diagnostics.push(diagnostic.help(list));
+        }
+        found
+    }
+
+    /// Keys of the entries that were not chosen, each with its owner.
+    #[must_use]
+    pub fn elsewhere(&self, chosen: Option<&E>) -> Vec<(&'static str, String)> {
+        let mut keys = Vec::new();
+        for entry in self.entries {
+            let about = entry.about();
+            if chosen.is_none_or(|c| c.about().name != about.name) {
+                let owner = format!("{} \"{}\"", self.noun, about.name);
+                keys.extend(about.params.iter().map(|p| (p.name, owner.clone())));
+            }
+        }
+        keys
+    }
+
+    fn names(&self) -> String {
+        value::quoted(self.entries.iter().map(|e| e.about().name))
+    }
+}

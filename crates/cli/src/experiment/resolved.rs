@@ -1,0 +1,71 @@
+//! The resolved experiment as JSON: every key with its value, defaults included, in the order of declaration.
+//!
+//! This is the `experiment` block of `summary.json`. Read back as an experiment file it gives the same experiment.
+
+use super::{
+    reader::Section,
+    sections::{Experiment, Job},
+    value,
+};
+use serde_json::{Map, Value as Json, json};
+
+type Object = Map<String, Json>;
+
+/// The whole experiment.
+#[must_use]
+pub fn json(experiment: &Experiment) -> Json {
+    let mut root = Object::new();
+    root.insert("experiment".to_owned(), Json::Object(keys(&experiment.experiment)));
+    if let Some(fabric) = &experiment.fabric {
+        let mut object = named("topology", fabric.entry.about.name);
+        object.append(&mut keys(&fabric.section));
+        let links =
+            experiment.links.iter().map(|(class, link)| ((*class).to_owned(), Json::Object(keys(link))));
+        object.insert("link".to_owned(), Json::Object(links.collect()));
+        root.insert("fabric".to_owned(), Json::Object(object));
+    }
+    if let Some(routing) = &experiment.routing {
+        let mut object = named("algorithm", routing.entry.about.name);
+        object.append(&mut keys(&routing.section));
+        root.insert("routing".to_owned(), Json::Object(object));
+    }
+    root.insert("job".to_owned(), experiment.jobs.iter().map(job).collect());
+    if let Some(model) = &experiment.model {
+        let mut object = named("kind", model.entry.about.name);
+        object.append(&mut keys(&model.section));
+        root.insert("model".to_owned(), Json::Object(object));
+    }
+    let mut engine = keys(&experiment.engine);
+    engine.insert("partitions".to_owned(), experiment.partitions.map_or(json!("auto"), |n| json!(n)));
+    root.insert("engine".to_owned(), Json::Object(engine));
+    root.insert("output".to_owned(), Json::Object(keys(&experiment.output)));
+    Json::Object(root)
+}
+
+fn job(job: &Job) -> Json {
+    let mut object = Object::new();
+    if let Some(workload) = job.workload {
+        object.insert("workload".to_owned(), json!(workload.about.name));
+    }
+    let open = job.workload.is_some_and(|w| w.arrivals);
+    if let Some(arrival) = job.arrival.filter(|_| open) {
+        object.insert("arrival".to_owned(), json!(arrival.about.name));
+    }
+    if let Some(placement) = job.placement {
+        object.insert("placement".to_owned(), json!(placement.about.name));
+    }
+    object.append(&mut keys(&job.section));
+    Json::Object(object)
+}
+
+fn named(key: &str, name: &str) -> Object {
+    Object::from_iter([(key.to_owned(), json!(name))])
+}
+
+fn keys(section: &Section) -> Object {
+    let given = section.params.iter().filter_map(|param| {
+        let value = section.get(param.name)?;
+        Some((param.name.to_owned(), value::json(param.kind, value)))
+    });
+    given.collect()
+}

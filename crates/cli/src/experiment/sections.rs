@@ -1,0 +1,625 @@
+//! The sections of an experiment file and their keys.
+//!
+//! [`resolve`] turns a tree into an [`Experiment`]: every name looked up in its registry, every value checked and
+//! every default filled in. It builds nothing and touches no file, so it gives the same answer everywhere.
+
+use super::{
+    reader::{self, Choice, Chosen, OPTIONAL, Section, Spec},
+    tree::{Data, Entry, Node, Table},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::{Kind, Param, Value},
+    registry::{About, nearest},
+    time::{Ps, S},
+};
+use fabric::registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology};
+use model::registry::{MODELS, ModelEntry};
+use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
+
+/// Most partitions that can be asked for.
+pub const MAX_PARTITIONS: u32 = 65_536;
+
+/// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
+const DEFAULT_LIMIT: Ps = S;
+
+/// `[experiment]`.
+pub const EXPERIMENT: About = About {
+    name: "experiment",
+    summary: "Name, seed and length of the run",
+    doc: "Either `duration` or `until` ends the run. What happens before `warmup` is simulated but not counted: a \
+          packet counts if it was created at or after it.",
+    source: "",
+    params: &[
+        Param { name: "name", kind: Kind::Text, default: Some("experiment"), doc: "Name shown in results." },
+        Param {
+            name: "seed",
+            kind: Kind::Int { min: 0, max: u64::MAX },
+            default: Some("1"),
+            doc: "Seed of every random stream.",
+        },
+        Param {
+            name: "duration",
+            kind: Kind::Time,
+            default: OPTIONAL,
+            doc: "Virtual time at which the run ends.",
+        },
+        Param {
+            name: "until",
+            kind: Kind::Choice(&["workload-done"]),
+            default: OPTIONAL,
+            doc: "Event that ends the run: every job has sent and received all it will.",
+        },
+        Param {
+            name: "limit",
+            kind: Kind::Time,
+            default: OPTIONAL,
+            doc: "With `until`: virtual time after which the run is given up; 1 s if left out.",
+        },
+        Param {
+            name: "warmup",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Virtual time before which nothing is counted; this build does not find it by itself.",
+        },
+    ],
+};
+
+/// `[fabric]`, beside what the topology takes.
+pub const FABRIC: About = About {
+    name: "fabric",
+    summary: "The network: topology and links",
+    doc: "`topology` names an entry of `netloom list topologies`, whose parameters stand beside it. `link.CLASS` \
+          gives the parameters of every link class of the topology; all classes must be there.",
+    source: "",
+    params: &[],
+};
+
+/// `fabric.link.CLASS`.
+pub const LINK: About = About {
+    name: "fabric.link",
+    summary: "Parameters of a link class",
+    doc: "Both directions of a cable are alike.",
+    source: "",
+    params: &[
+        Param { name: "bandwidth", kind: Kind::Bandwidth, default: None, doc: "Rate of serialisation." },
+        Param { name: "latency", kind: Kind::Time, default: None, doc: "Time on the wire." },
+        Param {
+            name: "credit_delay",
+            kind: Kind::Time,
+            default: None,
+            doc: "Time from a buffer's release to the credit's use upstream; at least 1 ps.",
+        },
+        Param { name: "vc_buffer", kind: Kind::Bytes, default: None, doc: "Buffer per virtual channel." },
+    ],
+};
+
+/// `[routing]`, beside what the algorithm takes.
+pub const ROUTING: About = About {
+    name: "routing",
+    summary: "How packets find their way",
+    doc: "`algorithm` names an entry of `netloom list routings`, whose parameters stand beside it.",
+    source: "",
+    params: &[],
+};
+
+/// `[[job]]`, beside what workload, arrival and placement take.
+pub const JOB: About = About {
+    name: "job",
+    summary: "What runs on the network; one [[job]] for each",
+    doc: "`workload`, `arrival` and `placement` name entries of `netloom list`, whose parameters stand beside them. \
+          Jobs share the network and no terminal.",
+    source: "",
+    params: &[
+        Param {
+            name: "name",
+            kind: Kind::Text,
+            default: OPTIONAL,
+            doc: "Name shown in results; job-0, job-1, .. if left out.",
+        },
+        Param {
+            name: "ranks",
+            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            default: OPTIONAL,
+            doc: "Number of ranks, one per terminal; all free terminals if left out.",
+        },
+        Param { name: "message", kind: Kind::Bytes, default: None, doc: "Payload of a message." },
+        Param {
+            name: "load",
+            kind: Kind::Real { min: 1e-9, max: 10.0 },
+            default: OPTIONAL,
+            doc: "Offered load as a fraction of the terminal link's bandwidth; open-loop workloads need it.",
+        },
+        Param {
+            name: "start",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Virtual time at which the job starts.",
+        },
+    ],
+};
+
+/// `[model]`, beside what the model takes.
+pub const MODEL: About = About {
+    name: "model",
+    summary: "How closely to look",
+    doc: "`kind` names an entry of `netloom list models`, whose parameters stand beside it.",
+    source: "",
+    params: &[],
+};
+
+/// `[engine]`.
+pub const ENGINE: About = About {
+    name: "engine",
+    summary: "Scheduler and partitions",
+    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" or a number.",
+    source: "",
+    params: &[Param {
+        name: "scheduler",
+        kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
+        default: Some("sequential"),
+        doc: "Who commits the events. This build has the sequential scheduler.",
+    }],
+};
+
+/// `[output]`.
+pub const OUTPUT: About = About {
+    name: "output",
+    summary: "Tables beyond the summary",
+    doc: "Tables are written to the directory of `--out`.",
+    source: "",
+    params: &[
+        Param {
+            name: "window",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Length of a window of the time series; 0 s for no series.",
+        },
+        Param {
+            name: "per_port",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "Buffer occupancy of every port in the series, not only the total.",
+        },
+        Param {
+            name: "packets",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "A row per delivered packet.",
+        },
+        Param {
+            name: "messages",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "A row per delivered message.",
+        },
+        Param {
+            name: "pairs",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "A row per pair of source and destination.",
+        },
+    ],
+};
+
+/// All sections in the order of the file.
+pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
+
+/// Keys of the root.
+const ROOT: &[&str] = &["experiment", "fabric", "routing", "job", "model", "engine", "output"];
+
+/// The choice of a topology.
+pub const TOPOLOGY: Choice<'static, Topology> = Choice {
+    title: "[fabric]",
+    key: "topology",
+    noun: "topology",
+    plural: "topologies",
+    entries: TOPOLOGIES,
+    default: None,
+};
+/// The choice of a routing.
+pub const ALGORITHM: Choice<'static, RoutingEntry> = Choice {
+    title: "[routing]",
+    key: "algorithm",
+    noun: "routing",
+    plural: "routings",
+    entries: ROUTINGS,
+    default: None,
+};
+/// The choice of a workload.
+pub const WORKLOAD: Choice<'static, WorkloadEntry> = Choice {
+    title: "[[job]]",
+    key: "workload",
+    noun: "workload",
+    plural: "workloads",
+    entries: WORKLOADS,
+    default: None,
+};
+/// The choice of an arrival process.
+pub const ARRIVAL: Choice<'static, ArrivalEntry> = Choice {
+    title: "[[job]]",
+    key: "arrival",
+    noun: "arrival",
+    plural: "arrivals",
+    entries: ARRIVALS,
+    default: Some("constant"),
+};
+/// The choice of a placement.
+pub const PLACEMENT: Choice<'static, PlacementEntry> = Choice {
+    title: "[[job]]",
+    key: "placement",
+    noun: "placement",
+    plural: "placements",
+    entries: PLACEMENTS,
+    default: Some("linear"),
+};
+/// The choice of a model.
+pub const KIND: Choice<'static, ModelEntry> =
+    Choice { title: "[model]", key: "kind", noun: "model", plural: "models", entries: MODELS, default: None };
+
+/// A job as written.
+pub struct Job {
+    /// All its keys.
+    pub section: Section,
+    /// Its pattern.
+    pub workload: Option<&'static WorkloadEntry>,
+    /// Its arrival process; meaningful for open-loop workloads only.
+    pub arrival: Option<&'static ArrivalEntry>,
+    /// Its placement.
+    pub placement: Option<&'static PlacementEntry>,
+}
+
+/// A resolved experiment. What a mistake left open is `None` or an incomplete [`Section`]; the mistake was told.
+pub struct Experiment {
+    /// `[experiment]`.
+    pub experiment: Section,
+    /// `[fabric]` without the links.
+    pub fabric: Option<Chosen<Topology>>,
+    /// Links by class, in the order of the topology's classes.
+    pub links: Vec<(&'static str, Section)>,
+    /// `[routing]`.
+    pub routing: Option<Chosen<RoutingEntry>>,
+    /// `[[job]]`.
+    pub jobs: Vec<Job>,
+    /// `[model]`.
+    pub model: Option<Chosen<ModelEntry>>,
+    /// `[engine]` without the partitions.
+    pub engine: Section,
+    /// Number of partitions; `None` for `"auto"`.
+    pub partitions: Option<u32>,
+    /// `[output]`.
+    pub output: Section,
+}
+
+/// Checks a tree; `end` is where missing sections are told, the end of the file.
+pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Experiment {
+    for entry in &root.entries {
+        if !ROOT.contains(&entry.key.as_str()) {
+            diagnostics.push(unknown_section(entry));
+        }
+    }
+    let empty = Table::default();
+    let mut part = |name: &str, needed: bool| part(root, name, needed, end, diagnostics);
+    let (experiment, e_home) = part("experiment", true).unwrap_or((&empty, end));
+    let fabric = part("fabric", true);
+    let routing = part("routing", true);
+    let model = part("model", true);
+    let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
+    let (output, o_home) = part("output", false).unwrap_or((&empty, end));
+    let present = root.get("experiment").is_some();
+    let fabric = fabric.map(|(table, home)| read_fabric(table, home, diagnostics));
+    let (fabric, links) = fabric.unwrap_or((None, Vec::new()));
+    Experiment {
+        experiment: read_experiment(experiment, e_home, present, diagnostics),
+        fabric,
+        links,
+        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, table, home, &[], diagnostics)),
+        jobs: read_jobs(root, end, diagnostics),
+        model: model.and_then(|(table, home)| chosen(&KIND, table, home, &[], diagnostics)),
+        partitions: read_partitions(engine, diagnostics),
+        engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
+        output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
+    }
+}
+
+/// The section that a wrong name most likely means.
+fn nearest_section(name: &str) -> Option<&'static str> {
+    nearest(name, ROOT.iter().copied()).first().copied().filter(|near| *near != name)
+}
+
+fn unknown_section(entry: &Entry) -> Diagnostic {
+    let message = format!("an experiment has no section `{}`", entry.key);
+    let mut diagnostic = Diagnostic::new(entry.key_place, message).label("unknown section");
+    if let Some(near) = nearest_section(&entry.key) {
+        diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+    } else if let Some(about) = SECTIONS.iter().find(|a| a.params.iter().any(|p| p.name == entry.key)) {
+        diagnostic = diagnostic.help(format!("`{}` belongs to [{}]", entry.key, about.name));
+    }
+    diagnostic.help(format!("its sections are {}", ROOT.join(", ")))
+}
+
+/// A section's table and place; one that is needed and missing, or no table, is told.
+fn part<'t>(
+    root: &'t Table,
+    name: &str,
+    needed: bool,
+    end: Place,
+    diagnostics: &mut Diagnostics,
+) -> Option<(&'t Table, Place)> {
+    match root.get(name) {
+        Some(Entry { node: Node { data: Data::Table(table), .. }, key_place, .. }) => {
+            Some((table, *key_place))
+        }
+        Some(entry) => {
+            let message = format!("`{name}` must be a section, not {}", entry.node.data.noun());
+            let help = format!("write it as [{name}] with its keys below");
+            diagnostics.push(Diagnostic::new(entry.key_place, message).help(help));
+            None
+        }
+        // A misspelt section was told already.
+        None if root.entries.iter().any(|e| nearest_section(&e.key) == Some(name)) => None,
+        None if needed => {
+            let message = format!("the section [{name}] is missing");
+            let about = SECTIONS.iter().find(|a| a.name == name).map_or("", |a| a.summary);
+            diagnostics.push(
+                Diagnostic::new(end, message)
+                    .label("expected before the end")
+                    .help(format!("[{name}] holds: {about}")),
+            );
+            None
+        }
+        None => None,
+    }
+}
+
+fn plain(
+    about: &About,
+    title: &str,
+    also: &[&str],
+    table: &Table,
+    home: Place,
+    diagnostics: &mut Diagnostics,
+) -> Section {
+    let params = about.params.to_vec();
+    let spec = Spec { title, params, also, elsewhere: Vec::new(), lenient: false };
+    reader::read(&spec, table, home, diagnostics)
+}
+
+/// A section whose keys belong to the strategy that one of them names.
+fn chosen<E: base::registry::Registered>(
+    choice: &Choice<'_, E>,
+    table: &Table,
+    home: Place,
+    also: &[&str],
+    diagnostics: &mut Diagnostics,
+) -> Option<Chosen<E>> {
+    let entry = choice.choose(table, home, diagnostics)?;
+    let keys: Vec<&str> = [choice.key].into_iter().chain(also.iter().copied()).collect();
+    let spec = Spec {
+        title: choice.title,
+        params: entry.about().params.to_vec(),
+        also: &keys,
+        elsewhere: choice.elsewhere(Some(entry)),
+        lenient: false,
+    };
+    Some(Chosen { entry, section: reader::read(&spec, table, home, diagnostics) })
+}
+
+fn read_experiment(table: &Table, home: Place, present: bool, diagnostics: &mut Diagnostics) -> Section {
+    let mut section = plain(&EXPERIMENT, "[experiment]", &[], table, home, diagnostics);
+    let before = diagnostics.len();
+    let time = |key: &str| match section.get(key) {
+        Some(Value::Time(t)) => Some(*t),
+        _ => None,
+    };
+    let given = |key: &str| table.get(key).is_some();
+    match (given("duration"), given("until")) {
+        (true, true) => {
+            let diagnostic =
+                Diagnostic::new(section.place("until"), "`duration` and `until` exclude each other");
+            diagnostics.push(diagnostic.help("keep one; with `until`, `limit` bounds the run"));
+        }
+        (false, false) if present => {
+            let diagnostic =
+                Diagnostic::new(home, "[experiment] does not say when the run ends").label("incomplete");
+            diagnostics.push(diagnostic.help("add `duration = \"1 ms\"` or `until = \"workload-done\"`"));
+        }
+        _ => {}
+    }
+    if given("limit") && !given("until") {
+        let diagnostic = Diagnostic::new(section.place("limit"), "`limit` bounds a run that ends by `until`");
+        diagnostics.push(diagnostic.help("without `until`, `duration` ends the run"));
+    }
+    for key in ["duration", "limit"] {
+        if time(key) == Some(0) {
+            diagnostics.push(Diagnostic::new(section.place(key), format!("`{key}` must be above zero")));
+        }
+    }
+    if let (Some(warmup), Some(end)) = (time("warmup"), time("duration").or(time("limit")))
+        && end > 0
+        && warmup >= end
+    {
+        let message = "`warmup` leaves nothing to measure: it must be shorter than the run";
+        diagnostics.push(Diagnostic::new(section.place("warmup"), message));
+    }
+    if given("until") && !given("limit") {
+        section.values.0.insert("limit".to_owned(), Value::Time(DEFAULT_LIMIT));
+    }
+    section.complete &= diagnostics.len() == before;
+    section
+}
+
+type Links = Vec<(&'static str, Section)>;
+
+fn read_fabric(
+    table: &Table,
+    home: Place,
+    diagnostics: &mut Diagnostics,
+) -> (Option<Chosen<Topology>>, Links) {
+    let chosen = chosen(&TOPOLOGY, table, home, &["link"], diagnostics);
+    let Some(topology) = &chosen else { return (chosen, Vec::new()) };
+    let classes = topology.entry.classes;
+    let Some(link) = table.get("link") else {
+        let message = "[fabric] lacks `link`: the parameters of its links";
+        let help = format!("add `link.CLASS = {{ .. }}` for each class: {}", classes.join(", "));
+        diagnostics.push(Diagnostic::new(home, message).label("incomplete").help(help));
+        return (chosen, Vec::new());
+    };
+    let Data::Table(given) = &link.node.data else {
+        let message = format!("`link` must be a table, not {}", link.node.data.noun());
+        let help = format!("write `link.CLASS = {{ .. }}` for each class: {}", classes.join(", "));
+        diagnostics.push(Diagnostic::new(link.node.place, message).help(help));
+        return (chosen, Vec::new());
+    };
+    let name = topology.entry.about.name;
+    for entry in given.entries.iter().filter(|e| !classes.contains(&e.key.as_str())) {
+        let message = format!("topology \"{name}\" has no link class `{}`", entry.key);
+        let mut diagnostic = Diagnostic::new(entry.key_place, message).label("unknown class");
+        if let Some(near) = nearest(&entry.key, classes.iter().copied()).first() {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        }
+        diagnostics.push(diagnostic.help(format!("its classes are {}", classes.join(", "))));
+    }
+    let link_home = link.key_place;
+    let meant = |class: &str| {
+        let unknown = given.entries.iter().filter(|e| !classes.contains(&e.key.as_str()));
+        unknown
+            .flat_map(|e| nearest(&e.key, classes.iter().copied()).first().copied())
+            .any(|near| near == class)
+    };
+    let told = |class: &&&str| given.get(class).is_none() && meant(class);
+    let wanted = classes.iter().filter(|class| !told(class));
+    let links = wanted.filter_map(|class| read_link(class, given, link_home, diagnostics)).collect();
+    (chosen, links)
+}
+
+fn read_link(
+    class: &'static str,
+    given: &Table,
+    link_home: Place,
+    diagnostics: &mut Diagnostics,
+) -> Option<(&'static str, Section)> {
+    let title = format!("link.{class}");
+    let Some(entry) = given.get(class) else {
+        let message = format!("[fabric] lacks `{title}`");
+        let keys: Vec<&str> = LINK.params.iter().map(|p| p.name).collect();
+        let help = format!("every link class of the topology needs {}", keys.join(", "));
+        diagnostics.push(Diagnostic::new(link_home, message).label("incomplete").help(help));
+        return None;
+    };
+    let Data::Table(table) = &entry.node.data else {
+        let message = format!("`{title}` must be a table, not {}", entry.node.data.noun());
+        diagnostics.push(Diagnostic::new(entry.node.place, message));
+        return None;
+    };
+    let mut section = plain(&LINK, &title, &[], table, entry.key_place, diagnostics);
+    let zero = |key: &str, zero: Value| section.get(key) == Some(&zero);
+    let mut refuse = |key: &str, message: &str, help: &str| {
+        diagnostics.push(Diagnostic::new(section.place(key), message).help(help));
+    };
+    let mut complete = section.complete;
+    if zero("credit_delay", Value::Time(0)) {
+        refuse("credit_delay", "`credit_delay` must be at least 1 ps", "a credit takes time to travel back");
+        complete = false;
+    }
+    if zero("vc_buffer", Value::Int(0)) {
+        refuse(
+            "vc_buffer",
+            "`vc_buffer` must hold something",
+            "give every virtual channel at least one chunk",
+        );
+        complete = false;
+    }
+    section.complete = complete;
+    Some((class, section))
+}
+
+fn read_jobs(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Vec<Job> {
+    let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
+    match root.get("job") {
+        Some(Entry { node: Node { data: Data::List(items), .. }, key_place, .. }) => {
+            if items.is_empty() {
+                let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
+                diagnostics.push(diagnostic.help(help));
+            }
+            items.iter().enumerate().filter_map(|(i, item)| read_job(i, item, diagnostics)).collect()
+        }
+        Some(entry) => {
+            let diagnostic = Diagnostic::new(entry.key_place, "`job` must be a list of jobs");
+            diagnostics.push(diagnostic.help("write [[job]] with two brackets; each starts one more job"));
+            Vec::new()
+        }
+        None if root.entries.iter().any(|e| nearest_section(&e.key) == Some("job")) => Vec::new(),
+        None => {
+            let diagnostic = Diagnostic::new(end, "the section [[job]] is missing");
+            diagnostics.push(diagnostic.label("expected before the end").help(help));
+            Vec::new()
+        }
+    }
+}
+
+fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<Job> {
+    let Data::Table(table) = &item.data else {
+        let message = format!("a job must be a table, not {}", item.data.noun());
+        diagnostics.push(Diagnostic::new(item.place, message));
+        return None;
+    };
+    let home = item.place;
+    let workload = WORKLOAD.choose(table, home, diagnostics);
+    let arrival = ARRIVAL.choose(table, home, diagnostics);
+    let placement = PLACEMENT.choose(table, home, diagnostics);
+    let open = workload.is_none_or(|w| w.arrivals);
+    let mut params: Vec<Param> = JOB.params.to_vec();
+    params.extend(workload.into_iter().flat_map(|w| w.about.params));
+    params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
+    params.extend(placement.into_iter().flat_map(|p| p.about.params));
+    let mut elsewhere = WORKLOAD.elsewhere(workload);
+    elsewhere.extend(ARRIVAL.elsewhere(arrival));
+    elsewhere.extend(PLACEMENT.elsewhere(placement));
+    let lenient = workload.is_none() || arrival.is_none() || placement.is_none();
+    let also = &["workload", "arrival", "placement"];
+    let spec = Spec { title: "[[job]]", params, also, elsewhere, lenient };
+    let mut section = reader::read(&spec, table, home, diagnostics);
+    let before = diagnostics.len();
+    if let Some(workload) = workload {
+        check_load(workload, table, &section, diagnostics);
+    }
+    if section.get("name") == Some(&Value::Text(String::new())) {
+        section.values.0.insert("name".to_owned(), Value::Text(format!("job-{index}")));
+    }
+    section.complete &= diagnostics.len() == before && !lenient;
+    Some(Job { section, workload, arrival, placement })
+}
+
+/// Open-loop workloads need a load, closed-loop ones take none.
+fn check_load(workload: &WorkloadEntry, table: &Table, section: &Section, diagnostics: &mut Diagnostics) {
+    let name = workload.about.name;
+    if workload.arrivals {
+        if table.get("load").is_none() {
+            let message = format!("[[job]] lacks `load`, which workload \"{name}\" needs");
+            let help = "add `load = 0.5`: the offered fraction of the terminal link's bandwidth";
+            diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(help));
+        }
+        return;
+    }
+    for key in ["load", "arrival"] {
+        if table.get(key).is_some() {
+            let message =
+                format!("workload \"{name}\" takes no `{key}`: its messages follow from what it receives");
+            diagnostics.push(Diagnostic::new(section.place(key), message).help(format!("remove `{key}`")));
+        }
+    }
+}
+
+fn read_partitions(table: &Table, diagnostics: &mut Diagnostics) -> Option<u32> {
+    let entry = table.get("partitions")?;
+    match &entry.node.data {
+        Data::Text(text) if text == "auto" => None,
+        Data::Integer(Some(n)) if (1..=i128::from(MAX_PARTITIONS)).contains(n) => u32::try_from(*n).ok(),
+        _ => {
+            let message = format!("`partitions` must be \"auto\" or an integer from 1 to {MAX_PARTITIONS}");
+            diagnostics.push(Diagnostic::new(entry.node.place, message));
+            None
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Draws diagnostics with their line, a caret, the reason and ways to mend them.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use base::diag::{Diagnostic, Diagnostics};
+
+/// Longest line of a source that is drawn; of longer ones only the position is told.
+const MAX_LINE: usize = 2_000;
+
+/// All mistakes as text, sorted by position, with a closing count; `colour` adds terminal colours.
+#[must_use]
+pub fn render(diagnostics: &Diagnostics, colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let mut text = String::new();
+    for diagnostic in diagnostics.sorted() {
+        text += &one(diagnostics, diagnostic, &renderer);
+        text += "\n\n";
+    }
+    let count = diagnostics.len();
+    text + &format!("{count} {} found\n", if count == 1 { "mistake" } else { "mistakes" })
+}
+
+fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> String {
+    let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
+    let drawn = diagnostic.place.and_then(|place| {
+        let source = all.sources.get(place.source)?;
+        let start = floor(&source.text, place.start);
+        let end = ceil(&source.text, place.end.max(start));
+        Some((source, start, end))
+    });
+    if let Some((source, start, end)) = drawn {
+        let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = source.text[start..].find('\n').map_or(source.text.len(), |i| start + i);
+        let line = source.text[..start].matches('\n').count() + 1;
+        if line_end - line_start <= MAX_LINE {
+            let span = start - line_start..end.min(line_end).max(start) - line_start;
+            let mark = AnnotationKind::Primary.span(span);
+            let mark = if diagnostic.label.is_empty() { mark } else { mark.label(diagnostic.label.as_str()) };
+            let snippet = Snippet::source(&source.text[line_start..line_end])
+                .path(source.name.as_str())
+                .line_start(line)
+                .annotation(mark);
+            group = group.element(snippet);
+        } else {
+            let column = source.text[line_start..start].chars().count() + 1;
+            group = group.element(Level::NOTE.message(format!("at {}:{line}:{column}", source.name)));
+        }
+    }
+    for help in &diagnostic.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    renderer.render(&[group])
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    text.ceil_char_boundary(at.min(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::diag::Place;
+
+    #[test]
+    fn file_line_caret_reason_and_help() {
+        let mut all = Diagnostics::default();
+        let source = all.add_source("x.toml", "[a]\nlatency = 30\n");
+        let place = Place { source, start: 14, end: 16 };
+        all.push(Diagnostic::new(place, "no unit").label("a time").help("write \"30 ns\""));
+        insta::assert_snapshot!(render(&all, false));
+    }
+
+    #[test]
+    fn places_at_odd_positions_do_not_harm() {
+        let mut all = Diagnostics::default();
+        let source = all.add_source("x.toml", "\u{e9}\u{e9}\r\n\u{1f600}");
+        for start in 0..12 {
+            for end in 0..12 {
+                all.push(Diagnostic::new(Place { source, start, end }, "odd").label("here"));
+            }
+        }
+        all.push(Diagnostic::new(Place { source: 7, start: 0, end: 1 }, "no source"));
+        all.add_source("y.toml", "x".repeat(5_000));
+        all.push(Diagnostic::new(Place { source: 1, start: 4_000, end: 4_001 }, "long line"));
+        let text = render(&all, false);
+        assert!(text.contains("at y.toml:1:4001") && text.contains("no source"));
+    }
+}

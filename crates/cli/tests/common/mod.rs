@@ -1,0 +1,22 @@
+//! Runs the command line in this process.
+
+use netloom_cli::console::Console;
+
+/// What a command left behind.
+pub struct Run {
+    /// Exit status.
+    pub status: u8,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// Runs `netloom` with these arguments.
+pub fn netloom(arguments: &[&str]) -> Run {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let all = ["netloom"].iter().chain(arguments).map(Into::into);
+    let status = netloom_cli::run(all, &mut Console { out: &mut out, err: &mut err, terminal: false }) as u8;
+    let text = |bytes| String::from_utf8(bytes).expect("netloom writes text");
+    Run { status, out: text(out), err: text(err) }
+}

@@ -1,0 +1,141 @@
+//! The topologies and routings that a user can name. A new one is one file and one line here.
+
+use crate::{
+    graph::Fabric,
+    routing::{self, Routing},
+    topology::{self, Sizes},
+};
+use base::{
+    param::{Kind, Param, Problem, Value, Values},
+    registry::{About, Registered},
+};
+use std::sync::Arc;
+
+/// A topology as registered.
+#[derive(Clone, Copy, Debug)]
+pub struct Topology {
+    /// Name, documentation and parameters.
+    pub about: About,
+    /// Names of its link classes, the terminal class first; equal to [`Fabric::classes`].
+    pub classes: &'static [&'static str],
+    /// Counts what [`Topology::build`] would build, without building it; refuses what cannot be built. Call it first:
+    /// a fabric within the limits may still not fit in memory.
+    pub sizes: fn(&Values) -> Result<Sizes, Vec<Problem>>,
+    /// Builds it, or says which keys are wrong.
+    pub build: fn(&Values) -> Result<Fabric, Vec<Problem>>,
+    /// Small sets of parameters that the conformance tests build; keys left out take their defaults.
+    pub small: &'static [Sample],
+}
+
+/// A set of parameters that can be written as a constant.
+pub type Sample = &'static [(&'static str, Constant)];
+
+/// A parameter's value that can be written as a constant.
+#[derive(Clone, Copy, Debug)]
+pub enum Constant {
+    /// See [`Value::Int`].
+    Int(u64),
+    /// See [`Value::Ints`].
+    Ints(&'static [u64]),
+    /// See [`Value::Bool`].
+    Bool(bool),
+    /// See [`Value::Text`].
+    Text(&'static str),
+}
+
+/// A routing as registered.
+#[derive(Clone, Copy, Debug)]
+pub struct RoutingEntry {
+    /// Name, documentation and parameters.
+    pub about: About,
+    /// Binds it to a fabric, or says why it cannot be: the key is `algorithm` when the topology does not suit it.
+    pub build: fn(Arc<Fabric>, &Values) -> Bound,
+}
+
+/// A routing bound to a fabric, or why it cannot be.
+pub type Bound = Result<Box<dyn Routing>, Vec<Problem>>;
+
+impl Registered for Topology {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+impl Registered for RoutingEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+/// All topologies, in the order in which they are listed.
+pub const TOPOLOGIES: &[Topology] = &[
+    topology::dragonfly::TOPOLOGY,
+    topology::grid::MESH,
+    topology::grid::TORUS,
+    topology::tree::TOPOLOGY,
+    topology::switch::TOPOLOGY,
+];
+
+/// All routings, in the order in which they are listed.
+pub const ROUTINGS: &[RoutingEntry] = &[
+    routing::minimal::ROUTING,
+    routing::dimension_order::ROUTING,
+    routing::nearest_common_ancestor::ROUTING,
+    routing::progressive_adaptive::ROUTING,
+];
+
+/// The values of a [`Sample`], completed by the defaults of `params`.
+///
+/// # Panics
+/// If a mandatory key is missing or a default is not an integer, bytes in `B`, a boolean or a word: samples and
+/// defaults are ours.
+#[must_use]
+pub fn values(params: &[Param], sample: &[(&str, Constant)]) -> Values {
+    let mut values = Values::default();
+    for param in params {
+        let given = sample.iter().find(|(name, _)| *name == param.name).map(|&(_, constant)| constant);
+        let value = given.map_or_else(|| default_of(param), Value::from);
+        values = values.with(param.name, value);
+    }
+    values
+}
+
+fn default_of(param: &Param) -> Value {
+    let text =
+        param.default.unwrap_or_else(|| panic!("`{}` is mandatory and the sample lacks it", param.name));
+    let number = |text: &str| text.trim().parse().expect("a default integer is written in digits");
+    match param.kind {
+        Kind::Int { .. } => Value::Int(number(text)),
+        Kind::Bytes => Value::Int(number(text.strip_suffix('B').expect("default bytes are written in B"))),
+        Kind::Bool => Value::Bool(text == "true"),
+        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
+        _ => panic!("samples cannot complete `{}`", param.name),
+    }
+}
+
+impl From<Constant> for Value {
+    fn from(constant: Constant) -> Self {
+        match constant {
+            Constant::Int(v) => Self::Int(v),
+            Constant::Ints(v) => Self::Ints(v.to_vec()),
+            Constant::Bool(v) => Self::Bool(v),
+            Constant::Text(v) => Self::Text(v.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let abouts: Vec<&About> =
+            TOPOLOGIES.iter().map(|t| &t.about).chain(ROUTINGS.iter().map(|r| &r.about)).collect();
+        for (i, a) in abouts.iter().enumerate() {
+            assert!(!a.summary.is_empty() && !a.doc.is_empty() && !a.source.is_empty(), "{}", a.name);
+            assert!(abouts[..i].iter().all(|b| b.name != a.name), "{} twice", a.name);
+            assert!(a.params.iter().all(|p| !p.doc.is_empty()), "{}", a.name);
+        }
+    }
+}

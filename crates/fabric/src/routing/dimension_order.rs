@@ -1,0 +1,175 @@
+//! Dimension-order routing of meshes and tori.
+
+use super::{Choice, Congestion, Hop, Routing};
+use crate::{graph::Fabric, registry::RoutingEntry, topology::grid::GridShape};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    registry::About,
+};
+use std::sync::Arc;
+
+/// The registered routing.
+pub const ROUTING: RoutingEntry = RoutingEntry {
+    about: About {
+        name: "dimension-order",
+        summary: "mesh and torus: correct dimension 0 first, then 1, and so on",
+        doc: "Each dimension is corrected in turn, dimension 0 first, in the shorter direction. Where both directions \
+              of a ring are equally long, packets go up if the sum of the destination's coordinates is even and down \
+              if it is odd. On a torus each ring has a dateline at the link between its last and its first router: \
+              packets start a dimension on VC 0 and use VC 1 from the link that crosses the dateline to the end of \
+              that dimension, so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
+              drops the second VC: a ring of five or more routers then is a cycle of channels, which the deadlock check \
+              refuses.",
+        source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, sections 8.4.2 and 14.2.3; \
+                 Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC 1987",
+        params: &[Param {
+            name: "dateline",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "break the cycles of a torus' rings with a second VC; no effect on a mesh",
+        }],
+    },
+    build,
+};
+
+struct DimensionOrder {
+    fabric: Arc<Fabric>,
+    shape: GridShape,
+    dateline: bool,
+    /// Coordinates of all routers, router by router.
+    coordinates: Vec<u32>,
+    /// Whether the sum of a router's coordinates is even.
+    even: Vec<bool>,
+}
+
+fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    let Some(shape) = fabric.shape::<GridShape>().cloned() else {
+        return Err(super::unsuited(&ROUTING.about, fabric.topology, &["mesh", "torus"]));
+    };
+    let (mut coordinates, mut even) = (Vec::new(), Vec::new());
+    for router in 0..fabric.routers() {
+        let x = shape.coordinates(router);
+        even.push(x.iter().sum::<u32>() % 2 == 0);
+        coordinates.extend(x);
+    }
+    let dateline = shape.wraps && values.bool("dateline");
+    Ok(Box::new(DimensionOrder { fabric, shape, dateline, coordinates, even }))
+}
+
+impl DimensionOrder {
+    #[inline]
+    fn decide(&self, hop: &Hop) -> Choice {
+        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let n = self.shape.dims.len();
+        let row = |router: u32| &self.coordinates[router as usize * n..][..n];
+        let (here, there) = (row(hop.router), row(to));
+        for (d, (&from, &to_x)) in here.iter().zip(there).enumerate() {
+            if from != to_x {
+                return self.step(hop, to, d as u32, from, to_x);
+            }
+        }
+        Choice { port: ejection, vc: 0, state: 0 }
+    }
+
+    /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
+    #[inline]
+    fn step(&self, hop: &Hop, to: u32, d: u32, from: u32, to_x: u32) -> Choice {
+        if !self.shape.wraps {
+            return Choice { port: 2 * d + u32::from(to_x > from), vc: 0, state: 0 };
+        }
+        let size = self.shape.dims[d as usize];
+        let ahead = if to_x > from { to_x - from } else { to_x + size - from };
+        // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
+        let up = 2 * ahead < size || (2 * ahead == size && self.even[to as usize]);
+        let crosses = from == if up { size - 1 } else { 0 };
+        let crossed = hop.in_port / 2 == d && hop.vc == 1;
+        Choice { port: 2 * d + u32::from(up), vc: u8::from(self.dateline && (crosses || crossed)), state: 0 }
+    }
+}
+
+impl Routing for DimensionOrder {
+    fn vcs(&self) -> u8 {
+        1 + u8::from(self.dateline)
+    }
+
+    #[inline]
+    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+        self.decide(hop)
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        out.push(self.decide(hop));
+    }
+
+    fn oblivious(&self) -> bool {
+        true
+    }
+
+    fn memory(&self, _: &Hop) -> u64 {
+        0
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{graph::Peer, registry::values, routing::testing};
+
+    /// Ports and VCs from one router's first terminal to another's.
+    fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, u8)> {
+        let mut hop = testing::hop(fabric, source, destination, 0);
+        let mut way = Vec::new();
+        loop {
+            let choice = routing.route(&mut hop, &mut testing::Never);
+            way.push((choice.port, choice.vc));
+            match fabric.ports_of(hop.router)[choice.port as usize].peer {
+                Peer::Router { router, port } => {
+                    (hop.router, hop.in_port, hop.vc) = (router, port, choice.vc)
+                }
+                _ => return way,
+            }
+        }
+    }
+
+    fn bind(fabric: &Arc<Fabric>) -> Box<dyn Routing> {
+        build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap()
+    }
+
+    #[test]
+    fn dimensions_are_corrected_in_order() {
+        let fabric = testing::grid(false, &[4, 3]);
+        let routing = bind(&fabric);
+        assert_eq!(routing.vcs(), 1);
+        assert_eq!(way(&fabric, routing.as_ref(), 0, 11), [(1, 0), (1, 0), (1, 0), (3, 0), (3, 0), (4, 0)]);
+        assert_eq!(way(&fabric, routing.as_ref(), 11, 5), [(0, 0), (0, 0), (2, 0), (4, 0)]);
+    }
+
+    #[test]
+    fn the_second_channel_begins_at_the_dateline_and_ends_with_the_dimension() {
+        let fabric = testing::grid(true, &[8, 8]);
+        let routing = bind(&fabric);
+        assert_eq!(routing.vcs(), 2);
+        // From (6, 1) to (1, 3): up across the dateline of dimension 0, then plainly up dimension 1.
+        let expected = [(1, 0), (1, 1), (1, 1), (3, 0), (3, 0), (4, 0)];
+        assert_eq!(way(&fabric, routing.as_ref(), 8 + 6, 3 * 8 + 1), expected);
+        // From (1, 0) to (7, 7): down across both.
+        assert_eq!(way(&fabric, routing.as_ref(), 1, 63), [(0, 0), (0, 1), (2, 1), (4, 0)]);
+    }
+
+    #[test]
+    fn ties_go_up_to_even_and_down_to_odd_destinations() {
+        let fabric = testing::grid(true, &[4, 4]);
+        let routing = bind(&fabric);
+        for (source, destination) in [(0, 2), (1, 3), (2, 0), (4, 6), (5, 7)] {
+            let even = (destination % 4 + destination / 4) % 2 == 0;
+            let ports: Vec<u32> =
+                way(&fabric, routing.as_ref(), source, destination).iter().map(|c| c.0).collect();
+            let direction = u32::from(even);
+            assert_eq!(ports, [direction, direction, 4], "{source} -> {destination}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Minimal routing of dragonflies and single switches.
+
+use super::{
+    Choice, Congestion, Hop, Routing,
+    dragonfly::{Tables, VCS},
+};
+use crate::{graph::Fabric, registry::RoutingEntry, topology::switch::SwitchShape};
+use base::{
+    param::{Problem, Values},
+    registry::About,
+};
+use std::sync::Arc;
+
+/// The registered minimal routing.
+pub const ROUTING: RoutingEntry = RoutingEntry {
+    about: About {
+        name: "minimal",
+        summary: "at most one global link: local, global, local (dragonfly); straight out (single switch)",
+        doc: "Dragonfly: to another group over a global link of this router if it has one there, else over the local \
+              link to a router of the group that has one; among several links one is drawn at random, evenly over the \
+              global links to the other group. \
+              Within a group over the direct link. Virtual channels (4): in the source group the number of local \
+              links crossed so far (0 or 1), in any other group on the way 2, in the destination's group 3, the \
+              ejection link included; where source and destination share a group, the first rule holds. On a single \
+              switch the packet leaves at once, on VC 0.",
+        source: "Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008, section 4 \
+                 (MIN); candidates and virtual channels as in CODES, model dragonfly-dally",
+        params: &[],
+    },
+    build,
+};
+
+fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    if fabric.shape::<SwitchShape>().is_some() {
+        return Ok(Box::new(Straight { fabric }));
+    }
+    match Tables::new(&fabric) {
+        Some(tables) => Ok(Box::new(Minimal { tables })),
+        None => Err(super::unsuited(&ROUTING.about, fabric.topology, &["dragonfly", "single-switch"])),
+    }
+}
+
+/// Minimal routing on a dragonfly.
+struct Minimal {
+    tables: Tables,
+}
+
+impl Routing for Minimal {
+    fn vcs(&self) -> u8 {
+        VCS
+    }
+
+    #[inline]
+    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+        let view = self.tables.view(hop);
+        let port = view.single(hop).unwrap_or_else(|| {
+            let ports = self.tables.toward(view.group, view.index, view.to_group);
+            super::pick(ports, &mut hop.random)
+        });
+        Choice { port, vc: view.vc, state: 0 }
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        let view = self.tables.view(hop);
+        let choice = |port| Choice { port, vc: view.vc, state: 0 };
+        match view.single(hop) {
+            Some(port) => out.push(choice(port)),
+            None => out.extend(
+                self.tables.toward(view.group, view.index, view.to_group).iter().copied().map(choice),
+            ),
+        }
+    }
+
+    fn oblivious(&self) -> bool {
+        true
+    }
+
+    fn memory(&self, hop: &Hop) -> u64 {
+        self.tables.memory(hop)
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
+
+/// The only way through a single switch.
+struct Straight {
+    fabric: Arc<Fabric>,
+}
+
+impl Routing for Straight {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    #[inline]
+    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+        Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 }
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        out.push(Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 });
+    }
+
+    fn oblivious(&self) -> bool {
+        true
+    }
+
+    fn memory(&self, _: &Hop) -> u64 {
+        0
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{graph::Peer, routing::testing};
+
+    /// Classes of the links of a way (0 is the ejection) and their VCs.
+    fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u8, u8)> {
+        let mut hop = testing::hop(fabric, source, destination, 5);
+        let mut way = Vec::new();
+        loop {
+            let choice = routing.route(&mut hop, &mut testing::Never);
+            let port = fabric.ports_of(hop.router)[choice.port as usize];
+            way.push((port.class, choice.vc));
+            match port.peer {
+                Peer::Router { router, port } => {
+                    (hop.router, hop.in_port, hop.vc, hop.visited) =
+                        (router, port, choice.vc, hop.visited + 1);
+                }
+                peer => {
+                    assert_eq!(peer, Peer::Terminal(destination));
+                    return way;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ways_are_local_global_local_on_the_stated_channels() {
+        let fabric = testing::dragonfly([9, 4, 2, 2]);
+        let routing = build(fabric.clone(), &Values::default()).unwrap();
+        let (local, global) = (1, 2);
+        let mut seen = std::collections::BTreeSet::new();
+        for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))) {
+            let way = way(&fabric, routing.as_ref(), s, d);
+            let expected: &[&[(u8, u8)]] = if s / 2 == d / 2 {
+                &[&[(0, 0)]]
+            } else if s / 8 == d / 8 {
+                &[&[(local, 0), (0, 1)]]
+            } else {
+                &[
+                    &[(global, 0), (0, 3)],
+                    &[(local, 0), (global, 1), (0, 3)],
+                    &[(global, 0), (local, 3), (0, 3)],
+                    &[(local, 0), (global, 1), (local, 3), (0, 3)],
+                ]
+            };
+            assert!(expected.contains(&way.as_slice()), "{s} -> {d}: {way:?}");
+            seen.insert(way);
+        }
+        assert_eq!(seen.len(), 6);
+    }
+
+    #[test]
+    fn parallel_ways_are_drawn_evenly() {
+        let fabric = testing::dragonfly([33, 32, 1, 4]);
+        let routing = build(fabric.clone(), &Values::default()).unwrap();
+        let mut counts = std::collections::BTreeMap::new();
+        for seed in 0..4000 {
+            let mut hop = testing::hop(&fabric, 31, 32 * 20, seed);
+            *counts.entry(routing.route(&mut hop, &mut testing::Never).port).or_insert(0) += 1;
+        }
+        // Slot 19 and every 32nd after it: routers 4, 12, 20 and 28 of the group.
+        assert_eq!(counts.keys().copied().collect::<Vec<u32>>(), [4, 12, 20, 28]);
+        assert!(counts.values().all(|&n| (900..1100).contains(&n)), "{counts:?}");
+    }
+
+    #[test]
+    fn other_topologies_are_refused() {
+        let problems = build(testing::grid(true, &[4, 4]), &Values::default()).err().unwrap();
+        assert_eq!(problems[0].key, "algorithm");
+        assert!(problems[0].message.contains("`torus`"), "{}", problems[0].message);
+    }
+}

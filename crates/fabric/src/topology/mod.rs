@@ -1,0 +1,101 @@
+//! Topologies: each builds a [`Fabric`] from its parameters and leaves its geometry in [`Fabric::shape`].
+
+pub mod dragonfly;
+pub mod grid;
+pub mod switch;
+pub mod tree;
+
+use crate::graph::{Fabric, Peer, Port};
+use base::param::Problem;
+use std::{any::Any, sync::Arc};
+
+/// Largest number of directed links (router ports plus injection links): they are named by 31 bits.
+pub const MAX_LINKS: u64 = 1 << 31;
+
+/// How large a fabric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Routers.
+    pub routers: u64,
+    /// Terminals.
+    pub terminals: u64,
+    /// Ports of all routers, those with nothing plugged in included.
+    pub ports: u64,
+}
+
+impl Sizes {
+    /// Sizes computed with checked arithmetic (`None`: overflow), refused beyond [`MAX_LINKS`]; `key` is what the user
+    /// should look at.
+    pub(crate) fn within_limits(sizes: Option<Self>, key: &str) -> Result<Self, Vec<Problem>> {
+        match sizes {
+            Some(s) if s.ports.saturating_add(s.terminals) <= MAX_LINKS => Ok(s),
+            _ => Err(vec![
+                Problem::new(key, format!("the network would have more than {MAX_LINKS} links"))
+                    .help("choose smaller parameters"),
+            ]),
+        }
+    }
+}
+
+/// A fabric under construction: all ports exist and nothing is plugged in.
+pub(crate) struct Wiring {
+    port_base: Vec<u32>,
+    ports: Vec<Port>,
+    attach: Vec<(u32, u32)>,
+}
+
+impl Wiring {
+    /// Routers with the given numbers of ports.
+    pub(crate) fn new(degrees: impl IntoIterator<Item = u32>) -> Self {
+        let mut port_base = vec![0];
+        let mut total = 0;
+        for degree in degrees {
+            total += degree;
+            port_base.push(total);
+        }
+        let ports = vec![Port { class: 0, peer: Peer::None }; total as usize];
+        Self { port_base, ports, attach: Vec::new() }
+    }
+
+    /// Plugs a cable of `class` into two routers' ports.
+    pub(crate) fn link(&mut self, class: u8, a: (u32, u32), b: (u32, u32)) {
+        for ((router, port), (peer, peer_port)) in [(a, b), (b, a)] {
+            self.set(router, port, Port { class, peer: Peer::Router { router: peer, port: peer_port } });
+        }
+    }
+
+    /// Gives a port its class and leaves it unplugged.
+    pub(crate) fn unplugged(&mut self, class: u8, router: u32, port: u32) {
+        self.set(router, port, Port { class, peer: Peer::None });
+    }
+
+    /// Connects the next terminal; terminals are numbered in the order of the calls.
+    pub(crate) fn terminal(&mut self, router: u32, port: u32) {
+        let terminal = self.attach.len() as u32;
+        self.attach.push((router, port));
+        self.set(router, port, Port { class: 0, peer: Peer::Terminal(terminal) });
+    }
+
+    fn set(&mut self, router: u32, port: u32, to: Port) {
+        let slot = &mut self.ports[(self.port_base[router as usize] + port) as usize];
+        debug_assert!(slot.peer == Peer::None || *slot == to, "router {router} port {port} is taken");
+        *slot = to;
+    }
+
+    /// The finished fabric.
+    pub(crate) fn finish<S: Any + Send + Sync>(
+        self,
+        topology: &'static str,
+        classes: &'static [&'static str],
+        shape: S,
+    ) -> Fabric {
+        Fabric {
+            topology,
+            classes: classes.to_vec(),
+            port_base: self.port_base,
+            ports: self.ports,
+            attach: self.attach,
+            shape: Arc::new(shape),
+        }
+    }
+}

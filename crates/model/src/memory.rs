@@ -1,0 +1,53 @@
+//! Predicts the memory of a run before it starts.
+
+use crate::{
+    packet::rows::{Chunk, Credit, Packet, Port as PortRow, Terminal, Vc},
+    setup::{Setup, Until},
+};
+use fabric::graph::Port;
+
+/// Bytes that a run needs, by part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// All of it.
+    pub bytes: u64,
+    /// Name and bytes of each part, largest first.
+    pub parts: Vec<(&'static str, u64)>,
+}
+
+/// Predicts the memory that a run needs at most: all windows full, unless the traffic cannot fill them in the run's time.
+///
+/// Rows are counted at their sizes; pools double when they grow, so their share is taken twice.
+#[must_use]
+pub fn predict(setup: &Setup) -> Prediction {
+    let fabric = &*setup.fabric;
+    let (ports, terminals) = (fabric.ports.len() as u64, u64::from(fabric.terminals()));
+    let lines = ports + terminals;
+    let vcs = u64::from(setup.packet.vcs);
+    let chunk = u64::from(setup.packet.chunk);
+    let size = |n: u64, bytes: usize| n.saturating_mul(bytes as u64);
+    let buffers: u64 =
+        fabric.ports.iter().map(|p| setup.links[usize::from(p.class)].vc_buffer / chunk * vcs).sum::<u64>()
+            + terminals * (setup.links[0].vc_buffer / chunk);
+    let chunks = buffers.min(sendable(setup));
+    let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
+    let queued = terminals * (setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
+    let mut parts = vec![
+        ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
+        ("ports and VCs", size(lines, size_of::<PortRow>()) + size(lines * vcs, size_of::<Vc>())),
+        ("terminals", size(terminals, size_of::<Terminal>())),
+        ("chunks and credits", 2 * size(chunks, size_of::<Chunk>() + size_of::<Credit>())),
+        ("packets", 2 * size(chunks.div_ceil(per_packet) + queued.min(chunks), size_of::<Packet>())),
+        ("fixed", 24 << 20),
+    ];
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    Prediction { bytes: parts.iter().map(|p| p.1).sum(), parts }
+}
+
+/// Chunks that all terminals together can send in the run's time.
+fn sendable(setup: &Setup) -> u64 {
+    let Until::Time(end) = setup.until else { return u64::MAX };
+    let rate = setup.links[0].bandwidth.bytes_per_s();
+    let each = rate * end as f64 / 1e12 / f64::from(setup.packet.chunk) + 1.0;
+    (each * f64::from(setup.fabric.terminals())) as u64
+}

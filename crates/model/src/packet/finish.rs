@@ -1,0 +1,318 @@
+//! From measurements to the summary.
+
+use super::{
+    input_queued::Stage,
+    network::Network,
+    observe::Observer,
+    rows::Chunk,
+    sample::Sample,
+    state::{PacketDomain, Wire},
+    tables,
+    verdict::{self, Channel},
+};
+use crate::{
+    failure::Failure,
+    setup::{Setup, Until},
+};
+use base::{hash::Fingerprint, time::Ps};
+use engine::{agenda::Due, domain::Lane, key::Key};
+use results::{
+    batch::{self, Stationarity},
+    summary::{
+        Buffers, Confidence, Counts, HopLatency, Job, LatencyParts, LinkClass, Links, State as Outcome,
+        Summary, Throughput, Verdict,
+    },
+    table::Table,
+};
+use std::collections::BTreeMap;
+
+/// A run that came to its end.
+pub struct Ended {
+    /// Virtual time.
+    pub now: Ps,
+    /// Nothing was pending any more.
+    pub dry: bool,
+    /// State of the sources and buffers at the end.
+    pub last: Sample,
+    /// Chunks put on each link.
+    pub sent: BTreeMap<u32, u32>,
+    /// Samples at ticks.
+    pub samples: Vec<Sample>,
+    /// Packets delivered by source at half time.
+    pub half: Option<(Ps, Vec<u32>)>,
+    /// Measurements of all partitions.
+    pub observer: Observer,
+    /// Hash of the final state.
+    pub fingerprint: Fingerprint,
+    /// A cycle of channels that wait for each other.
+    pub deadlock: Vec<Channel>,
+}
+
+/// Adds up the partitions' last samples.
+#[must_use]
+pub fn total(shares: Vec<Sample>) -> Sample {
+    let mut shares = shares.into_iter();
+    let mut sum = shares.next().unwrap_or_default();
+    shares.for_each(|s| sum.merge(s));
+    sum.lags.sort_unstable_by_key(|l| l.terminal);
+    sum
+}
+
+/// Chunks put on each link, whole run.
+#[must_use]
+pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, u32> {
+    let mut sent = BTreeMap::new();
+    for d in domains {
+        for (u, line) in d.cx.local.lines.iter().enumerate() {
+            sent.insert(line.link, d.state.ports.get(u as u32).sent);
+        }
+    }
+    sent
+}
+
+/// Hash of every LP's final state: a sum, the same however the state is spread over partitions.
+#[must_use]
+pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire>)>]) -> Fingerprint {
+    let mut sum = Fingerprint::default();
+    for (d, pending) in domains.iter().zip(pending) {
+        hash_ports(d, &mut sum);
+        hash_terminals(d, &mut sum);
+        for (_, key, due) in pending {
+            match due {
+                Due::Message(Wire::Chunk(t)) => sum.add(
+                    6 << 32 | u64::from(t.link),
+                    key.time,
+                    t.id,
+                    u64::from(t.index) << 32 | u64::from(t.visited) << 8 | u64::from(t.vc),
+                ),
+                Due::Message(Wire::Credit { link, vc }) => {
+                    sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
+                }
+                Due::Wake(_) => {}
+            }
+        }
+    }
+    sum
+}
+
+fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
+    let (state, cx) = (&d.state, &d.cx);
+    let id = |c: &Chunk| state.packets.get(c.packet).id;
+    for (u, line) in cx.local.lines.iter().enumerate() {
+        let u = u as u32;
+        let (port, link) = (state.ports.get(u), u64::from(line.link));
+        let (whole, fraction) = port.clock.parts();
+        sum.add(8 << 32 | link, whole, fraction, u64::from(port.sent) << 8 | u64::from(port.last_vc));
+        for c in port.flight.iter(&state.chunks).map(|c| state.chunks.get(c)) {
+            let what = u64::from(c.index) << 32 | u64::from(c.visited) << 8 | u64::from(c.vc);
+            sum.add(6 << 32 | link, c.time, id(c), what);
+        }
+        for c in port.credits.iter(&state.credits).map(|c| state.credits.get(c)) {
+            sum.add(7 << 32 | link, c.time, u64::from(c.vc), 0);
+        }
+        for vc in 0..cx.net.config.vcs {
+            let row = state.vcs.get(state.vcs_per_port(u) + u32::from(vc));
+            let place = u64::from(vc) << 32 | link;
+            let lists = [(9u64, row.pending), (10, row.queued)];
+            for (kind, list) in lists {
+                for (n, c) in list.iter(&state.chunks).enumerate() {
+                    let c = state.chunks.get(c);
+                    sum.add(kind << 40 | place, n as u64, id(c), u64::from(c.index));
+                }
+            }
+            if let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) {
+                let out = if stage == Stage::Idle { 0 } else { u64::from(cx.local.lines[out as usize].link) };
+                for (n, c) in fifo.iter(&state.chunks).enumerate() {
+                    let c = state.chunks.get(c);
+                    sum.add(
+                        11 << 40 | place,
+                        out << 8 | u64::from(out_vc),
+                        id(c),
+                        (n as u64) << 16 | u64::from(c.index),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn hash_terminals(d: &PacketDomain, sum: &mut Fingerprint) {
+    for (i, &terminal) in d.cx.local.terminals.iter().enumerate() {
+        let t = d.state.terminals.get(i as u32);
+        let counts = u64::from(t.packets) << 32 | u64::from(t.messages);
+        sum.add(
+            12 << 32 | u64::from(terminal),
+            t.upcoming,
+            counts,
+            u64::from(t.queued) << 32 | u64::from(t.received),
+        );
+        sum.add(13 << 32 | u64::from(terminal), t.request, t.cutting.left, t.index);
+    }
+}
+
+/// Makes the summary and the tables.
+///
+/// # Errors
+/// A broken invariant that the ledger found.
+pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary, Vec<Table>), Failure> {
+    let open = ended.observer.packets.0 - ended.observer.packets.1;
+    if let Some(fault) = ended.observer.ledger.take().and_then(|l| l.verdict(open).into_iter().next()) {
+        return Err(Failure::Invariant(fault));
+    }
+    let done = matches!(setup.until, Until::WorkloadDone { .. });
+    let simulated = if done { ended.observer.last } else { ended.now };
+    if done {
+        // Ticks after the last happening depend on when the run was seen to be over.
+        ended.samples.retain(|s| s.time <= simulated);
+    }
+    ended.fingerprint.merge(ended.observer.fingerprint);
+    let mut summary = Summary::new(ended.fingerprint, verdict(setup, net, &ended), serde_json::Value::Null);
+    let o = &ended.observer;
+    summary.simulated_ps = simulated;
+    summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
+    summary.messages = Some(message_counts(&ended));
+    summary.bytes_delivered = o.bytes_total;
+    summary.latency_ps = o.latency.latency();
+    summary.message_latency_ps = o.message_latency.latency();
+    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.latency.moments().count);
+    hops(&mut summary, &ended);
+    summary.throughput = throughput(setup, &ended, simulated);
+    summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
+        mean_half_width_ps: c.half_width,
+        level: 0.95,
+        batches: c.batches,
+        method: "batch means".to_owned(),
+    });
+    summary.jobs = jobs(setup, &ended);
+    summary.links = links(net, &ended.sent, simulated);
+    summary.buffers = buffers(net, &ended);
+    Ok((summary, tables::all(setup, net, &ended, simulated)))
+}
+
+fn message_counts(ended: &Ended) -> Counts {
+    let begun = ended.last.messages;
+    Counts { injected: begun, delivered: ended.observer.messages, in_flight: begun - ended.observer.messages }
+}
+
+fn hops(summary: &mut Summary, ended: &Ended) {
+    let by_hops = &ended.observer.by_hops;
+    let rows = by_hops.iter().enumerate();
+    summary.latency_by_hops = rows.filter_map(|(h, m)| m.by_hops(h as u32)).collect::<Vec<HopLatency>>();
+    let count: u64 = by_hops.iter().map(|m| m.count).sum();
+    let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
+    summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
+}
+
+fn throughput(setup: &Setup, ended: &Ended, simulated: Ps) -> Option<Throughput> {
+    let span = simulated.checked_sub(setup.warmup).filter(|&s| s > 0)? as f64 / 1e12;
+    let ranks: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64;
+    let accepted = ended.observer.bytes as f64 / span;
+    let offered: Option<f64> = setup
+        .jobs
+        .iter()
+        .map(|j| j.traffic.offered_bytes_per_s().map(|b| b * j.placement.len() as f64))
+        .sum();
+    Some(Throughput {
+        offered_fraction: offered.map(|o| o / peak),
+        accepted_fraction: accepted / peak,
+        accepted_bytes_per_s: accepted,
+    })
+}
+
+fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
+    let closed = matches!(setup.until, Until::WorkloadDone { .. });
+    let each = setup.jobs.iter().zip(&ended.observer.jobs).enumerate();
+    each.map(|(n, (job, &(delivered, last)))| {
+        let begun = ended.last.job_messages.get(n).copied().unwrap_or(0);
+        Job {
+            name: job.name.clone(),
+            ranks: job.placement.len() as u32,
+            messages: Some(Counts { injected: begun, delivered, in_flight: begun - delivered }),
+            makespan_ps: closed.then(|| last.saturating_sub(job.start)),
+            compute_fraction: None,
+        }
+    })
+    .collect()
+}
+
+fn links(net: &Network, sent: &BTreeMap<u32, u32>, simulated: Ps) -> Option<Links> {
+    if simulated == 0 {
+        return None;
+    }
+    let names = &net.fabric.classes;
+    let mut classes: Vec<(String, u64, f64, f64)> =
+        names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
+    for (&link, &chunks) in sent {
+        if net.is_unplugged(link) {
+            continue;
+        }
+        let (class, used) = (net.class_of(link), net.utilisation(link, chunks, simulated));
+        let row = &mut classes[usize::from(class)];
+        row.1 += 1;
+        row.2 += used;
+        row.3 = row.3.max(used);
+    }
+    let count: u64 = classes.iter().map(|c| c.1).sum();
+    let classes: Vec<(String, u64, f64, f64)> = classes.into_iter().filter(|c| c.1 > 0).collect();
+    Some(Links {
+        mean_utilisation: classes.iter().map(|c| c.2).sum::<f64>() / count.max(1) as f64,
+        max_utilisation: classes.iter().map(|c| c.3).fold(0.0, f64::max),
+        classes: classes
+            .into_iter()
+            .map(|(class, links, sum, max)| LinkClass {
+                class,
+                links,
+                mean_utilisation: sum / links as f64,
+                max_utilisation: max,
+            })
+            .collect(),
+    })
+}
+
+fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
+    let chunk = u64::from(net.config.chunk);
+    let bytes: Vec<u64> = ended.samples.iter().map(|s| (s.occupied + s.queued) * chunk).collect();
+    let max = bytes.iter().copied().max()?;
+    Some(Buffers { mean_bytes: bytes.iter().sum::<u64>() as f64 / bytes.len() as f64, max_bytes: max })
+}
+
+fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
+    let mut verdict = Verdict::ok();
+    let o = &ended.observer;
+    if !ended.deadlock.is_empty() {
+        let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
+        verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
+    } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
+        let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
+        verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);
+    }
+    let half = ended
+        .half
+        .as_ref()
+        .and_then(|(t, counts)| ended.samples.iter().rev().find(|s| s.time <= *t).map(|s| (s, counts)));
+    if let Some((half, then)) = half {
+        let mean = o.latency.moments().mean().unwrap_or(0.0);
+        let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
+        if !starved.is_empty() && ended.deadlock.is_empty() {
+            verdict
+                .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(&starved))]);
+        }
+        let saturated = verdict::saturated(half, &ended.last, net.packet_time());
+        if !saturated.is_empty() {
+            verdict
+                .find(Outcome::Saturated, [format!("sources fall behind: {}", verdict::sources(&saturated))]);
+        }
+    }
+    match batch::stationarity(&o.batches.batches()) {
+        Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
+            verdict.find(
+                Outcome::NotStationary,
+                [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
+            );
+        }
+        Stationarity::TooFew => verdict.flag("too-few-samples"),
+        _ => {}
+    }
+    verdict
+}

@@ -1,0 +1,175 @@
+//! A hash map whose changes can be undone: chains threaded through a pool. Never iterated.
+
+use base::hash::mix64;
+use engine::state::{Journal, Linked, NIL, Pool, Row, Table};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slot<V> {
+    key: u64,
+    sub: u32,
+    next: u32,
+    value: V,
+}
+
+impl<V: Row> Linked for Slot<V> {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// Map from (u64, u32) to a plain value.
+#[derive(Clone, Debug)]
+pub struct Map<V> {
+    buckets: Table<u32>,
+    slots: Pool<Slot<V>>,
+    /// Buckets in use, minus one: a table of one row, so that growth is undone too.
+    mask: Table<u32>,
+}
+
+impl<V: Row> PartialEq for Map<V> {
+    fn eq(&self, other: &Self) -> bool {
+        let used = *self.mask.get(0) as usize + 1;
+        self.mask == other.mask
+            && self.slots == other.slots
+            && self.buckets.rows()[..used] == other.buckets.rows()[..used]
+    }
+}
+
+impl<V: Row> Default for Map<V> {
+    fn default() -> Self {
+        Self { buckets: Table::new(16, NIL), slots: Pool::default(), mask: Table::new(1, 15) }
+    }
+}
+
+impl<V: Row> Map<V> {
+    fn bucket(&self, key: u64, sub: u32) -> u32 {
+        (mix64(key ^ mix64(u64::from(sub))) as u32) & self.mask.get(0)
+    }
+
+    fn find(&self, key: u64, sub: u32) -> Option<u32> {
+        let mut at = *self.buckets.get(self.bucket(key, sub));
+        while at != NIL {
+            let slot = self.slots.get(at);
+            if slot.key == key && slot.sub == sub {
+                return Some(at);
+            }
+            at = slot.next;
+        }
+        None
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: u64, sub: u32) -> Option<V> {
+        self.find(key, sub).map(|at| self.slots.get(at).value)
+    }
+
+    /// Changes the value of a key that is there, or adds it.
+    pub fn set(&mut self, key: u64, sub: u32, value: V) {
+        if let Some(at) = self.find(key, sub) {
+            self.slots.edit(at).value = value;
+            return;
+        }
+        if self.slots.live() > *self.mask.get(0) {
+            self.grow();
+        }
+        let bucket = self.bucket(key, sub);
+        let next = *self.buckets.get(bucket);
+        let at = self.slots.take(Slot { key, sub, next, value });
+        *self.buckets.edit(bucket) = at;
+    }
+
+    /// Removes a key and returns its value.
+    pub fn remove(&mut self, key: u64, sub: u32) -> Option<V> {
+        let bucket = self.bucket(key, sub);
+        let (mut before, mut at) = (NIL, *self.buckets.get(bucket));
+        while at != NIL {
+            let slot = *self.slots.get(at);
+            if slot.key == key && slot.sub == sub {
+                if before == NIL {
+                    *self.buckets.edit(bucket) = slot.next;
+                } else {
+                    self.slots.edit(before).next = slot.next;
+                }
+                self.slots.give(at);
+                return Some(slot.value);
+            }
+            (before, at) = (at, slot.next);
+        }
+        None
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> u32 {
+        self.slots.live()
+    }
+
+    /// Doubles the buckets.
+    fn grow(&mut self) {
+        let old = *self.mask.get(0) + 1;
+        let mut all = Vec::new();
+        for bucket in 0..old {
+            let mut at = *self.buckets.get(bucket);
+            while at != NIL {
+                all.push(at);
+                at = self.slots.get(at).next;
+            }
+        }
+        while self.buckets.len() < 2 * old as usize {
+            self.buckets.grow(NIL);
+        }
+        *self.mask.edit(0) = 2 * old - 1;
+        for bucket in 0..2 * old {
+            *self.buckets.edit(bucket) = NIL;
+        }
+        for at in all {
+            let slot = *self.slots.get(at);
+            let bucket = self.bucket(slot.key, slot.sub);
+            self.slots.edit(at).next = *self.buckets.get(bucket);
+            *self.buckets.edit(bucket) = at;
+        }
+    }
+
+    /// Shows the tables inside.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.buckets);
+        visit(&mut self.slots);
+        visit(&mut self.mask);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::rng::{Purpose, Stream};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn behaves_like_a_map_and_can_be_undone() {
+        let mut random = Stream::new(2, Purpose::Test, 0);
+        let (mut map, mut reference) = (Map::<u32>::default(), BTreeMap::new());
+        for round in 0..300u32 {
+            let before = map.clone();
+            map.tables(&mut |t| t.record(true));
+            for _ in 0..random.below(40) {
+                map.set(random.below(500), 0, round);
+            }
+            map.tables(&mut |t| t.undo_to(0));
+            map.tables(&mut |t| t.record(false));
+            assert!(map == before);
+            let key = random.below(200);
+            if random.below(3) > 0 {
+                map.set(key, 7, round);
+                reference.insert(key, round);
+            } else {
+                assert_eq!(map.remove(key, 7), reference.remove(&key));
+            }
+            assert_eq!(map.len() as usize, reference.len());
+            for key in 0..200 {
+                assert_eq!(map.get(key, 7), reference.get(&key).copied());
+            }
+        }
+    }
+}

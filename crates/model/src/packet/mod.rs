@@ -1,0 +1,18 @@
+//! The packet model: chunks, buffers, virtual channels, credits. Rules and invariants are in `PACKET.md`.
+
+pub mod check;
+pub mod config;
+pub mod finish;
+mod input_queued;
+mod map;
+pub mod network;
+pub mod observe;
+pub mod rows;
+pub mod sample;
+pub mod state;
+pub mod tables;
+mod terminal;
+pub mod verdict;
+mod window;
+
+pub use config::PacketConfig;

@@ -1,0 +1,390 @@
+//! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
+
+use super::config::PacketConfig;
+use crate::setup::{JobSetup, LinkParams, Setup};
+use base::{
+    rate::{Bandwidth, Span},
+    rng::{Purpose, Stream},
+    time::Ps,
+};
+use fabric::{
+    graph::{Fabric, Peer},
+    routing::Routing,
+};
+use std::sync::Arc;
+use workload::traffic::Traffic;
+
+/// Timings of a class of directed links, as their upstream port uses them.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    bandwidth: Bandwidth,
+    /// Denominator of the clocks' fractions.
+    pub denominator: u64,
+    /// Time of a full chunk.
+    pub chunk: Span,
+    /// From the end of serialisation to arrival downstream: router delay (not for terminals' outputs) and wire.
+    pub delay: Ps,
+    /// The wire's part of `delay`.
+    pub latency: Ps,
+    /// Time of the shortest chunk of the run, rounded down.
+    pub shortest: Ps,
+    /// From the release of a buffer to the credit's use.
+    pub credit_delay: Ps,
+    /// Chunks per VC.
+    pub capacity: u32,
+}
+
+impl Timing {
+    /// Rate, for reports.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.bandwidth.bytes_per_s()
+    }
+
+    /// Time of a chunk of `bytes`.
+    #[inline]
+    pub fn span(&self, bytes: u32, full: u32) -> Span {
+        if bytes == full { self.chunk } else { self.bandwidth.time(u64::from(bytes)).unwrap_or_default() }
+    }
+}
+
+/// What is at the downstream end of a line, seen from one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A router of the same partition: its number, its first local port, and the port it comes in by.
+    Router {
+        /// Number in the fabric.
+        router: u32,
+        /// First local port.
+        base: u32,
+        /// Port of the router.
+        in_port: u32,
+        /// Router's local number.
+        local: u32,
+    },
+    /// A terminal of the same partition: its number and local number.
+    Terminal {
+        /// Number in the fabric.
+        terminal: u32,
+        /// Local number.
+        local: u32,
+    },
+    /// Something in another partition.
+    Remote {
+        /// That partition.
+        partition: u32,
+    },
+}
+
+/// A directed link as one of its ends sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Number in the fabric: output port index, or ports + terminal for injection links.
+    pub link: u32,
+    /// Index in [`Network::timings`].
+    pub timing: u8,
+    /// Downstream end.
+    pub end: End,
+}
+
+/// What all partitions share.
+pub struct Network {
+    /// The graph.
+    pub fabric: Arc<Fabric>,
+    /// The routing.
+    pub routing: Arc<dyn Routing>,
+    /// Model parameters.
+    pub config: PacketConfig,
+    /// By link class; injection links come last.
+    pub timings: Vec<Timing>,
+    /// The jobs' traffic.
+    pub traffic: Vec<Arc<dyn Traffic>>,
+    /// Start of each job.
+    pub start: Vec<Ps>,
+    /// Terminal of each rank, by job.
+    pub placement: Vec<Vec<u32>>,
+    /// Job and rank of each terminal; job `u32::MAX` for none.
+    pub rank: Vec<(u32, u32)>,
+    /// Stream of routing draws; each packet has its own.
+    pub route_stream: Stream,
+    /// Every chunk of the run is a full one.
+    pub uniform: bool,
+    /// Bytes of a terminal's queue.
+    pub injection_buffer: u64,
+    /// Some workload answers deliveries: they must be events.
+    pub reacts: bool,
+    /// Partition of each router.
+    pub owner: Vec<u32>,
+    /// Number of partitions.
+    pub partitions: u32,
+    /// Cycle of clocked routers.
+    pub cycle: Ps,
+}
+
+impl Network {
+    /// Resolves a setup.
+    #[must_use]
+    pub fn new(setup: &Setup, partitions: u32) -> Self {
+        let fabric = Arc::clone(&setup.fabric);
+        let reacts = setup.jobs.iter().any(|j| j.traffic.closed_loop());
+        let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
+        let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
+        let mut timings: Vec<Timing> =
+            setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
+        timings.push(timing(&setup.links[0], 0));
+        let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
+        for (job, j) in setup.jobs.iter().enumerate() {
+            for (r, &terminal) in j.placement.iter().enumerate() {
+                rank[terminal as usize] = (job as u32, r as u32);
+            }
+        }
+        let routers = u64::from(fabric.routers());
+        let cycle =
+            timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
+        Self {
+            routing: Arc::clone(&setup.routing),
+            config: setup.packet,
+            timings,
+            traffic: setup.jobs.iter().map(|j| Arc::clone(&j.traffic)).collect(),
+            start: setup.jobs.iter().map(|j| j.start).collect(),
+            placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
+            rank,
+            route_stream: Stream::new(setup.seed, Purpose::Route, 0),
+            uniform: shortest == setup.packet.chunk,
+            injection_buffer: setup.links[0].vc_buffer,
+            reacts,
+            owner: (0..routers).map(|r| (r * u64::from(partitions) / routers) as u32).collect(),
+            partitions,
+            fabric,
+            cycle,
+        }
+    }
+
+    /// Index in `timings` of injection links.
+    #[must_use]
+    pub fn injection(&self) -> u8 {
+        (self.timings.len() - 1) as u8
+    }
+
+    /// Timing of a directed link by its number.
+    #[must_use]
+    pub fn timing_of(&self, link: u32) -> &Timing {
+        let class = self.fabric.ports.get(link as usize).map_or(self.injection(), |p| p.class);
+        &self.timings[usize::from(class)]
+    }
+
+    /// Share of `span` during which `chunks` full chunks keep a link busy.
+    #[must_use]
+    pub fn utilisation(&self, link: u32, chunks: u32, span: Ps) -> f64 {
+        let bytes = f64::from(chunks) * f64::from(self.config.chunk);
+        bytes / self.timing_of(link).bytes_per_s() * 1e12 / span as f64
+    }
+
+    /// Time of a full packet on a terminal's link.
+    #[must_use]
+    pub fn packet_time(&self) -> Ps {
+        let timing = &self.timings[usize::from(self.injection())];
+        timing.chunk.whole * u64::from(self.config.packet.div_ceil(self.config.chunk))
+    }
+
+    /// VCs that a routing's VC stands for when there are more VCs than it needs: a bit each.
+    #[inline]
+    #[must_use]
+    pub fn vc_group(&self, class: u8) -> u16 {
+        let each = self.config.vcs / self.routing.vcs();
+        let mask = if each >= 16 { u16::MAX } else { (1 << each) - 1 };
+        mask << (class * each)
+    }
+
+    /// Partition that a link's upstream end belongs to.
+    fn upstream_owner(&self, link: u32) -> u32 {
+        let ports = self.fabric.ports.len() as u32;
+        let router =
+            if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
+        self.owner[router as usize]
+    }
+}
+
+fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: u32) -> Timing {
+    let time = |bytes: u32| link.bandwidth.time(u64::from(bytes)).unwrap_or_default();
+    Timing {
+        bandwidth: link.bandwidth,
+        denominator: link.bandwidth.denominator(),
+        chunk: time(config.chunk),
+        delay: router_delay + link.latency,
+        latency: link.latency,
+        shortest: time(shortest).whole,
+        credit_delay: link.credit_delay,
+        capacity: (link.vc_buffer / u64::from(config.chunk)).min(1 << 24) as u32,
+    }
+}
+
+/// Bytes of the shortest chunk that can occur.
+fn shortest_chunk(jobs: &[JobSetup], config: &PacketConfig) -> u32 {
+    let of = |message: u64| {
+        let rest = message % u64::from(config.packet);
+        let packet = if rest > 0 || message == 0 { rest } else { u64::from(config.packet) };
+        packet.clamp(1, u64::from(config.chunk)) as u32
+    };
+    jobs.iter().map(|j| j.message.map_or(1, of)).min().unwrap_or(config.chunk)
+}
+
+/// One partition's share: which routers and terminals are its own, and its lines.
+pub struct Local {
+    /// This partition.
+    pub partition: u32,
+    /// Routers, ascending.
+    pub routers: Vec<u32>,
+    /// First local port of each router, and the number of router ports.
+    pub base: Vec<u32>,
+    /// Terminals, ascending.
+    pub terminals: Vec<u32>,
+    /// Lines by local upstream port: routers' outputs, then terminals' outputs.
+    pub lines: Vec<Line>,
+    /// Lines that come from other partitions, by link.
+    pub inbound: Vec<Line>,
+    /// Partition of each inbound line's upstream end.
+    pub inbound_from: Vec<u32>,
+    /// Shortest time to a message for each partition, none for those never sent to.
+    pub lookahead: Vec<Option<Ps>>,
+}
+
+impl Local {
+    /// The share of `partition`.
+    #[must_use]
+    pub fn new(net: &Network, partition: u32) -> Self {
+        let fabric = &*net.fabric;
+        let routers: Vec<u32> =
+            (0..fabric.routers()).filter(|&r| net.owner[r as usize] == partition).collect();
+        let mut base = vec![0];
+        for &r in &routers {
+            base.push(base[base.len() - 1] + fabric.ports_of(r).len() as u32);
+        }
+        let mine = |t: &u32| net.owner[fabric.router_at(*t) as usize] == partition;
+        let terminals: Vec<u32> = (0..fabric.terminals()).filter(mine).collect();
+        let mut local = Self {
+            partition,
+            routers,
+            base,
+            terminals,
+            lines: Vec::new(),
+            inbound: Vec::new(),
+            inbound_from: Vec::new(),
+            lookahead: vec![None; net.partitions as usize],
+        };
+        for i in 0..local.routers.len() {
+            let router = local.routers[i];
+            for port in 0..fabric.ports_of(router).len() as u32 {
+                let line = local.line(net, fabric.port_index(router, port));
+                local.lines.push(line);
+            }
+        }
+        for i in 0..local.terminals.len() {
+            let line = local.line(net, fabric.ports.len() as u32 + local.terminals[i]);
+            local.lines.push(line);
+        }
+        local.find_inbound(net);
+        local.find_lookahead(net);
+        local
+    }
+
+    /// Local number of the router that owns a local port.
+    #[must_use]
+    pub fn router_of(&self, port: u32) -> u32 {
+        self.base.partition_point(|&b| b <= port) as u32 - 1
+    }
+
+    /// Local number of an inbound link.
+    #[must_use]
+    pub fn inbound_index(&self, link: u32) -> u32 {
+        self.inbound.binary_search_by_key(&link, |l| l.link).expect("the sender knows our links") as u32
+    }
+
+    /// Local number of an own outgoing link.
+    #[must_use]
+    pub fn upstream_index(&self, net: &Network, link: u32) -> u32 {
+        let ports = net.fabric.ports.len() as u32;
+        if link < ports {
+            let router = net.fabric.router_of(link);
+            let local = self.routers.binary_search(&router).expect("the link leaves one of our routers");
+            self.base[local] + link - net.fabric.port_base[router as usize]
+        } else {
+            let local =
+                self.terminals.binary_search(&(link - ports)).expect("the link leaves one of our terminals");
+            self.router_ports() + local as u32
+        }
+    }
+
+    /// Number of local router ports; terminals' ports follow.
+    #[inline]
+    #[must_use]
+    pub fn router_ports(&self) -> u32 {
+        self.base[self.base.len() - 1]
+    }
+
+    fn line(&self, net: &Network, link: u32) -> Line {
+        let fabric = &*net.fabric;
+        let ports = fabric.ports.len() as u32;
+        let (timing, peer) = if link < ports {
+            let port = fabric.ports[link as usize];
+            (port.class, port.peer)
+        } else {
+            let (router, port) = fabric.attach[(link - ports) as usize];
+            (net.injection(), Peer::Router { router, port })
+        };
+        Line { link, timing, end: self.end(net, peer) }
+    }
+
+    fn end(&self, net: &Network, peer: Peer) -> End {
+        match peer {
+            Peer::Router { router, port } => {
+                let owner = net.owner[router as usize];
+                if owner != self.partition {
+                    return End::Remote { partition: owner };
+                }
+                let local = self.routers.binary_search(&router).expect("an own router");
+                End::Router { router, base: self.base[local], in_port: port, local: local as u32 }
+            }
+            Peer::Terminal(terminal) => {
+                let owner = net.owner[net.fabric.router_at(terminal) as usize];
+                if owner != self.partition {
+                    return End::Remote { partition: owner };
+                }
+                let local = self.terminals.binary_search(&terminal).expect("an own terminal");
+                End::Terminal { terminal, local: local as u32 }
+            }
+            // Nothing is ever routed there; the end is never read.
+            Peer::None => End::Remote { partition: self.partition },
+        }
+    }
+
+    fn find_inbound(&mut self, net: &Network) {
+        for (link, port) in net.fabric.ports.iter().enumerate() {
+            let Peer::Router { router, .. } = port.peer else { continue };
+            let from = net.upstream_owner(link as u32);
+            if net.owner[router as usize] == self.partition && from != self.partition {
+                let line = self.line(net, link as u32);
+                self.inbound.push(line);
+                self.inbound_from.push(from);
+            }
+        }
+    }
+
+    fn find_lookahead(&mut self, net: &Network) {
+        let mut least = |to: u32, time: Ps| {
+            let entry = &mut self.lookahead[to as usize];
+            *entry = Some(entry.map_or(time, |t| t.min(time)));
+        };
+        for line in &self.lines {
+            if let (End::Remote { partition }, timing) = (line.end, &net.timings[line.timing as usize])
+                && partition != self.partition
+            {
+                // A tick comes one picosecond after the start of a service.
+                least(partition, (timing.shortest + timing.delay).saturating_sub(1));
+            }
+        }
+        for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
+            least(from, net.timings[line.timing as usize].credit_delay);
+        }
+    }
+}

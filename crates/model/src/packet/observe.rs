@@ -1,0 +1,304 @@
+//! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
+
+use super::{check::Ledger, network::Network, rows::Packet, state::Record};
+use crate::setup::Measure;
+use base::{
+    hash::Fingerprint,
+    time::{NEVER, Ps},
+};
+use engine::domain::Observer as Observe;
+use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Sums of a window of the series.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Packets handed over.
+    pub created: u64,
+    /// Latencies of packets delivered.
+    pub latency: Moments,
+    /// Payload delivered.
+    pub bytes: u64,
+}
+
+/// A delivered packet or message, for tables on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    /// When it was complete.
+    pub delivered: Ps,
+    /// Source terminal.
+    pub source: u32,
+    /// The source's number of it.
+    pub number: u32,
+    /// Destination terminal.
+    pub destination: u32,
+    /// When it was handed over (packet) or created (message).
+    pub created: Ps,
+    /// When its message was created.
+    pub message_created: Ps,
+    /// Payload; 0 in message rows.
+    pub bytes: u32,
+    /// Routers visited; 0 in message rows.
+    pub hops: u16,
+}
+
+/// Measurements of one partition.
+pub struct Observer {
+    net: Arc<Network>,
+    warmup: Ps,
+    end: Ps,
+    measure: Measure,
+    /// Sum over all happenings.
+    pub fingerprint: Fingerprint,
+    /// Last happening.
+    pub last: Ps,
+    /// Packets handed over and delivered, whole run.
+    pub packets: (u64, u64),
+    /// Messages delivered, whole run, and by job.
+    pub messages: u64,
+    /// Messages delivered by job, and when the last one was.
+    pub jobs: Vec<(u64, Ps)>,
+    /// Payload delivered after the warm-up.
+    pub bytes: u64,
+    /// Payload delivered, whole run.
+    pub bytes_total: u64,
+    /// Chunks accepted by routers, whole run.
+    pub chunk_hops: u64,
+    /// Packet latency.
+    pub latency: LatencyHistogram,
+    /// Message latency.
+    pub message_latency: LatencyHistogram,
+    /// Sums of the parts of packet latency, in the order of [`LatencyParts::NAMES`].
+    pub parts: [u128; LatencyParts::COUNT],
+    /// Packet latency by routers visited.
+    pub by_hops: Vec<Moments>,
+    /// Packet latency by time of delivery.
+    pub batches: Batches,
+    /// Series.
+    pub windows: Vec<Window>,
+    /// Latency by pair of terminals.
+    pub pairs: BTreeMap<(u32, u32), Moments>,
+    /// Rows per packet.
+    pub packet_rows: Vec<Row>,
+    /// Rows per message.
+    pub message_rows: Vec<Row>,
+    /// Packets delivered from each source terminal.
+    pub from_source: Vec<u32>,
+    /// Checkers, if switched on.
+    pub ledger: Option<Ledger>,
+}
+
+impl Observer {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new(net: Arc<Network>, warmup: Ps, end: Ps, measure: Measure, check: bool) -> Self {
+        let in_order = net.config.route_per == super::config::RoutePer::Packet;
+        Self {
+            warmup,
+            end,
+            measure,
+            fingerprint: Fingerprint::default(),
+            last: 0,
+            packets: (0, 0),
+            messages: 0,
+            jobs: vec![(0, 0); net.traffic.len()],
+            bytes: 0,
+            bytes_total: 0,
+            chunk_hops: 0,
+            latency: LatencyHistogram::new(),
+            message_latency: LatencyHistogram::new(),
+            parts: [0; LatencyParts::COUNT],
+            by_hops: Vec::new(),
+            batches: Batches::default(),
+            windows: Vec::new(),
+            pairs: BTreeMap::new(),
+            packet_rows: Vec::new(),
+            message_rows: Vec::new(),
+            from_source: vec![0; net.fabric.terminals() as usize],
+            ledger: check.then(|| Ledger::new(in_order)),
+            net,
+        }
+    }
+
+    /// Adds what another partition measured.
+    pub fn merge(&mut self, other: Self) {
+        self.fingerprint.merge(other.fingerprint);
+        self.last = self.last.max(other.last);
+        self.packets.0 += other.packets.0;
+        self.packets.1 += other.packets.1;
+        self.messages += other.messages;
+        for (a, b) in self.jobs.iter_mut().zip(other.jobs) {
+            *a = (a.0 + b.0, a.1.max(b.1));
+        }
+        self.bytes += other.bytes;
+        self.bytes_total += other.bytes_total;
+        self.chunk_hops += other.chunk_hops;
+        self.latency.merge(&other.latency);
+        self.message_latency.merge(&other.message_latency);
+        for (a, b) in self.parts.iter_mut().zip(other.parts) {
+            *a += b;
+        }
+        merge_rows(&mut self.by_hops, &other.by_hops, Moments::merge);
+        self.batches.merge(&other.batches);
+        merge_rows(&mut self.windows, &other.windows, |a, b| {
+            a.created += b.created;
+            a.latency.merge(&b.latency);
+            a.bytes += b.bytes;
+        });
+        for (pair, moments) in other.pairs {
+            self.pairs.entry(pair).or_default().merge(&moments);
+        }
+        self.packet_rows.extend(other.packet_rows);
+        self.message_rows.extend(other.message_rows);
+        for (a, b) in self.from_source.iter_mut().zip(other.from_source) {
+            *a += b;
+        }
+        if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
+            a.merge(b);
+        }
+    }
+
+    fn window(&mut self, time: Ps) -> Option<&mut Window> {
+        if self.measure.window == 0 {
+            return None;
+        }
+        let index = (time / self.measure.window) as usize;
+        if index >= self.windows.len() {
+            self.windows.resize_with(index + 1, Window::default);
+        }
+        Some(&mut self.windows[index])
+    }
+
+    fn delivered(&mut self, time: Ps, p: &Packet) {
+        let source = (p.id >> 32) as u32;
+        self.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id, u64::from(p.bytes));
+        self.packets.1 += 1;
+        self.from_source[source as usize] += 1;
+        self.bytes_total += u64::from(p.bytes);
+        if time >= self.warmup {
+            self.bytes += u64::from(p.bytes);
+        }
+        let latency = time - p.created;
+        if let Some(window) = self.window(time) {
+            window.latency.record(latency);
+            window.bytes += u64::from(p.bytes);
+        }
+        if p.created < self.warmup {
+            return;
+        }
+        self.latency.record(latency);
+        self.batches.record(time - self.warmup, latency);
+        for (sum, part) in self.parts.iter_mut().zip(parts(&self.net, p, latency)) {
+            *sum += u128::from(part);
+        }
+        let hops = usize::from(p.hops);
+        if hops >= self.by_hops.len() {
+            self.by_hops.resize_with(hops + 1, Moments::default);
+        }
+        self.by_hops[hops].record(latency);
+        if self.measure.pairs {
+            self.pairs.entry((source, p.destination)).or_default().record(latency);
+        }
+        if self.measure.packets {
+            self.packet_rows.push(Row {
+                delivered: time,
+                source,
+                number: p.id as u32,
+                destination: p.destination,
+                created: p.created,
+                message_created: p.message_created,
+                bytes: p.bytes,
+                hops: p.hops,
+            });
+        }
+    }
+}
+
+fn merge_rows<T: Default>(into: &mut Vec<T>, from: &[T], merge: impl Fn(&mut T, &T)) {
+    if into.len() < from.len() {
+        into.resize_with(from.len(), T::default);
+    }
+    for (a, b) in into.iter_mut().zip(from) {
+        merge(a, b);
+    }
+}
+
+/// Splits a packet's latency; the parts sum to it exactly.
+///
+/// Source queue: from hand-over to the first chunk's start. Serialisation: the last chunk's on each link, and the earlier
+/// chunks' on the terminal link. Router: pipeline delays. Wire: link latencies. Re-sequencing: from the last chunk's arrival to
+/// the completing one's. Hop queue: the rest, all waiting in the network. The adapter's delay lies before a packet's
+/// latency begins.
+fn parts(net: &Network, p: &Packet, latency: Ps) -> [Ps; LatencyParts::COUNT] {
+    let source_queue = p.start - p.created;
+    let travel = p.last_arrival - p.start;
+    let resequencing = latency - source_queue - travel;
+    let router = (u64::from(p.hops) * net.config.router_delay).min(travel);
+    let wire = u64::from(p.wire).min(travel - router);
+    let chunk = net.timings[net.injection() as usize].chunk.whole;
+    let serialisation =
+        (u64::from(p.serialisation) + u64::from(p.chunks - 1) * chunk).min(travel - router - wire);
+    let hop_queue = travel - router - wire - serialisation;
+    [source_queue, 0, hop_queue, serialisation, router, wire, resequencing]
+}
+
+impl Observe<Record> for Observer {
+    #[inline]
+    fn commit(&mut self, record: &Record) {
+        match record {
+            Record::Accepted { time, link, vc, id, index } => {
+                let what = 1 << 40 | u64::from(*vc) << 32 | u64::from(*link);
+                self.fingerprint.add(*time, what, *id, u64::from(*index));
+                self.chunk_hops += 1;
+                self.last = self.last.max(*time);
+            }
+            Record::Created { time, id, bytes } => {
+                self.fingerprint.add(*time, 1 << 32, *id, u64::from(*bytes));
+                self.packets.0 += 1;
+                self.last = self.last.max(*time);
+                if let Some(window) = self.window(*time) {
+                    window.created += 1;
+                }
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.created(*id);
+                }
+            }
+            Record::Delivered { time, packet } => {
+                debug_assert!(self.end == NEVER || *time <= self.end);
+                self.last = self.last.max(*time);
+                self.delivered(*time, packet);
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.delivered(packet);
+                }
+            }
+            Record::Message { time, created, source, destination, number } => {
+                self.fingerprint.add(
+                    *time,
+                    3 << 32 | u64::from(*destination),
+                    u64::from(*source),
+                    u64::from(*number),
+                );
+                self.messages += 1;
+                let (job, _) = self.net.rank[*destination as usize];
+                if let Some(entry) = self.jobs.get_mut(job as usize) {
+                    *entry = (entry.0 + 1, entry.1.max(*time));
+                }
+                if *created >= self.warmup {
+                    self.message_latency.record(time - created);
+                    if self.measure.messages {
+                        self.message_rows.push(Row {
+                            delivered: *time,
+                            source: *source,
+                            number: *number,
+                            destination: *destination,
+                            created: *created,
+                            message_created: *created,
+                            bytes: 0,
+                            hops: 0,
+                        });
+                    }
+                }
+            }
+        }
+    }
+}

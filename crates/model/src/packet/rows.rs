@@ -1,0 +1,193 @@
+//! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
+
+use base::{rate::Clock, time::Ps};
+use engine::state::{Fifo, Linked};
+
+macro_rules! linked {
+    ($($row:ty),*) => {$(
+        impl Linked for $row {
+            #[inline]
+            fn next(&self) -> u32 { self.next }
+            #[inline]
+            fn set_next(&mut self, next: u32) { self.next = next; }
+        }
+    )*};
+}
+linked!(Chunk, Packet, Credit, Post);
+
+/// Upstream end of a directed link: a router's or a terminal's output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Port {
+    /// When it is free again.
+    pub clock: Clock,
+    /// Since when something waits (routers); meaningless while nothing does.
+    pub since: Ps,
+    /// When its next pull or tick is due, `NEVER` if none is set.
+    pub due: Ps,
+    /// Chunks on the link, by arrival.
+    pub flight: Fifo,
+    /// Credits that were released for a future instant, by release.
+    pub credits: Fifo,
+    /// Chunks put on the link so far; wraps.
+    pub sent: u32,
+    /// Chunks that hold or want buffer here: occupancy plus queued, over all VCs.
+    pub backlog: u32,
+    /// VCs with something pending, a bit each.
+    pub waiting: u16,
+    /// VCs with something queued, a bit each.
+    pub blocked: u16,
+    /// VC served last.
+    pub last_vc: u8,
+    /// A credit event is set.
+    pub credit_set: bool,
+}
+const _: () = assert!(size_of::<Port>() == 64);
+
+/// A virtual channel of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Vc {
+    /// Chunks that own buffer and wait for the link.
+    pub pending: Fifo,
+    /// Chunks that arrived when the window was full.
+    pub queued: Fifo,
+    /// Chunks that own buffer: pending, in flight, or waiting downstream, until their credit is used.
+    pub occupancy: u32,
+}
+const _: () = assert!(size_of::<Vc>() == 20);
+
+/// A chunk between its terminals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chunk {
+    /// In flight: arrival at the end of the link. Waiting: arrival at this router.
+    pub time: Ps,
+    /// Its packet.
+    pub packet: u32,
+    /// Next chunk of the same list.
+    pub next: u32,
+    /// Routing's memory.
+    pub state: u32,
+    /// In flight: its number on the link. Queued: the port whose buffer it still holds.
+    pub link: u32,
+    /// Place in the packet.
+    pub index: u16,
+    /// Routers visited, the present one included once it is routed.
+    pub visited: u16,
+    /// Virtual channel on the link it is on or waits for.
+    pub vc: u8,
+    /// Queued: virtual channel of the buffer it still holds.
+    pub from_vc: u8,
+}
+const _: () = assert!(size_of::<Chunk>() == 32);
+
+/// A packet that has chunks in this partition or was partly delivered in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    /// Source terminal in the upper half, the source's packet number in the lower.
+    pub id: u64,
+    /// When it was handed to the terminal.
+    pub created: Ps,
+    /// When its first chunk started onto the terminal's link.
+    pub start: Ps,
+    /// When its message was created.
+    pub message_created: Ps,
+    /// When its last chunk arrived.
+    pub last_arrival: Ps,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Payload.
+    pub bytes: u32,
+    /// Source's number of its message.
+    pub message: u32,
+    /// Packets of its message.
+    pub message_packets: u32,
+    /// Serialisation of the last chunk over all its links so far, in ps.
+    pub serialisation: u32,
+    /// Time of the last chunk on wires so far, in ps.
+    pub wire: u32,
+    /// Next packet of the same list.
+    pub next: u32,
+    /// Its chunks.
+    pub chunks: u16,
+    /// Chunks delivered.
+    pub delivered: u16,
+    /// Chunks of it in this partition (not yet sent ones included at the source).
+    pub here: u16,
+    /// Routers that its last chunk visited.
+    pub hops: u16,
+    /// A chunk arrived before an earlier one.
+    pub disordered: bool,
+}
+const _: () = assert!(size_of::<Packet>() == 80);
+
+/// A credit on its way to its port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Credit {
+    /// From when on it holds.
+    pub time: Ps,
+    /// Next credit of the port.
+    pub next: u32,
+    /// Virtual channel.
+    pub vc: u32,
+}
+
+/// A message that a workload posted in answer to another (closed loop).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Post {
+    /// When.
+    pub time: Ps,
+    /// Payload.
+    pub bytes: u64,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Next post of the terminal.
+    pub next: u32,
+}
+
+/// The message that a terminal is cutting into packets, or will when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Cutting {
+    /// When it was created.
+    pub created: Ps,
+    /// Bytes not yet handed over.
+    pub left: u64,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Source's number of it.
+    pub number: u32,
+    /// Packets it makes.
+    pub packets: u32,
+    /// There is one.
+    pub active: bool,
+}
+
+/// Network side of a terminal; its output port is a [`Port`] like any other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terminal {
+    /// From when on the next packet may be handed over; `NEVER` while the queue is full.
+    pub request: Ps,
+    /// Message in hand.
+    pub cutting: Cutting,
+    /// Next open-loop message, read ahead; `NEVER` time if there is none.
+    pub upcoming: Ps,
+    /// Its destination terminal.
+    pub upcoming_destination: u32,
+    /// Its bytes.
+    pub upcoming_bytes: u64,
+    /// Index of the message after it in the job's traffic.
+    pub index: u64,
+    /// Posted messages.
+    pub posts: Fifo,
+    /// Packets handed over, the first one perhaps partly sent.
+    pub queue: Fifo,
+    /// Chunks of the first packet that were sent.
+    pub sent: u16,
+    /// Chunks handed over and not sent.
+    pub queued: u32,
+    /// Packets handed over so far.
+    pub packets: u32,
+    /// Messages begun so far.
+    pub messages: u32,
+    /// Messages delivered here so far.
+    pub received: u32,
+}

@@ -1,0 +1,176 @@
+//! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
+
+use super::{observe::Observer, state::PacketDomain};
+use base::time::{NEVER, Ps};
+use engine::{
+    director::{Director, Network as Clock},
+    domain::Effects,
+    state::NIL,
+};
+
+/// What a partition tells at a tick.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// When.
+    pub time: Ps,
+    /// Chunks that hold buffer space in routers or on links.
+    pub occupied: u64,
+    /// Chunks that wait for space.
+    pub queued: u64,
+    /// Chunks put on links since the start.
+    pub sent: u64,
+    /// Chunks accepted by routers since the start.
+    pub chunk_hops: u64,
+    /// Backlog by link (chunks), if asked for: those that are not zero.
+    pub ports: Vec<(u32, u32)>,
+    /// By terminal that lags: how far it is behind its schedule, and packets delivered from it so far.
+    pub lags: Vec<Lag>,
+    /// Some source has more to send, or a packet is on its way.
+    pub busy: bool,
+    /// Packets created minus delivered.
+    pub open: i64,
+    /// Messages begun so far.
+    pub messages: u64,
+    /// The same by job.
+    pub job_messages: Vec<u64>,
+}
+
+impl Sample {
+    /// Adds another partition's.
+    pub fn merge(&mut self, other: Sample) {
+        self.occupied += other.occupied;
+        self.queued += other.queued;
+        self.sent += other.sent;
+        self.chunk_hops += other.chunk_hops;
+        self.ports.extend(other.ports);
+        self.lags.extend(other.lags);
+        self.busy |= other.busy;
+        self.open += other.open;
+        self.messages += other.messages;
+        for (a, b) in self.job_messages.iter_mut().zip(other.job_messages) {
+            *a += b;
+        }
+    }
+}
+
+/// A source behind its schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Terminal.
+    pub terminal: u32,
+    /// Age of its oldest message that is not wholly handed over.
+    pub behind: Ps,
+    /// Packets it has handed over.
+    pub packets: u32,
+}
+
+/// Takes samples every `period` and keeps them.
+pub struct Sampler {
+    period: Ps,
+    per_port: bool,
+    /// Stop when the workload is done.
+    until_done: bool,
+    /// One per tick.
+    pub samples: Vec<Sample>,
+    /// Packets delivered by source, when about half of the run was over: (time, counts).
+    pub half: Option<(Ps, Vec<u32>)>,
+    half_at: Ps,
+    /// The run came to rest with packets left over.
+    pub stuck: bool,
+}
+
+impl Sampler {
+    /// A sampler; `period` 0 means never, `end` is where the run will stop.
+    #[must_use]
+    pub fn new(period: Ps, end: Ps, warmup: Ps, per_port: bool, until_done: bool) -> Self {
+        let half_at = if until_done { NEVER } else { warmup + (end - warmup.min(end)) / 2 };
+        Self { period, per_port, until_done, samples: Vec::new(), half: None, half_at, stuck: false }
+    }
+}
+
+/// A partition's share of a tick.
+pub struct Share {
+    sample: Sample,
+    from_source: Vec<u32>,
+}
+
+impl Director<PacketDomain, Observer> for Sampler {
+    type Summary = Share;
+    type Order = ();
+
+    fn next_tick(&self, now: Ps) -> Ps {
+        let periodic = now.checked_div(self.period).map_or(NEVER, |n| (n + 1).saturating_mul(self.period));
+        if self.half.is_none() && self.half_at > now { periodic.min(self.half_at) } else { periodic }
+    }
+
+    fn summarise(&self, now: Ps, domain: &PacketDomain, observer: &mut Observer) -> Share {
+        let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
+        Share { sample: take(domain, observer, now, self.per_port), from_source }
+    }
+
+    fn merge(&self, mut a: Share, b: Share) -> Share {
+        a.sample.merge(b.sample);
+        for (m, n) in a.from_source.iter_mut().zip(b.from_source) {
+            *m += n;
+        }
+        a
+    }
+
+    fn decide(&mut self, now: Ps, share: Share, dry: bool) -> Option<(Clock, ())> {
+        let Share { mut sample, from_source } = share;
+        sample.ports.sort_unstable();
+        sample.lags.sort_unstable_by_key(|l| l.terminal);
+        let done = !sample.busy && sample.open == 0;
+        if now == self.half_at {
+            self.half = Some((now, from_source));
+        }
+        if now.checked_rem(self.period) == Some(0) {
+            self.samples.push(sample);
+        }
+        self.stuck = dry && !done;
+        (!self.until_done || !(done || self.stuck)).then_some((Clock::Keep, ()))
+    }
+
+    fn apply(&self, (): &(), _: &mut PacketDomain, _: &mut impl Effects<PacketDomain>) {}
+}
+
+/// The state of a settled partition at `now`.
+#[must_use]
+pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool) -> Sample {
+    let (state, cx) = (&domain.state, &domain.cx);
+    let mut sample = Sample {
+        time: now,
+        chunk_hops: observer.chunk_hops,
+        open: observer.packets.0 as i64 - observer.packets.1 as i64,
+        job_messages: vec![0; cx.net.traffic.len()],
+        ..Sample::default()
+    };
+    for (u, line) in cx.local.lines.iter().enumerate() {
+        let port = state.ports.get(u as u32);
+        sample.sent += u64::from(port.sent);
+        if (u as u32) < cx.local.router_ports() {
+            let first = state.vcs_per_port(u as u32);
+            let held: u32 =
+                (0..u32::from(cx.net.config.vcs)).map(|v| state.vcs.get(first + v).occupancy).sum();
+            sample.occupied += u64::from(held);
+            sample.queued += u64::from(port.backlog - held);
+        }
+        if per_port && port.backlog > 0 {
+            sample.ports.push((line.link, port.backlog));
+        }
+    }
+    for (i, &terminal) in cx.local.terminals.iter().enumerate() {
+        let row = state.terminals.get(i as u32);
+        let posted = if row.posts.head == NIL { NEVER } else { state.posts.get(row.posts.head).time };
+        let oldest = if row.cutting.active { row.cutting.created } else { posted.min(row.upcoming) };
+        sample.messages += u64::from(row.messages);
+        if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal as usize].0 as usize) {
+            *count += u64::from(row.messages);
+        }
+        sample.busy |= oldest != NEVER || row.queue.head != NIL;
+        if oldest < now {
+            sample.lags.push(Lag { terminal, behind: now - oldest, packets: row.packets });
+        }
+    }
+    sample
+}

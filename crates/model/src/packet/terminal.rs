@@ -1,0 +1,270 @@
+//! Terminals: cutting messages into packets, injection under a window, reassembly, and workloads that answer.
+
+use super::{
+    network::End,
+    rows::{Chunk, Cutting, Packet, Post},
+    state::{Fx, LAST, Record, State, Static},
+};
+use base::time::{NEVER, Ps};
+use engine::state::NIL;
+
+impl State {
+    /// Reads the next open-loop message of local terminal `i`; `previous` is the time of the one before.
+    pub(super) fn read_ahead(&mut self, cx: &Static, i: u32, previous: Ps) {
+        let (job, rank) = cx.net.rank[cx.local.terminals[i as usize] as usize];
+        if job == u32::MAX {
+            return;
+        }
+        let start = cx.net.start[job as usize];
+        let index = self.terminals.get(i).index;
+        let message = cx.net.traffic[job as usize].message(rank, index, previous.saturating_sub(start));
+        let row = self.terminals.edit(i);
+        match message {
+            None => row.upcoming = NEVER,
+            Some(m) => {
+                row.upcoming = m.time.saturating_add(start);
+                row.upcoming_destination = cx.net.placement[job as usize][m.destination as usize];
+                row.upcoming_bytes = m.bytes;
+                row.index += 1;
+            }
+        }
+    }
+
+    /// Instant of the next packet's hand-over; `NEVER` if there is none or the queue is full.
+    fn next_handover(&self, cx: &Static, i: u32) -> Ps {
+        let row = self.terminals.get(i);
+        let created = if row.cutting.active {
+            row.cutting.created
+        } else {
+            let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+            posted.min(row.upcoming)
+        };
+        created.saturating_add(cx.net.config.adapter_delay).max(row.request)
+    }
+
+    /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
+    fn start_of(&self, cx: &Static, u: u32, created: Ps) -> Ps {
+        let timing = &cx.net.timings[cx.net.injection() as usize];
+        let port = self.ports.get(u);
+        let start = port.clock.rounded(timing.denominator).max(created);
+        if start == NEVER || self.vcs.get(self.vcs_per_port(u)).occupancy < timing.capacity {
+            return start;
+        }
+        if port.credits.head == NIL { NEVER } else { start.max(self.credits.get(port.credits.head).time) }
+    }
+
+    /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.
+    pub(super) fn next_start(&self, cx: &Static, u: u32) -> Ps {
+        let i = u - cx.local.router_ports();
+        let queue = self.terminals.get(i).queue;
+        let created =
+            if queue.head == NIL { self.next_handover(cx, i) } else { self.packets.get(queue.head).created };
+        self.start_of(cx, u, created)
+    }
+
+    /// Rule 4: all hand-overs and chunk starts of a terminal before `t`, in order; a hand-over goes first at a tie.
+    pub(super) fn catch_up_terminal(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        let i = u - cx.local.router_ports();
+        loop {
+            let queue = self.terminals.get(i).queue;
+            let start = if queue.head == NIL {
+                NEVER
+            } else {
+                self.start_of(cx, u, self.packets.get(queue.head).created)
+            };
+            let handover = self.next_handover(cx, i);
+            if start.min(handover) >= t {
+                return;
+            }
+            if handover <= start {
+                self.hand_over(cx, i, handover, fx);
+            } else {
+                self.inject(cx, u, i, start, fx);
+            }
+        }
+    }
+
+    /// Takes the next message in hand: a posted one, or the one read ahead.
+    fn begin_message(&mut self, cx: &Static, i: u32) {
+        let row = *self.terminals.get(i);
+        let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+        let (created, destination, bytes) = if posted <= row.upcoming {
+            let post = *self.posts.get(row.posts.head);
+            self.terminals.edit(i).posts.pop(&self.posts);
+            self.posts.give(row.posts.head);
+            (post.time, post.destination, post.bytes)
+        } else {
+            self.read_ahead(cx, i, row.upcoming);
+            (row.upcoming, row.upcoming_destination, row.upcoming_bytes)
+        };
+        let packets = bytes.div_ceil(u64::from(cx.net.config.packet)).max(1) as u32;
+        let row = self.terminals.edit(i);
+        row.cutting =
+            Cutting { created, left: bytes, destination, number: row.messages, packets, active: true };
+        row.messages += 1;
+    }
+
+    /// Hands the next packet over at `time`.
+    fn hand_over(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
+        if !self.terminals.get(i).cutting.active {
+            self.begin_message(cx, i);
+        }
+        let config = &cx.net.config;
+        let terminal = cx.local.terminals[i as usize];
+        let row = self.terminals.edit(i);
+        let bytes = row.cutting.left.min(u64::from(config.packet)) as u32;
+        let chunks = bytes.div_ceil(config.chunk).max(1);
+        let id = u64::from(terminal) << 32 | u64::from(row.packets);
+        let cutting = row.cutting;
+        row.cutting.left -= u64::from(bytes);
+        row.cutting.active = row.cutting.left > 0;
+        row.packets = row.packets.wrapping_add(1);
+        row.queued += chunks;
+        let timing = &cx.net.timings[cx.net.injection() as usize];
+        let full = u64::from(row.queued) * u64::from(config.chunk) >= cx.net.injection_buffer;
+        let pace = timing.span(bytes, config.chunk).whole;
+        row.request = if full { NEVER } else { time + pace };
+        let packet = self.packets.take(Packet {
+            id,
+            created: time,
+            start: 0,
+            message_created: cutting.created,
+            last_arrival: 0,
+            destination: cutting.destination,
+            bytes,
+            message: cutting.number,
+            message_packets: cutting.packets,
+            serialisation: 0,
+            wire: 0,
+            next: NIL,
+            chunks: chunks as u16,
+            delivered: 0,
+            here: chunks as u16,
+            hops: 0,
+            disordered: false,
+        });
+        row.queue.push(&mut self.packets, packet);
+        if cx.net.partitions > 1 {
+            self.known.set(id, 0, packet);
+        }
+        fx.record(Record::Created { time: time + fx.suspended(), id, bytes });
+    }
+
+    /// Starts the next chunk onto the terminal's link at `start`.
+    fn inject(&mut self, cx: &Static, u: u32, i: u32, start: Ps, fx: &mut impl Fx) {
+        self.drain_credits(u, start);
+        let line = *Self::line(cx, u);
+        let row = self.terminals.edit(i);
+        let packet = row.queue.head;
+        let p = self.packets.edit(packet);
+        let mut index = row.sent;
+        if index == 0 {
+            p.start = start;
+        }
+        if index + 1 == p.chunks {
+            index |= LAST;
+            row.queue.head = p.next;
+            row.sent = 0;
+        } else {
+            row.sent += 1;
+        }
+        row.queued -= 1;
+        let (bytes, chunk) = (p.bytes, cx.net.config.chunk);
+        if row.request == NEVER && u64::from(row.queued) * u64::from(chunk) < cx.net.injection_buffer {
+            let timing = &cx.net.timings[line.timing as usize];
+            row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
+        }
+        let v = self.vcs_per_port(u);
+        self.vcs.edit(v).occupancy += 1;
+        self.ports.edit(u).backlog += 1;
+        let c = self.chunks.take(Chunk {
+            time: start,
+            packet,
+            next: NIL,
+            state: 0,
+            link: 0,
+            index,
+            visited: 0,
+            vc: 0,
+            from_vc: 0,
+        });
+        self.put_on_link(cx, c, u, &line, start, fx);
+    }
+
+    /// Rule 5: chunks that reached the terminal behind port `u` before `t`.
+    #[inline]
+    pub(super) fn eject(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        loop {
+            let first = self.ports.get(u).flight.head;
+            if first == NIL || self.chunks.get(first).time >= t {
+                return;
+            }
+            self.ports.edit(u).flight.pop(&self.chunks);
+            self.deliver(cx, first, u, fx);
+        }
+    }
+
+    fn deliver(&mut self, cx: &Static, c: u32, u: u32, fx: &mut impl Fx) {
+        let chunk = *self.chunks.get(c);
+        self.chunks.give(c);
+        self.return_credit(cx, u, chunk.vc, chunk.time, fx);
+        let packet = self.packets.edit(chunk.packet);
+        packet.here -= 1;
+        packet.disordered |= chunk.index & !LAST != packet.delivered;
+        packet.delivered += 1;
+        if chunk.index & LAST != 0 {
+            packet.hops = chunk.visited;
+            packet.last_arrival = chunk.time;
+        }
+        if packet.delivered == packet.chunks {
+            let packet = *packet;
+            let time = chunk.time + fx.suspended();
+            fx.record(Record::Delivered { time, packet });
+            self.forget_if_gone(cx, chunk.packet);
+            let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
+            debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
+            self.packet_done(cx, &packet, local, chunk.time, fx);
+        }
+    }
+
+    /// A packet is complete: its message may be, and the workload may answer.
+    fn packet_done(&mut self, cx: &Static, packet: &Packet, local: u32, time: Ps, fx: &mut impl Fx) {
+        let source = (packet.id >> 32) as u32;
+        if packet.message_packets > 1 {
+            let key = u64::from(source);
+            let left = self.open.get(key, packet.message).unwrap_or(packet.message_packets) - 1;
+            if left > 0 {
+                self.open.set(key, packet.message, left);
+                return;
+            }
+            self.open.remove(key, packet.message);
+        }
+        let (created, number) = (packet.message_created, packet.message);
+        let destination = packet.destination;
+        fx.record(Record::Message { time: time + fx.suspended(), created, source, destination, number });
+        if !cx.net.reacts {
+            return;
+        }
+        let row = self.terminals.edit(local);
+        let index = u64::from(row.received);
+        row.received += 1;
+        let (job, rank) = cx.net.rank[destination as usize];
+        let (_, source_rank) = cx.net.rank[source as usize];
+        if job == u32::MAX {
+            return;
+        }
+        if let Some((to, bytes)) = cx.net.traffic[job as usize].reply(rank, source_rank, index) {
+            self.post(cx, local, cx.net.placement[job as usize][to as usize], bytes, fx);
+        }
+    }
+
+    /// A workload sends a message now.
+    fn post(&mut self, cx: &Static, i: u32, destination: u32, bytes: u64, fx: &mut impl Fx) {
+        let u = cx.local.router_ports() + i;
+        let now = fx.now();
+        self.catch_up_terminal(cx, u, now, fx);
+        let post = self.posts.take(Post { time: now, bytes, destination, next: NIL });
+        self.terminals.edit(i).posts.push(&mut self.posts, post);
+        self.set_due(cx, u, fx);
+    }
+}

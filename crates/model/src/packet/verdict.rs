@@ -1,0 +1,169 @@
+//! What a run's numbers are worth: deadlock, starvation, saturation.
+
+use super::{
+    input_queued::Stage,
+    network::Network,
+    sample::{Lag, Sample},
+    state::{PacketDomain, REMOTE},
+};
+use base::time::{Ps, display};
+use fabric::graph::Peer;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A buffer of the network: directed link and virtual channel.
+pub type Channel = (u32, u8);
+
+/// A source counts as lagging if it fell behind by more than this share of the second half of a run.
+const GROWTH: u64 = 20;
+
+/// Sources whose backlog grew all through the second half: they offer more than the network takes.
+///
+/// A source is saturated if, from the middle to the end of the measured time, it fell behind its schedule by more than a
+/// twentieth of that span, and ends more than 32 packets behind. `packet` is the time of a packet on the terminal's link.
+#[must_use]
+pub fn saturated(half: &Sample, end: &Sample, packet: Ps) -> Vec<Lag> {
+    let before: BTreeMap<u32, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
+    let span = end.time - half.time;
+    let grew = |l: &&Lag| {
+        let growth = l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
+        growth > span / GROWTH && l.behind > 32 * packet
+    };
+    end.lags.iter().filter(grew).copied().collect()
+}
+
+/// Sources that waited through the whole second half, and longer than twenty mean latencies, without one packet
+/// delivered, while others had theirs.
+#[must_use]
+pub fn starved(half: &Sample, end: &Sample, then: &[u32], now: &[u32], mean_latency: f64) -> Vec<Lag> {
+    let span = end.time - half.time;
+    let others = now.iter().zip(then).any(|(n, t)| n > t);
+    if !others || (span as f64) < 20.0 * mean_latency {
+        return Vec::new();
+    }
+    let idle = |l: &&Lag| l.behind >= span && now[l.terminal as usize] == then[l.terminal as usize];
+    end.lags.iter().filter(idle).copied().collect()
+}
+
+/// Channels that wait for each other for ever, in the order of a cycle; empty if there is no deadlock.
+///
+/// A channel is dead if it is full and the chunks in its buffer all wait for dead channels: the greatest such set is found by
+/// removing channels that may still move. Partitions must be settled.
+#[must_use]
+pub fn deadlock(domains: &[&PacketDomain]) -> Vec<Channel> {
+    let waits = waits(domains);
+    // Channels with a waiter that is in no buffer which is dead are freed, until nothing changes.
+    let mut dead: BTreeSet<Channel> = waits.iter().filter(|(_, w)| w.full).map(|(&c, _)| c).collect();
+    loop {
+        let alive = |c: &Channel| waits[c].next.is_empty() || waits[c].next.iter().any(|n| !dead.contains(n));
+        let freed: Vec<Channel> = dead.iter().filter(|c| alive(c)).copied().collect();
+        if freed.is_empty() {
+            break;
+        }
+        for c in freed {
+            dead.remove(&c);
+        }
+    }
+    let Some(&start) = dead.iter().next() else { return Vec::new() };
+    let (mut path, mut at) = (Vec::new(), start);
+    while !path.contains(&at) {
+        path.push(at);
+        at = *waits[&at].next.iter().next().expect("a dead channel waits for something");
+    }
+    let first = path.iter().position(|&c| c == at).expect("the walk came back");
+    path.split_off(first)
+}
+
+/// What a channel's chunks wait for.
+#[derive(Default)]
+struct Waits {
+    /// None of its chunks is on its way: all wait at the far end.
+    full: bool,
+    next: BTreeSet<Channel>,
+}
+
+fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
+    let mut waits: BTreeMap<Channel, (u32, Waits)> = BTreeMap::new();
+    for domain in domains {
+        let (state, cx) = (&domain.state, &domain.cx);
+        let link_of = |from: u32| {
+            if from & REMOTE == 0 {
+                cx.local.lines[from as usize].link
+            } else {
+                cx.local.inbound[(from & !REMOTE) as usize].link
+            }
+        };
+        let mut add = |from: Channel, to: &[Channel], chunks: u32| {
+            let entry = waits.entry(from).or_default();
+            entry.0 += chunks;
+            entry.1.next.extend(to);
+        };
+        for u in 0..cx.local.router_ports() {
+            let link = cx.local.lines[u as usize].link;
+            for vc in 0..cx.net.config.vcs {
+                let row = state.vcs.get(state.vcs_per_port(u) + u32::from(vc));
+                for c in row.queued.iter(&state.chunks) {
+                    let chunk = state.chunks.get(c);
+                    add((link_of(chunk.link), chunk.from_vc), &[(link, vc)], 1);
+                }
+                let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) else {
+                    continue;
+                };
+                let Some(&head) = fifo.iter(&state.chunks).collect::<Vec<_>>().first() else { continue };
+                let group = match stage {
+                    Stage::Idle => 0,
+                    Stage::Routed => cx.net.vc_group(out_vc),
+                    Stage::Active => 1 << out_vc,
+                };
+                let out = cx.local.lines[out as usize].link;
+                let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (out, v)).collect();
+                let head = state.chunks.get(head);
+                add((link_of(head.link), head.from_vc), &to, fifo.iter(&state.chunks).count() as u32);
+            }
+        }
+    }
+    let occupancy = occupancies(domains);
+    let full = |c: &Channel, n: u32| occupancy.get(c).is_some_and(|&o| o == n);
+    waits.into_iter().map(|(c, (n, w))| (c, Waits { full: full(&c, n), next: w.next })).collect()
+}
+
+fn occupancies(domains: &[&PacketDomain]) -> BTreeMap<Channel, u32> {
+    let mut all = BTreeMap::new();
+    for domain in domains {
+        for (u, line) in domain.cx.local.lines.iter().enumerate() {
+            for vc in 0..domain.cx.net.config.vcs {
+                let row = domain.state.vcs.get(domain.state.vcs_per_port(u as u32) + u32::from(vc));
+                all.insert((line.link, vc), row.occupancy);
+            }
+        }
+    }
+    all
+}
+
+/// A channel in words.
+#[must_use]
+pub fn name(net: &Network, (link, vc): Channel) -> String {
+    let ports = net.fabric.ports.len() as u32;
+    if link >= ports {
+        return format!("terminal {} VC {vc}", link - ports);
+    }
+    let router = net.fabric.router_of(link);
+    let port = link - net.fabric.port_base[router as usize];
+    let to = match net.fabric.ports[link as usize].peer {
+        Peer::Router { router, .. } => format!("router {router}"),
+        Peer::Terminal(t) => format!("terminal {t}"),
+        Peer::None => "nothing".to_owned(),
+    };
+    format!("router {router} port {port} (to {to}) VC {vc}")
+}
+
+/// A list of sources in words, shortened.
+#[must_use]
+pub fn sources(lags: &[Lag]) -> String {
+    let shown: Vec<String> = lags
+        .iter()
+        .take(4)
+        .map(|l| format!("terminal {} ({} behind)", l.terminal, display(l.behind)))
+        .collect();
+    let more = lags.len().saturating_sub(shown.len());
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}

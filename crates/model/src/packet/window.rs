@@ -1,0 +1,255 @@
+//! Window routers: acceptance, service, credits. The rules are numbered in `PACKET.md`.
+
+use super::{
+    config::RoutePer,
+    network::{End, Line},
+    state::{Fx, LAST, Record, State, Static},
+};
+use base::time::{NEVER, Ps};
+use engine::state::NIL;
+use fabric::routing::{Choice, Congestion, Hop};
+
+/// What an adaptive routing sees of the router it is asked at.
+struct View<'a, F> {
+    state: &'a mut State,
+    cx: &'a Static,
+    base: u32,
+    fx: &'a mut F,
+}
+
+impl<F: Fx> Congestion for View<'_, F> {
+    fn backlog(&mut self, port: u32) -> u64 {
+        let (u, now) = (self.base + port, self.fx.now());
+        if let End::Terminal { .. } = State::line(self.cx, u).end {
+            self.state.touch(self.cx, u, now, self.fx);
+        }
+        if self.state.ports.get(u).blocked == 0 {
+            self.state.drain_credits(u, now);
+        }
+        u64::from(self.state.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
+    }
+}
+
+impl State {
+    /// Asks the routing where a chunk at a router goes next.
+    #[inline]
+    pub(super) fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
+        let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
+        let chunk = self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let (id, visited) = (packet.id, chunk.visited);
+        let follow = cx.net.config.route_per == RoutePer::Packet;
+        let index = if follow { 0 } else { chunk.index & !LAST };
+        let mut hop = Hop {
+            router,
+            in_port,
+            vc,
+            visited,
+            source: (id >> 32) as u32,
+            destination: packet.destination,
+            state: chunk.state,
+            random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
+        };
+        let (many, last) = (packet.chunks > 1, chunk.index & LAST != 0);
+        let trail = follow && many && !cx.net.routing.oblivious();
+        if trail && chunk.index != 0 {
+            let known = if last {
+                self.trails.remove(id, u32::from(visited))
+            } else {
+                self.trails.get(id, u32::from(visited))
+            };
+            return known.expect("the first chunk went before");
+        }
+        let choice = cx.net.routing.route(&mut hop, &mut View { state: self, cx, base, fx });
+        if trail {
+            self.trails.set(id, u32::from(visited), choice);
+        }
+        choice
+    }
+
+    /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
+    pub(super) fn pass_on(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: u32,
+        from_vc: u8,
+        fx: &mut impl Fx,
+    ) {
+        let now = fx.now();
+        let choice = self.decide(cx, c, line, from_vc, fx);
+        let End::Router { base, .. } = line.end else { unreachable!("only routers pass on") };
+        let u = base + choice.port;
+        let chunk = self.chunks.edit(c);
+        chunk.state = choice.state;
+        chunk.vc = choice.vc;
+        chunk.visited += 1;
+        self.touch(cx, u, now, fx);
+        if self.ports.get(u).blocked == 0 {
+            self.drain_credits(u, now);
+        }
+        let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
+        let v = self.vcs_per_port(u) + u32::from(choice.vc);
+        self.ports.edit(u).backlog += 1;
+        let row = self.vcs.get(v);
+        if row.queued.is_empty() && row.occupancy < timing.capacity {
+            self.accept(cx, c, u, from, from_vc, fx);
+        } else {
+            let chunk = self.chunks.edit(c);
+            chunk.link = from;
+            chunk.from_vc = from_vc;
+            self.vcs.edit(v).queued.push(&mut self.chunks, c);
+            self.ports.edit(u).blocked |= 1 << choice.vc;
+            self.set_credit(cx, u, fx);
+            if self.ports.get(u).due == NEVER {
+                self.set_due(cx, u, fx);
+            }
+        }
+    }
+
+    /// A chunk gets buffer at a port, at the present instant, and leaves the one it held.
+    #[inline]
+    fn accept(&mut self, cx: &Static, c: u32, u: u32, from: u32, from_vc: u8, fx: &mut impl Fx) {
+        let now = fx.now();
+        let chunk = *self.chunks.get(c);
+        let id = self.packets.get(chunk.packet).id;
+        let (link, index, vc) = (Self::line(cx, u).link, chunk.index & !LAST, chunk.vc);
+        fx.record(Record::Accepted { time: now + fx.suspended(), link, vc, id, index });
+        let v = self.vcs_per_port(u) + u32::from(vc);
+        let row = self.vcs.edit(v);
+        row.occupancy += 1;
+        row.pending.push(&mut self.chunks, c);
+        let port = self.ports.edit(u);
+        if port.waiting == 0 {
+            port.since = now;
+        }
+        port.waiting |= 1 << vc;
+        if port.due == NEVER {
+            self.set_due(cx, u, fx);
+        }
+        self.return_credit(cx, from, from_vc, now, fx);
+    }
+
+    /// Rule 2: a credit that a blocked port waits for is there.
+    pub(super) fn credit_event(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        let now = fx.now();
+        self.ports.edit(u).credit_set = false;
+        self.touch(cx, u, now, fx);
+        while let Some(vc) = self.next_credit(u, now) {
+            let v = self.vcs_per_port(u) + vc;
+            let first = self.vcs.get(v).queued.head;
+            if first == NIL {
+                continue;
+            }
+            let row = self.vcs.edit(v);
+            row.queued.pop(&self.chunks);
+            if row.queued.is_empty() {
+                self.ports.edit(u).blocked &= !(1 << vc);
+            }
+            let Some((from, from_vc)) = Some(self.chunks.get(first)).map(|c| (c.link, c.from_vc)) else {
+                continue;
+            };
+            self.accept(cx, first, u, from, from_vc, fx);
+        }
+        self.set_credit(cx, u, fx);
+    }
+
+    /// Rule 3: all services of a router's port that start before `t`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        if self.ports.get(u).waiting == 0 {
+            return;
+        }
+        let line = *Self::line(cx, u);
+        let timing = &cx.net.timings[line.timing as usize];
+        let first_vc = self.vcs_per_port(u);
+        loop {
+            let port = self.ports.get(u);
+            if port.waiting == 0 {
+                return;
+            }
+            let start = port.clock.rounded(timing.denominator).max(port.since);
+            if start >= t {
+                return;
+            }
+            let port = self.ports.edit(u);
+            let vc = after(port.waiting, port.last_vc);
+            port.last_vc = vc;
+            let row = self.vcs.edit(first_vc + u32::from(vc));
+            let c = row.pending.pop(&self.chunks).expect("a waiting VC has something pending");
+            if row.pending.is_empty() {
+                port.waiting &= !(1 << vc);
+            }
+            self.put_on_link(cx, c, u, &line, start, fx);
+        }
+    }
+
+    /// A chunk starts onto a link at `start`.
+    #[inline]
+    pub(super) fn put_on_link(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        u: u32,
+        line: &Line,
+        start: Ps,
+        fx: &mut impl Fx,
+    ) {
+        let timing = &cx.net.timings[line.timing as usize];
+        let chunk = self.chunks.get(c);
+        let mut span = timing.chunk;
+        if !cx.net.uniform {
+            let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
+            span = timing.span(bytes, cx.net.config.chunk);
+        }
+        if chunk.index & LAST != 0 {
+            let packet = self.packets.edit(chunk.packet);
+            packet.serialisation = packet.serialisation.saturating_add(span.whole as u32);
+            packet.wire = packet.wire.saturating_add(timing.latency as u32);
+        }
+        let port = self.ports.edit(u);
+        let at = port.clock.advance(start, span, timing.denominator) + timing.delay;
+        let number = port.sent;
+        port.sent = number.wrapping_add(1);
+        let chunk = self.chunks.edit(c);
+        chunk.time = at;
+        chunk.link = number;
+        if let End::Remote { partition } = line.end {
+            self.send_afar(cx, c, u, partition, at, fx);
+        } else {
+            port.flight.push(&mut self.chunks, c);
+        }
+    }
+
+    /// A port toward another partition sends what started.
+    pub(super) fn tick(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        if self.ports.get(u).due == fx.now() {
+            self.touch(cx, u, fx.now(), fx);
+            self.set_due(cx, u, fx);
+        }
+    }
+}
+
+/// Round robin: the first of `waiting` after `last`, else the first of all.
+#[inline]
+pub(super) fn after(waiting: u16, last: u8) -> u8 {
+    let later = u32::from(waiting) & !((2u32 << last) - 1);
+    let mask = if later != 0 { later } else { u32::from(waiting) };
+    mask.trailing_zeros() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    #[test]
+    fn round_robin_goes_around() {
+        assert_eq!(after(0b1011, 15), 0);
+        assert_eq!(after(0b1011, 0), 1);
+        assert_eq!(after(0b1011, 1), 3);
+        assert_eq!(after(0b1011, 3), 0);
+        assert_eq!(after(0b1000, 3), 3);
+        assert_eq!(after(0x8000, 15), 15);
+    }
+}

@@ -1,0 +1,183 @@
+//! Ready-made setups for tests, benchmarks and programs that embed the model.
+
+use crate::{
+    packet::{
+        PacketConfig,
+        config::{Arbiter, RoutePer, RouterKind},
+    },
+    setup::{JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+};
+use base::{
+    param::{Kind, Param, Value, Values},
+    rate::Bandwidth,
+    registry::{Registered, find},
+    time::Ps,
+    units,
+};
+use fabric::{
+    graph::Fabric,
+    registry::{ROUTINGS, TOPOLOGIES},
+    routing::Routing,
+};
+use std::sync::Arc;
+use workload::{
+    registry::{ARRIVALS, ArrivalChoice, JobContext, WORKLOADS},
+    traffic::Traffic,
+};
+
+/// A value for a strategy's parameters.
+#[must_use]
+pub fn int(value: u64) -> Value {
+    Value::Int(value)
+}
+
+/// Declared defaults, overridden by `given`.
+///
+/// # Panics
+/// If a name is not registered or a default is of a kind that this does not read.
+fn values(entry: &impl Registered, given: &[(&str, Value)]) -> Values {
+    let mut values = Values::default();
+    for param in entry.about().params {
+        let value = given.iter().find(|(key, _)| *key == param.name).map(|(_, v)| v.clone());
+        values = values.with(param.name, value.unwrap_or_else(|| default_of(param)));
+    }
+    values
+}
+
+fn default_of(param: &Param) -> Value {
+    let text = param.default.unwrap_or_else(|| panic!("`{}` must be given", param.name));
+    let read = match param.kind {
+        Kind::Int { .. } => text.parse().ok().map(Value::Int),
+        Kind::Real { .. } => text.parse().ok().map(Value::Real),
+        Kind::Bytes => units::parse_bytes(text).ok().map(Value::Int),
+        Kind::Time => units::parse_time(text).ok().map(Value::Time),
+        Kind::Bandwidth => units::parse_bandwidth(text).ok().map(Value::Bandwidth),
+        Kind::Bool => text.parse().ok().map(Value::Bool),
+        Kind::Text | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
+        Kind::Ints { .. } => None,
+    };
+    read.unwrap_or_else(|| panic!("the default of `{}` cannot be read", param.name))
+}
+
+/// A registered topology built from parameters.
+///
+/// # Panics
+/// If it is refused.
+#[must_use]
+pub fn topology(name: &str, given: &[(&str, Value)]) -> Arc<Fabric> {
+    let entry = find(TOPOLOGIES, name).expect("a registered topology");
+    Arc::new((entry.build)(&values(entry, given)).unwrap_or_else(|p| panic!("{p:?}")))
+}
+
+/// A registered routing bound to a fabric.
+///
+/// # Panics
+/// If it is refused.
+#[must_use]
+pub fn routing(fabric: &Arc<Fabric>, name: &str, given: &[(&str, Value)]) -> Arc<dyn Routing> {
+    let entry = find(ROUTINGS, name).expect("a registered routing");
+    Arc::from((entry.build)(Arc::clone(fabric), &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}")))
+}
+
+/// A registered workload over `ranks` ranks.
+///
+/// # Panics
+/// If it is refused.
+#[must_use]
+pub fn traffic(
+    name: &str,
+    given: &[(&str, Value)],
+    (arrival, load): (&str, f64),
+    (ranks, message, bandwidth): (u32, u64, Bandwidth),
+    seed: u64,
+) -> Arc<dyn Traffic> {
+    let entry = find(WORKLOADS, name).expect("a registered workload");
+    let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");
+    let choice = ArrivalChoice { entry: arrivals, values: values(arrivals, &[]), load, bandwidth };
+    let arrival = entry.arrivals.then_some(choice);
+    let context = JobContext { ranks, seed, job: 0, message, arrival };
+    (entry.build)(&context, &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}"))
+}
+
+/// A link class.
+///
+/// # Panics
+/// If the rate is zero.
+#[must_use]
+pub fn link(bytes_per_s: u64, latency: Ps, credit_delay: Ps, vc_buffer: u64) -> LinkParams {
+    let bandwidth = Bandwidth::new(bytes_per_s, 1).expect("a positive rate");
+    LinkParams { bandwidth, latency, credit_delay, vc_buffer }
+}
+
+/// One job on all terminals, CODES' router parameters, 100 us.
+#[must_use]
+pub fn setup(
+    fabric: Arc<Fabric>,
+    routing: Arc<dyn Routing>,
+    links: Vec<LinkParams>,
+    traffic: Arc<dyn Traffic>,
+    message: u64,
+) -> Setup {
+    let placement = (0..fabric.terminals()).collect();
+    let job = JobSetup { name: "job-0".into(), traffic, placement, message: Some(message), start: 0 };
+    let packet = PacketConfig {
+        router: RouterKind::Window,
+        packet: 1024,
+        chunk: 64,
+        vcs: routing.vcs(),
+        router_delay: 100_000,
+        route_per: RoutePer::Chunk,
+        adapter_delay: 0,
+        arbiter: Arbiter::RoundRobin,
+    };
+    Setup {
+        fabric,
+        routing,
+        links,
+        jobs: vec![job],
+        packet,
+        seed: 1,
+        until: Until::Time(100_000_000),
+        warmup: 0,
+        scheduling: Scheduling::Sequential { partitions: 1 },
+        check: false,
+        measure: Measure::default(),
+    }
+}
+
+/// The dragonflies of Table 2 of the hybrid-simulation paper with CODES' defaults: 72, 1,056 or 8,448 nodes; uniform traffic.
+///
+/// # Panics
+/// For another number of nodes.
+#[must_use]
+pub fn dragonfly(nodes: u32, algorithm: &str, (arrival, load): (&str, f64)) -> Setup {
+    let (groups, routers, terminals, global, local, wide) = match nodes {
+        72 => (9, 4, 2, 2, 2 << 30, 2 << 30),
+        1056 => (33, 8, 4, 4, 5_637_144_576, 5_046_586_573),
+        8448 => (33, 32, 8, 4, 5_637_144_576, 5_046_586_573),
+        other => panic!("no dragonfly of {other} nodes is published"),
+    };
+    let fabric = topology(
+        "dragonfly",
+        &[
+            ("groups", int(groups)),
+            ("routers_per_group", int(routers)),
+            ("terminals_per_router", int(terminals)),
+            ("global_ports_per_router", int(global)),
+        ],
+    );
+    let routing = routing(&fabric, algorithm, &[]);
+    // CODES: latency = time of a chunk, credit delay = time of 8 bytes on a local link.
+    let chunk = |rate: u64| 64_000_000_000_000 / rate;
+    let credit = 8_000_000_000_000 / local;
+    let links = vec![
+        link(local, chunk(local), credit, 32 << 10),
+        link(local, chunk(local), credit, 16 << 10),
+        link(wide, chunk(wide), credit, 16 << 10),
+    ];
+    let bandwidth = links[0].bandwidth;
+    let traffic = traffic("uniform", &[], (arrival, load), (nodes, 1024, bandwidth), 1);
+    let mut setup = setup(fabric, routing, links, traffic, 1024);
+    setup.packet.vcs = 4;
+    setup
+}

@@ -1,0 +1,397 @@
+//! The output directory: manifest, summary and tables, all there or none.
+//!
+//! Everything is written to a hidden sibling directory which is renamed when complete. Whatever fails, the hidden directory
+//! and parents made for it are removed, and a directory that was to be replaced is put back.
+
+use crate::{summary::Summary, table::Table};
+use serde::Serialize;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// File that marks a directory as ours.
+const MANIFEST: &str = "manifest.json";
+
+/// Where a run came from: enough to repeat it. The only file with wall times and host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Manifest {
+    /// Version of Netloom.
+    pub version: String,
+    /// Revision of its source, with a mark if it was changed; empty if unknown.
+    pub revision: String,
+    /// Fingerprint of the run.
+    pub fingerprint: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// The resolved experiment.
+    pub experiment: serde_json::Value,
+    /// Files that were read.
+    pub inputs: Vec<Input>,
+    /// Name of the machine.
+    pub host: String,
+    /// Wall time of the start (RFC 3339).
+    pub started: String,
+    /// Wall time of the end (RFC 3339).
+    pub ended: String,
+    /// Warnings that the user was shown.
+    pub warnings: Vec<String>,
+}
+
+/// A file that an experiment read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Input {
+    /// As the experiment names it.
+    pub path: String,
+    /// Length.
+    pub bytes: u64,
+    /// BLAKE3 hash of its contents, hexadecimal.
+    pub blake3: String,
+}
+
+impl Input {
+    /// Describes a file by the contents that were read.
+    #[must_use]
+    pub fn new(path: impl Into<String>, contents: &[u8]) -> Self {
+        let blake3 = blake3::hash(contents).to_hex().to_string();
+        Self { path: path.into(), bytes: contents.len() as u64, blake3 }
+    }
+}
+
+/// Why a run could not be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The directory exists and may not be replaced.
+    #[error("`{}` exists already", .0.display())]
+    Exists(PathBuf),
+    /// It may be replaced, but holds something that no run wrote.
+    #[error("`{}` is not an output directory of netloom: it has no {MANIFEST} and is not empty", .0.display())]
+    NotOurs(PathBuf),
+    /// The path is a file, or names no directory at all (such as `/`).
+    #[error("`{}` cannot be an output directory", .0.display())]
+    Unusable(PathBuf),
+    /// The system refused.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Io {
+        /// What was to be written.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A table could not be written.
+    #[error("cannot write table `{table}`: {message}")]
+    Table {
+        /// The table.
+        table: String,
+        /// Why not.
+        message: String,
+    },
+}
+
+/// Tells before a run whether [`write_run`] would accept the directory.
+///
+/// # Errors
+/// [`OutputError::Exists`], [`OutputError::NotOurs`] or [`OutputError::Unusable`].
+pub fn check_target(dir: &Path, force: bool) -> Result<(), OutputError> {
+    resolve(dir, force).map(drop)
+}
+
+/// Writes `manifest.json`, `summary.json` and a Parquet file per table to `dir`, making missing parents.
+///
+/// With `force` an earlier run's directory (or an empty one) is replaced; anything else never is.
+///
+/// # Errors
+/// See [`OutputError`]; then nothing has changed on disk. One case is different: if only the removal of the replaced run
+/// fails, the new one is in place and the error names the hidden directory that holds the old one.
+pub fn write_run(
+    dir: &Path,
+    force: bool,
+    manifest: &Manifest,
+    summary: &Summary,
+    tables: &[Table],
+) -> Result<(), OutputError> {
+    let dir = resolve(dir, force)?;
+    let mut draft = Draft::begin(&dir)?;
+    draft.write("summary.json", summary.to_json().as_bytes())?;
+    for table in tables {
+        write_table(&draft.path, table, manifest)?;
+    }
+    // Last, so that a directory with a manifest is complete.
+    let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";
+    draft.write(MANIFEST, json.as_bytes())?;
+    draft.publish(&dir)
+}
+
+/// Checks the target and follows symbolic links, so that a rename replaces the directory and not the link.
+fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
+    if dir.symlink_metadata().is_err() {
+        return match dir.file_name() {
+            Some(_) => Ok(dir.to_owned()),
+            None => Err(OutputError::Unusable(dir.to_owned())),
+        };
+    }
+    let Ok(real) = dir.canonicalize() else {
+        return Err(OutputError::Unusable(dir.to_owned()));
+    };
+    if !real.is_dir() || real.file_name().is_none() {
+        return Err(OutputError::Unusable(dir.to_owned()));
+    }
+    if !force {
+        return Err(OutputError::Exists(dir.to_owned()));
+    }
+    let mut entries = fs::read_dir(&real).map_err(|e| io_error(&real, e))?;
+    if entries.next().is_some() && !real.join(MANIFEST).is_file() {
+        return Err(OutputError::NotOurs(dir.to_owned()));
+    }
+    Ok(real)
+}
+
+#[cfg(feature = "parquet")]
+fn write_table(dir: &Path, table: &Table, manifest: &Manifest) -> Result<(), OutputError> {
+    let path = dir.join(format!("{}.parquet", table.name()));
+    let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
+    // Only what is the same for every run of an experiment.
+    let metadata = [
+        ("netloom.version", manifest.version.clone()),
+        ("netloom.revision", manifest.revision.clone()),
+        ("netloom.fingerprint", manifest.fingerprint.clone()),
+        ("netloom.seed", manifest.seed.to_string()),
+        ("netloom.experiment", manifest.experiment.to_string()),
+    ]
+    .map(|(k, v)| (k.to_owned(), v));
+    let failed = |e: &dyn std::error::Error| OutputError::Table {
+        table: table.name().to_owned(),
+        message: e.to_string(),
+    };
+    crate::parquet_out::write(table, &metadata, &file).map_err(|e| failed(&e))?;
+    file.sync_all().map_err(|e| failed(&e))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_table(_dir: &Path, table: &Table, _manifest: &Manifest) -> Result<(), OutputError> {
+    let message = "this netloom was built without Parquet".to_owned();
+    Err(OutputError::Table { table: table.name().to_owned(), message })
+}
+
+/// The hidden directory while it is being filled; removed on drop unless published.
+struct Draft {
+    path: PathBuf,
+    /// Whether `path` exists and is to be removed.
+    made: bool,
+    /// Parents that were made for it and are to be removed, outermost first.
+    parents: Vec<PathBuf>,
+}
+
+impl Draft {
+    fn begin(dir: &Path) -> Result<Self, OutputError> {
+        let mut draft = Self { path: sibling(dir, "partial"), made: false, parents: Vec::new() };
+        let above = dir.ancestors().skip(1).take_while(|p| !p.as_os_str().is_empty() && !p.exists());
+        for parent in above.collect::<Vec<_>>().into_iter().rev() {
+            fs::create_dir(parent).map_err(|e| io_error(parent, e))?;
+            draft.parents.push(parent.to_owned());
+        }
+        fs::create_dir(&draft.path).map_err(|e| io_error(dir, e))?;
+        draft.made = true;
+        Ok(draft)
+    }
+
+    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), OutputError> {
+        use io::Write;
+        let path = self.path.join(name);
+        let written = fs::File::create_new(&path)
+            .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()));
+        written.map_err(|e| io_error(&path, e))
+    }
+
+    fn publish(mut self, dir: &Path) -> Result<(), OutputError> {
+        let aside = dir.exists().then(|| sibling(dir, "old"));
+        if let Some(aside) = &aside {
+            fs::rename(dir, aside).map_err(|e| io_error(dir, e))?;
+        }
+        if let Err(e) = fs::rename(&self.path, dir) {
+            if let Some(aside) = &aside {
+                // If this fails too, the old results are still there under the hidden name.
+                let _ = fs::rename(aside, dir);
+            }
+            return Err(io_error(dir, e));
+        }
+        self.made = false;
+        self.parents.clear();
+        match &aside {
+            Some(aside) => fs::remove_dir_all(aside).map_err(|e| io_error(aside, e)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // Errors here would only hide the one that led here.
+        if self.made {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+        for parent in self.parents.iter().rev() {
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+/// A hidden, unused name beside `dir`.
+fn sibling(dir: &Path, purpose: &str) -> PathBuf {
+    let name = dir.file_name().expect("checked by `resolve`").to_string_lossy();
+    let path = |n: u32| dir.with_file_name(format!(".{name}.{purpose}-{}-{n}", std::process::id()));
+    (0..).map(path).find(|p| p.symlink_metadata().is_err()).expect("some name is free")
+}
+
+fn io_error(path: &Path, source: io::Error) -> OutputError {
+    OutputError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{summary::tests::full, table::tests::sample};
+
+    fn manifest() -> Manifest {
+        Manifest {
+            version: "0.1.0".into(),
+            fingerprint: full().fingerprint,
+            seed: 7,
+            inputs: vec![Input::new("a.toml", b"abc")],
+            ..Manifest::default()
+        }
+    }
+
+    fn write(dir: &Path, force: bool) -> Result<(), OutputError> {
+        let tables: &[Table] = if cfg!(feature = "parquet") { &[sample(3)] } else { &[] };
+        write_run(dir, force, &manifest(), &full(), tables)
+    }
+
+    /// Names in a directory, sorted.
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_run_is_written_with_its_parents() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("a/b/run");
+        check_target(&dir, false).unwrap();
+        write(&dir, false).unwrap();
+        let mut expected = vec!["manifest.json", "sample.parquet", "summary.json"];
+        expected.retain(|n| cfg!(feature = "parquet") || !n.ends_with("parquet"));
+        assert_eq!(names(&dir), expected);
+        assert_eq!(names(dir.parent().unwrap()), ["run"]);
+        assert_eq!(fs::read_to_string(dir.join("summary.json")).unwrap(), full().to_json());
+        let m: serde_json::Value =
+            serde_json::from_slice(&fs::read(dir.join("manifest.json")).unwrap()).unwrap();
+        assert_eq!(m["seed"], 7);
+        // Published test vector: BLAKE3 of "abc".
+        assert_eq!(
+            m["inputs"][0]["blake3"],
+            "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85"
+        );
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn tables_carry_where_they_came_from() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        write(&dir, false).unwrap();
+        let file = fs::File::open(dir.join("sample.parquet")).unwrap();
+        let (table, metadata) = crate::parquet_out::read("sample", file).unwrap();
+        assert_eq!(table, sample(3));
+        assert!(metadata.contains(&("netloom.fingerprint".to_owned(), full().fingerprint)));
+        assert!(metadata.contains(&("netloom.seed".to_owned(), "7".to_owned())));
+    }
+
+    #[test]
+    fn an_existing_run_is_replaced_only_by_force() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        write(&dir, false).unwrap();
+        fs::write(dir.join("report.html"), "old").unwrap();
+        for refused in [check_target(&dir, false), write(&dir, false)] {
+            assert!(matches!(refused, Err(OutputError::Exists(_))));
+        }
+        assert!(dir.join("report.html").exists());
+        check_target(&dir, true).unwrap();
+        write(&dir, true).unwrap();
+        assert!(!dir.join("report.html").exists());
+        assert!(dir.join("summary.json").exists());
+        assert_eq!(names(root.path()), ["run"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_ours_is_never_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("thesis");
+        fs::create_dir(&dir).unwrap();
+        assert!(matches!(write(&dir, false), Err(OutputError::Exists(_))));
+        fs::write(dir.join("chapter.tex"), "words").unwrap();
+        assert!(matches!(write(&dir, true), Err(OutputError::NotOurs(_))));
+        assert_eq!(names(&dir), ["chapter.tex"]);
+        fs::remove_file(dir.join("chapter.tex")).unwrap();
+        write(&dir, true).unwrap();
+        assert!(dir.join("manifest.json").exists());
+        assert_eq!(names(root.path()), ["thesis"]);
+    }
+
+    #[test]
+    fn files_and_roots_are_no_directories() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "x").unwrap();
+        for path in [&file, Path::new("/"), Path::new(""), Path::new("nowhere/..")] {
+            for force in [false, true] {
+                let refused = write(path, force);
+                assert!(matches!(refused, Err(OutputError::Unusable(_))), "{path:?}: {refused:?}");
+            }
+        }
+        assert!(matches!(write(&file.join("below"), false), Err(OutputError::Io { .. })));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "x");
+    }
+
+    /// A name that fits a path component only without the hidden directory's suffix cannot be written beside.
+    #[test]
+    fn a_failure_leaves_nothing_behind() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("made/for").join("x".repeat(250));
+        assert!(matches!(write(&dir, false), Err(OutputError::Io { .. })));
+        assert!(names(root.path()).is_empty());
+        // Two tables of one name: the second fails after the first was written.
+        let twice = [sample(1), sample(1)];
+        let dir = root.path().join("made/run");
+        assert!(write_run(&dir, false, &manifest(), &full(), &twice).is_err());
+        assert!(names(root.path()).is_empty());
+    }
+
+    #[test]
+    fn a_failed_replacement_keeps_the_old_run() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        write(&dir, false).unwrap();
+        fs::write(dir.join("mark"), "old").unwrap();
+        let twice = [sample(1), sample(1)];
+        assert!(write_run(&dir, true, &manifest(), &full(), &twice).is_err());
+        assert_eq!(fs::read_to_string(dir.join("mark")).unwrap(), "old");
+        assert_eq!(names(root.path()), ["run"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn force_through_a_link_replaces_the_directory_behind_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (real, link) = (root.path().join("real"), root.path().join("link"));
+        write(&real, false).unwrap();
+        fs::write(real.join("mark"), "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, true).unwrap();
+        assert!(link.is_symlink() && !link.join("mark").exists() && link.join("summary.json").exists());
+        assert_eq!(names(root.path()), ["link", "real"]);
+    }
+}

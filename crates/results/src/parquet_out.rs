@@ -1,0 +1,211 @@
+//! Tables as Parquet files: the same table and metadata give the same bytes.
+//!
+//! Row groups have a fixed size, the writer's name is fixed, and nothing tells the time or the host.
+
+use crate::table::{Column, Table, TextColumn};
+use parquet::{
+    basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel},
+    column::{reader::ColumnReader, writer::ColumnWriter},
+    data_type::ByteArray,
+    errors::ParquetError,
+    file::{
+        metadata::KeyValue,
+        properties::WriterProperties,
+        reader::{FileReader, SerializedFileReader},
+        writer::SerializedFileWriter,
+    },
+    schema::types::Type,
+};
+use std::{fs::File, io::Write, sync::Arc};
+
+/// Rows of a row group.
+const GROUP: usize = 1 << 20;
+
+/// Writes a table with key-value metadata.
+///
+/// # Errors
+/// Whatever the sink refuses.
+pub fn write<W: Write + Send>(
+    table: &Table,
+    metadata: &[(String, String)],
+    sink: W,
+) -> Result<(), ParquetError> {
+    let pairs = metadata.iter().map(|(k, v)| KeyValue::new(k.clone(), v.clone())).collect();
+    let properties = WriterProperties::builder()
+        .set_created_by("netloom".to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_key_value_metadata(Some(pairs))
+        .build();
+    let mut file = SerializedFileWriter::new(sink, Arc::new(schema(table)?), Arc::new(properties))?;
+    let mut start = 0;
+    while start < table.rows() {
+        let end = table.rows().min(start + GROUP);
+        let mut group = file.next_row_group()?;
+        for (_, column) in table.columns() {
+            let mut writer = group.next_column()?.expect("as many columns as the schema has");
+            write_part(column, start..end, writer.untyped())?;
+            writer.close()?;
+        }
+        group.close()?;
+        start = end;
+    }
+    file.close()?;
+    Ok(())
+}
+
+fn schema(table: &Table) -> Result<Type, ParquetError> {
+    let field = |(name, column): &(String, Column)| {
+        let integer = |bit_width, is_signed| Some(LogicalType::integer(bit_width, is_signed));
+        let (physical, logical) = match column {
+            Column::U64(_) => (Physical::INT64, integer(64, false)),
+            Column::I64(_) => (Physical::INT64, integer(64, true)),
+            Column::U32(_) => (Physical::INT32, integer(32, false)),
+            Column::F64(_) => (Physical::DOUBLE, None),
+            Column::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        Ok(Arc::new(builder.with_logical_type(logical).build()?))
+    };
+    let fields = table.columns().iter().map(field).collect::<Result<_, ParquetError>>()?;
+    Type::group_type_builder(table.name()).with_fields(fields).build()
+}
+
+fn write_part(
+    column: &Column,
+    rows: std::ops::Range<usize>,
+    writer: &mut ColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    match (column, writer) {
+        // Parquet stores unsigned integers as the signed ones of the same bits.
+        (Column::U64(v), ColumnWriter::Int64ColumnWriter(w)) => {
+            let bits: Vec<i64> = v[rows].iter().map(|&x| x.cast_signed()).collect();
+            w.write_batch(&bits, None, None)?;
+        }
+        (Column::I64(v), ColumnWriter::Int64ColumnWriter(w)) => {
+            w.write_batch(&v[rows], None, None)?;
+        }
+        (Column::U32(v), ColumnWriter::Int32ColumnWriter(w)) => {
+            let bits: Vec<i32> = v[rows].iter().map(|&x| x.cast_signed()).collect();
+            w.write_batch(&bits, None, None)?;
+        }
+        (Column::F64(v), ColumnWriter::DoubleColumnWriter(w)) => {
+            w.write_batch(&v[rows], None, None)?;
+        }
+        (Column::Text(v), ColumnWriter::ByteArrayColumnWriter(w)) => {
+            let words: Vec<ByteArray> = v.words().iter().map(|t| t.as_str().into()).collect();
+            let texts: Vec<ByteArray> = v.codes()[rows].iter().map(|&c| words[c as usize].clone()).collect();
+            w.write_batch(&texts, None, None)?;
+        }
+        _ => unreachable!("the schema was made from these columns"),
+    }
+    Ok(())
+}
+
+/// Reads a table that [`write()`] wrote, and its metadata.
+///
+/// # Errors
+/// The file is not Parquet, or has columns that [`write()`] never writes.
+pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
+    let metadata = reader.metadata().file_metadata();
+    let pairs = metadata.key_value_metadata().into_iter().flatten();
+    let pairs = pairs.map(|p| (p.key.clone(), p.value.clone().unwrap_or_default())).collect();
+    let mut table = Table::new(name);
+    for (i, field) in metadata.schema_descr().columns().iter().enumerate() {
+        let unsigned = matches!(field.logical_type_ref(), Some(LogicalType::Integer(t)) if !t.is_signed);
+        let mut column = match (field.physical_type(), unsigned) {
+            (Physical::INT64, true) => Column::U64(vec![]),
+            (Physical::INT64, false) => Column::I64(vec![]),
+            (Physical::INT32, true) => Column::U32(vec![]),
+            (Physical::DOUBLE, _) => Column::F64(vec![]),
+            (Physical::BYTE_ARRAY, _) => Column::Text(TextColumn::default()),
+            (other, _) => return Err(ParquetError::General(format!("column of type {other}"))),
+        };
+        for g in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(g)?;
+            let rows = group.metadata().num_rows() as usize;
+            read_part(&mut column, rows, group.get_column_reader(i)?)?;
+        }
+        table = table.with(field.name(), column);
+    }
+    Ok((table, pairs))
+}
+
+fn read_part(column: &mut Column, rows: usize, reader: ColumnReader) -> Result<(), ParquetError> {
+    match (column, reader) {
+        (Column::U64(v), ColumnReader::Int64ColumnReader(mut r)) => {
+            let mut bits = Vec::with_capacity(rows);
+            r.read_records(rows, None, None, &mut bits)?;
+            v.extend(bits.into_iter().map(i64::cast_unsigned));
+        }
+        (Column::I64(v), ColumnReader::Int64ColumnReader(mut r)) => {
+            r.read_records(rows, None, None, v)?;
+        }
+        (Column::U32(v), ColumnReader::Int32ColumnReader(mut r)) => {
+            let mut bits = Vec::with_capacity(rows);
+            r.read_records(rows, None, None, &mut bits)?;
+            v.extend(bits.into_iter().map(i32::cast_unsigned));
+        }
+        (Column::F64(v), ColumnReader::DoubleColumnReader(mut r)) => {
+            r.read_records(rows, None, None, v)?;
+        }
+        (Column::Text(v), ColumnReader::ByteArrayColumnReader(mut r)) => {
+            let mut texts = Vec::with_capacity(rows);
+            r.read_records(rows, None, None, &mut texts)?;
+            for t in texts {
+                v.push(t.as_utf8()?);
+            }
+        }
+        _ => return Err(ParquetError::General("a column's type differs from its schema".to_owned())),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::tests::sample;
+    use std::io::{Seek, SeekFrom};
+
+    fn round_trip(table: &Table, metadata: &[(String, String)]) -> (Table, Vec<(String, String)>) {
+        let mut file = tempfile::tempfile().unwrap();
+        write(table, metadata, file.try_clone().unwrap()).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        read(table.name(), file).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let metadata = [("netloom.version".to_owned(), "0.1.0".to_owned())];
+        for rows in [0, 1, 1000] {
+            let table = sample(rows);
+            assert_eq!(round_trip(&table, &metadata), (table, metadata.to_vec()));
+        }
+    }
+
+    #[test]
+    fn several_row_groups_are_one_table() {
+        let rows = GROUP + 17;
+        let table = Table::new("long").with("x", Column::U32((0..rows as u32).collect()));
+        assert_eq!(round_trip(&table, &[]).0, table);
+    }
+
+    #[test]
+    fn the_same_table_gives_the_same_bytes() {
+        let bytes = || {
+            let mut out = Vec::new();
+            write(&sample(5000), &[("a".to_owned(), "b".to_owned())], &mut out).unwrap();
+            out
+        };
+        let first = bytes();
+        assert_eq!(first, bytes());
+        assert_eq!(&first[..4], b"PAR1");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"not a table").unwrap();
+        assert!(read("x", file).is_err());
+    }
+}

@@ -1,0 +1,580 @@
+//! The summary of a run: the contract that scripts read as `summary.json` or `--format json`.
+//!
+//! Keys are stable and appear in the order of the fields. Blocks that do not apply are absent. Times are picoseconds:
+//! integers for extremes and percentiles, floats for means. Everything but [`Performance`] is the same, byte for byte,
+//! for every scheduler, thread and partition count.
+
+use base::{hash::Fingerprint, time::Ps};
+use serde::{Deserialize, Serialize};
+
+/// Value of [`Summary::schema`].
+pub const SCHEMA: &str = "netloom-summary-1";
+
+/// All that a run says about itself in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of this format: [`SCHEMA`].
+    pub schema: String,
+    /// Fingerprint of everything that happened, 32 hexadecimal digits.
+    pub fingerprint: String,
+    /// Whether the numbers can be trusted.
+    pub verdict: Verdict,
+    /// The resolved experiment.
+    pub experiment: serde_json::Value,
+    /// Virtual time that was simulated.
+    pub simulated_ps: Ps,
+    /// Packets; absent in models without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Counts>,
+    /// Messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Counts>,
+    /// Payload bytes of delivered packets.
+    pub bytes_delivered: u64,
+    /// Latency of packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ps: Option<Latency>,
+    /// Latency of messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_latency_ps: Option<Latency>,
+    /// Where packets spent their time; the parts sum to the mean of [`Summary::latency_ps`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_parts_ps: Option<LatencyParts>,
+    /// Mean number of routers that packets visited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops_mean: Option<f64>,
+    /// Latency by number of routers visited, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_by_hops: Vec<HopLatency>,
+    /// Offered and accepted traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
+    /// Confidence of the mean packet latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    /// One entry per job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
+    /// Use of links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<Links>,
+    /// Bytes in the network's buffers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<Buffers>,
+    /// Speed and memory of the simulator: the only block that differs between runs of one experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub performance: Option<Performance>,
+}
+
+impl Summary {
+    /// A summary with no optional block.
+    #[must_use]
+    pub fn new(fingerprint: Fingerprint, verdict: Verdict, experiment: serde_json::Value) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            fingerprint: fingerprint.to_string(),
+            verdict,
+            experiment,
+            simulated_ps: 0,
+            packets: None,
+            messages: None,
+            bytes_delivered: 0,
+            latency_ps: None,
+            message_latency_ps: None,
+            latency_parts_ps: None,
+            hops_mean: None,
+            latency_by_hops: Vec::new(),
+            throughput: None,
+            confidence: None,
+            jobs: Vec::new(),
+            links: None,
+            buffers: None,
+            performance: None,
+        }
+    }
+
+    /// The same without what may differ between two runs of one experiment.
+    #[must_use]
+    pub fn without_performance(&self) -> Self {
+        Self { performance: None, ..self.clone() }
+    }
+
+    /// Indented JSON that ends with a newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("all keys are strings") + "\n"
+    }
+}
+
+/// Outcome of a run and the flags that travel with its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The gravest thing that was found.
+    pub state: State,
+    /// All that were found, in the order of [`State`] and beyond it, such as `too-few-samples`.
+    pub flags: Vec<String>,
+    /// Facts behind the verdict, a line each: the channels of a deadlock, the starved source. Absent if none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detail: Vec<String>,
+}
+
+impl Verdict {
+    /// Nothing found.
+    #[must_use]
+    pub fn ok() -> Self {
+        Self { state: State::Ok, flags: Vec::new(), detail: Vec::new() }
+    }
+
+    /// Adds a finding: its name becomes a flag, and the state if it is graver than the present one.
+    pub fn find(&mut self, state: State, detail: impl IntoIterator<Item = String>) {
+        self.state = self.state.max(state);
+        self.flag(state.name());
+        self.detail.extend(detail);
+    }
+
+    /// Adds a flag that does not change the state, once.
+    pub fn flag(&mut self, flag: &str) {
+        if !self.flags.iter().any(|f| f == flag) {
+            self.flags.push(flag.to_owned());
+        }
+    }
+}
+
+/// Outcome of a run, from harmless to grave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// The run did what was asked, and its means describe a steady state.
+    Ok,
+    /// The mean latency drifts: the run is too short or the warm-up missing.
+    NotStationary,
+    /// Sources offer more than the network accepts: latency depends on the length of the run.
+    Saturated,
+    /// The run was ended by a limit before the workload was done.
+    Incomplete,
+    /// A source or packet waits without bound while others pass.
+    Starved,
+    /// Packets wait for each other in a cycle.
+    Deadlock,
+}
+
+impl State {
+    /// Its name in `summary.json`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NotStationary => "not-stationary",
+            Self::Saturated => "saturated",
+            Self::Incomplete => "incomplete",
+            Self::Starved => "starved",
+            Self::Deadlock => "deadlock",
+        }
+    }
+}
+
+/// Things that enter and leave; `injected = delivered + in_flight`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Handed to the network.
+    pub injected: u64,
+    /// Arrived whole.
+    pub delivered: u64,
+    /// Neither at the end of the run.
+    pub in_flight: u64,
+}
+
+/// Distribution of a latency in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Smallest, exact.
+    pub min: Ps,
+    /// Mean, exact but for its last bits.
+    pub mean: f64,
+    /// Median, within 0.1 %.
+    pub p50: Ps,
+    /// 95th percentile, within 0.1 %.
+    pub p95: Ps,
+    /// 99th percentile, within 0.1 %.
+    pub p99: Ps,
+    /// Largest, exact.
+    pub max: Ps,
+    /// Number of samples.
+    pub count: u64,
+}
+
+/// Mean time of packets in each part of their way, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyParts {
+    /// Waiting at the source before the first chunk moves.
+    pub source_queue: f64,
+    /// In the terminals' adapters.
+    pub adapter: f64,
+    /// Waiting in routers for links, credits and allocators.
+    pub hop_queue: f64,
+    /// On the way from first to last byte.
+    pub serialisation: f64,
+    /// Fixed delay of routers.
+    pub router: f64,
+    /// Propagation on links.
+    pub wire: f64,
+    /// Waiting at the destination for earlier or missing chunks.
+    pub resequencing: f64,
+}
+
+impl LatencyParts {
+    /// Number of parts.
+    pub const COUNT: usize = 7;
+
+    /// Names of the parts, in order.
+    pub const NAMES: [&'static str; Self::COUNT] =
+        ["source queue", "adapter", "hop queue", "serialisation", "router", "wire", "resequencing"];
+
+    /// Means from exact sums over `count` packets, in the order of the fields; `None` without packets.
+    #[must_use]
+    pub fn from_sums(sums: [u128; Self::COUNT], count: u64) -> Option<Self> {
+        let [source_queue, adapter, hop_queue, serialisation, router, wire, resequencing] =
+            sums.map(|s| s as f64 / count as f64);
+        let parts = Self { source_queue, adapter, hop_queue, serialisation, router, wire, resequencing };
+        (count > 0).then_some(parts)
+    }
+
+    /// The parts in the order of the fields.
+    #[must_use]
+    pub fn to_array(&self) -> [f64; Self::COUNT] {
+        let Self { source_queue, adapter, hop_queue, serialisation, router, wire, resequencing } = *self;
+        [source_queue, adapter, hop_queue, serialisation, router, wire, resequencing]
+    }
+}
+
+/// Latency of the packets that visited a number of routers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HopLatency {
+    /// Routers visited.
+    pub hops: u32,
+    /// Number of packets.
+    pub count: u64,
+    /// Smallest latency.
+    pub min_ps: Ps,
+    /// Mean latency.
+    pub mean_ps: f64,
+}
+
+/// Traffic offered to and accepted by the network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Offered, as a fraction of the bandwidth of all used terminal links; absent in closed loops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_fraction: Option<f64>,
+    /// Delivered, as the same fraction.
+    pub accepted_fraction: f64,
+    /// Delivered payload of all terminals together.
+    pub accepted_bytes_per_s: f64,
+}
+
+/// How far the mean packet latency can be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// Half width of the interval around the mean.
+    pub mean_half_width_ps: f64,
+    /// Chance that the interval holds the true mean.
+    pub level: f64,
+    /// Number of batches behind it.
+    pub batches: u32,
+    /// How it was computed: `batch-means`.
+    pub method: String,
+}
+
+impl From<crate::batch::MeanInterval> for Confidence {
+    fn from(i: crate::batch::MeanInterval) -> Self {
+        Self {
+            mean_half_width_ps: i.half_width,
+            level: 0.95,
+            batches: i.batches,
+            method: "batch-means".to_owned(),
+        }
+    }
+}
+
+/// A job's outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Messages that its ranks created and received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Counts>,
+    /// Time from its start to its last operation; absent for endless jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub makespan_ps: Option<Ps>,
+    /// Fraction of its ranks' time spent computing; absent without compute operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_fraction: Option<f64>,
+}
+
+/// Use of directed links after the warm-up, as fractions of time that they were busy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Links {
+    /// Mean over all links.
+    pub mean_utilisation: f64,
+    /// Of the busiest link.
+    pub max_utilisation: f64,
+    /// By link class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<LinkClass>,
+}
+
+/// Use of the links of one class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkClass {
+    /// Name of the class.
+    pub class: String,
+    /// Number of directed links.
+    pub links: u64,
+    /// Mean over them.
+    pub mean_utilisation: f64,
+    /// Of the busiest of them.
+    pub max_utilisation: f64,
+}
+
+/// Bytes in all buffers of routers together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Buffers {
+    /// Mean over time.
+    pub mean_bytes: f64,
+    /// Most at any time that was sampled.
+    pub max_bytes: u64,
+}
+
+/// Cost of the simulation itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Performance {
+    /// Elapsed seconds.
+    pub wall_s: f64,
+    /// Processor seconds, user and system; absent where the platform does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Events committed.
+    pub events: u64,
+    /// Events per elapsed second.
+    pub events_per_s: f64,
+    /// Chunks times routers visited; absent in models without chunks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_hops: Option<u64>,
+    /// Chunk-hops per elapsed second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_hops_per_s: Option<f64>,
+    /// Largest resident memory; absent where the platform does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rss_bytes: Option<u64>,
+    /// Scheduler used.
+    pub scheduler: String,
+    /// Threads used.
+    pub threads: u32,
+    /// MPI ranks used.
+    pub ranks: u32,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A summary with every block.
+    pub(crate) fn full() -> Summary {
+        let mut verdict = Verdict::ok();
+        verdict.find(State::NotStationary, []);
+        verdict.find(State::Saturated, ["router 3 port 2 is full".to_owned()]);
+        let latency = Latency {
+            min: 666_244,
+            mean: 1_500_000.5,
+            p50: 1_400_000,
+            p95: 2e6 as u64,
+            p99: 3e6 as u64,
+            max: 4e6 as u64,
+            count: 10,
+        };
+        let counts = Counts { injected: 1_234_567, delivered: 1_234_000, in_flight: 567 };
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(1, 2, 3, 4);
+        Summary {
+            simulated_ps: 1_000_000_000,
+            packets: Some(counts),
+            messages: Some(counts),
+            bytes_delivered: 1_234_000 * 1024,
+            latency_ps: Some(latency),
+            message_latency_ps: Some(latency),
+            latency_parts_ps: LatencyParts::from_sums([1, 2, 3, 4, 5, 6, 14_999_984], 10),
+            hops_mean: Some(3.25),
+            latency_by_hops: vec![
+                HopLatency { hops: 1, count: 4, min_ps: 666_244, mean_ps: 700_000.0 },
+                HopLatency { hops: 4, count: 6, min_ps: 1_145_059, mean_ps: 1_600_000.25 },
+            ],
+            throughput: Some(Throughput {
+                offered_fraction: Some(1.0),
+                accepted_fraction: 0.75,
+                accepted_bytes_per_s: 1.5e11,
+            }),
+            confidence: Some(Confidence {
+                mean_half_width_ps: 12_345.0,
+                level: 0.95,
+                batches: 20,
+                method: "batch-means".into(),
+            }),
+            jobs: vec![Job {
+                name: "uniform".into(),
+                ranks: 72,
+                messages: Some(counts),
+                makespan_ps: None,
+                compute_fraction: None,
+            }],
+            links: Some(Links {
+                mean_utilisation: 0.5,
+                max_utilisation: 0.99,
+                classes: vec![LinkClass {
+                    class: "global".into(),
+                    links: 72,
+                    mean_utilisation: 0.6,
+                    max_utilisation: 0.99,
+                }],
+            }),
+            buffers: Some(Buffers { mean_bytes: 1e6, max_bytes: 2_000_000 }),
+            performance: Some(Performance {
+                wall_s: 1.5,
+                cpu_s: Some(1.4),
+                events: 9_000_000,
+                events_per_s: 6e6,
+                chunk_hops: Some(12_000_000),
+                chunk_hops_per_s: Some(8e6),
+                peak_rss_bytes: Some(12 << 20),
+                scheduler: "sequential".into(),
+                threads: 1,
+                ranks: 1,
+            }),
+            ..Summary::new(fingerprint, verdict, json!({"experiment": {"name": "test", "seed": 1}}))
+        }
+    }
+
+    fn keys(value: &serde_json::Value) -> Vec<&str> {
+        value.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+
+    /// The keys that scripts rely on, in their order.
+    #[test]
+    fn keys_are_those_of_the_contract() {
+        let v: serde_json::Value = serde_json::from_str(&full().to_json()).unwrap();
+        assert_eq!(
+            keys(&v),
+            [
+                "schema",
+                "fingerprint",
+                "verdict",
+                "experiment",
+                "simulated_ps",
+                "packets",
+                "messages",
+                "bytes_delivered",
+                "latency_ps",
+                "message_latency_ps",
+                "latency_parts_ps",
+                "hops_mean",
+                "latency_by_hops",
+                "throughput",
+                "confidence",
+                "jobs",
+                "links",
+                "buffers",
+                "performance",
+            ]
+        );
+        assert_eq!(v["schema"], "netloom-summary-1");
+        assert_eq!(v["fingerprint"].as_str().unwrap().len(), 32);
+        assert_eq!(v["verdict"]["state"], "saturated");
+        assert_eq!(v["verdict"]["flags"], json!(["not-stationary", "saturated"]));
+        assert_eq!(keys(&v["packets"]), ["injected", "delivered", "in_flight"]);
+        assert_eq!(keys(&v["latency_ps"]), ["min", "mean", "p50", "p95", "p99", "max", "count"]);
+        assert!(v["latency_ps"]["min"].is_u64() && v["latency_ps"]["mean"].is_f64());
+        assert_eq!(keys(&v["latency_by_hops"][0]), ["hops", "count", "min_ps", "mean_ps"]);
+        assert_eq!(keys(&v["throughput"]), ["offered_fraction", "accepted_fraction", "accepted_bytes_per_s"]);
+        assert_eq!(
+            keys(&v["performance"]),
+            [
+                "wall_s",
+                "cpu_s",
+                "events",
+                "events_per_s",
+                "chunk_hops",
+                "chunk_hops_per_s",
+                "peak_rss_bytes",
+                "scheduler",
+                "threads",
+                "ranks",
+            ]
+        );
+    }
+
+    #[test]
+    fn blocks_that_do_not_apply_are_absent() {
+        let bare = Summary::new(Fingerprint::default(), Verdict::ok(), json!({}));
+        let v: serde_json::Value = serde_json::from_str(&bare.to_json()).unwrap();
+        assert_eq!(
+            keys(&v),
+            ["schema", "fingerprint", "verdict", "experiment", "simulated_ps", "bytes_delivered"]
+        );
+        assert_eq!(v["verdict"], json!({"state": "ok", "flags": []}));
+    }
+
+    #[test]
+    fn json_is_read_back_unchanged() {
+        for summary in [full(), Summary::new(Fingerprint::default(), Verdict::ok(), json!(null))] {
+            assert_eq!(serde_json::from_str::<Summary>(&summary.to_json()).unwrap(), summary);
+        }
+    }
+
+    #[test]
+    fn only_performance_differs_between_equal_runs() {
+        let (a, mut b) = (full(), full());
+        if let Some(p) = &mut b.performance {
+            p.wall_s = 99.0;
+        }
+        assert_ne!(a.to_json(), b.to_json());
+        assert_eq!(a.without_performance().to_json(), b.without_performance().to_json());
+        assert!(!a.without_performance().to_json().contains("performance"));
+    }
+
+    #[test]
+    fn the_gravest_finding_is_the_state() {
+        let mut v = Verdict::ok();
+        v.flag("too-few-samples");
+        assert_eq!(v.state, State::Ok);
+        v.find(State::Deadlock, []);
+        v.find(State::Saturated, []);
+        v.find(State::Saturated, []);
+        assert_eq!(v.state, State::Deadlock);
+        assert_eq!(v.flags, ["too-few-samples", "deadlock", "saturated"]);
+    }
+
+    #[test]
+    fn state_names_are_those_of_json() {
+        for s in [
+            State::Ok,
+            State::NotStationary,
+            State::Saturated,
+            State::Incomplete,
+            State::Starved,
+            State::Deadlock,
+        ] {
+            assert_eq!(serde_json::to_value(s).unwrap(), s.name());
+        }
+    }
+
+    #[test]
+    fn parts_sum_to_the_mean() {
+        let s = full();
+        let sum: f64 = s.latency_parts_ps.unwrap().to_array().iter().sum();
+        assert!((sum - s.latency_ps.unwrap().mean).abs() < 1e-6);
+        assert!(LatencyParts::from_sums([1; 7], 0).is_none());
+    }
+}

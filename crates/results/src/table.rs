@@ -1,0 +1,249 @@
+//! Tidy tables: one observation per row, one quantity per column, its unit in the column's name.
+
+use std::collections::BTreeMap;
+
+/// A table of equally long columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    name: String,
+    columns: Vec<(String, Column)>,
+}
+
+/// Values of one column; none is ever missing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Unsigned 64-bit integers.
+    U64(Vec<u64>),
+    /// Signed 64-bit integers.
+    I64(Vec<i64>),
+    /// Unsigned 32-bit integers.
+    U32(Vec<u32>),
+    /// Floats.
+    F64(Vec<f64>),
+    /// Texts, of which few are different.
+    Text(TextColumn),
+}
+
+/// Texts, each different one stored once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TextColumn {
+    words: Vec<String>,
+    codes: Vec<u32>,
+    code_of: BTreeMap<String, u32>,
+}
+
+/// One value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// For [`Column::U64`].
+    U64(u64),
+    /// For [`Column::I64`].
+    I64(i64),
+    /// For [`Column::U32`].
+    U32(u32),
+    /// For [`Column::F64`].
+    F64(f64),
+    /// For [`Column::Text`].
+    Text(&'a str),
+}
+
+impl Table {
+    /// An empty table without columns; `name` becomes the file's, so it must be lower-case letters, digits, `-` or `_`.
+    ///
+    /// # Panics
+    /// If the name has any other character.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        assert!(!name.is_empty() && name.chars().all(good), "`{name}` is no name for a table");
+        Self { name: name.to_owned(), columns: Vec::new() }
+    }
+
+    /// Appends a whole column.
+    ///
+    /// # Panics
+    /// If its length differs from the other columns' or its name exists: our bug.
+    #[must_use]
+    pub fn with(mut self, name: &str, column: Column) -> Self {
+        if let Some((first, c)) = self.columns.first() {
+            assert_eq!(
+                column.len(),
+                c.len(),
+                "columns `{first}` and `{name}` of `{}` differ in length",
+                self.name
+            );
+        }
+        assert!(self.column(name).is_none(), "column `{name}` appears twice in `{}`", self.name);
+        self.columns.push((name.to_owned(), column));
+        self
+    }
+
+    /// Appends a row.
+    ///
+    /// # Panics
+    /// If the cells do not match the columns in number and type: our bug.
+    pub fn push(&mut self, row: &[Cell<'_>]) {
+        assert_eq!(row.len(), self.columns.len(), "a row of `{}` has the wrong number of cells", self.name);
+        for ((name, column), cell) in self.columns.iter_mut().zip(row) {
+            match (column, *cell) {
+                (Column::U64(v), Cell::U64(x)) => v.push(x),
+                (Column::I64(v), Cell::I64(x)) => v.push(x),
+                (Column::U32(v), Cell::U32(x)) => v.push(x),
+                (Column::F64(v), Cell::F64(x)) => v.push(x),
+                (Column::Text(v), Cell::Text(x)) => v.push(x),
+                (_, cell) => panic!("{cell:?} does not fit column `{name}` of `{}`", self.name),
+            }
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, c)| c.len())
+    }
+
+    /// Names and columns in order.
+    #[must_use]
+    pub fn columns(&self) -> &[(String, Column)] {
+        &self.columns
+    }
+
+    /// A column by name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|(n, _)| n == name).map(|(_, c)| c)
+    }
+}
+
+impl Column {
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U64(v) => v.len(),
+            Self::I64(v) => v.len(),
+            Self::U32(v) => v.len(),
+            Self::F64(v) => v.len(),
+            Self::Text(v) => v.len(),
+        }
+    }
+
+    /// True if there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl TextColumn {
+    /// Appends a text.
+    pub fn push(&mut self, text: &str) {
+        let code = match self.code_of.get(text) {
+            Some(&code) => code,
+            None => {
+                let code = u32::try_from(self.words.len()).expect("fewer than 2^32 different texts");
+                self.words.push(text.to_owned());
+                self.code_of.insert(text.to_owned(), code);
+                code
+            }
+        };
+        self.codes.push(code);
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// True if there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// Texts row by row.
+    pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
+        self.codes.iter().map(|&c| self.words[c as usize].as_str())
+    }
+
+    /// The different texts, in the order of first appearance.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Index in [`TextColumn::words`], row by row.
+    #[must_use]
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+}
+
+impl<'a> FromIterator<&'a str> for TextColumn {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(texts: I) -> Self {
+        let mut column = Self::default();
+        texts.into_iter().for_each(|t| column.push(t));
+        column
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Every column type, extremes included.
+    pub(crate) fn sample(rows: usize) -> Table {
+        let mut table = Table::new("sample")
+            .with("time_ps", Column::U64(vec![]))
+            .with("slack_ps", Column::I64(vec![]))
+            .with("link", Column::U32(vec![]))
+            .with("utilisation", Column::F64(vec![]))
+            .with("class", Column::Text(TextColumn::default()));
+        for i in 0..rows as u64 {
+            table.push(&[
+                Cell::U64(u64::MAX - i),
+                Cell::I64(i64::MIN + i as i64),
+                Cell::U32(u32::MAX - i as u32),
+                Cell::F64(i as f64 / 3.0),
+                Cell::Text(["local", "global", "größer"][i as usize % 3]),
+            ]);
+        }
+        table
+    }
+
+    #[test]
+    fn rows_and_columns_agree() {
+        let t = sample(7);
+        assert_eq!((t.rows(), t.columns().len()), (7, 5));
+        let Some(Column::Text(c)) = t.column("class") else { panic!() };
+        assert_eq!(c.words().len(), 3);
+        assert_eq!(c.codes(), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(c.iter().nth(5), Some("größer"));
+        assert!(t.column("nothing").is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "does not fit column `link`")]
+    fn a_cell_of_another_type_is_our_bug() {
+        sample(0).push(&[Cell::U64(0), Cell::I64(0), Cell::U64(0), Cell::F64(0.0), Cell::Text("")]);
+    }
+
+    #[test]
+    #[should_panic(expected = "differ in length")]
+    fn a_shorter_column_is_our_bug() {
+        let _ = sample(2).with("more", Column::U32(vec![1]));
+    }
+
+    #[test]
+    #[should_panic(expected = "appears twice")]
+    fn a_second_column_of_a_name_is_our_bug() {
+        let _ = sample(1).with("link", Column::U32(vec![1]));
+    }
+}

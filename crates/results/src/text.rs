@@ -1,0 +1,297 @@
+//! The summary for a person at a terminal: verdict first, then the numbers, aligned.
+
+use crate::summary::{Counts, Latency, LatencyParts, Performance, State, Summary};
+use base::time::display;
+use std::fmt::Write;
+
+/// How text is decorated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Letters only.
+    Plain,
+    /// ANSI colours.
+    Ansi,
+}
+
+/// Width of the column of labels.
+const LABEL: usize = 14;
+
+/// Renders a summary as lines, each ended by a newline.
+#[must_use]
+pub fn render(summary: &Summary, style: Style) -> String {
+    let mut out = String::new();
+    verdict(&mut out, summary, style);
+    line(&mut out, "simulated", &display(summary.simulated_ps));
+    counts(&mut out, "packets", summary.packets);
+    counts(&mut out, "messages", summary.messages);
+    line(&mut out, "delivered", &bytes(summary.bytes_delivered as f64));
+    throughput(&mut out, summary);
+    latency(&mut out, summary, style);
+    by_hops(&mut out, summary, style);
+    jobs(&mut out, summary, style);
+    if let Some(p) = &summary.performance {
+        out.push('\n');
+        performance(&mut out, p);
+    }
+    line(&mut out, "fingerprint", &summary.fingerprint);
+    out
+}
+
+fn verdict(out: &mut String, summary: &Summary, style: Style) {
+    let v = &summary.verdict;
+    let code = match v.state {
+        State::Ok => "32",
+        State::NotStationary | State::Saturated => "33",
+        _ => "31",
+    };
+    let others: Vec<&str> = v.flags.iter().map(String::as_str).filter(|&f| f != v.state.name()).collect();
+    let others = if others.is_empty() { String::new() } else { format!(" (also: {})", others.join(", ")) };
+    line(out, "verdict", &format!("{}{others}", paint(v.state.name(), code, style)));
+    for detail in &v.detail {
+        line(out, "", detail);
+    }
+}
+
+fn counts(out: &mut String, label: &str, counts: Option<Counts>) {
+    if let Some(c) = counts {
+        let text = format!(
+            "{} injected, {} delivered, {} in flight",
+            thousands(c.injected),
+            thousands(c.delivered),
+            thousands(c.in_flight)
+        );
+        line(out, label, &text);
+    }
+}
+
+fn throughput(out: &mut String, summary: &Summary) {
+    if let Some(t) = &summary.throughput {
+        let offered = t.offered_fraction.map(|f| format!("offered {}, ", percent(f))).unwrap_or_default();
+        let rate = bytes(t.accepted_bytes_per_s);
+        line(out, "throughput", &format!("{offered}accepted {} ({rate}/s)", percent(t.accepted_fraction)));
+    }
+    if let Some(l) = &summary.links {
+        let classes: Vec<String> = l
+            .classes
+            .iter()
+            .map(|c| {
+                format!("{} {} (max {})", c.class, percent(c.mean_utilisation), percent(c.max_utilisation))
+            })
+            .collect();
+        let all = format!("mean {}, max {}", percent(l.mean_utilisation), percent(l.max_utilisation));
+        line(out, "links busy", &if classes.is_empty() { all } else { classes.join(", ") });
+    }
+    if let Some(b) = &summary.buffers {
+        line(out, "buffers", &format!("mean {}, max {}", bytes(b.mean_bytes), bytes(b.max_bytes as f64)));
+    }
+}
+
+fn latency(out: &mut String, summary: &Summary, style: Style) {
+    let mut rows = vec![cells(["latency", "min", "mean", "p50", "p95", "p99", "max", "count"])];
+    for (label, block) in [("packet", &summary.latency_ps), ("message", &summary.message_latency_ps)] {
+        if let Some(Latency { min, mean, p50, p95, p99, max, count }) = *block {
+            let mean = float_time(mean);
+            let mut row = vec![format!("  {label}"), display(min), mean];
+            row.extend([p50, p95, p99, max].map(display));
+            row.push(thousands(count));
+            rows.push(row);
+        }
+    }
+    table(out, &rows, style);
+    if let (Some(c), Some(l)) = (&summary.confidence, &summary.latency_ps) {
+        let relative = percent(c.mean_half_width_ps / l.mean);
+        let level = c.level * 100.0;
+        let width = float_time(c.mean_half_width_ps);
+        line(
+            out,
+            "  confidence",
+            &format!("mean ± {width} ({relative}) at {level:.0} %, {} batches", c.batches),
+        );
+    }
+    if let Some(parts) = &summary.latency_parts_ps {
+        let values = parts.to_array();
+        let total: f64 = values.iter().sum();
+        let shown = LatencyParts::NAMES.iter().zip(values).filter(|&(_, v)| v > 0.0);
+        let texts: Vec<String> =
+            shown.map(|(n, v)| format!("{n} {} ({})", float_time(v), percent(v / total))).collect();
+        for (i, three) in texts.chunks(3).enumerate() {
+            line(out, if i == 0 { "  parts" } else { "" }, &three.join(", "));
+        }
+    }
+}
+
+fn by_hops(out: &mut String, summary: &Summary, style: Style) {
+    let mut rows = vec![cells(["routers", "packets", "min", "mean"])];
+    for h in &summary.latency_by_hops {
+        rows.push(vec![
+            format!("  {}", h.hops),
+            thousands(h.count),
+            display(h.min_ps),
+            float_time(h.mean_ps),
+        ]);
+    }
+    table(out, &rows, style);
+    if let Some(mean) = summary.hops_mean {
+        line(out, "  mean", &format!("{mean:.3} routers"));
+    }
+}
+
+fn jobs(out: &mut String, summary: &Summary, style: Style) {
+    // One endless job adds nothing to the lines above.
+    if summary.jobs.len() < 2 && summary.jobs.iter().all(|j| j.makespan_ps.is_none()) {
+        return;
+    }
+    let mut rows = vec![cells(["job", "ranks", "delivered", "makespan", "computing"])];
+    for j in &summary.jobs {
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        rows.push(vec![
+            format!("  {}", j.name),
+            thousands(u64::from(j.ranks)),
+            or_dash(j.messages.map(|m| thousands(m.delivered))),
+            or_dash(j.makespan_ps.map(display)),
+            or_dash(j.compute_fraction.map(percent)),
+        ]);
+    }
+    table(out, &rows, style);
+}
+
+fn performance(out: &mut String, p: &Performance) {
+    let cpu = p.cpu_s.map(|s| format!(", {s:.2} s of processor")).unwrap_or_default();
+    let memory = p.peak_rss_bytes.map(|b| format!(", {} of memory", bytes(b as f64))).unwrap_or_default();
+    line(out, "run time", &format!("{:.2} s{cpu}{memory}", p.wall_s));
+    let mut speed = format!("{} events, {} M/s", thousands(p.events), millions(p.events_per_s));
+    if let (Some(n), Some(rate)) = (p.chunk_hops, p.chunk_hops_per_s) {
+        let _ = write!(speed, "; {} chunk-hops, {} M/s", thousands(n), millions(rate));
+    }
+    line(out, "speed", &speed);
+    line(out, "scheduler", &format!("{}, {} thread(s), {} rank(s)", p.scheduler, p.threads, p.ranks));
+}
+
+fn line(out: &mut String, label: &str, text: &str) {
+    let _ = writeln!(out, "{label:LABEL$} {text}");
+}
+
+fn cells<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_owned).to_vec()
+}
+
+/// A blank line, a header and rows, the first column to the left and the others to the right; nothing without rows.
+fn table(out: &mut String, rows: &[Vec<String>], style: Style) {
+    if rows.len() < 2 {
+        return;
+    }
+    out.push('\n');
+    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    for (n, row) in rows.iter().enumerate() {
+        let mut text = format!("{:w$}", row[0], w = width(0).max(LABEL));
+        for (i, cell) in row.iter().enumerate().skip(1) {
+            let _ = write!(text, "  {cell:>w$}", w = width(i));
+        }
+        let _ = writeln!(out, "{}", if n == 0 { paint(&text, "1", style) } else { text });
+    }
+}
+
+fn paint(text: &str, code: &str, style: Style) -> String {
+    match style {
+        Style::Plain => text.to_owned(),
+        Style::Ansi => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+    }
+}
+
+/// A mean as a time: it has a fraction of a picosecond only where that matters.
+fn float_time(ps: f64) -> String {
+    if ps < 1000.0 { format!("{ps:.1} ps") } else { display(ps.round() as u64) }
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:.1} %", fraction * 100.0)
+}
+
+fn millions(rate: f64) -> String {
+    format!("{:.2}", rate / 1e6)
+}
+
+/// Decimal multiples of bytes, three digits after the point.
+fn bytes(n: f64) -> String {
+    let units = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match units.iter().find(|(size, _)| n >= *size) {
+        Some((size, name)) => format!("{:.3} {name}", n / size),
+        None => format!("{n:.0} B"),
+    }
+}
+
+/// `1234567` as `1,234,567`.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Verdict, tests::full};
+    use base::hash::Fingerprint;
+
+    #[test]
+    fn numbers_have_separators_and_units() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(thousands(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!([0.0, 999.0, 1000.0, 1.5e9].map(bytes), ["0 B", "999 B", "1.000 kB", "1.500 GB"]);
+        assert_eq!([12.25, 1_145_059.4].map(float_time), ["12.2 ps", "1.145 us"]);
+    }
+
+    #[test]
+    fn a_full_summary_reads_like_this() {
+        let text = render(&full(), Style::Plain);
+        let expected = "\
+verdict        saturated (also: not-stationary)
+               router 3 port 2 is full
+simulated      1.000 ms
+packets        1,234,567 injected, 1,234,000 delivered, 567 in flight
+messages       1,234,567 injected, 1,234,000 delivered, 567 in flight
+delivered      1.264 GB
+throughput     offered 100.0 %, accepted 75.0 % (150.000 GB/s)
+links busy     global 60.0 % (max 99.0 %)
+buffers        mean 1.000 MB, max 2.000 MB
+
+latency                min      mean       p50       p95       p99       max  count
+  packet        666.244 ns  1.500 us  1.400 us  2.000 us  3.000 us  4.000 us     10
+  message       666.244 ns  1.500 us  1.400 us  2.000 us  3.000 us  4.000 us     10
+  confidence   mean ± 12.345 ns (0.8 %) at 95 %, 20 batches
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("\n  4                   6    1.145 us    1.600 us\n"), "{text}");
+        assert!(text.contains("9,000,000 events, 6.00 M/s; 12,000,000 chunk-hops, 8.00 M/s"), "{text}");
+        assert!(text.ends_with(&format!("{}\n", full().fingerprint)));
+        assert!(text.lines().all(|l| l == l.trim_end()), "trailing blanks: {text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_escapes() {
+        let coloured = render(&full(), Style::Ansi);
+        let mut bare = String::new();
+        for (i, part) in coloured.split("\u{1b}[").enumerate() {
+            bare.push_str(if i == 0 { part } else { part.split_once('m').unwrap().1 });
+        }
+        assert_ne!(bare, coloured);
+        assert_eq!(bare, render(&full(), Style::Plain));
+    }
+
+    #[test]
+    fn absent_blocks_leave_no_trace() {
+        let bare = Summary::new(Fingerprint::default(), Verdict::ok(), serde_json::Value::Null);
+        let labels: Vec<String> = render(&bare, Style::Plain)
+            .lines()
+            .map(|l| l.split_whitespace().next().unwrap().to_owned())
+            .collect();
+        assert_eq!(labels, ["verdict", "simulated", "delivered", "fingerprint"]);
+    }
+}

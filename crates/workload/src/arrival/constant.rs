@@ -1,0 +1,32 @@
+//! Constant arrival: every rank sends its k-th message at round(k * interval), all ranks in phase.
+
+use super::{Arrival, ArrivalContext};
+use crate::interval::Interval;
+use base::{
+    param::{Problem, Values},
+    registry::About,
+    time::Ps,
+};
+use std::sync::Arc;
+
+pub(crate) const ABOUT: About = About {
+    name: "constant",
+    summary: "equal intervals, all sources in phase",
+    doc: "The first message of every rank is created at time 0, the k-th (from 0) at k * message / (load * bandwidth), \
+          exact and rounded once to a picosecond: no jitter and no drift. All ranks send in lockstep for ever.",
+    source: "CODES, model-net-mpi-replay synthetic jobs",
+    params: &[],
+};
+
+struct Constant(Interval);
+
+impl Arrival for Constant {
+    #[inline]
+    fn time(&self, _rank: u32, index: u64, _previous: Ps) -> Option<Ps> {
+        self.0.times(index)
+    }
+}
+
+pub(crate) fn build(context: &ArrivalContext, _: &Values) -> Result<Arc<dyn Arrival>, Vec<Problem>> {
+    Ok(Arc::new(Constant(context.interval()?)))
+}

@@ -1,0 +1,115 @@
+//! All to all: bursts in which every rank sends one message to every other at the same instant.
+
+use super::endless_if_zero;
+use crate::{
+    arrival::Arrival,
+    registry::JobContext,
+    traffic::{Message, Traffic},
+};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    registry::About,
+    time::Ps,
+};
+use std::sync::Arc;
+
+pub(crate) const ABOUT: About = About {
+    name: "all-to-all",
+    summary: "bursts of one message to every other rank",
+    doc: "In a burst a rank creates n-1 messages at the same instant, one to every other rank, in the order of ranks from \
+          0. Bursts arrive so that the n-1 messages together make the load: with constant arrival one each (n-1) * \
+          message / (load * bandwidth).",
+    source: "CODES, model-net-mpi-replay synthetic3",
+    params: &[Param {
+        name: "bursts",
+        kind: Kind::Int { min: 0, max: u64::MAX },
+        default: Some("0"),
+        doc: "bursts that each rank sends; 0: without end",
+    }],
+};
+
+struct AllToAll {
+    arrival: Arc<dyn Arrival>,
+    others: u32,
+    bytes: u64,
+    bursts: u64,
+    offered: f64,
+}
+
+impl Traffic for AllToAll {
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        let burst = index / u64::from(self.others);
+        let position = (index % u64::from(self.others)) as u32;
+        if burst >= self.bursts {
+            return None;
+        }
+        let time = if position == 0 { self.arrival.time(rank, burst, previous)? } else { previous };
+        let destination = position + u32::from(position >= rank);
+        Some(Message { time, destination, bytes: self.bytes })
+    }
+
+    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+        None
+    }
+
+    fn closed_loop(&self) -> bool {
+        false
+    }
+
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        Some(self.offered)
+    }
+}
+
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+    context.need_two_ranks()?;
+    let (others, bytes) = (context.ranks - 1, context.message);
+    let burst = bytes
+        .checked_mul(u64::from(others))
+        .ok_or_else(|| vec![Problem::new("message", "a burst of all messages exceeds 2^64 bytes")])?;
+    let (arrival, offered) = context.arrivals(burst)?;
+    let bursts = endless_if_zero(values.int("bursts"));
+    Ok(Arc::new(AllToAll { arrival, others, bytes, bursts, offered }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{context, defaults};
+    use base::param::Value;
+
+    /// The 72-node case at full load: one burst of 71 messages each 33.855 us.
+    #[test]
+    fn covers_everyone_once_per_burst_at_one_instant() {
+        let traffic = build(&context(72), &defaults(&ABOUT)).unwrap();
+        for rank in [0, 35, 71] {
+            let mut previous = 0;
+            for burst in 0..50u64 {
+                // 71 * 1024 B at 2 GiB/s = 71 * 5^12 / 2^9 ps.
+                let due = (burst * 71 * 244_140_625 + 256) / 512;
+                let mut seen = Vec::new();
+                for k in 0..71 {
+                    let m = traffic.message(rank, burst * 71 + k, previous).unwrap();
+                    assert_eq!((m.time, m.bytes), (due, 1024));
+                    seen.push(m.destination);
+                    previous = m.time;
+                }
+                let others: Vec<u32> = (0..72).filter(|&d| d != rank).collect();
+                assert_eq!(seen, others);
+            }
+        }
+    }
+
+    #[test]
+    fn ends_after_the_last_burst() {
+        let traffic = build(&context(4), &defaults(&ABOUT).with("bursts", Value::Int(2))).unwrap();
+        assert!(traffic.message(1, 5, 0).is_some());
+        assert!(traffic.message(1, 6, 0).is_none());
+    }
+
+    #[test]
+    fn too_large_a_burst_is_refused() {
+        let c = JobContext { message: u64::MAX / 2, ..context(4) };
+        assert_eq!(build(&c, &defaults(&ABOUT)).err().unwrap()[0].key, "message");
+    }
+}

@@ -1,0 +1,81 @@
+//! Synthetic traffic patterns: who sends to whom.
+//!
+//! No pattern ever sends a message to its own rank.
+
+pub mod all_to_all;
+pub mod bisection;
+pub mod ping_pong;
+pub mod random_permutation;
+pub mod uniform;
+
+use crate::{
+    arrival::Arrival,
+    registry::JobContext,
+    traffic::{Message, Traffic},
+};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    time::Ps,
+};
+use std::sync::Arc;
+
+/// Messages per rank, shared by the open-loop patterns.
+pub(crate) const COUNT: Param = Param {
+    name: "count",
+    kind: Kind::Int { min: 0, max: u64::MAX },
+    default: Some("0"),
+    doc: "messages that each rank sends; 0: without end",
+};
+
+/// A rule that names the destination of every message of every rank.
+pub(crate) trait Destinations: Send + Sync {
+    /// Destination of the `index`-th message of `rank`: a pure function, never `rank` itself.
+    fn destination(&self, rank: u32, index: u64) -> u32;
+}
+
+/// Open-loop traffic of equal messages: a rule for destinations and a process of arrivals.
+struct OpenLoop<D> {
+    destinations: D,
+    arrival: Arc<dyn Arrival>,
+    bytes: u64,
+    count: u64,
+    offered: f64,
+}
+
+impl<D: Destinations> Traffic for OpenLoop<D> {
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        if index >= self.count {
+            return None;
+        }
+        let time = self.arrival.time(rank, index, previous)?;
+        Some(Message { time, destination: self.destinations.destination(rank, index), bytes: self.bytes })
+    }
+
+    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+        None
+    }
+
+    fn closed_loop(&self) -> bool {
+        false
+    }
+
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        Some(self.offered)
+    }
+}
+
+/// Builds open-loop traffic; `values` must hold [`COUNT`].
+pub(crate) fn open_loop<D: Destinations + 'static>(
+    context: &JobContext,
+    values: &Values,
+    destinations: D,
+) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+    let (arrival, offered) = context.arrivals(context.message)?;
+    let count = endless_if_zero(values.int("count"));
+    Ok(Arc::new(OpenLoop { destinations, arrival, bytes: context.message, count, offered }))
+}
+
+/// A number of messages or bursts, where 0 stands for no end.
+pub(crate) fn endless_if_zero(count: u64) -> u64 {
+    if count == 0 { u64::MAX } else { count }
+}

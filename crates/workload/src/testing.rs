@@ -1,0 +1,115 @@
+//! Shared by the tests: contexts, default parameters, and the laws that every registered workload obeys.
+
+use crate::registry::{ARRIVALS, ArrivalChoice, JobContext, WORKLOADS};
+use base::{
+    param::{Kind, Value, Values},
+    rate::Bandwidth,
+    registry::{About, find},
+};
+use proptest::prelude::*;
+
+/// A job of 1024-byte messages at full load of 2 GiB/s, constant arrival.
+pub(crate) fn context(ranks: u32) -> JobContext {
+    context_with(ranks, "constant", 1.0)
+}
+
+fn context_with(ranks: u32, arrival: &str, load: f64) -> JobContext {
+    let choice = ArrivalChoice {
+        entry: find(ARRIVALS, arrival).unwrap(),
+        values: Values::default(),
+        load,
+        bandwidth: Bandwidth::new(2 << 30, 1).unwrap(),
+    };
+    JobContext { ranks, seed: 1, job: 0, message: 1024, arrival: Some(choice) }
+}
+
+/// The declared defaults, as the experiment reader would hand them over.
+pub(crate) fn defaults(about: &About) -> Values {
+    about.params.iter().fold(Values::default(), |values, p| {
+        let text = p.default.unwrap();
+        let value = match p.kind {
+            Kind::Int { .. } => Value::Int(text.parse().unwrap()),
+            Kind::Bytes => Value::Int(text.strip_suffix(" B").unwrap().parse().unwrap()),
+            _ => Value::Text(text.to_owned()),
+        };
+        values.with(p.name, value)
+    })
+}
+
+/// Pearson's statistic of counts against weights; a weight of zero allows no count.
+pub(crate) fn chi_square(counts: &[u64], weights: &[f64]) -> f64 {
+    let scale = counts.iter().sum::<u64>() as f64 / weights.iter().sum::<f64>();
+    let term = |(&c, &w): (&u64, &f64)| {
+        if w > 0.0 {
+            (c as f64 - w * scale).powi(2) / (w * scale)
+        } else if c == 0 {
+            0.0
+        } else {
+            f64::INFINITY
+        }
+    };
+    counts.iter().zip(weights).map(term).sum()
+}
+
+#[test]
+fn one_rank_is_refused_by_every_workload() {
+    for entry in WORKLOADS {
+        for ranks in [0, 1] {
+            let refused = (entry.build)(&context(ranks), &defaults(&entry.about)).err().unwrap();
+            assert_eq!(refused[0].key, "ranks", "{}", entry.about.name);
+        }
+    }
+}
+
+#[test]
+fn open_loop_workloads_need_a_load_and_say_what_they_offer() {
+    for entry in WORKLOADS {
+        let bare = JobContext { arrival: None, ..context(4) };
+        let built = (entry.build)(&bare, &defaults(&entry.about));
+        assert_eq!(built.is_err(), entry.arrivals, "{}", entry.about.name);
+        let half = (entry.build)(&context_with(4, "poisson", 0.5), &defaults(&entry.about)).unwrap();
+        let offered = half.offered_bytes_per_s();
+        assert_eq!(offered, entry.arrivals.then_some(f64::from(1 << 30)), "{}", entry.about.name);
+        assert_eq!(half.closed_loop(), !entry.arrivals);
+        let empty = (entry.build)(&JobContext { message: 0, ..context(4) }, &defaults(&entry.about));
+        assert_eq!(empty.is_err(), entry.arrivals, "{}", entry.about.name);
+    }
+}
+
+#[test]
+fn a_count_ends_a_pattern() {
+    for entry in WORKLOADS.iter().filter(|e| e.arrivals && e.about.params.iter().any(|p| p.name == "count")) {
+        let values = defaults(&entry.about).with("count", Value::Int(3));
+        let traffic = (entry.build)(&context(4), &values).unwrap();
+        assert!(traffic.message(0, 2, 0).is_some());
+        assert!(traffic.message(0, 3, 0).is_none());
+    }
+}
+
+proptest! {
+    /// Destinations are other ranks of the job, times never decrease, and asking again, in any order, gives the same.
+    #[test]
+    fn every_workload_is_lawful(
+        ranks in 2u32..200, pick: u32, seed: u64, job in 0u32..4, arrival in 0..ARRIVALS.len(), load in 0.01f64..1.0,
+    ) {
+        let rank = pick % ranks;
+        let process = ARRIVALS[arrival].about.name;
+        let context = JobContext { seed, job, ..context_with(ranks, process, load) };
+        for entry in WORKLOADS {
+            let build = || (entry.build)(&context, &defaults(&entry.about)).unwrap();
+            let traffic = build();
+            let (mut messages, mut previous) = (Vec::new(), 0);
+            for index in 0..300 {
+                let Some(m) = traffic.message(rank, index, previous) else { break };
+                prop_assert!(m.destination != rank && m.destination < ranks, "{} {m:?}", entry.about.name);
+                prop_assert!(m.time >= previous);
+                messages.push((index, previous, m));
+                previous = m.time;
+            }
+            let again = build();
+            for &(index, previous, m) in messages.iter().rev() {
+                prop_assert_eq!(again.message(rank, index, previous), Some(m));
+            }
+        }
+    }
+}
