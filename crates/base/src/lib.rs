@@ -5,6 +5,7 @@
 pub mod diag;
 pub mod hash;
 pub mod param;
+pub mod prefetch;
 pub mod rate;
 pub mod registry;
 pub mod rng;

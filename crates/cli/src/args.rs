@@ -1,5 +1,6 @@
 //! The command line as typed. Nothing here touches the machine.
 
+use crate::exit::Exit;
 use base::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -18,15 +19,18 @@ pub const VERSION: &str = match env!("NETLOOM_REVISION").as_bytes() {
     version = VERSION,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "The result goes to standard output, everything else to standard error.\n\n\
-Exit codes: 0 done, 1 internal error, 2 usage, 3 experiment invalid, 4 input unreadable, 5 deadlock or starvation,\n\
-6 ended by a limit, 7 output failed, 8 interrupted with checkpoint, 9 launcher mismatch, 10 differences found,\n\
-11 invariant violated."
+    after_help = after_help()
 )]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+fn after_help() -> String {
+    let codes = Exit::ALL.iter().map(|&exit| format!("\n  {:2}  {}", exit as u8, exit.meaning()));
+    let streams = "The result goes to standard output, everything else to standard error.";
+    format!("{streams}\n\nExit codes:{}", codes.collect::<String>())
 }
 
 /// What to do.

@@ -1,8 +1,8 @@
 //! All that an experiment can name, shelf by shelf: the registries and the file's own sections.
 
 use crate::experiment::{
+    keys::{ALGORITHM, ARRIVAL, KIND, PLACEMENT, SECTIONS, TOPOLOGY, WORKLOAD},
     reader::Choice,
-    sections::{ALGORITHM, ARRIVAL, KIND, PLACEMENT, SECTIONS, TOPOLOGY, WORKLOAD},
 };
 use base::registry::{About, Registered};
 
@@ -43,5 +43,42 @@ fn shelf<E: Registered>(choice: &Choice<'static, E>) -> Shelf {
         singular: choice.noun,
         key: format!("{} {}", choice.title, choice.key),
         entries: choice.entries.iter().map(Registered::about).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{keys::JOB, value};
+    use base::param::Param;
+
+    #[test]
+    fn every_default_fits_its_declaration() {
+        for about in shelves().iter().flat_map(|s| &s.entries) {
+            for param in about.params {
+                if let Some(default) = param.default.filter(|d| !d.is_empty()) {
+                    let read = value::default(param, default);
+                    assert!(!value::json(param.kind, &read).is_null(), "{} {}", about.name, param.name);
+                }
+            }
+        }
+    }
+
+    /// A job holds keys of three registries and its own: a key must not mean two things at once.
+    #[test]
+    fn keys_of_a_job_do_not_collide() {
+        let own: Vec<&Param> = JOB.params.iter().collect();
+        let of = |name: &str| -> Vec<&Param> {
+            let shelf = shelves().into_iter().find(|s| s.plural == name).expect("a shelf");
+            shelf.entries.iter().flat_map(|a| a.params).collect()
+        };
+        let groups = [own, of("workloads"), of("arrivals"), of("placements")];
+        for (i, a) in groups.iter().enumerate() {
+            for b in &groups[i + 1..] {
+                for param in a {
+                    assert!(b.iter().all(|p| p.name != param.name), "`{}` is declared twice", param.name);
+                }
+            }
+        }
     }
 }

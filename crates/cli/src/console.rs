@@ -4,6 +4,12 @@ use crate::{exit::Exit, failure::Failure};
 use serde_json::Value as Json;
 use std::io::{ErrorKind, Write};
 
+/// True unless the user wants no colour anywhere (<https://no-color.org>).
+#[must_use]
+pub fn colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}
+
 /// Streams of a command; tests pass buffers.
 pub struct Console<'a> {
     /// The result.
@@ -11,7 +17,9 @@ pub struct Console<'a> {
     /// Diagnostics, progress, logs.
     pub err: &'a mut dyn Write,
     /// True if a person watches `err`: then it may show colour and progress.
-    pub terminal: bool,
+    pub err_terminal: bool,
+    /// True if a person watches `out`: then it may show colour.
+    pub out_terminal: bool,
 }
 
 impl Console<'_> {

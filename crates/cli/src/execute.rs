@@ -12,7 +12,7 @@ use std::time::Instant;
 /// # Errors
 /// If a checker finds a violated invariant, or the setup cannot be simulated.
 pub fn execute(prepared: &Prepared, console: &Console<'_>) -> Result<Finished, Failure> {
-    let bar = bar(console.terminal);
+    let bar = bar(console.err_terminal);
     let start = Instant::now();
     let finished = simulate(&prepared.setup, &mut |progress: Progress| {
         show(&bar, &progress, start);

@@ -50,7 +50,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
 }
 
 fn tell(failure: &Failure, console: &mut Console<'_>) -> Exit {
-    let colour = console.terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colour = console.err_terminal && console::colour_wanted();
     let _ = write!(console.err, "{}", failure.text(colour));
     failure.exit()
 }

@@ -15,8 +15,12 @@ fn main() -> ExitCode {
         );
     }));
     let (mut out, mut err) = (stdout(), stderr());
-    let terminal = err.is_terminal();
-    let run =
-        || netloom_cli::run(std::env::args_os(), &mut Console { out: &mut out, err: &mut err, terminal });
+    let (out_terminal, err_terminal) = (out.is_terminal(), err.is_terminal());
+    let run = || {
+        netloom_cli::run(
+            std::env::args_os(),
+            &mut Console { out: &mut out, err: &mut err, err_terminal, out_terminal },
+        )
+    };
     panic::catch_unwind(panic::AssertUnwindSafe(run)).unwrap_or(Exit::Internal).into()
 }

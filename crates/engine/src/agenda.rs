@@ -100,24 +100,27 @@ impl<M: Copy> Agenda<M> {
     /// Removes the next event before virtual time `bound`: its lane, its key on that lane's clock, and what is due.
     #[inline]
     pub fn pop_before(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
-        let network = if self.is_suspended() { None } else { self.network.peek() };
-        let lane = if self.steady.is_empty() {
-            network?;
-            Lane::Network
-        } else {
-            let steady = self.steady.peek()?;
-            match network {
-                Some(n) if n.key.shifted(self.offset) < steady.key => Lane::Network,
-                _ => Lane::Steady,
+        if self.steady.is_empty() {
+            // The common case: only the network has events.
+            if self.is_suspended() {
+                return None;
             }
-        };
-        let offset = self.offset_of(lane);
-        let wheel = self.lane(lane);
-        let entry = wheel.peek()?;
-        if entry.key.time.saturating_add(offset) >= bound {
-            return None;
+            let entry = self.network.pop_before(bound.saturating_sub(self.offset))?;
+            return Some((Lane::Network, entry.key, self.open(entry.token)));
         }
-        wheel.pop();
+        self.pop_merged(bound)
+    }
+
+    /// The same with events on both lanes.
+    fn pop_merged(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
+        let network = if self.is_suspended() { None } else { self.network.peek() };
+        let steady = self.steady.peek()?;
+        let lane = match network {
+            Some(n) if n.key.shifted(self.offset) < steady.key => Lane::Network,
+            _ => Lane::Steady,
+        };
+        let bound = bound.saturating_sub(self.offset_of(lane));
+        let entry = self.lane(lane).pop_before(bound)?;
         Some((lane, entry.key, self.open(entry.token)))
     }
 

@@ -77,10 +77,14 @@ pub trait Domain: Send + Sized {
     /// the start and after every director tick.
     fn lookahead(&self, to: u32) -> Option<Ps>;
 
-    /// Hint that `token`'s alarm is near: touch its cache lines.
+    /// Hint that `token`'s alarm is due soon: touch its cache lines. Called with growing `stage` as the alarm comes nearer; see
+    /// [`STAGES`].
     #[inline]
-    fn prefetch(&self, _token: u32) {}
+    fn prefetch(&self, _stage: usize, _token: u32) {}
 }
+
+/// How many events before an alarm each stage of [`Domain::prefetch`] is called.
+pub const STAGES: [usize; 4] = [7, 5, 3, 1];
 
 /// Receives records in the order in which their events are committed within a partition.
 pub trait Observer<R>: Send {

@@ -5,7 +5,7 @@
 
 use crate::{
     agenda::{Agenda, Due},
-    domain::{Domain, Effects, Envelope, Lane, Observer},
+    domain::{Domain, Effects, Envelope, Lane, Observer, STAGES},
     key::{Class, Key},
 };
 use base::time::{NEVER, Ps};
@@ -174,8 +174,10 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let part = &mut self.partitions[index];
         while let Some((lane, key, due)) = part.agenda.pop_before(bound) {
             part.events += 1;
-            if let Some(token) = part.agenda.ahead(1) {
-                part.domain.prefetch(token);
+            for (stage, ahead) in STAGES.into_iter().enumerate() {
+                if let Some(token) = part.agenda.ahead(ahead - 1) {
+                    part.domain.prefetch(stage, token);
+                }
             }
             let mut effects = Live {
                 key,

@@ -70,6 +70,12 @@ impl<T: Row> Table<T> {
         self.log.push((index, self.rows[index as usize]));
     }
 
+    /// Hints that a row will be read soon; any index is allowed.
+    #[inline]
+    pub fn prefetch(&self, index: u32) {
+        base::prefetch::prefetch(self.rows.as_ptr().wrapping_add(index as usize));
+    }
+
     /// Appends a row. Growth is not undone: owners keep what is in use in a row of their own ([`Pool`]).
     pub fn grow(&mut self, row: T) {
         self.rows.push(row);
@@ -214,11 +220,10 @@ impl<T: Linked> Pool<T> {
         self.rows.bytes()
     }
 
-    /// Address of a row, for prefetching; any index is allowed.
+    /// Hints that a row will be read soon; any index is allowed.
     #[inline]
-    #[must_use]
-    pub fn address(&self, index: u32) -> *const T {
-        self.rows.rows().as_ptr().wrapping_add(index as usize)
+    pub fn prefetch(&self, index: u32) {
+        self.rows.prefetch(index);
     }
 }
 

@@ -66,8 +66,9 @@ impl Wheel {
 
     /// True if nothing is pending.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.current.is_empty() && self.in_slots == 0 && self.far.is_empty()
     }
 
     /// Adds an event.
@@ -139,6 +140,15 @@ impl Wheel {
     pub fn pop(&mut self) -> Option<Entry> {
         self.peek()?;
         self.current.pop()
+    }
+
+    /// Removes the earliest event if it is due before `bound`.
+    #[inline]
+    pub fn pop_before(&mut self, bound: Ps) -> Option<Entry> {
+        if self.current.is_empty() && !self.advance() {
+            return None;
+        }
+        self.current.pop_if(|e| e.key.time < bound)
     }
 
     /// The event that will be `ahead` places after the next one, if it is already sorted: for prefetching.

@@ -62,6 +62,7 @@ fn text(shelf: &Shelf, about: &About) -> String {
             text += &format!("  {} = {}\n", param.name, form(param));
             text += &wrap(param.doc, 6);
         }
+        text += &units(about.params);
     }
     if !about.source.is_empty() {
         text += "\nSource\n";
@@ -77,9 +78,9 @@ fn form(param: &Param) -> String {
         Kind::Int { min, max } => format!("integer from {min} to {max}"),
         Kind::Ints { min, max } => format!("list of integers from {min} to {max}"),
         Kind::Real { min, max } => format!("number from {min} to {max}"),
-        Kind::Time => format!("time ({})", Family::Time.unit_list()),
-        Kind::Bytes => format!("bytes ({})", Family::Bytes.unit_list()),
-        Kind::Bandwidth => format!("bandwidth ({})", Family::Bandwidth.unit_list()),
+        Kind::Time => "time".to_owned(),
+        Kind::Bytes => "bytes".to_owned(),
+        Kind::Bandwidth => "bandwidth".to_owned(),
         Kind::Bool => "true or false".to_owned(),
         Kind::Text => "text".to_owned(),
         Kind::Choice(words) => words.join(" | "),
@@ -89,6 +90,21 @@ fn form(param: &Param) -> String {
         Some("") => format!("{kind}; optional"),
         Some(default) => format!("{kind}; default {default}"),
     }
+}
+
+/// The units of the quantities among the keys.
+fn units(params: &[Param]) -> String {
+    let mut text = String::new();
+    for (kind, name, family) in [
+        (Kind::Time, "time", Family::Time),
+        (Kind::Bytes, "bytes", Family::Bytes),
+        (Kind::Bandwidth, "bandwidth", Family::Bandwidth),
+    ] {
+        if params.iter().any(|p| p.kind == kind) {
+            text += &wrap(&format!("{name}: {}", family.unit_list()), 2);
+        }
+    }
+    if text.is_empty() { text } else { format!("\nUnits\n{text}") }
 }
 
 fn object(shelf: &Shelf, about: &About) -> Json {

@@ -2,14 +2,15 @@
 
 use crate::{
     args::{Format, RunArgs},
-    console::Console,
+    console::{Console, colour_wanted},
     execute::{execute, exit_of},
     exit::Exit,
     failure::{Failure, Outcome},
     prepare::{Prepared, prepare},
 };
+use fabric::deadlock::Report;
 use jiff::Timestamp;
-use model::Finished;
+use model::{Finished, setup::Measure};
 use results::{
     output::{Input, Manifest, OutputError, check_target, write_run},
     text::{Style, render},
@@ -30,20 +31,28 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         check_writable(dir)?;
     }
     let prepared = prepare(&args.input, args.memory_limit, args.check)?;
+    if let Report::Free { exhaustive: false, .. } = prepared.routing {
+        console.remark(&format!("note: routing: {}", prepared.routing));
+    }
     let started = Timestamp::now();
     let finished = execute(&prepared, console)?;
     if let Some(dir) = &args.out {
         let manifest = manifest(&prepared, &finished, started);
         write_run(dir, args.force, &manifest, &finished.summary, &finished.tables)
             .map_err(|e| output_failure(&e))?;
-    } else if let Some(table) = finished.tables.first() {
-        console.remark(&format!("note: table `{}` was not written: there is no --out", table.name()));
+    } else if asks_for_tables(&prepared) {
+        console.remark("note: the tables that [output] asks for are written only with --out");
     }
+    let style = if console.out_terminal && colour_wanted() { Style::Ansi } else { Style::Plain };
     match args.format {
-        Format::Text => console.print(&render(&finished.summary, Style::Plain))?,
+        Format::Text => console.print(&render(&finished.summary, style))?,
         Format::Json => console.print(&finished.summary.to_json())?,
     }
     Ok(exit_of(finished.summary.verdict.state))
+}
+
+fn asks_for_tables(prepared: &Prepared) -> bool {
+    prepared.setup.measure != Measure::default()
 }
 
 fn one_thread(threads: u32) -> Result<(), Failure> {

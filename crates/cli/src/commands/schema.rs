@@ -7,11 +7,11 @@ use crate::{
     console::Console,
     exit::Exit,
     experiment::{
-        reader::Choice,
-        sections::{
+        keys::{
             ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
             TOPOLOGY, WORKLOAD,
         },
+        reader::Choice,
         value,
     },
     failure::Outcome,

@@ -1,9 +1,10 @@
 //! From the text of an experiment file to a resolved experiment.
 //!
 //! Text -> [`tree`] (TOML with places) -> [`overrides`] (`--set`) -> [`sections`] (names, types, units, ranges,
-//! defaults; driven by [`reader`] and [`value`]) -> [`resolved`] (the same experiment with nothing left out, as
-//! JSON). All of it is pure: no file, clock or environment.
+//! defaults; declared in [`keys`], driven by [`reader`] and [`value`]) -> [`resolved`] (the same experiment with
+//! nothing left out, as JSON). All of it is pure: no file, clock or environment.
 
+pub mod keys;
 pub mod overrides;
 pub mod reader;
 pub mod resolved;

@@ -1,261 +1,28 @@
-//! The sections of an experiment file and their keys.
+//! From a tree to a resolved experiment: every name looked up in its registry, every value checked and every default
+//! filled in.
 //!
-//! [`resolve`] turns a tree into an [`Experiment`]: every name looked up in its registry, every value checked and
-//! every default filled in. It builds nothing and touches no file, so it gives the same answer everywhere.
+//! It builds nothing and touches no file, so it gives the same answer everywhere.
 
 use super::{
-    reader::{self, Choice, Chosen, OPTIONAL, Section, Spec},
+    keys::{
+        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT, ROOT,
+        SECTIONS, TOPOLOGY, WORKLOAD,
+    },
+    reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
-    param::{Kind, Param, Value},
+    param::{Param, Value},
     registry::{About, nearest},
     time::{Ps, S},
 };
-use fabric::registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology};
-use model::registry::{MODELS, ModelEntry};
-use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
-
-/// Most partitions that can be asked for.
-pub const MAX_PARTITIONS: u32 = 65_536;
+use fabric::registry::{RoutingEntry, Topology};
+use model::registry::ModelEntry;
+use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
 
 /// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
 const DEFAULT_LIMIT: Ps = S;
-
-/// `[experiment]`.
-pub const EXPERIMENT: About = About {
-    name: "experiment",
-    summary: "Name, seed and length of the run",
-    doc: "Either `duration` or `until` ends the run. What happens before `warmup` is simulated but not counted: a \
-          packet counts if it was created at or after it.",
-    source: "",
-    params: &[
-        Param { name: "name", kind: Kind::Text, default: Some("experiment"), doc: "Name shown in results." },
-        Param {
-            name: "seed",
-            kind: Kind::Int { min: 0, max: u64::MAX },
-            default: Some("1"),
-            doc: "Seed of every random stream.",
-        },
-        Param {
-            name: "duration",
-            kind: Kind::Time,
-            default: OPTIONAL,
-            doc: "Virtual time at which the run ends.",
-        },
-        Param {
-            name: "until",
-            kind: Kind::Choice(&["workload-done"]),
-            default: OPTIONAL,
-            doc: "Event that ends the run: every job has sent and received all it will.",
-        },
-        Param {
-            name: "limit",
-            kind: Kind::Time,
-            default: OPTIONAL,
-            doc: "With `until`: virtual time after which the run is given up; 1 s if left out.",
-        },
-        Param {
-            name: "warmup",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Virtual time before which nothing is counted; this build does not find it by itself.",
-        },
-    ],
-};
-
-/// `[fabric]`, beside what the topology takes.
-pub const FABRIC: About = About {
-    name: "fabric",
-    summary: "The network: topology and links",
-    doc: "`topology` names an entry of `netloom list topologies`, whose parameters stand beside it. `link.CLASS` \
-          gives the parameters of every link class of the topology; all classes must be there.",
-    source: "",
-    params: &[],
-};
-
-/// `fabric.link.CLASS`.
-pub const LINK: About = About {
-    name: "fabric.link",
-    summary: "Parameters of a link class",
-    doc: "Both directions of a cable are alike.",
-    source: "",
-    params: &[
-        Param { name: "bandwidth", kind: Kind::Bandwidth, default: None, doc: "Rate of serialisation." },
-        Param { name: "latency", kind: Kind::Time, default: None, doc: "Time on the wire." },
-        Param {
-            name: "credit_delay",
-            kind: Kind::Time,
-            default: None,
-            doc: "Time from a buffer's release to the credit's use upstream; at least 1 ps.",
-        },
-        Param { name: "vc_buffer", kind: Kind::Bytes, default: None, doc: "Buffer per virtual channel." },
-    ],
-};
-
-/// `[routing]`, beside what the algorithm takes.
-pub const ROUTING: About = About {
-    name: "routing",
-    summary: "How packets find their way",
-    doc: "`algorithm` names an entry of `netloom list routings`, whose parameters stand beside it.",
-    source: "",
-    params: &[],
-};
-
-/// `[[job]]`, beside what workload, arrival and placement take.
-pub const JOB: About = About {
-    name: "job",
-    summary: "What runs on the network; one [[job]] for each",
-    doc: "`workload`, `arrival` and `placement` name entries of `netloom list`, whose parameters stand beside them. \
-          Jobs share the network and no terminal.",
-    source: "",
-    params: &[
-        Param {
-            name: "name",
-            kind: Kind::Text,
-            default: OPTIONAL,
-            doc: "Name shown in results; job-0, job-1, .. if left out.",
-        },
-        Param {
-            name: "ranks",
-            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
-            default: OPTIONAL,
-            doc: "Number of ranks, one per terminal; all free terminals if left out.",
-        },
-        Param { name: "message", kind: Kind::Bytes, default: None, doc: "Payload of a message." },
-        Param {
-            name: "load",
-            kind: Kind::Real { min: 1e-9, max: 10.0 },
-            default: OPTIONAL,
-            doc: "Offered load as a fraction of the terminal link's bandwidth; open-loop workloads need it.",
-        },
-        Param {
-            name: "start",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Virtual time at which the job starts.",
-        },
-    ],
-};
-
-/// `[model]`, beside what the model takes.
-pub const MODEL: About = About {
-    name: "model",
-    summary: "How closely to look",
-    doc: "`kind` names an entry of `netloom list models`, whose parameters stand beside it.",
-    source: "",
-    params: &[],
-};
-
-/// `[engine]`.
-pub const ENGINE: About = About {
-    name: "engine",
-    summary: "Scheduler and partitions",
-    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" or a number.",
-    source: "",
-    params: &[Param {
-        name: "scheduler",
-        kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
-        default: Some("sequential"),
-        doc: "Who commits the events. This build has the sequential scheduler.",
-    }],
-};
-
-/// `[output]`.
-pub const OUTPUT: About = About {
-    name: "output",
-    summary: "Tables beyond the summary",
-    doc: "Tables are written to the directory of `--out`.",
-    source: "",
-    params: &[
-        Param {
-            name: "window",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Length of a window of the time series; 0 s for no series.",
-        },
-        Param {
-            name: "per_port",
-            kind: Kind::Bool,
-            default: Some("false"),
-            doc: "Buffer occupancy of every port in the series, not only the total.",
-        },
-        Param {
-            name: "packets",
-            kind: Kind::Bool,
-            default: Some("false"),
-            doc: "A row per delivered packet.",
-        },
-        Param {
-            name: "messages",
-            kind: Kind::Bool,
-            default: Some("false"),
-            doc: "A row per delivered message.",
-        },
-        Param {
-            name: "pairs",
-            kind: Kind::Bool,
-            default: Some("false"),
-            doc: "A row per pair of source and destination.",
-        },
-    ],
-};
-
-/// All sections in the order of the file.
-pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
-
-/// Keys of the root.
-const ROOT: &[&str] = &["experiment", "fabric", "routing", "job", "model", "engine", "output"];
-
-/// The choice of a topology.
-pub const TOPOLOGY: Choice<'static, Topology> = Choice {
-    title: "[fabric]",
-    key: "topology",
-    noun: "topology",
-    plural: "topologies",
-    entries: TOPOLOGIES,
-    default: None,
-};
-/// The choice of a routing.
-pub const ALGORITHM: Choice<'static, RoutingEntry> = Choice {
-    title: "[routing]",
-    key: "algorithm",
-    noun: "routing",
-    plural: "routings",
-    entries: ROUTINGS,
-    default: None,
-};
-/// The choice of a workload.
-pub const WORKLOAD: Choice<'static, WorkloadEntry> = Choice {
-    title: "[[job]]",
-    key: "workload",
-    noun: "workload",
-    plural: "workloads",
-    entries: WORKLOADS,
-    default: None,
-};
-/// The choice of an arrival process.
-pub const ARRIVAL: Choice<'static, ArrivalEntry> = Choice {
-    title: "[[job]]",
-    key: "arrival",
-    noun: "arrival",
-    plural: "arrivals",
-    entries: ARRIVALS,
-    default: Some("constant"),
-};
-/// The choice of a placement.
-pub const PLACEMENT: Choice<'static, PlacementEntry> = Choice {
-    title: "[[job]]",
-    key: "placement",
-    noun: "placement",
-    plural: "placements",
-    entries: PLACEMENTS,
-    default: Some("linear"),
-};
-/// The choice of a model.
-pub const KIND: Choice<'static, ModelEntry> =
-    Choice { title: "[model]", key: "kind", noun: "model", plural: "models", entries: MODELS, default: None };
 
 /// A job as written.
 pub struct Job {

@@ -16,7 +16,8 @@ pub struct Run {
 pub fn netloom(arguments: &[&str]) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let all = ["netloom"].iter().chain(arguments).map(Into::into);
-    let status = netloom_cli::run(all, &mut Console { out: &mut out, err: &mut err, terminal: false }) as u8;
+    let mut console = Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false };
+    let status = netloom_cli::run(all, &mut console) as u8;
     let text = |bytes| String::from_utf8(bytes).expect("netloom writes text");
     Run { status, out: text(out), err: text(err) }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::failure::Failure;
 use base::time::Ps;
-use engine::{agenda::Due, domain::Lane, key::Key, state::NIL};
+use engine::{agenda::Due, domain::Lane, key::Key};
 use std::collections::BTreeMap;
 
 /// Which packets were handed over and delivered.
@@ -96,13 +96,14 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
                 add(line.link, state.credits.get(c).vc as u8);
             }
             for vc in 0..domain.cx.net.config.vcs {
-                let row = state.vcs.get(state.vcs_per_port(u as u32) + u32::from(vc));
+                let v = state.vcs_per_port(u as u32) + u32::from(vc);
+                let row = state.vcs.get(v);
                 for _ in row.pending.iter(&state.chunks) {
                     add(line.link, vc);
                 }
                 let buffered =
                     state.clocked.buffered(u as u32, vc, domain.cx.net.config.vcs).unwrap_or_default();
-                for c in row.queued.iter(&state.chunks).chain(buffered.iter(&state.chunks)) {
+                for c in state.queued.get(v).iter(&state.chunks).chain(buffered.iter(&state.chunks)) {
                     let chunk = state.chunks.get(c);
                     let from = chunk.link;
                     let line = if from & REMOTE == 0 {
@@ -133,13 +134,14 @@ fn compare(domain: &PacketDomain, held: &BTreeMap<(u32, u8), u64>, now: Ps) -> R
     for (u, line) in cx.local.lines.iter().enumerate() {
         let timing = &cx.net.timings[line.timing as usize];
         for vc in 0..cx.net.config.vcs {
-            let row = state.vcs.get(state.vcs_per_port(u as u32) + u32::from(vc));
+            let v = state.vcs_per_port(u as u32) + u32::from(vc);
+            let row = state.vcs.get(v);
             let holders = held.get(&(line.link, vc)).copied().unwrap_or(0);
             let fault = if u64::from(row.occupancy) != holders {
                 format!("counts {} chunks, {holders} hold its buffer", row.occupancy)
             } else if row.occupancy > timing.capacity {
                 format!("holds {} chunks, its buffer {}", row.occupancy, timing.capacity)
-            } else if row.queued.head != NIL
+            } else if !state.queued.get(v).is_empty()
                 && row.occupancy < timing.capacity
                 && cx.local.router_ports() > u as u32
             {

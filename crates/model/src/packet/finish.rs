@@ -111,9 +111,10 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
             sum.add(7 << 32 | link, c.time, u64::from(c.vc), 0);
         }
         for vc in 0..cx.net.config.vcs {
-            let row = state.vcs.get(state.vcs_per_port(u) + u32::from(vc));
+            let v = state.vcs_per_port(u) + u32::from(vc);
+            let row = state.vcs.get(v);
             let place = u64::from(vc) << 32 | link;
-            let lists = [(9u64, row.pending), (10, row.queued)];
+            let lists = [(9u64, row.pending), (10, *state.queued.get(v))];
             for (kind, list) in lists {
                 for (n, c) in list.iter(&state.chunks).enumerate() {
                     let c = state.chunks.get(c);
@@ -298,7 +299,8 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
             verdict
                 .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(&starved))]);
         }
-        let saturated = verdict::saturated(half, &ended.last, net.packet_time());
+        let sources: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
         if !saturated.is_empty() {
             verdict
                 .find(Outcome::Saturated, [format!("sources fall behind: {}", verdict::sources(&saturated))]);

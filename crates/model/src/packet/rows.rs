@@ -44,17 +44,16 @@ pub struct Port {
 }
 const _: () = assert!(size_of::<Port>() == 64);
 
-/// A virtual channel of a port.
+/// A virtual channel of a port; the four of a router that follows CODES share one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[repr(C, align(16))]
 pub struct Vc {
     /// Chunks that own buffer and wait for the link.
     pub pending: Fifo,
-    /// Chunks that arrived when the window was full.
-    pub queued: Fifo,
     /// Chunks that own buffer: pending, in flight, or waiting downstream, until their credit is used.
     pub occupancy: u32,
 }
-const _: () = assert!(size_of::<Vc>() == 20);
+const _: () = assert!(size_of::<Vc>() == 16);
 
 /// A chunk between its terminals.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,9 +81,14 @@ const _: () = assert!(size_of::<Chunk>() == 32);
 
 /// A packet that has chunks in this partition or was partly delivered in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(16))]
 pub struct Packet {
     /// Source terminal in the upper half, the source's packet number in the lower.
     pub id: u64,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Payload.
+    pub bytes: u32,
     /// When it was handed to the terminal.
     pub created: Ps,
     /// When its first chunk started onto the terminal's link.
@@ -93,10 +97,6 @@ pub struct Packet {
     pub message_created: Ps,
     /// When its last chunk arrived.
     pub last_arrival: Ps,
-    /// Destination terminal.
-    pub destination: u32,
-    /// Payload.
-    pub bytes: u32,
     /// Source's number of its message.
     pub message: u32,
     /// Packets of its message.

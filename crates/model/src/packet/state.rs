@@ -117,6 +117,10 @@ pub struct State {
     pub ports: Table<Port>,
     /// VCs, by port and VC.
     pub vcs: Table<Vc>,
+    /// Chunks that arrived when the window was full, by port and VC.
+    pub queued: Table<Fifo>,
+    /// VCs per port.
+    pub width: u32,
     /// Chunks.
     pub chunks: Pool<Chunk>,
     /// Packets.
@@ -206,6 +210,8 @@ impl PacketDomain {
         let state = State {
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
+            queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
+            width: u32::from(net.config.vcs),
             chunks: Pool::default(),
             packets: Pool::default(),
             credits: Pool::default(),
@@ -269,6 +275,7 @@ impl Domain for PacketDomain {
         let s = &mut self.state;
         visit(&mut s.ports);
         visit(&mut s.vcs);
+        visit(&mut s.queued);
         visit(&mut s.chunks);
         visit(&mut s.packets);
         visit(&mut s.credits);
@@ -279,6 +286,23 @@ impl Domain for PacketDomain {
         s.open.tables(visit);
         s.trails.tables(visit);
         s.clocked.tables(visit);
+    }
+
+    #[inline]
+    fn prefetch(&self, stage: usize, token: u32) {
+        let u = token & INDEX;
+        if token >> 29 != PULL {
+            return;
+        }
+        let state = &self.state;
+        let first = || state.ports.get(u).flight.head;
+        match stage {
+            0 => state.ports.prefetch(u),
+            1 => state.chunks.prefetch(first()),
+            2 if first() != NIL => state.packets.prefetch(state.chunks.get(first()).packet),
+            3 if first() != NIL => state.prefetch_output(&self.cx, u, first()),
+            _ => {}
+        }
     }
 
     fn lookahead(&self, to: u32) -> Option<Ps> {
@@ -460,7 +484,7 @@ impl State {
     /// First VC row of a port.
     #[inline]
     pub fn vcs_per_port(&self, u: u32) -> u32 {
-        u * (self.vcs.len() / self.ports.len()) as u32
+        u * self.width
     }
 
     /// A credit that another partition sent, due now.

@@ -13,22 +13,28 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A buffer of the network: directed link and virtual channel.
 pub type Channel = (u32, u8);
 
-/// A source counts as lagging if it fell behind by more than this share of the second half of a run.
+/// A source lags if it falls behind by more than one part in this many of the second half of a run.
 const GROWTH: u64 = 20;
 
 /// Sources whose backlog grew all through the second half: they offer more than the network takes.
 ///
-/// A source is saturated if, from the middle to the end of the measured time, it fell behind its schedule by more than a
-/// twentieth of that span, and ends more than 32 packets behind. `packet` is the time of a packet on the terminal's link.
+/// From the middle to the end of the measured time, a source fell behind its schedule by more than a twentieth of that span
+/// and ends more than 32 packets behind; or all `sources` together fell behind by more than a hundredth of it on average
+/// and end more than 8 packets behind. `packet` is the time of a packet on the terminal's link.
 #[must_use]
-pub fn saturated(half: &Sample, end: &Sample, packet: Ps) -> Vec<Lag> {
+pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec<Lag> {
     let before: BTreeMap<u32, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
     let span = end.time - half.time;
-    let grew = |l: &&Lag| {
-        let growth = l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
-        growth > span / GROWTH && l.behind > 32 * packet
-    };
-    end.lags.iter().filter(grew).copied().collect()
+    let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
+    let grew: Vec<Lag> =
+        end.lags.iter().filter(|l| growth(l) > span / GROWTH && l.behind > 32 * packet).copied().collect();
+    if !grew.is_empty() {
+        return grew;
+    }
+    let sum = |lags: &[Lag]| lags.iter().map(|l| u128::from(l.behind)).sum::<u128>();
+    let (then, now, n) = (sum(&half.lags), sum(&end.lags), sources.max(1) as u128);
+    let all = now.saturating_sub(then) > n * u128::from(span) / 100 && now > n * 8 * u128::from(packet);
+    if all { end.lags.clone() } else { Vec::new() }
 }
 
 /// Sources that waited through the whole second half, and longer than twenty mean latencies, without one packet
@@ -100,8 +106,8 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
         for u in 0..cx.local.router_ports() {
             let link = cx.local.lines[u as usize].link;
             for vc in 0..cx.net.config.vcs {
-                let row = state.vcs.get(state.vcs_per_port(u) + u32::from(vc));
-                for c in row.queued.iter(&state.chunks) {
+                let v = state.vcs_per_port(u) + u32::from(vc);
+                for c in state.queued.get(v).iter(&state.chunks) {
                     let chunk = state.chunks.get(c);
                     add((link_of(chunk.link), chunk.from_vc), &[(link, vc)], 1);
                 }

@@ -6,7 +6,6 @@ use super::{
     state::{Fx, LAST, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
-use engine::state::NIL;
 use fabric::routing::{Choice, Congestion, Hop};
 
 /// What an adaptive routing sees of the router it is asked at.
@@ -27,6 +26,15 @@ impl<F: Fx> Congestion for View<'_, F> {
             self.state.drain_credits(u, now);
         }
         u64::from(self.state.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
+    }
+}
+
+/// Shown to routings that never look.
+struct Blind;
+
+impl Congestion for Blind {
+    fn backlog(&mut self, _: u32) -> u64 {
+        0
     }
 }
 
@@ -67,6 +75,30 @@ impl State {
         choice
     }
 
+    /// Touches the output that a chunk on link `u` will take, if that can be told ahead.
+    #[inline]
+    pub(super) fn prefetch_output(&self, cx: &Static, u: u32, c: u32) {
+        let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
+        if !cx.net.routing.oblivious() {
+            return;
+        }
+        let chunk = self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let mut hop = Hop {
+            router,
+            in_port,
+            vc: chunk.vc,
+            visited: chunk.visited,
+            source: (packet.id >> 32) as u32,
+            destination: packet.destination,
+            state: chunk.state,
+            random: cx.net.route_stream,
+        };
+        let choice = cx.net.routing.route(&mut hop, &mut Blind);
+        self.ports.prefetch(base + choice.port);
+        self.vcs.prefetch(self.vcs_per_port(base + choice.port));
+    }
+
     /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
     pub(super) fn pass_on(
         &mut self,
@@ -92,14 +124,14 @@ impl State {
         let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
         let v = self.vcs_per_port(u) + u32::from(choice.vc);
         self.ports.edit(u).backlog += 1;
-        let row = self.vcs.get(v);
-        if row.queued.is_empty() && row.occupancy < timing.capacity {
+        let free = self.ports.get(u).blocked >> choice.vc & 1 == 0;
+        if free && self.vcs.get(v).occupancy < timing.capacity {
             self.accept(cx, c, u, from, from_vc, fx);
         } else {
             let chunk = self.chunks.edit(c);
             chunk.link = from;
             chunk.from_vc = from_vc;
-            self.vcs.edit(v).queued.push(&mut self.chunks, c);
+            self.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).blocked |= 1 << choice.vc;
             self.set_credit(cx, u, fx);
             if self.ports.get(u).due == NEVER {
@@ -138,18 +170,11 @@ impl State {
         self.touch(cx, u, now, fx);
         while let Some(vc) = self.next_credit(u, now) {
             let v = self.vcs_per_port(u) + vc;
-            let first = self.vcs.get(v).queued.head;
-            if first == NIL {
-                continue;
-            }
-            let row = self.vcs.edit(v);
-            row.queued.pop(&self.chunks);
-            if row.queued.is_empty() {
+            let Some(first) = self.queued.edit(v).pop(&self.chunks) else { continue };
+            if self.queued.get(v).is_empty() {
                 self.ports.edit(u).blocked &= !(1 << vc);
             }
-            let Some((from, from_vc)) = Some(self.chunks.get(first)).map(|c| (c.link, c.from_vc)) else {
-                continue;
-            };
+            let (from, from_vc) = (self.chunks.get(first).link, self.chunks.get(first).from_vc);
             self.accept(cx, first, u, from, from_vc, fx);
         }
         self.set_credit(cx, u, fx);
@@ -180,6 +205,8 @@ impl State {
             let c = row.pending.pop(&self.chunks).expect("a waiting VC has something pending");
             if row.pending.is_empty() {
                 port.waiting &= !(1 << vc);
+            } else {
+                self.chunks.prefetch(row.pending.head);
             }
             self.put_on_link(cx, c, u, &line, start, fx);
         }

@@ -1,0 +1,183 @@
+//! Commands, their results and their exit status, from the outside.
+
+mod common;
+
+use common::netloom;
+use insta::assert_snapshot;
+use serde_json::Value as Json;
+
+const GOOD: &str = "tests/good.toml";
+
+fn json(arguments: &[&str]) -> Json {
+    let run = netloom(arguments);
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.err);
+    serde_json::from_str(&run.out).expect("one JSON object")
+}
+
+#[test]
+fn help_and_version() {
+    for arguments in [&["--help"][..], &["run", "--help"], &["study", "--help"]] {
+        let run = netloom(arguments);
+        assert_eq!((run.status, run.err.as_str()), (0, ""));
+        assert_snapshot!(format!("help-{}", arguments.join("").replace("--help", "")), run.out);
+    }
+    let run = netloom(&["--version"]);
+    assert!(
+        run.status == 0 && run.out.starts_with(concat!("netloom ", env!("CARGO_PKG_VERSION"))),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn a_wrong_command_line_is_told_on_standard_error() {
+    for (arguments, told) in [
+        (&[][..], "Usage"),
+        (&["chek"], "tip: some similar subcommands exist"),
+        (&["run"], "<FILE>"),
+        (&["run", GOOD, "--set", "load"], "write PATH=VALUE"),
+        (&["run", GOOD, "--force"], "--out <DIR>"),
+        (&["run", GOOD, "--threads", "0"], "0 is not in 1.."),
+        (&["run", GOOD, "--threads", "2"], "no parallel scheduler"),
+        (&["run", GOOD, "--format", "yaml"], "possible values: text, json"),
+        (&["run", GOOD, "--memory-limit", "8"], "no unit"),
+        (&["list", "topologys"], "did you mean `topologies`?"),
+        (&["explain", "dragonfyl"], "did you mean `dragonfly`?"),
+        (&["explain", "qqqqqq"], "`netloom list` shows all names"),
+        (&["study", "nothing", "--studies", "tests/bad"], "`tests/bad` holds no study"),
+    ] {
+        let run = netloom(arguments);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn list_names_everything_once() {
+    let text = netloom(&["list"]);
+    assert_eq!((text.status, text.err.as_str()), (0, ""));
+    assert_snapshot!("list", text.out);
+    let all = json(&["list", "--format", "json"]);
+    let shelves = all.as_object().expect("an object");
+    assert_eq!(
+        shelves.keys().collect::<Vec<_>>(),
+        ["topologies", "routings", "workloads", "arrivals", "placements", "models", "sections"]
+    );
+    let one = json(&["list", "topologies", "--format", "json"]);
+    assert_eq!(one["topologies"], all["topologies"]);
+    assert_eq!(one.as_object().map(|o| o.len()), Some(1));
+}
+
+#[test]
+fn everything_listed_can_be_explained() {
+    let all = json(&["list", "--format", "json"]);
+    for entry in all.as_object().expect("an object").values().flat_map(|s| s.as_array().expect("a list")) {
+        let name = entry["name"].as_str().expect("a name");
+        let text = netloom(&["explain", name]);
+        assert_eq!((text.status, text.err.as_str()), (0, ""));
+        assert!(
+            text.out.starts_with(name)
+                && text.out.lines().all(|l| l.chars().count() <= 100 && l == l.trim_end())
+        );
+        let object = json(&["explain", name, "--format", "json"]);
+        assert_eq!(object["entries"][0]["summary"], entry["summary"]);
+    }
+    assert_snapshot!("explain-link", netloom(&["explain", "fabric.link"]).out);
+    assert_snapshot!("explain-link-json", netloom(&["explain", "fabric.link", "--format", "json"]).out);
+}
+
+#[test]
+fn completions_name_the_commands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = netloom(&["completions", shell]);
+        assert!(run.status == 0 && run.out.contains("netloom") && run.out.contains("explain"), "{shell}");
+    }
+}
+
+#[test]
+fn check_reports_without_simulating() {
+    let text = netloom(&["check", GOOD]);
+    assert_eq!((text.status, text.err.as_str()), (0, ""));
+    for part in ["72 terminals, 36 routers", "minimal; free of deadlock", "job-0: 72 ranks", "at most"] {
+        assert!(text.out.contains(part), "{part}: {}", text.out);
+    }
+    let object = json(&["check", GOOD, "--format", "json"]);
+    assert_eq!(object["valid"], true);
+    assert_eq!(object["fabric"]["terminals"], 72);
+    assert!(object["memory"]["bytes"].as_u64().is_some_and(|b| b > 0));
+    assert_snapshot!("resolved-experiment", format!("{:#}", object["experiment"]));
+}
+
+/// JSON as a TOML value.
+fn toml(value: &Json) -> String {
+    match value {
+        Json::Object(o) => {
+            let fields: Vec<String> = o.iter().map(|(k, v)| format!("{k} = {}", toml(v))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        Json::Array(a) => format!("[{}]", a.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn a_resolved_experiment_read_again_is_itself() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for entry in std::fs::read_dir("../../examples").expect("examples") {
+        let path = entry.expect("an entry").path();
+        let path = path.to_str().expect("our names are text");
+        let first = json(&["check", path, "--format", "json"])["experiment"].clone();
+        let sections = first.as_object().expect("sections");
+        let text: String = sections.iter().map(|(k, v)| format!("{k} = {}\n", toml(v))).collect();
+        let again = directory.path().join("again.toml");
+        std::fs::write(&again, text).expect("written");
+        let second =
+            json(&["check", again.to_str().expect("text"), "--format", "json"])["experiment"].clone();
+        assert_eq!(first, second, "{path}");
+    }
+}
+
+/// Every key of the value is a property of the schema, alternatives included.
+fn allowed(schema: &Json, value: &Json, path: &str) -> Result<(), String> {
+    let root = netloom_cli::commands::schema::schema();
+    let link = &root["$defs"]["link"];
+    let schema = if schema["$ref"] == "#/$defs/link" { link } else { schema };
+    if let Some(forms) = schema["oneOf"].as_array().filter(|f| f.iter().any(|f| f["properties"].is_object()))
+    {
+        let errors: Vec<String> = forms.iter().filter_map(|f| allowed(f, value, path).err()).collect();
+        return if errors.len() + 1 == forms.len() { Ok(()) } else { Err(errors.join("; ")) };
+    }
+    match value {
+        Json::Object(object) => object.iter().try_for_each(|(key, value)| {
+            let path = format!("{path}.{key}");
+            match schema["properties"].get(key) {
+                Some(property) => allowed(property, value, &path),
+                None => Err(format!("{path} is not in the schema")),
+            }
+        }),
+        Json::Array(items) => items.iter().try_for_each(|item| allowed(&schema["items"], item, path)),
+        other => match (schema.get("const"), schema.get("enum").and_then(Json::as_array)) {
+            (Some(constant), _) if constant != other => Err(format!("{path} is not {constant}")),
+            (_, Some(words)) if !words.contains(other) => Err(format!("{path} cannot be {other}")),
+            _ => Ok(()),
+        },
+    }
+}
+
+#[test]
+fn the_schema_allows_the_examples_and_not_their_misspellings() {
+    let schema = json(&["schema"]);
+    assert_eq!(schema, netloom_cli::commands::schema::schema());
+    for entry in std::fs::read_dir("../../examples").expect("examples") {
+        let path = entry.expect("an entry").path();
+        let resolved =
+            json(&["check", path.to_str().expect("text"), "--format", "json"])["experiment"].clone();
+        assert_eq!(allowed(&schema, &resolved, ""), Ok(()));
+        let mut wrong = resolved.clone();
+        wrong["fabric"]["gruops"] = 1.into();
+        assert!(allowed(&schema, &wrong, "").is_err());
+        let mut wrong = resolved;
+        wrong["job"][0]["workload"] = "unifrom".into();
+        assert!(allowed(&schema, &wrong, "").is_err());
+    }
+}
