@@ -77,6 +77,11 @@ pub trait Domain: Send + Sized {
     /// the start and after every director tick.
     fn lookahead(&self, to: u32) -> Option<Ps>;
 
+    /// True if the domain outgrows the processor's caches, so that [`Domain::prefetch`] pays. Asked once a window.
+    fn large(&self) -> bool {
+        false
+    }
+
     /// Hint that `token`'s alarm is due soon: touch its cache lines. Called with growing `stage` as the alarm comes nearer; see
     /// [`STAGES`].
     #[inline]

@@ -172,11 +172,14 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     fn run_window(&mut self, index: usize, bound: Ps, limit: u64) -> bool {
         let alone = self.partitions.len() == 1;
         let part = &mut self.partitions[index];
+        let large = part.domain.large();
         while let Some((lane, key, due)) = part.agenda.pop_before(bound) {
             part.events += 1;
-            for (stage, ahead) in STAGES.into_iter().enumerate() {
-                if let Some(token) = part.agenda.ahead(ahead - 1) {
-                    part.domain.prefetch(stage, token);
+            if large {
+                for (stage, ahead) in STAGES.into_iter().enumerate() {
+                    if let Some(token) = part.agenda.ahead(ahead - 1) {
+                        part.domain.prefetch(stage, token);
+                    }
                 }
             }
             let mut effects = Live {

@@ -130,6 +130,10 @@ fn close(
 
 /// Refuses what the rules of the model exclude.
 fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
+    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
+    if end >= 1 << 59 {
+        return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
+    }
     for timing in &net.timings {
         if timing.shortest == 0 {
             return Err(Failure::Setup("the shortest chunk takes less than a picosecond on a link: use larger chunks or slower links".into()));

@@ -92,8 +92,8 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
             for c in port.flight.iter(&state.chunks) {
                 add(line.link, state.chunks.get(c).vc);
             }
-            for c in port.credits.iter(&state.credits) {
-                add(line.link, state.credits.get(c).vc as u8);
+            for code in state.credits_of(u as u32) {
+                add(line.link, (code & 15) as u8);
             }
             for vc in 0..domain.cx.net.config.vcs {
                 let v = state.vcs_per_port(u as u32) + u32::from(vc);

@@ -107,8 +107,8 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
             let what = u64::from(c.index) << 32 | u64::from(c.visited) << 8 | u64::from(c.vc);
             sum.add(6 << 32 | link, c.time, id(c), what);
         }
-        for c in port.credits.iter(&state.credits).map(|c| state.credits.get(c)) {
-            sum.add(7 << 32 | link, c.time, u64::from(c.vc), 0);
+        for code in state.credits_of(u) {
+            sum.add(7 << 32 | link, code >> 4, code & 15, 0);
         }
         for vc in 0..cx.net.config.vcs {
             let v = state.vcs_per_port(u) + u32::from(vc);

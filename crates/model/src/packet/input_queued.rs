@@ -166,7 +166,7 @@ impl State {
     pub(super) fn credit_for_router(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
         let local = cx.local.router_of(u);
         if self.clocked.routers.get(local).held > 0 {
-            let release = self.credits.get(self.ports.get(u).credits.head).time.max(fx.now());
+            let release = self.ports.get(u).next_release().unwrap_or(0).max(fx.now());
             self.wake_router(cx, cx.local.routers[local as usize], local, release, fx);
         }
     }
@@ -390,9 +390,7 @@ impl State {
                 if at > s {
                     next = next.min(at);
                 }
-                if port.credits.head != NIL {
-                    next = next.min(self.credits.get(port.credits.head).time);
-                }
+                next = next.min(port.next_release().unwrap_or(NEVER));
             }
         }
         next

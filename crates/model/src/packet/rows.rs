@@ -27,8 +27,8 @@ pub struct Port {
     pub due: Ps,
     /// Chunks on the link, by arrival.
     pub flight: Fifo,
-    /// Credits that were released for a future instant, by release.
-    pub credits: Fifo,
+    /// First credit that was released for a future instant: its release and VC, see [`Port::credit`].
+    pub first_credit: u64,
     /// Chunks put on the link so far; wraps.
     pub sent: u32,
     /// Chunks that hold or want buffer here: occupancy plus queued, over all VCs.
@@ -41,8 +41,29 @@ pub struct Port {
     pub last_vc: u8,
     /// A credit event is set.
     pub credit_set: bool,
+    /// Further credits are in the port's list.
+    pub more_credits: bool,
 }
 const _: () = assert!(size_of::<Port>() == 64);
+
+/// No credit in [`Port::first_credit`].
+pub const NO_CREDIT: u64 = u64::MAX;
+
+impl Port {
+    /// Packs a credit; releases lie below 2^60 ps.
+    #[inline]
+    #[must_use]
+    pub fn credit(release: Ps, vc: u8) -> u64 {
+        release << 4 | u64::from(vc)
+    }
+
+    /// Release of the first credit, `None` if there is none.
+    #[inline]
+    #[must_use]
+    pub fn next_release(&self) -> Option<Ps> {
+        (self.first_credit != NO_CREDIT).then_some(self.first_credit >> 4)
+    }
+}
 
 /// A virtual channel of a port; the four of a router that follows CODES share one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -120,15 +141,13 @@ pub struct Packet {
 }
 const _: () = assert!(size_of::<Packet>() == 80);
 
-/// A credit on its way to its port.
+/// A credit on its way to its port, behind the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Credit {
-    /// From when on it holds.
-    pub time: Ps,
+    /// Release and VC, see [`Port::credit`].
+    pub code: u64,
     /// Next credit of the port.
     pub next: u32,
-    /// Virtual channel.
-    pub vc: u32,
 }
 
 /// A message that a workload posted in answer to another (closed loop).

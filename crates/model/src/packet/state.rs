@@ -8,7 +8,7 @@ use super::{
     input_queued::Clocked,
     map::Map,
     network::{End, Line, Local, Network},
-    rows::{Chunk, Credit, Cutting, Packet, Port, Post, Terminal, Vc},
+    rows::{Chunk, Credit, Cutting, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
 };
 use base::time::{NEVER, Ps};
 use engine::{
@@ -125,8 +125,10 @@ pub struct State {
     pub chunks: Pool<Chunk>,
     /// Packets.
     pub packets: Pool<Packet>,
-    /// Credits.
+    /// Credits behind the first of their port.
     pub credits: Pool<Credit>,
+    /// Lists of such credits, by port.
+    pub more_credits: Table<Fifo>,
     /// Terminals.
     pub terminals: Table<Terminal>,
     /// Posted messages.
@@ -183,13 +185,14 @@ impl PacketDomain {
             since: 0,
             due: NEVER,
             flight: Fifo::default(),
-            credits: Fifo::default(),
+            first_credit: NO_CREDIT,
             sent: 0,
             backlog: 0,
             waiting: 0,
             blocked: 0,
             last_vc: 15,
             credit_set: false,
+            more_credits: false,
         };
         let terminal = Terminal {
             request: 0,
@@ -215,6 +218,7 @@ impl PacketDomain {
             chunks: Pool::default(),
             packets: Pool::default(),
             credits: Pool::default(),
+            more_credits: Table::new(lines, Fifo::default()),
             terminals: Table::new(local.terminals.len(), terminal),
             posts: Pool::default(),
             known: Map::default(),
@@ -279,6 +283,7 @@ impl Domain for PacketDomain {
         visit(&mut s.chunks);
         visit(&mut s.packets);
         visit(&mut s.credits);
+        visit(&mut s.more_credits);
         visit(&mut s.terminals);
         visit(&mut s.posts);
         visit(&mut s.returned);
@@ -286,6 +291,10 @@ impl Domain for PacketDomain {
         s.open.tables(visit);
         s.trails.tables(visit);
         s.clocked.tables(visit);
+    }
+
+    fn large(&self) -> bool {
+        self.state.ports.len() > 1000
     }
 
     #[inline]
@@ -329,7 +338,7 @@ impl State {
         if self.ports.get(u).due != now {
             return;
         }
-        let line = *Self::line(cx, u);
+        let line = Self::line(cx, u);
         self.touch(cx, u, now, fx);
         match line.end {
             End::Router { .. } => {
@@ -339,7 +348,7 @@ impl State {
                     port.flight.pop(&self.chunks);
                     let vc = self.chunks.get(first).vc;
                     self.set_due(cx, u, fx);
-                    self.arrive(cx, first, &line, u, vc, fx);
+                    self.arrive(cx, first, line, u, vc, fx);
                 } else {
                     self.set_due(cx, u, fx);
                 }
@@ -410,10 +419,10 @@ impl State {
     /// Sets the alarm for the next credit of a blocked port.
     pub(super) fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
         let port = self.ports.get(u);
-        if port.blocked == 0 || port.credit_set || port.credits.head == NIL {
+        let Some(at) = port.next_release() else { return };
+        if port.blocked == 0 || port.credit_set {
             return;
         }
-        let at = self.credits.get(port.credits.head).time;
         self.ports.edit(u).credit_set = true;
         fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << 29 | u);
     }
@@ -439,9 +448,34 @@ impl State {
             return;
         }
         let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
-        let credit = self.credits.take(Credit { time: release, next: NIL, vc: u32::from(vc) });
-        self.ports.edit(from).credits.push(&mut self.credits, credit);
+        let port = self.ports.get(from);
+        // A terminal's credits must stay dated: they decide when its next chunk starts.
+        let counts = from < cx.local.router_ports() && port.blocked == 0;
+        if counts && port.first_credit != NO_CREDIT && fx.now() == at {
+            self.drain_credits(from, at);
+        }
+        self.add_credit(from, Port::credit(release, vc));
         self.after_credit(cx, from, fx);
+    }
+
+    /// Appends a credit to a port's.
+    #[inline]
+    fn add_credit(&mut self, u: u32, code: u64) {
+        let port = self.ports.edit(u);
+        if port.first_credit == NO_CREDIT {
+            port.first_credit = code;
+        } else {
+            port.more_credits = true;
+            let credit = self.credits.take(Credit { code, next: NIL });
+            self.more_credits.edit(u).push(&mut self.credits, credit);
+        }
+    }
+
+    /// The credits on their way to a port, as [`Port::credit`]s.
+    pub fn credits_of(&self, u: u32) -> impl Iterator<Item = u64> {
+        let first = self.ports.get(u).first_credit;
+        let more = self.more_credits.get(u).iter(&self.credits).map(|c| self.credits.get(c).code);
+        (first != NO_CREDIT).then_some(first).into_iter().chain(more)
     }
 
     /// Somebody may wait for the credit that `u` just got.
@@ -467,18 +501,31 @@ impl State {
     /// Uses the first credit if it was released by `t`; returns its VC.
     #[inline]
     pub(super) fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
-        let head = self.ports.get(u).credits.head;
-        if head == NIL || self.credits.get(head).time > t {
+        let port = self.ports.get(u);
+        if port.first_credit >> 4 > t || port.first_credit == NO_CREDIT {
             return None;
         }
-        let Credit { vc, next, .. } = *self.credits.get(head);
+        let vc = (port.first_credit & 15) as u32;
         let port = self.ports.edit(u);
-        port.credits.head = next;
         port.backlog -= 1;
-        self.credits.give(head);
+        port.first_credit = NO_CREDIT;
+        if port.more_credits {
+            self.refill_credit(u);
+        }
         let v = self.vcs_per_port(u) + vc;
         self.vcs.edit(v).occupancy -= 1;
         Some(vc)
+    }
+
+    /// Moves a port's next credit to the first place.
+    fn refill_credit(&mut self, u: u32) {
+        let list = self.more_credits.edit(u);
+        if let Some(next) = list.pop(&self.credits) {
+            let port = self.ports.edit(u);
+            port.first_credit = self.credits.get(next).code;
+            port.more_credits = !list.is_empty();
+            self.credits.give(next);
+        }
     }
 
     /// First VC row of a port.
@@ -490,8 +537,7 @@ impl State {
     /// A credit that another partition sent, due now.
     fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
-        let credit = self.credits.take(Credit { time: now, next: NIL, vc: u32::from(vc) });
-        self.ports.edit(u).credits.push(&mut self.credits, credit);
+        self.add_credit(u, Port::credit(now, vc));
         if u < cx.local.router_ports() && self.ports.get(u).blocked != 0 {
             self.credit_event(cx, u, fx);
         } else {

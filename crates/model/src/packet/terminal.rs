@@ -50,7 +50,7 @@ impl State {
         if start == NEVER || self.vcs.get(self.vcs_per_port(u)).occupancy < timing.capacity {
             return start;
         }
-        if port.credits.head == NIL { NEVER } else { start.max(self.credits.get(port.credits.head).time) }
+        port.next_release().map_or(NEVER, |release| start.max(release))
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.
