@@ -228,7 +228,7 @@ impl Wheel {
             node = next;
         }
         if self.current.len() > 1 {
-            self.current.sort_unstable_by(|a, b| b.cmp(a));
+            self.current.sort_unstable_by(|a, b| b.key.order(&a.key).then_with(|| b.token.cmp(&a.token)));
         }
     }
 

@@ -10,4 +10,5 @@ fn main() {
     setup.until = Until::Time(us * 1_000_000);
     let summary = simulate(&setup, &mut |_| true).expect("a valid setup").summary;
     println!("{:?}", summary.performance);
+    println!("{:?} {:?}", summary.buffers, summary.packets);
 }

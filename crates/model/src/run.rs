@@ -157,7 +157,7 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
 fn wheel_shift(net: &Network) -> u32 {
     let chunk = net.timings.iter().map(|t| t.chunk.whole).min().unwrap_or(1);
     let between = chunk / u64::from(net.fabric.terminals().max(1)) / 2;
-    between.max(1).ilog2().clamp(4, 20)
+    between.max(1).ilog2().clamp(7, 20)
 }
 
 fn measured(executor: &Executor<PacketDomain, Observer>, begun: (Instant, Option<f64>)) -> Performance {

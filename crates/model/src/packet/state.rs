@@ -339,21 +339,33 @@ impl State {
             return;
         }
         let line = Self::line(cx, u);
-        self.touch(cx, u, now, fx);
         match line.end {
             End::Router { .. } => {
+                if u >= cx.local.router_ports() {
+                    self.catch_up_terminal(cx, u, now, fx);
+                } else if self.ports.get(u).waiting != 0 {
+                    self.catch_up(cx, u, now, fx);
+                }
                 let first = self.ports.get(u).flight.head;
                 if first != NIL && self.chunks.get(first).time == now {
+                    let chunk = self.chunks.get(first);
+                    let (vc, next) = (chunk.vc, chunk.next);
                     let port = self.ports.edit(u);
-                    port.flight.pop(&self.chunks);
-                    let vc = self.chunks.get(first).vc;
-                    self.set_due(cx, u, fx);
+                    port.flight.head = next;
+                    if next != NIL {
+                        let (due, number) = (self.chunks.get(next).time, self.chunks.get(next).link);
+                        port.due = due;
+                        fx.wake(due, Class::Ordinary, identity(0, line.link, number), PULL << 29 | u);
+                    } else {
+                        self.set_due(cx, u, fx);
+                    }
                     self.arrive(cx, first, line, u, vc, fx);
                 } else {
                     self.set_due(cx, u, fx);
                 }
             }
             End::Terminal { .. } => {
+                self.catch_up(cx, u, now, fx);
                 self.eject(cx, u, now + 1, fx);
                 self.set_due(cx, u, fx);
             }
@@ -502,7 +514,8 @@ impl State {
     #[inline]
     pub(super) fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
         let port = self.ports.get(u);
-        if port.first_credit >> 4 > t || port.first_credit == NO_CREDIT {
+        // The mark for no credit reads as a release after all time.
+        if port.first_credit >> 4 > t {
             return None;
         }
         let vc = (port.first_credit & 15) as u32;

@@ -117,14 +117,21 @@ impl State {
         chunk.state = choice.state;
         chunk.vc = choice.vc;
         chunk.visited += 1;
-        self.touch(cx, u, now, fx);
-        if self.ports.get(u).blocked == 0 {
+        let out = Self::line(cx, u);
+        if self.ports.get(u).waiting != 0 {
+            self.catch_up(cx, u, now, fx);
+        }
+        if let End::Terminal { .. } = out.end {
+            self.eject(cx, u, now, fx);
+        }
+        let port = self.ports.edit(u);
+        port.backlog += 1;
+        let free = port.blocked >> choice.vc & 1 == 0;
+        if port.blocked == 0 && port.first_credit >> 4 <= now {
             self.drain_credits(u, now);
         }
-        let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
+        let timing = &cx.net.timings[out.timing as usize];
         let v = self.vcs_per_port(u) + u32::from(choice.vc);
-        self.ports.edit(u).backlog += 1;
-        let free = self.ports.get(u).blocked >> choice.vc & 1 == 0;
         if free && self.vcs.get(v).occupancy < timing.capacity {
             self.accept(cx, c, u, from, from_vc, fx);
         } else {
@@ -186,14 +193,11 @@ impl State {
         if self.ports.get(u).waiting == 0 {
             return;
         }
-        let line = *Self::line(cx, u);
+        let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let first_vc = self.vcs_per_port(u);
         loop {
             let port = self.ports.get(u);
-            if port.waiting == 0 {
-                return;
-            }
             let start = port.clock.rounded(timing.denominator).max(port.since);
             if start >= t {
                 return;
@@ -208,7 +212,11 @@ impl State {
             } else {
                 self.chunks.prefetch(row.pending.head);
             }
-            self.put_on_link(cx, c, u, &line, start, fx);
+            let more = port.waiting != 0;
+            self.put_on_link(cx, c, u, line, start, fx);
+            if !more {
+                return;
+            }
         }
     }
 
