@@ -1,7 +1,7 @@
 //! Predicts the memory of a run before it starts.
 
 use crate::{
-    packet::rows::{Chunk, Credit, Packet, Port as PortRow, Terminal, Vc},
+    packet::rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
     setup::{Setup, Until},
 };
 use fabric::graph::Port;
@@ -36,7 +36,8 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
         ("ports and VCs", size(lines, size_of::<PortRow>()) + size(lines * vcs, size_of::<Vc>())),
         ("terminals", size(terminals, size_of::<Terminal>())),
-        ("chunks and credits", 2 * size(chunks, size_of::<Chunk>() + size_of::<Credit>())),
+        ("flights", size(lines * 16, size_of::<Flight>())),
+        ("chunks", 2 * size(chunks, size_of::<Chunk>())),
         ("packets", 2 * size(chunks.div_ceil(per_packet) + queued.min(chunks), size_of::<Packet>())),
         ("fixed", 24 << 20),
     ];

@@ -7,6 +7,7 @@ use crate::{
         finish::{self, Ended},
         network::Network,
         observe::Observer,
+        rows::Chunk,
         sample::{self, Sampler},
         state::PacketDomain,
     },
@@ -146,6 +147,15 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
         if timing.capacity == 0 {
             return Err(Failure::Setup("a virtual channel's buffer does not hold one chunk".into()));
         }
+    }
+    let widest =
+        (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).max().unwrap_or(0);
+    if widest * u32::from(setup.packet.vcs) > Chunk::MAX_ORIGINS {
+        return Err(Failure::Setup(format!(
+            "a router has {widest} ports with {} virtual channels each; the model takes {} in all",
+            setup.packet.vcs,
+            Chunk::MAX_ORIGINS
+        )));
     }
     if setup.packet.vcs < setup.routing.vcs() {
         return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.routing.vcs())));

@@ -101,6 +101,10 @@ impl Routing for DimensionOrder {
         out.push(self.decide(hop));
     }
 
+    fn stateful(&self) -> bool {
+        false
+    }
+
     fn oblivious(&self) -> bool {
         true
     }

@@ -71,6 +71,10 @@ impl Routing for Minimal {
         }
     }
 
+    fn stateful(&self) -> bool {
+        false
+    }
+
     fn oblivious(&self) -> bool {
         true
     }

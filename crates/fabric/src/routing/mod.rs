@@ -64,6 +64,11 @@ pub trait Routing: Send + Sync {
     /// deadlock check. Appends to `out`; duplicates are allowed.
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>);
 
+    /// False if [`Choice::state`] is always 0: the model then stores none.
+    fn stateful(&self) -> bool {
+        true
+    }
+
     /// True if [`Routing::route`] never looks at congestion.
     fn oblivious(&self) -> bool;
 

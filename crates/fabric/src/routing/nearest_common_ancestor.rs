@@ -111,6 +111,10 @@ impl Routing for NearestCommonAncestor {
         }
     }
 
+    fn stateful(&self) -> bool {
+        false
+    }
+
     fn oblivious(&self) -> bool {
         true
     }

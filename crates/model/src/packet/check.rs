@@ -2,7 +2,7 @@
 
 use super::{
     rows::Packet,
-    state::{PacketDomain, REMOTE, Wire},
+    state::{PacketDomain, Wire},
 };
 use crate::failure::Failure;
 use base::time::Ps;
@@ -89,8 +89,8 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
         let (state, local) = (&domain.state, &domain.cx.local);
         for (u, line) in local.lines.iter().enumerate() {
             let port = state.ports.get(u as u32);
-            for c in port.flight.iter(&state.chunks) {
-                add(line.link, state.chunks.get(c).vc);
+            for f in port.flight.iter(&state.flights) {
+                add(line.link, state.flights.get(f).vc);
             }
             for code in state.credits_of(u as u32) {
                 add(line.link, (code & 15) as u8);
@@ -101,17 +101,14 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
                 for _ in row.pending.iter(&state.chunks) {
                     add(line.link, vc);
                 }
+                for c in state.queued.get(v).iter(&state.chunks) {
+                    let (from, vc) = state.origin(&domain.cx, u as u32, state.chunks.get(c).origin());
+                    add(local.link_of(from), vc);
+                }
                 let buffered =
                     state.clocked.buffered(u as u32, vc, domain.cx.net.config.vcs).unwrap_or_default();
-                for c in state.queued.get(v).iter(&state.chunks).chain(buffered.iter(&state.chunks)) {
-                    let chunk = state.chunks.get(c);
-                    let from = chunk.link;
-                    let line = if from & REMOTE == 0 {
-                        local.lines[from as usize]
-                    } else {
-                        local.inbound[(from & !REMOTE) as usize]
-                    };
-                    add(line.link, chunk.from_vc);
+                for _ in buffered.iter(&state.chunks) {
+                    add(local.link_of(local.upstream[u]), vc);
                 }
             }
         }

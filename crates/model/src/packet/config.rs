@@ -135,8 +135,8 @@ impl PacketConfig {
                 Problem::new("chunk", format!("a chunk of {chunk} B is larger than a packet of {packet} B"))
                     .help("make the chunk as large as the packet for whole-packet switching"),
             );
-        } else if packet.div_ceil(chunk) > 32_767 {
-            problems.push(Problem::new("chunk", "a packet would have more than 32,767 chunks"));
+        } else if packet.div_ceil(chunk) > 2048 {
+            problems.push(Problem::new("chunk", "a packet would have more than 2,048 chunks"));
         }
         if !problems.is_empty() {
             return Err(problems);

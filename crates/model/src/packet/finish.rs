@@ -103,9 +103,10 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
         let (port, link) = (state.ports.get(u), u64::from(line.link));
         let (whole, fraction) = port.clock.parts();
         sum.add(8 << 32 | link, whole, fraction, u64::from(port.sent) << 8 | u64::from(port.last_vc));
-        for c in port.flight.iter(&state.chunks).map(|c| state.chunks.get(c)) {
-            let what = u64::from(c.index) << 32 | u64::from(c.visited) << 8 | u64::from(c.vc);
-            sum.add(6 << 32 | link, c.time, id(c), what);
+        for f in port.flight.iter(&state.flights).map(|f| state.flights.get(f)) {
+            let c = state.chunks.get(f.chunk);
+            let what = u64::from(c.index()) << 32 | u64::from(c.visited()) << 8 | u64::from(f.vc);
+            sum.add(6 << 32 | link, f.time, id(c), what);
         }
         for code in state.credits_of(u) {
             sum.add(7 << 32 | link, code >> 4, code & 15, 0);
@@ -118,7 +119,7 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
             for (kind, list) in lists {
                 for (n, c) in list.iter(&state.chunks).enumerate() {
                     let c = state.chunks.get(c);
-                    sum.add(kind << 40 | place, n as u64, id(c), u64::from(c.index));
+                    sum.add(kind << 40 | place, n as u64, id(c), u64::from(c.index()));
                 }
             }
             if let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) {
@@ -129,7 +130,7 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
                         11 << 40 | place,
                         out << 8 | u64::from(out_vc),
                         id(c),
-                        (n as u64) << 16 | u64::from(c.index),
+                        (n as u64) << 16 | u64::from(c.index()),
                     );
                 }
             }

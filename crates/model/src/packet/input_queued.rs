@@ -13,7 +13,7 @@
 use super::{
     config::Arbiter,
     network::{End, Line, Local, Network},
-    state::{Fx, LAST, Record, State, Static},
+    state::{Fx, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
@@ -142,9 +142,7 @@ impl State {
             unreachable!("only routers buffer")
         };
         let input = base + in_port;
-        let chunk = self.chunks.edit(c);
-        chunk.link = from;
-        chunk.from_vc = vc;
+        debug_assert_eq!(cx.local.upstream[input as usize], from, "an input has one upstream port");
         let v = input * u32::from(cx.net.config.vcs) + u32::from(vc);
         self.clocked.vcs.edit(v).fifo.push(&mut self.chunks, c);
         self.clocked.inputs.edit(input).busy |= 1 << vc;
@@ -210,7 +208,7 @@ impl State {
                     in_port: input - ports.start,
                     local,
                 };
-                let line = Line { link: NIL, timing: 0, end };
+                let line = Line { link: NIL, timing: 0, own_base: ports.start, end };
                 let choice = self.decide(cx, row.fifo.head, &line, vc as u8, fx);
                 let row = self.clocked.vcs.edit(input * vcs + vc);
                 row.stage = Stage::Routed;
@@ -340,12 +338,10 @@ impl State {
         let row = self.clocked.vcs.edit(v);
         let c = row.fifo.pop(&self.chunks).expect("a proposal has a chunk");
         let (out, vc, state, empty) = (row.out, row.vc, row.state, row.fifo.is_empty());
+        self.notes.set(c, state);
         let chunk = self.chunks.edit(c);
-        let (from, from_vc, last) = (chunk.link, chunk.from_vc, chunk.index & LAST != 0);
-        chunk.vc = vc;
-        chunk.state = state;
-        chunk.visited += 1;
-        let (packet, index) = (chunk.packet, chunk.index & !LAST);
+        chunk.visit();
+        let (packet, index, last) = (chunk.packet, chunk.index(), chunk.is_last());
         if last {
             row.stage = Stage::Idle;
             self.clocked.outputs.edit(out).taken &= !(1 << vc);
@@ -364,11 +360,11 @@ impl State {
         let o = self.vcs_per_port(out) + u32::from(vc);
         self.vcs.edit(o).occupancy += 1;
         self.ports.edit(out).backlog += 1;
-        self.put_on_link(cx, c, out, &line, s, fx);
+        self.put_on_link(cx, c, out, vc, s, fx);
         if !matches!(line.end, End::Remote { .. }) {
             self.set_due(cx, out, fx);
         }
-        self.return_credit(cx, from, from_vc, s, fx);
+        self.return_credit(cx, cx.local.upstream[input as usize], in_vc, s, fx);
     }
 
     /// When nothing moved at `s`: the next instant at which something could without an arrival from outside.

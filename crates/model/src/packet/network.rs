@@ -1,6 +1,6 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
-use super::config::PacketConfig;
+use super::{config::PacketConfig, state::REMOTE};
 use crate::setup::{JobSetup, LinkParams, Setup};
 use base::{
     rate::{Bandwidth, Span},
@@ -83,6 +83,8 @@ pub struct Line {
     pub link: u32,
     /// Index in [`Network::timings`].
     pub timing: u8,
+    /// First local port of the router that it leaves.
+    pub own_base: u32,
     /// Downstream end.
     pub end: End,
 }
@@ -245,6 +247,8 @@ pub struct Local {
     pub inbound: Vec<Line>,
     /// Partition of each inbound line's upstream end.
     pub inbound_from: Vec<u32>,
+    /// Upstream port of each local router port's input: a local port, or [`REMOTE`] plus an inbound line.
+    pub upstream: Vec<u32>,
     /// Shortest time to a message for each partition, none for those never sent to.
     pub lookahead: Vec<Option<Ps>>,
 }
@@ -270,13 +274,14 @@ impl Local {
             lines: Vec::new(),
             inbound: Vec::new(),
             inbound_from: Vec::new(),
+            upstream: Vec::new(),
             lookahead: vec![None; net.partitions as usize],
         };
         for i in 0..local.routers.len() {
             let router = local.routers[i];
             for port in 0..fabric.ports_of(router).len() as u32 {
                 let line = local.line(net, fabric.port_index(router, port));
-                local.lines.push(line);
+                local.lines.push(Line { own_base: local.base[i], ..line });
             }
         }
         for i in 0..local.terminals.len() {
@@ -284,8 +289,19 @@ impl Local {
             local.lines.push(line);
         }
         local.find_inbound(net);
+        local.find_upstream();
         local.find_lookahead(net);
         local
+    }
+
+    /// Link that an upstream port feeds; the port may be [`REMOTE`].
+    #[must_use]
+    pub fn link_of(&self, from: u32) -> u32 {
+        if from & REMOTE == 0 {
+            self.lines[from as usize].link
+        } else {
+            self.inbound[(from & !REMOTE) as usize].link
+        }
     }
 
     /// Local number of the router that owns a local port.
@@ -332,7 +348,7 @@ impl Local {
             let (router, port) = fabric.attach[(link - ports) as usize];
             (net.injection(), Peer::Router { router, port })
         };
-        Line { link, timing, end: self.end(net, peer) }
+        Line { link, timing, own_base: 0, end: self.end(net, peer) }
     }
 
     fn end(&self, net: &Network, peer: Peer) -> End {
@@ -366,6 +382,17 @@ impl Local {
                 let line = self.line(net, link as u32);
                 self.inbound.push(line);
                 self.inbound_from.push(from);
+            }
+        }
+    }
+
+    fn find_upstream(&mut self) {
+        self.upstream = vec![u32::MAX; self.router_ports() as usize];
+        let own = self.lines.iter().zip(0..);
+        let foreign = self.inbound.iter().zip(REMOTE..);
+        for (line, from) in own.chain(foreign) {
+            if let End::Router { base, in_port, .. } = line.end {
+                self.upstream[(base + in_port) as usize] = from;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
 use base::{rate::Clock, time::Ps};
-use engine::state::{Fifo, Linked};
+use engine::state::{Fifo, Linked, NIL};
 
 macro_rules! linked {
     ($($row:ty),*) => {$(
@@ -13,7 +13,7 @@ macro_rules! linked {
         }
     )*};
 }
-linked!(Chunk, Packet, Credit, Post);
+linked!(Chunk, Flight, Packet, Credit, Post);
 
 /// Upstream end of a directed link: a router's or a terminal's output.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Port {
     pub since: Ps,
     /// When its next pull or tick is due, `NEVER` if none is set.
     pub due: Ps,
-    /// Chunks on the link, by arrival.
+    /// Chunks on the link, by arrival: a list of [`Flight`]s.
     pub flight: Fifo,
     /// First credit that was released for a future instant: its release and VC, see [`Port::credit`].
     pub first_credit: u64,
@@ -77,28 +77,97 @@ pub struct Vc {
 const _: () = assert!(size_of::<Vc>() == 16);
 
 /// A chunk between its terminals.
+///
+/// Most of a saturated network's memory is chunks that wait, so what can be told from the list that a chunk is in (its VC),
+/// or is needed on links only ([`Flight`]), is not stored here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chunk {
-    /// In flight: arrival at the end of the link. Waiting: arrival at this router.
-    pub time: Ps,
     /// Its packet.
     pub packet: u32,
     /// Next chunk of the same list.
     pub next: u32,
-    /// Routing's memory.
-    pub state: u32,
-    /// In flight: its number on the link. Queued: the port whose buffer it still holds.
-    pub link: u32,
-    /// Place in the packet.
-    pub index: u16,
-    /// Routers visited, the present one included once it is routed.
-    pub visited: u16,
-    /// Virtual channel on the link it is on or waits for.
-    pub vc: u8,
-    /// Queued: virtual channel of the buffer it still holds.
-    pub from_vc: u8,
+    /// From bit 0: index (11), last of its packet (1), routers visited (8), origin (12).
+    bits: u32,
 }
-const _: () = assert!(size_of::<Chunk>() == 32);
+const _: () = assert!(size_of::<Chunk>() == 12);
+
+impl Chunk {
+    /// Most chunks of a packet.
+    pub const MAX_INDEX: u32 = 1 << 11;
+    /// Most pairs of port and VC of a router.
+    pub const MAX_ORIGINS: u32 = 1 << 12;
+
+    /// A chunk that has visited no router.
+    #[inline]
+    #[must_use]
+    pub fn new(packet: u32, index: u16, last: bool) -> Self {
+        Self { packet, next: NIL, bits: u32::from(index) | u32::from(last) << 11 }
+    }
+
+    /// Place in the packet.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> u16 {
+        (self.bits & 0x7ff) as u16
+    }
+
+    /// True for the last chunk of its packet.
+    #[inline]
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.bits & 0x800 != 0
+    }
+
+    /// Routers visited, the present one included once it is routed; stays at 255.
+    #[inline]
+    #[must_use]
+    pub fn visited(&self) -> u16 {
+        (self.bits >> 12 & 0xff) as u16
+    }
+
+    /// Counts one more router.
+    #[inline]
+    pub fn visit(&mut self) {
+        if self.bits & 0xff000 != 0xff000 {
+            self.bits += 0x1000;
+        }
+    }
+
+    /// The same with a number of routers visited.
+    #[must_use]
+    pub fn with_visited(mut self, visited: u16) -> Self {
+        self.bits |= u32::from(visited.min(255)) << 12;
+        self
+    }
+
+    /// While queued: input port and VC of the buffer that it still holds, as port * VCs + VC.
+    #[inline]
+    #[must_use]
+    pub fn origin(&self) -> u32 {
+        self.bits >> 20
+    }
+
+    /// Sets the origin.
+    #[inline]
+    pub fn set_origin(&mut self, origin: u32) {
+        self.bits = self.bits & 0xfffff | origin << 20;
+    }
+}
+
+/// A chunk on a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flight {
+    /// Arrival at the end of the link.
+    pub time: Ps,
+    /// The chunk.
+    pub chunk: u32,
+    /// Its number on the link.
+    pub number: u32,
+    /// Next on the link.
+    pub next: u32,
+    /// Virtual channel.
+    pub vc: u8,
+}
 
 /// A packet that has chunks in this partition or was partly delivered in it.
 #[derive(Clone, Copy, Debug, PartialEq)]

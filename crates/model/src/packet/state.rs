@@ -8,7 +8,7 @@ use super::{
     input_queued::Clocked,
     map::Map,
     network::{End, Line, Local, Network},
-    rows::{Chunk, Credit, Cutting, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
+    rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
 };
 use base::time::{NEVER, Ps};
 use engine::{
@@ -97,7 +97,8 @@ pub struct Travel {
     pub link: u32,
     pub chunks: u16,
     pub index: u16,
-    pub visited: u16,
+    pub hops: u16,
+    pub visited: u8,
     pub vc: u8,
 }
 
@@ -123,6 +124,10 @@ pub struct State {
     pub width: u32,
     /// Chunks.
     pub chunks: Pool<Chunk>,
+    /// Chunks on links.
+    pub flights: Pool<Flight>,
+    /// Routing's memory by chunk; empty if the routing has none.
+    pub notes: Notes,
     /// Packets.
     pub packets: Pool<Packet>,
     /// Credits behind the first of their port.
@@ -143,6 +148,44 @@ pub struct State {
     pub returned: Table<u32>,
     /// Clocked routers.
     pub clocked: Clocked,
+}
+
+/// Routing's memory of chunks, kept beside them since most routings have none.
+#[derive(Clone)]
+pub struct Notes {
+    rows: Table<u32>,
+    used: bool,
+}
+
+impl Notes {
+    fn new(used: bool) -> Self {
+        Self { rows: Table::from(Vec::new()), used }
+    }
+
+    /// What the routing noted of a chunk.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, c: u32) -> u32 {
+        if self.used { self.rows.rows().get(c as usize).copied().unwrap_or(0) } else { 0 }
+    }
+
+    /// Notes something of a chunk.
+    #[inline]
+    pub fn set(&mut self, c: u32, note: u32) {
+        if self.used {
+            while self.rows.len() <= c as usize {
+                self.rows.grow(0);
+            }
+            *self.rows.edit(c) = note;
+        }
+    }
+}
+
+/// Rows that only one has belong to chunks that the other does not know.
+impl PartialEq for Notes {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows.rows().iter().zip(other.rows.rows()).all(|(a, b)| a == b)
+    }
 }
 
 /// The packet model as the engine sees it.
@@ -166,10 +209,8 @@ const TICK: u32 = 2;
 const CYCLE: u32 = 3;
 const INDEX: u32 = (1 << 29) - 1;
 
-/// Marks an upstream port that lives in another partition, in [`Chunk::link`] and arguments named `from`.
+/// Marks an upstream port that lives in another partition, in arguments named `from`.
 pub const REMOTE: u32 = 1 << 31;
-/// Marks the last chunk of a packet in [`Chunk::index`].
-pub const LAST: u16 = 1 << 15;
 
 /// Shorthand: effects of this model.
 pub trait Fx: Effects<PacketDomain> {}
@@ -216,6 +257,8 @@ impl PacketDomain {
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
+            flights: Pool::default(),
+            notes: Notes::new(net.routing.stateful()),
             packets: Pool::default(),
             credits: Pool::default(),
             more_credits: Table::new(lines, Fifo::default()),
@@ -281,6 +324,8 @@ impl Domain for PacketDomain {
         visit(&mut s.vcs);
         visit(&mut s.queued);
         visit(&mut s.chunks);
+        visit(&mut s.flights);
+        visit(&mut s.notes.rows);
         visit(&mut s.packets);
         visit(&mut s.credits);
         visit(&mut s.more_credits);
@@ -307,8 +352,10 @@ impl Domain for PacketDomain {
         let first = || state.ports.get(u).flight.head;
         match stage {
             0 => state.ports.prefetch(u),
-            1 => state.chunks.prefetch(first()),
-            2 if first() != NIL => state.packets.prefetch(state.chunks.get(first()).packet),
+            1 if first() != NIL => state.chunks.prefetch(state.flights.get(first()).chunk),
+            2 if first() != NIL => {
+                state.packets.prefetch(state.chunks.get(state.flights.get(first()).chunk).packet);
+            }
             3 if first() != NIL => state.prefetch_output(&self.cx, u, first()),
             _ => {}
         }
@@ -347,19 +394,19 @@ impl State {
                     self.catch_up(cx, u, now, fx);
                 }
                 let first = self.ports.get(u).flight.head;
-                if first != NIL && self.chunks.get(first).time == now {
-                    let chunk = self.chunks.get(first);
-                    let (vc, next) = (chunk.vc, chunk.next);
+                if first != NIL && self.flights.get(first).time == now {
+                    let Flight { chunk, vc, next, .. } = *self.flights.get(first);
+                    self.flights.give(first);
                     let port = self.ports.edit(u);
                     port.flight.head = next;
                     if next != NIL {
-                        let (due, number) = (self.chunks.get(next).time, self.chunks.get(next).link);
+                        let Flight { time: due, number, .. } = *self.flights.get(next);
                         port.due = due;
                         fx.wake(due, Class::Ordinary, identity(0, line.link, number), PULL << 29 | u);
                     } else {
                         self.set_due(cx, u, fx);
                     }
-                    self.arrive(cx, first, line, u, vc, fx);
+                    self.arrive(cx, chunk, line, u, vc, fx);
                 } else {
                     self.set_due(cx, u, fx);
                 }
@@ -403,8 +450,8 @@ impl State {
         let port = self.ports.get(u);
         let remote = matches!(line.end, End::Remote { .. });
         let (due, number) = if port.flight.head != NIL {
-            let first = self.chunks.get(port.flight.head);
-            (first.time, first.link)
+            let first = self.flights.get(port.flight.head);
+            (first.time, first.number)
         } else {
             let start = if u >= cx.local.router_ports() {
                 self.next_start(cx, u)
@@ -588,27 +635,21 @@ impl State {
         };
         let row = self.packets.edit(packet);
         row.here += 1;
-        if t.index & LAST != 0 {
-            (row.serialisation, row.wire) = (t.serialisation, t.wire);
+        if t.index + 1 == t.chunks {
+            (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
         }
-        let c = self.chunks.take(Chunk {
-            time: fx.now(),
-            packet,
-            next: NIL,
-            state: t.state,
-            link: 0,
-            index: t.index,
-            visited: t.visited,
-            vc: t.vc,
-            from_vc: 0,
-        });
+        let c = self
+            .chunks
+            .take(Chunk::new(packet, t.index, t.index + 1 == t.chunks).with_visited(u16::from(t.visited)));
+        self.notes.set(c, t.state);
         let inbound = cx.local.inbound_index(t.link);
         let line = cx.local.inbound[inbound as usize];
         self.arrive(cx, c, &line, REMOTE | inbound, t.vc, fx);
     }
 
-    /// A chunk leaves for another partition and will arrive at `at`.
-    pub(super) fn send_afar(&mut self, cx: &Static, c: u32, u: u32, to: u32, at: Ps, fx: &mut impl Fx) {
+    /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
+    pub(super) fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
+        let c = flight.chunk;
         let chunk = *self.chunks.get(c);
         let packet = *self.packets.get(chunk.packet);
         let link = Self::line(cx, u).link;
@@ -623,15 +664,17 @@ impl State {
             message_packets: packet.message_packets,
             serialisation: packet.serialisation,
             wire: packet.wire,
-            state: chunk.state,
+            state: self.notes.get(c),
             link,
             chunks: packet.chunks,
-            index: chunk.index,
-            visited: chunk.visited,
-            vc: chunk.vc,
+            index: chunk.index(),
+            visited: chunk.visited() as u8,
+            hops: packet.hops,
+            vc: flight.vc,
         };
         let lane = engine::domain::Lane::Network;
-        fx.send(to, lane, at, Class::Ordinary, identity(0, link, chunk.link), Wire::Chunk(travel));
+        let name = identity(0, link, flight.number);
+        fx.send(to, lane, flight.time, Class::Ordinary, name, Wire::Chunk(travel));
         self.chunks.give(c);
         self.packets.edit(chunk.packet).here -= 1;
         self.forget_if_gone(cx, chunk.packet);

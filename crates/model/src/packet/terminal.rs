@@ -2,8 +2,8 @@
 
 use super::{
     network::End,
-    rows::{Chunk, Cutting, Packet, Post},
-    state::{Fx, LAST, Record, State, Static},
+    rows::{Chunk, Cutting, Flight, Packet, Post},
+    state::{Fx, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
@@ -157,12 +157,12 @@ impl State {
         let row = self.terminals.edit(i);
         let packet = row.queue.head;
         let p = self.packets.edit(packet);
-        let mut index = row.sent;
+        let index = row.sent;
         if index == 0 {
             p.start = start;
         }
-        if index + 1 == p.chunks {
-            index |= LAST;
+        let last = index + 1 == p.chunks;
+        if last {
             row.queue.head = p.next;
             row.sent = 0;
         } else {
@@ -177,18 +177,9 @@ impl State {
         let v = self.vcs_per_port(u);
         self.vcs.edit(v).occupancy += 1;
         self.ports.edit(u).backlog += 1;
-        let c = self.chunks.take(Chunk {
-            time: start,
-            packet,
-            next: NIL,
-            state: 0,
-            link: 0,
-            index,
-            visited: 0,
-            vc: 0,
-            from_vc: 0,
-        });
-        self.put_on_link(cx, c, u, &line, start, fx);
+        let c = self.chunks.take(Chunk::new(packet, index, last));
+        self.notes.set(c, 0);
+        self.put_on_link(cx, c, u, 0, start, fx);
     }
 
     /// Rule 5: chunks that reached the terminal behind port `u` before `t`.
@@ -196,34 +187,35 @@ impl State {
     pub(super) fn eject(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
         loop {
             let first = self.ports.get(u).flight.head;
-            if first == NIL || self.chunks.get(first).time >= t {
+            if first == NIL || self.flights.get(first).time >= t {
                 return;
             }
-            self.ports.edit(u).flight.pop(&self.chunks);
-            self.deliver(cx, first, u, fx);
+            let flight = *self.flights.get(first);
+            self.ports.edit(u).flight.head = flight.next;
+            self.flights.give(first);
+            self.deliver(cx, &flight, u, fx);
         }
     }
 
-    fn deliver(&mut self, cx: &Static, c: u32, u: u32, fx: &mut impl Fx) {
-        let chunk = *self.chunks.get(c);
-        self.chunks.give(c);
-        self.return_credit(cx, u, chunk.vc, chunk.time, fx);
+    fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
+        let chunk = *self.chunks.get(flight.chunk);
+        self.chunks.give(flight.chunk);
+        self.return_credit(cx, u, flight.vc, flight.time, fx);
         let packet = self.packets.edit(chunk.packet);
         packet.here -= 1;
-        packet.disordered |= chunk.index & !LAST != packet.delivered;
+        packet.disordered |= chunk.index() != packet.delivered;
         packet.delivered += 1;
-        if chunk.index & LAST != 0 {
-            packet.hops = chunk.visited;
-            packet.last_arrival = chunk.time;
+        if chunk.is_last() {
+            packet.last_arrival = flight.time;
         }
         if packet.delivered == packet.chunks {
             let packet = *packet;
-            let time = chunk.time + fx.suspended();
+            let time = flight.time + fx.suspended();
             fx.record(Record::Delivered { time, packet });
             self.forget_if_gone(cx, chunk.packet);
             let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
             debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
-            self.packet_done(cx, &packet, local, chunk.time, fx);
+            self.packet_done(cx, &packet, local, flight.time, fx);
         }
     }
 

@@ -4,7 +4,7 @@ use super::{
     input_queued::Stage,
     network::Network,
     sample::{Lag, Sample},
-    state::{PacketDomain, REMOTE},
+    state::PacketDomain,
 };
 use base::time::{Ps, display};
 use fabric::graph::Peer;
@@ -91,13 +91,6 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
     let mut waits: BTreeMap<Channel, (u32, Waits)> = BTreeMap::new();
     for domain in domains {
         let (state, cx) = (&domain.state, &domain.cx);
-        let link_of = |from: u32| {
-            if from & REMOTE == 0 {
-                cx.local.lines[from as usize].link
-            } else {
-                cx.local.inbound[(from & !REMOTE) as usize].link
-            }
-        };
         let mut add = |from: Channel, to: &[Channel], chunks: u32| {
             let entry = waits.entry(from).or_default();
             entry.0 += chunks;
@@ -108,13 +101,12 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
             for vc in 0..cx.net.config.vcs {
                 let v = state.vcs_per_port(u) + u32::from(vc);
                 for c in state.queued.get(v).iter(&state.chunks) {
-                    let chunk = state.chunks.get(c);
-                    add((link_of(chunk.link), chunk.from_vc), &[(link, vc)], 1);
+                    let (from, from_vc) = state.origin(cx, u, state.chunks.get(c).origin());
+                    add((cx.local.link_of(from), from_vc), &[(link, vc)], 1);
                 }
                 let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) else {
                     continue;
                 };
-                let Some(&head) = fifo.iter(&state.chunks).collect::<Vec<_>>().first() else { continue };
                 let group = match stage {
                     Stage::Idle => 0,
                     Stage::Routed => cx.net.vc_group(out_vc),
@@ -122,8 +114,8 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
                 };
                 let out = cx.local.lines[out as usize].link;
                 let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (out, v)).collect();
-                let head = state.chunks.get(head);
-                add((link_of(head.link), head.from_vc), &to, fifo.iter(&state.chunks).count() as u32);
+                let from = cx.local.link_of(cx.local.upstream[u as usize]);
+                add((from, vc), &to, fifo.iter(&state.chunks).count() as u32);
             }
         }
     }

@@ -3,9 +3,11 @@
 use super::{
     config::RoutePer,
     network::{End, Line},
-    state::{Fx, LAST, Record, State, Static},
+    rows::Flight,
+    state::{Fx, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
+use engine::state::NIL;
 use fabric::routing::{Choice, Congestion, Hop};
 
 /// What an adaptive routing sees of the router it is asked at.
@@ -45,9 +47,9 @@ impl State {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
         let chunk = self.chunks.get(c);
         let packet = self.packets.get(chunk.packet);
-        let (id, visited) = (packet.id, chunk.visited);
+        let (id, visited) = (packet.id, chunk.visited());
         let follow = cx.net.config.route_per == RoutePer::Packet;
-        let index = if follow { 0 } else { chunk.index & !LAST };
+        let index = if follow { 0 } else { chunk.index() };
         let mut hop = Hop {
             router,
             in_port,
@@ -55,12 +57,12 @@ impl State {
             visited,
             source: (id >> 32) as u32,
             destination: packet.destination,
-            state: chunk.state,
+            state: self.notes.get(c),
             random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
         };
-        let (many, last) = (packet.chunks > 1, chunk.index & LAST != 0);
+        let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
         let trail = follow && many && !cx.net.routing.oblivious();
-        if trail && chunk.index != 0 {
+        if trail && !first {
             let known = if last {
                 self.trails.remove(id, u32::from(visited))
             } else {
@@ -75,23 +77,24 @@ impl State {
         choice
     }
 
-    /// Touches the output that a chunk on link `u` will take, if that can be told ahead.
+    /// Touches the output that the chunk of a flight on link `u` will take, if that can be told ahead.
     #[inline]
-    pub(super) fn prefetch_output(&self, cx: &Static, u: u32, c: u32) {
+    pub(super) fn prefetch_output(&self, cx: &Static, u: u32, flight: u32) {
         let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
         if !cx.net.routing.oblivious() {
             return;
         }
-        let chunk = self.chunks.get(c);
+        let flight = self.flights.get(flight);
+        let chunk = self.chunks.get(flight.chunk);
         let packet = self.packets.get(chunk.packet);
         let mut hop = Hop {
             router,
             in_port,
-            vc: chunk.vc,
-            visited: chunk.visited,
+            vc: flight.vc,
+            visited: chunk.visited(),
             source: (packet.id >> 32) as u32,
             destination: packet.destination,
-            state: chunk.state,
+            state: self.notes.get(flight.chunk),
             random: cx.net.route_stream,
         };
         let choice = cx.net.routing.route(&mut hop, &mut Blind);
@@ -111,12 +114,10 @@ impl State {
     ) {
         let now = fx.now();
         let choice = self.decide(cx, c, line, from_vc, fx);
-        let End::Router { base, .. } = line.end else { unreachable!("only routers pass on") };
+        let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };
         let u = base + choice.port;
-        let chunk = self.chunks.edit(c);
-        chunk.state = choice.state;
-        chunk.vc = choice.vc;
-        chunk.visited += 1;
+        self.notes.set(c, choice.state);
+        self.chunks.edit(c).visit();
         let out = Self::line(cx, u);
         if self.ports.get(u).waiting != 0 {
             self.catch_up(cx, u, now, fx);
@@ -133,11 +134,10 @@ impl State {
         let timing = &cx.net.timings[out.timing as usize];
         let v = self.vcs_per_port(u) + u32::from(choice.vc);
         if free && self.vcs.get(v).occupancy < timing.capacity {
-            self.accept(cx, c, u, from, from_vc, fx);
+            self.accept(cx, c, u, choice.vc, fx);
+            self.return_credit(cx, from, from_vc, now, fx);
         } else {
-            let chunk = self.chunks.edit(c);
-            chunk.link = from;
-            chunk.from_vc = from_vc;
+            self.chunks.edit(c).set_origin(in_port * self.width + u32::from(from_vc));
             self.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).blocked |= 1 << choice.vc;
             self.set_credit(cx, u, fx);
@@ -147,14 +147,19 @@ impl State {
         }
     }
 
-    /// A chunk gets buffer at a port, at the present instant, and leaves the one it held.
+    /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
     #[inline]
-    fn accept(&mut self, cx: &Static, c: u32, u: u32, from: u32, from_vc: u8, fx: &mut impl Fx) {
+    fn accept(&mut self, cx: &Static, c: u32, u: u32, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
-        let chunk = *self.chunks.get(c);
-        let id = self.packets.get(chunk.packet).id;
-        let (link, index, vc) = (Self::line(cx, u).link, chunk.index & !LAST, chunk.vc);
-        fx.record(Record::Accepted { time: now + fx.suspended(), link, vc, id, index });
+        let chunk = self.chunks.get(c);
+        let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
+        fx.record(Record::Accepted {
+            time: now + fx.suspended(),
+            link: Self::line(cx, u).link,
+            vc,
+            id,
+            index,
+        });
         let v = self.vcs_per_port(u) + u32::from(vc);
         let row = self.vcs.edit(v);
         row.occupancy += 1;
@@ -167,7 +172,13 @@ impl State {
         if port.due == NEVER {
             self.set_due(cx, u, fx);
         }
-        self.return_credit(cx, from, from_vc, now, fx);
+    }
+
+    /// The upstream port and VC that a chunk queued at port `u` came from.
+    #[inline]
+    pub fn origin(&self, cx: &Static, u: u32, origin: u32) -> (u32, u8) {
+        let input = Self::line(cx, u).own_base + origin / self.width;
+        (cx.local.upstream[input as usize], (origin % self.width) as u8)
     }
 
     /// Rule 2: a credit that a blocked port waits for is there.
@@ -181,8 +192,10 @@ impl State {
             if self.queued.get(v).is_empty() {
                 self.ports.edit(u).blocked &= !(1 << vc);
             }
-            let (from, from_vc) = (self.chunks.get(first).link, self.chunks.get(first).from_vc);
-            self.accept(cx, first, u, from, from_vc, fx);
+            let origin = self.chunks.get(first).origin();
+            self.accept(cx, first, u, vc as u8, fx);
+            let (from, from_vc) = self.origin(cx, u, origin);
+            self.return_credit(cx, from, from_vc, now, fx);
         }
         self.set_credit(cx, u, fx);
     }
@@ -213,7 +226,7 @@ impl State {
                 self.chunks.prefetch(row.pending.head);
             }
             let more = port.waiting != 0;
-            self.put_on_link(cx, c, u, line, start, fx);
+            self.put_on_link(cx, c, u, vc, start, fx);
             if !more {
                 return;
             }
@@ -222,15 +235,8 @@ impl State {
 
     /// A chunk starts onto a link at `start`.
     #[inline]
-    pub(super) fn put_on_link(
-        &mut self,
-        cx: &Static,
-        c: u32,
-        u: u32,
-        line: &Line,
-        start: Ps,
-        fx: &mut impl Fx,
-    ) {
+    pub(super) fn put_on_link(&mut self, cx: &Static, c: u32, u: u32, vc: u8, start: Ps, fx: &mut impl Fx) {
+        let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let chunk = self.chunks.get(c);
         let mut span = timing.chunk;
@@ -238,22 +244,22 @@ impl State {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
         }
-        if chunk.index & LAST != 0 {
+        if chunk.is_last() {
             let packet = self.packets.edit(chunk.packet);
             packet.serialisation = packet.serialisation.saturating_add(span.whole as u32);
             packet.wire = packet.wire.saturating_add(timing.latency as u32);
+            packet.hops += u16::from(u < cx.local.router_ports());
         }
         let port = self.ports.edit(u);
-        let at = port.clock.advance(start, span, timing.denominator) + timing.delay;
+        let time = port.clock.advance(start, span, timing.denominator) + timing.delay;
         let number = port.sent;
         port.sent = number.wrapping_add(1);
-        let chunk = self.chunks.edit(c);
-        chunk.time = at;
-        chunk.link = number;
+        let flight = Flight { time, chunk: c, number, next: NIL, vc };
         if let End::Remote { partition } = line.end {
-            self.send_afar(cx, c, u, partition, at, fx);
+            self.send_afar(cx, u, partition, &flight, fx);
         } else {
-            port.flight.push(&mut self.chunks, c);
+            let flight = self.flights.take(flight);
+            port.flight.push(&mut self.flights, flight);
         }
     }
 
