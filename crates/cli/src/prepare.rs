@@ -51,6 +51,7 @@ pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Res
     let Some(setup) = assemble::assemble(&experiment, checkers, &mut diagnostics) else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
+    model::validate(&setup).map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
     let memory = predict(&setup);
     fits("the run", memory.bytes, limit)?;
     let routing = assemble::check_deadlock(&experiment, &setup, &mut diagnostics);

@@ -9,5 +9,5 @@ pub mod samples;
 pub mod setup;
 
 pub use failure::Failure;
-pub use run::{Finished, Progress, simulate};
+pub use run::{Finished, Progress, simulate, validate};
 pub use setup::Setup;

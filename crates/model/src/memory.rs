@@ -26,23 +26,26 @@ pub fn predict(setup: &Setup) -> Prediction {
     let vcs = u64::from(setup.packet.vcs);
     let chunk = u64::from(setup.packet.chunk);
     let size = |n: u64, bytes: usize| n.saturating_mul(bytes as u64);
-    let buffers: u64 =
-        fabric.ports.iter().map(|p| setup.links[usize::from(p.class)].vc_buffer / chunk * vcs).sum::<u64>()
-            + terminals * (setup.links[0].vc_buffer / chunk);
+    let per_vc = |class: usize| setup.links[class].vc_buffer / chunk;
+    let routers = fabric.ports.iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
+    let buffers = routers.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
     let chunks = buffers.min(sendable(setup));
     let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
-    let queued = terminals * (setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
+    let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
     let mut parts = vec![
         ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
         ("ports and VCs", size(lines, size_of::<PortRow>()) + size(lines * vcs, size_of::<Vc>())),
         ("terminals", size(terminals, size_of::<Terminal>())),
         ("flights", size(lines * 16, size_of::<Flight>())),
-        ("chunks", 2 * size(chunks, size_of::<Chunk>())),
-        ("packets", 2 * size(chunks.div_ceil(per_packet) + queued.min(chunks), size_of::<Packet>())),
+        ("chunks", size(chunks, 2 * size_of::<Chunk>())),
+        (
+            "packets",
+            size(chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)), 2 * size_of::<Packet>()),
+        ),
         ("fixed", 24 << 20),
     ];
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
-    Prediction { bytes: parts.iter().map(|p| p.1).sum(), parts }
+    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }
 
 /// Chunks that all terminals together can send in the run's time.

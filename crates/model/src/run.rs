@@ -129,7 +129,14 @@ fn close(
     })
 }
 
-/// Refuses what the rules of the model exclude.
+/// Refuses, before a run, what the rules of the model exclude.
+///
+/// # Errors
+/// [`Failure::Setup`] with the reason.
+pub fn validate(setup: &Setup) -> Result<(), Failure> {
+    refuse(setup, &Network::new(setup, 1))
+}
+
 fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {

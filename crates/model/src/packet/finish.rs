@@ -303,8 +303,14 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
         let sources: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
         let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
         if !saturated.is_empty() {
-            verdict
-                .find(Outcome::Saturated, [format!("sources fall behind: {}", verdict::sources(&saturated))]);
+            let who = format!("sources fall behind: {}", verdict::sources(&saturated));
+            verdict.find(Outcome::Saturated, [who]);
+        } else if verdict::piles_up(half, &ended.last) && ended.deadlock.is_empty() {
+            let what = format!(
+                "packets pile up in the network: {} at half time, {} at the end",
+                half.open, ended.last.open
+            );
+            verdict.find(Outcome::Saturated, [what]);
         }
     }
     match batch::stationarity(&o.batches.batches()) {

@@ -29,6 +29,8 @@ pub struct Sample {
     pub busy: bool,
     /// Packets created minus delivered.
     pub open: i64,
+    /// Packets created since the start.
+    pub created: u64,
     /// Messages begun so far.
     pub messages: u64,
     /// The same by job.
@@ -46,6 +48,7 @@ impl Sample {
         self.lags.extend(other.lags);
         self.busy |= other.busy;
         self.open += other.open;
+        self.created += other.created;
         self.messages += other.messages;
         for (a, b) in self.job_messages.iter_mut().zip(other.job_messages) {
             *a += b;
@@ -141,6 +144,7 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
     let mut sample = Sample {
         time: now,
         chunk_hops: observer.chunk_hops,
+        created: observer.packets.0,
         open: observer.packets.0 as i64 - observer.packets.1 as i64,
         job_messages: vec![0; cx.net.traffic.len()],
         ..Sample::default()

@@ -154,6 +154,14 @@ pub fn name(net: &Network, (link, vc): Channel) -> String {
     format!("router {router} port {port} (to {to}) VC {vc}")
 }
 
+/// True if packets pile up in the network: from the middle to the end of the measured time, those under way grew by more
+/// than a hundredth of those handed over, and by more than six times the square root of their number (chance).
+#[must_use]
+pub fn piles_up(half: &Sample, end: &Sample) -> bool {
+    let growth = (end.open - half.open) as f64;
+    growth > 0.01 * (end.created - half.created) as f64 && growth > 6.0 * (end.open as f64).sqrt()
+}
+
 /// A list of sources in words, shortened.
 #[must_use]
 pub fn sources(lags: &[Lag]) -> String {
