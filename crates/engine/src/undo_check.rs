@@ -1,11 +1,15 @@
-//! The check that every handler can be undone: forward, undo, forward, on every event of a run.
+//! The checks that every handler can be undone: forward, undo, forward on every event of a run; and rollbacks over many
+//! events with cancelled sends and a forgotten past, as an optimistic scheduler does them.
 
 use crate::{
     agenda::{Agenda, Due},
     domain::{Domain, Effects, Envelope, Lane, Observer},
     key::{Class, Key},
 };
-use base::time::Ps;
+use base::{
+    rng::{Purpose, Stream},
+    time::Ps,
+};
 
 /// All effects of one event.
 #[derive(Debug, PartialEq)]
@@ -17,6 +21,12 @@ struct Buffered<M, R> {
     wakes: Vec<(Key, u32)>,
     sends: Vec<Envelope<M>>,
     records: Vec<R>,
+}
+
+impl<M, R> Buffered<M, R> {
+    fn new(key: Key, lane: Lane, tie_seed: u64) -> Self {
+        Self { key, lane, offset: 0, tie_seed, wakes: Vec::new(), sends: Vec::new(), records: Vec::new() }
+    }
 }
 
 impl<D: Domain> Effects<D> for Buffered<D::Message, D::Record> {
@@ -53,15 +63,7 @@ where
     O: Observer<D::Record>,
 {
     let mut agenda = Agenda::new(8);
-    let effects = |key, lane| Buffered::<D::Message, D::Record> {
-        key,
-        lane,
-        offset: 0,
-        tie_seed,
-        wakes: Vec::new(),
-        sends: Vec::new(),
-        records: Vec::new(),
-    };
+    let effects = |key, lane| Buffered::<D::Message, D::Record>::new(key, lane, tie_seed);
     let mut first = effects(Key::floor(0), Lane::Network);
     domain.start(&mut first);
     commit::<D, O>(first, &mut agenda, observer);
@@ -95,13 +97,112 @@ fn commit<D: Domain, O: Observer<D::Record>>(
     agenda: &mut Agenda<D::Message>,
     observer: &mut O,
 ) {
-    for (key, token) in done.wakes {
-        agenda.wake(done.lane, key, token);
+    schedule::<D>(&done, agenda);
+    for record in &done.records {
+        observer.commit(record);
+    }
+}
+
+fn schedule<D: Domain>(done: &Buffered<D::Message, D::Record>, agenda: &mut Agenda<D::Message>) {
+    for (key, token) in &done.wakes {
+        agenda.wake(done.lane, *key, *token);
     }
     for envelope in &done.sends {
         agenda.deliver(envelope);
     }
-    for record in &done.records {
-        observer.commit(record);
+}
+
+/// An event that was handled and may still be rolled back.
+struct Step<D: Domain> {
+    lane: Lane,
+    key: Key,
+    due: Due<D::Message>,
+    marks: Vec<usize>,
+    before: D,
+    done: Buffered<D::Message, D::Record>,
+}
+
+/// Runs one partition to `end`, handling events ahead of their commitment. Each time `depth` events are open, a seeded number of
+/// the latest is rolled back (state undone, their wakes and sends cancelled, the events put back), and the older half of
+/// the rest is committed and its log forgotten. Returns the domain and the number of events committed.
+///
+/// # Panics
+/// If a rollback does not restore the domain, or something that was scheduled is not there to be cancelled.
+pub fn run_with_rollbacks<D, O>(
+    mut domain: D,
+    observer: &mut O,
+    (tie_seed, end): (u64, Ps),
+    (depth, seed): (usize, u64),
+) -> (D, u64)
+where
+    D: Domain + Clone + PartialEq,
+    O: Observer<D::Record>,
+{
+    let mut random = Stream::new(seed, Purpose::Test, 0);
+    let mut agenda = Agenda::new(8);
+    let mut first = Buffered::<D::Message, D::Record>::new(Key::floor(0), Lane::Network, tie_seed);
+    domain.start(&mut first);
+    commit::<D, O>(first, &mut agenda, observer);
+    domain.tables(&mut |t| t.record(true));
+    let mut open: Vec<Step<D>> = Vec::new();
+    let mut events = 0;
+    loop {
+        let next = agenda.pop_before(end);
+        if let Some((lane, key, due)) = next {
+            let mut marks = Vec::new();
+            domain.tables(&mut |t| marks.push(t.mark()));
+            let before = domain.clone();
+            let mut done = Buffered::new(key, lane, tie_seed);
+            handle(&mut domain, &due, &mut done);
+            schedule::<D>(&done, &mut agenda);
+            open.push(Step { lane, key, due, marks, before, done });
+        }
+        if next.is_some() && open.len() < depth {
+            continue;
+        }
+        let back = if next.is_none() { 0 } else { random.below(depth as u64 + 1) as usize };
+        for _ in 0..back {
+            if let Some(step) = open.pop() {
+                roll_back(&mut domain, &mut agenda, &step);
+            }
+        }
+        let settled = if next.is_none() { open.len() } else { open.len() / 2 };
+        for step in open.drain(..settled) {
+            events += 1;
+            step.done.records.iter().for_each(|r| observer.commit(r));
+        }
+        if let Some(base) = open.first().map(|s| s.marks.clone()) {
+            let mut index = 0;
+            domain.tables(&mut |t| {
+                t.forget(base[index]);
+                index += 1;
+            });
+            open.iter_mut().for_each(|s| s.marks.iter_mut().zip(&base).for_each(|(m, b)| *m -= b));
+        } else {
+            domain.tables(&mut |t| t.record(false));
+            domain.tables(&mut |t| t.record(true));
+        }
+        if next.is_none() {
+            return (domain, events);
+        }
+    }
+}
+
+fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Message>, step: &Step<D>) {
+    for (key, token) in &step.done.wakes {
+        assert!(agenda.cancel(step.lane, *key, Some(*token)), "an alarm of {:?} is gone", step.key);
+    }
+    for envelope in &step.done.sends {
+        assert!(agenda.cancel(envelope.lane, envelope.key, None), "a message of {:?} is gone", step.key);
+    }
+    let mut index = 0;
+    domain.tables(&mut |t| {
+        t.undo_to(step.marks[index]);
+        index += 1;
+    });
+    assert!(*domain == step.before, "rolling back {:?} did not restore the state", step.key);
+    match step.due {
+        Due::Wake(token) => agenda.wake(step.lane, step.key, token),
+        Due::Message(message) => agenda.deliver(&Envelope { to: 0, lane: step.lane, key: step.key, message }),
     }
 }

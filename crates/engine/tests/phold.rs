@@ -12,7 +12,7 @@ use engine::{
     executor::{Executor, Options, Stop},
     key::Class,
     state::{Journal, Table},
-    undo_check::run_with_undo,
+    undo_check::{run_with_rollbacks, run_with_undo},
 };
 
 const LPS: u32 = 64;
@@ -176,6 +176,18 @@ fn every_event_can_be_undone() {
     let (_, events) = run_with_undo(phold, &mut print, OPTIONS.tie_seed, 5_000);
     assert!(events > 5_000);
     assert_eq!(print.0, run(1, false, OPTIONS, 5_000).0);
+}
+
+/// Rollbacks of many events, with cancelled sends and a forgotten past, change nothing.
+#[test]
+fn rollbacks_leave_no_trace() {
+    for (depth, seed) in [(2, 1), (13, 2), (100, 3)] {
+        let mut print = Print::default();
+        let (phold, _) = Phold::all(1, false).remove(0);
+        let (_, events) = run_with_rollbacks(phold, &mut print, (OPTIONS.tie_seed, 5_000), (depth, seed));
+        assert!(events > 5_000);
+        assert_eq!(print.0, run(1, false, OPTIONS, 5_000).0, "depth {depth}");
+    }
 }
 
 /// A handler that changes state behind the tables' back is caught.

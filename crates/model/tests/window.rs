@@ -159,6 +159,10 @@ fn every_handler_can_be_undone() {
         let domain = PacketDomain::new(Arc::clone(&net), 0);
         let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 6 * US);
         assert!(events > 1000, "{name}: {events} events");
+        let mut again = Observer::new(Arc::clone(&net), 0, 6 * US, setup.measure, true);
+        let domain = PacketDomain::new(Arc::clone(&net), 0);
+        engine::undo_check::run_with_rollbacks(domain, &mut again, (1, 6 * US), (40, 5));
+        assert_eq!(again.fingerprint, observer.fingerprint, "{name}: a rollback left a trace");
     }
 }
 
