@@ -142,6 +142,8 @@ pub struct State {
     pub known: Map<u32>,
     /// Packets still missing of messages with several, by source and message number.
     pub open: Map<u32>,
+    /// Messages delivered by destination and source terminal (workloads that answer only).
+    pub received: Map<u32>,
     /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
     pub trails: Map<fabric::routing::Choice>,
     /// Credits sent to other partitions, by inbound line: names them uniquely.
@@ -266,6 +268,7 @@ impl PacketDomain {
             posts: Pool::default(),
             known: Map::default(),
             open: Map::default(),
+            received: Map::default(),
             trails: Map::default(),
             returned: Table::new(local.inbound.len(), 0),
             clocked: Clocked::new(&net, &local),
@@ -334,6 +337,7 @@ impl Domain for PacketDomain {
         visit(&mut s.returned);
         s.known.tables(visit);
         s.open.tables(visit);
+        s.received.tables(visit);
         s.trails.tables(visit);
         s.clocked.tables(visit);
     }
