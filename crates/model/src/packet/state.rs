@@ -452,8 +452,12 @@ impl State {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let port = self.ports.get(u);
-        let remote = matches!(line.end, End::Remote { .. });
-        let (due, number) = if port.flight.head != NIL {
+        let waits = port.flight.head == NIL;
+        // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
+        // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
+        let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
+        let tick = plan || matches!(line.end, End::Remote { .. });
+        let (due, number) = if !waits {
             let first = self.flights.get(port.flight.head);
             (first.time, first.number)
         } else {
@@ -464,7 +468,7 @@ impl State {
             } else {
                 NEVER
             };
-            let span = if remote { 1 } else { timing.shortest + timing.delay };
+            let span = if tick { 1 } else { timing.shortest + timing.delay };
             (start.saturating_add(span), port.sent)
         };
         let lazy = !cx.net.reacts && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
@@ -472,8 +476,8 @@ impl State {
         if due != port.due {
             self.ports.edit(u).due = due;
             if due != NEVER {
-                let (kind, token) = if remote { (3, TICK) } else { (0, PULL) };
-                let name = identity(kind, line.link, if remote { 0 } else { number });
+                let (kind, token) = if tick { (3, TICK) } else { (0, PULL) };
+                let name = identity(kind, line.link, if tick { 0 } else { number });
                 fx.wake(due, Class::Ordinary, name, token << 29 | u);
             }
         }

@@ -75,7 +75,6 @@ pub struct Sketch {
 
 /// A happening, as the model and the naive simulator both tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the words of the model's records")]
 pub enum Seen {
     Created { time: Ps, id: u64, bytes: u64 },
     Accepted { time: Ps, link: u32, vc: u8, id: u64, index: u64 },
