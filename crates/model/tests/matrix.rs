@@ -32,7 +32,8 @@ fn machines() -> Vec<(String, Arc<Fabric>, Arc<dyn Routing>)> {
             let fabric = Arc::new((topology.build)(&values(topology.about.params, sample)).unwrap());
             let mut bound = 0;
             for routing in ROUTINGS {
-                let Ok(built) = (routing.build)(Arc::clone(&fabric), &values(routing.about.params, &[])) else {
+                let Ok(built) = (routing.build)(Arc::clone(&fabric), &values(routing.about.params, &[]))
+                else {
                     continue;
                 };
                 bound += 1;
@@ -50,7 +51,12 @@ fn machines() -> Vec<(String, Arc<Fabric>, Arc<dyn Routing>)> {
 /// Rates that divide nothing evenly, a few chunks of buffer, credits faster than the wire for one class and slower for another.
 fn links(fabric: &Fabric, chunks: u64) -> Vec<LinkParams> {
     let of = |class: u64| {
-        samples::link(2_147_483_647 + 611_953 * class, 7_001 + 20_000 * class, 3_725 + 30_000 * class, 64 * chunks)
+        samples::link(
+            2_147_483_647 + 611_953 * class,
+            7_001 + 20_000 * class,
+            3_725 + 30_000 * class,
+            64 * chunks,
+        )
     };
     (0..fabric.classes.len() as u64).map(of).collect()
 }
@@ -68,7 +74,8 @@ fn workloads() -> Vec<Sent> {
     let mut all = Vec::new();
     for entry in WORKLOADS {
         let ends = entry.about().params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
-        let ends = ends.unwrap_or_else(|| panic!("`{}` cannot be ended: teach this test how", entry.about.name));
+        let ends =
+            ends.unwrap_or_else(|| panic!("`{}` cannot be ended: teach this test how", entry.about.name));
         let arrivals = if entry.arrivals { ARRIVALS } else { &ARRIVALS[..1] };
         let of = |a: &workload::registry::ArrivalEntry| Sent {
             workload: entry.about.name,
@@ -186,7 +193,11 @@ fn finite(tight: bool, router: RouterKind) {
                 assert_eq!(messages.delivered, all, "{name}");
             }
             assert!(messages.delivered > 0, "{name}");
-            assert!(!matches!(one.verdict.state, State::Deadlock | State::Incomplete), "{name}: {:?}", one.verdict);
+            assert!(
+                !matches!(one.verdict.state, State::Deadlock | State::Incomplete),
+                "{name}: {:?}",
+                one.verdict
+            );
         }
     }
 }

@@ -86,8 +86,7 @@ fn compare(setup: &Setup, partitions: u32, stops: &[Ps], limit: Ps) -> Result<us
             }
         }
     }
-    let mut found: Vec<Seen> =
-        executor.partitions.iter().flat_map(|p| p.observer.iter().map(seen)).collect();
+    let mut found: Vec<Seen> = executor.partitions.iter().flat_map(|p| p.observer.iter().map(seen)).collect();
     let mut expected = naive.seen;
     found.sort_unstable_by_key(|s| (time(s), *s));
     expected.sort_unstable_by_key(|s| (time(s), *s));

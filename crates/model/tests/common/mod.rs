@@ -90,22 +90,42 @@ pub const FABRICS: &[(&str, Given, &[u64])] = &[
     ("single-switch", &[("terminals", 6)], &[]),
     (
         "dragonfly",
-        &[("groups", 2), ("routers_per_group", 2), ("terminals_per_router", 2), ("global_ports_per_router", 1)],
+        &[
+            ("groups", 2),
+            ("routers_per_group", 2),
+            ("terminals_per_router", 2),
+            ("global_ports_per_router", 1),
+        ],
         &[],
     ),
     (
         "dragonfly",
-        &[("groups", 3), ("routers_per_group", 2), ("terminals_per_router", 2), ("global_ports_per_router", 1)],
+        &[
+            ("groups", 3),
+            ("routers_per_group", 2),
+            ("terminals_per_router", 2),
+            ("global_ports_per_router", 1),
+        ],
         &[],
     ),
     (
         "dragonfly",
-        &[("groups", 5), ("routers_per_group", 4), ("terminals_per_router", 1), ("global_ports_per_router", 2)],
+        &[
+            ("groups", 5),
+            ("routers_per_group", 4),
+            ("terminals_per_router", 1),
+            ("global_ports_per_router", 2),
+        ],
         &[],
     ),
     (
         "dragonfly",
-        &[("groups", 4), ("routers_per_group", 3), ("terminals_per_router", 2), ("global_ports_per_router", 2)],
+        &[
+            ("groups", 4),
+            ("routers_per_group", 3),
+            ("terminals_per_router", 2),
+            ("global_ports_per_router", 2),
+        ],
         &[],
     ),
     ("mesh", &[("terminals_per_router", 1)], &[3, 3]),
@@ -148,7 +168,8 @@ pub fn sketch() -> impl Strategy<Value = Sketch> {
         Just(vec![64]),
         prop::collection::vec(prop_oneof![Just(0u64), Just(1), 1u64..100, 100u64..3_000], 1..4),
     ];
-    let traffic = (sizes, prop_oneof![0.05f64..0.5, 0.7f64..1.6], any::<bool>(), prop_oneof![Just(0u64), 1u64..12]);
+    let traffic =
+        (sizes, prop_oneof![0.05f64..0.5, 0.7f64..1.6], any::<bool>(), prop_oneof![Just(0u64), 1u64..12]);
     let rest = (
         0u8..3,
         (prop_oneof![Just(0u64), Just(1), Just(50_000)], prop_oneof![Just(0u64), 1u64..20_000]),
@@ -287,7 +308,8 @@ impl Sketch {
         let second = self.second_job.filter(|_| used >= 4);
         let split = if second.is_some() { used / 2 } else { used };
         let mean = self.sizes.iter().sum::<u64>() / self.sizes.len() as u64;
-        let time = links[0].bandwidth.time_rounded(mean.max(u64::from(self.chunk).min(16))).expect("a short time");
+        let time =
+            links[0].bandwidth.time_rounded(mean.max(u64::from(self.chunk).min(16))).expect("a short time");
         let message = if self.sizes.len() == 1 { Some(self.sizes[0]) } else { None };
         let shares = [(&terminals[..split], 0), (&terminals[split..], second.unwrap_or(0))];
         let job = |(n, (placement, start)): (usize, (&[u32], Ps))| JobSetup {

@@ -146,13 +146,18 @@ impl<'a> Naive<'a> {
             start_set: false,
             sent: 0,
         };
-        let outputs = fabric.ports.iter().map(|p| port(setup.links[usize::from(p.class)], setup.packet.router_delay));
+        let outputs =
+            fabric.ports.iter().map(|p| port(setup.links[usize::from(p.class)], setup.packet.router_delay));
         let injection = fabric.attach.iter().map(|_| port(setup.links[0], 0));
         let mut naive = Self {
             tie_seed,
             heap: BinaryHeap::new(),
             ports: outputs.chain(injection).collect(),
-            terminals: fabric.attach.iter().map(|_| Terminal { request: Some(0), ..Terminal::default() }).collect(),
+            terminals: fabric
+                .attach
+                .iter()
+                .map(|_| Terminal { request: Some(0), ..Terminal::default() })
+                .collect(),
             chunks: Vec::new(),
             packets: Vec::new(),
             trails: BTreeMap::new(),
@@ -233,7 +238,8 @@ impl<'a> Naive<'a> {
     }
 
     fn hand_over(&mut self, terminal: usize, now: Ps) {
-        let (packet_size, chunk_size) = (u64::from(self.setup.packet.packet), u64::from(self.setup.packet.chunk));
+        let (packet_size, chunk_size) =
+            (u64::from(self.setup.packet.packet), u64::from(self.setup.packet.chunk));
         if self.terminals[terminal].handover_set != Some(now) {
             return; // an earlier plan
         }
@@ -312,7 +318,8 @@ impl<'a> Naive<'a> {
         let count = self.ports[link].vcs.len();
         let chunk = if link < ports {
             let port = &mut self.ports[link];
-            let vc = (1..=count).map(|n| (port.last_vc + n) % count).find(|&vc| !port.vcs[vc].pending.is_empty());
+            let vc =
+                (1..=count).map(|n| (port.last_vc + n) % count).find(|&vc| !port.vcs[vc].pending.is_empty());
             port.last_vc = vc.expect("a start has a chunk");
             port.vcs[port.last_vc].pending.pop_front().expect("not empty")
         } else {
