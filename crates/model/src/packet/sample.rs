@@ -1,6 +1,6 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{observe::Observer, state::PacketDomain};
+use super::{network::End, observe::Observer, state::PacketDomain};
 use base::time::{NEVER, Ps};
 use engine::{
     director::{Director, Network as Clock},
@@ -27,6 +27,8 @@ pub struct Sample {
     pub lags: Vec<Lag>,
     /// Some source has more to send, or a packet is on its way.
     pub busy: bool,
+    /// Chunks are on their way out to terminals, which may need no event.
+    pub leaving: bool,
     /// Packets created minus delivered.
     pub open: i64,
     /// Packets created since the start.
@@ -47,6 +49,7 @@ impl Sample {
         self.ports.extend(other.ports);
         self.lags.extend(other.lags);
         self.busy |= other.busy;
+        self.leaving |= other.leaving;
         self.open += other.open;
         self.created += other.created;
         self.messages += other.messages;
@@ -124,6 +127,7 @@ impl Director<PacketDomain, Observer> for Sampler {
         sample.ports.sort_unstable();
         sample.lags.sort_unstable_by_key(|l| l.terminal);
         let done = !sample.busy && sample.open == 0;
+        let dry = dry && !sample.leaving;
         if now == self.half_at {
             self.half = Some((now, from_source));
         }
@@ -158,6 +162,8 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
                 (0..u32::from(cx.net.config.vcs)).map(|v| state.vcs.get(first + v).occupancy).sum();
             sample.occupied += u64::from(held);
             sample.queued += u64::from(port.backlog - held);
+            let out = matches!(line.end, End::Terminal { .. });
+            sample.leaving |= out && (port.waiting != 0 || port.flight.head != NIL);
         }
         if per_port && port.backlog > 0 {
             sample.ports.push((line.link, port.backlog));

@@ -142,6 +142,8 @@ pub struct State {
     pub known: Map<u32>,
     /// Packets still missing of messages with several, by source and message number.
     pub open: Map<u32>,
+    /// Messages delivered by destination and source terminal (workloads that answer only).
+    pub received: Map<u32>,
     /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
     pub trails: Map<fabric::routing::Choice>,
     /// Credits sent to other partitions, by inbound line: names them uniquely.
@@ -266,6 +268,7 @@ impl PacketDomain {
             posts: Pool::default(),
             known: Map::default(),
             open: Map::default(),
+            received: Map::default(),
             trails: Map::default(),
             returned: Table::new(local.inbound.len(), 0),
             clocked: Clocked::new(&net, &local),
@@ -334,6 +337,7 @@ impl Domain for PacketDomain {
         visit(&mut s.returned);
         s.known.tables(visit);
         s.open.tables(visit);
+        s.received.tables(visit);
         s.trails.tables(visit);
         s.clocked.tables(visit);
     }
@@ -448,8 +452,12 @@ impl State {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let port = self.ports.get(u);
-        let remote = matches!(line.end, End::Remote { .. });
-        let (due, number) = if port.flight.head != NIL {
+        let waits = port.flight.head == NIL;
+        // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
+        // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
+        let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
+        let tick = plan || matches!(line.end, End::Remote { .. });
+        let (due, number) = if !waits {
             let first = self.flights.get(port.flight.head);
             (first.time, first.number)
         } else {
@@ -460,7 +468,7 @@ impl State {
             } else {
                 NEVER
             };
-            let span = if remote { 1 } else { timing.shortest + timing.delay };
+            let span = if tick { 1 } else { timing.shortest + timing.delay };
             (start.saturating_add(span), port.sent)
         };
         let lazy = !cx.net.reacts && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
@@ -468,8 +476,8 @@ impl State {
         if due != port.due {
             self.ports.edit(u).due = due;
             if due != NEVER {
-                let (kind, token) = if remote { (3, TICK) } else { (0, PULL) };
-                let name = identity(kind, line.link, if remote { 0 } else { number });
+                let (kind, token) = if tick { (3, TICK) } else { (0, PULL) };
+                let name = identity(kind, line.link, if tick { 0 } else { number });
                 fx.wake(due, Class::Ordinary, name, token << 29 | u);
             }
         }

@@ -237,15 +237,16 @@ impl State {
         if !cx.net.reacts {
             return;
         }
-        let row = self.terminals.edit(local);
-        let index = u64::from(row.received);
-        row.received += 1;
+        self.terminals.edit(local).received += 1;
+        let pair = u64::from(destination) << 32 | u64::from(source);
+        let index = self.received.get(pair, 0).unwrap_or(0);
+        self.received.set(pair, 0, index + 1);
         let (job, rank) = cx.net.rank[destination as usize];
         let (_, source_rank) = cx.net.rank[source as usize];
         if job == u32::MAX {
             return;
         }
-        if let Some((to, bytes)) = cx.net.traffic[job as usize].reply(rank, source_rank, index) {
+        if let Some((to, bytes)) = cx.net.traffic[job as usize].reply(rank, source_rank, u64::from(index)) {
             self.post(cx, local, cx.net.placement[job as usize][to as usize], bytes, fx);
         }
     }

@@ -1,0 +1,177 @@
+//! The model against a naive simulator of the same rules: every acceptance and delivery, to the picosecond.
+
+mod common;
+
+use base::time::Ps;
+use common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
+use engine::executor::{Executor, Options};
+use model::{
+    Setup,
+    packet::{
+        finish,
+        network::Network,
+        state::{PacketDomain, Record},
+    },
+};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, RngAlgorithm, RngSeed, TestCaseError},
+};
+use std::sync::Arc;
+
+const TIE_SEED: u64 = 77;
+
+fn seen(record: &Record) -> Seen {
+    match *record {
+        Record::Created { time, id, bytes } => Seen::Created { time, id, bytes: u64::from(bytes) },
+        Record::Accepted { time, link, vc, id, index } => {
+            Seen::Accepted { time, link, vc, id, index: u64::from(index) }
+        }
+        Record::Delivered { time, packet: p } => Seen::Delivered {
+            time,
+            id: p.id,
+            start: p.start,
+            last_arrival: p.last_arrival,
+            hops: p.hops,
+            disordered: p.disordered,
+        },
+        Record::Message { time, created, source, destination, number } => {
+            Seen::Message { time, created, source, destination, number }
+        }
+    }
+}
+
+/// Occupancy by link and VC of settled partitions.
+fn occupancy(domains: &[&PacketDomain], links: usize, vcs: u32) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new(); links];
+    for d in domains {
+        for (u, line) in d.cx.local.lines.iter().enumerate() {
+            let first = d.state.vcs_per_port(u as u32);
+            all[line.link as usize] =
+                (first..first + vcs).map(|v| u64::from(d.state.vcs.get(v).occupancy)).collect();
+        }
+    }
+    all
+}
+
+/// What is left in the pools when nothing is in the network: nothing.
+fn leftovers(d: &PacketDomain) -> [u32; 6] {
+    let s = &d.state;
+    [s.chunks.live(), s.packets.live(), s.posts.live(), s.known.len(), s.open.len(), s.trails.len()]
+}
+
+/// Runs both, stopping at `stops` on the way, and compares. Returns the number of happenings.
+fn compare(setup: &Setup, partitions: u32, stops: &[Ps], limit: Ps) -> Result<usize, TestCaseError> {
+    let partitions = partitions.min(setup.fabric.routers());
+    let net = Arc::new(Network::new(setup, partitions));
+    let parts = (0..partitions).map(|p| (PacketDomain::new(Arc::clone(&net), p), Vec::new()));
+    let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift: 9 });
+    let mut naive = Naive::new(setup, TIE_SEED);
+    let links = setup.fabric.ports.len() + setup.fabric.terminals() as usize;
+    for &stop in stops.iter().chain([&limit]) {
+        executor.run_until(stop, u64::MAX);
+        executor.settle();
+        let idle = naive.run(stop);
+        let domains: Vec<&PacketDomain> = executor.partitions.iter().map(|p| &p.domain).collect();
+        let found = occupancy(&domains, links, u32::from(setup.packet.vcs));
+        let expected = naive.occupancy();
+        for link in 0..links {
+            prop_assert_eq!(&found[link], &expected[link], "occupancy of link {} at {}", link, stop);
+        }
+        let sent: Vec<u32> = finish::sent_by_link(&domains).into_values().collect();
+        prop_assert_eq!(sent, naive.sent(), "chunks sent by link before {}", stop);
+        if idle {
+            for d in domains {
+                prop_assert_eq!(leftovers(d), [0; 6], "rows in use after the end");
+            }
+        }
+    }
+    let mut found: Vec<Seen> = executor.partitions.iter().flat_map(|p| p.observer.iter().map(seen)).collect();
+    let mut expected = naive.seen;
+    found.sort_unstable_by_key(|s| (time(s), *s));
+    expected.sort_unstable_by_key(|s| (time(s), *s));
+    for (n, (f, e)) in found.iter().zip(&expected).enumerate() {
+        prop_assert_eq!(f, e, "happening {} in {} partitions", n, partitions);
+    }
+    prop_assert_eq!(found.len(), expected.len(), "in {} partitions", partitions);
+    Ok(found.len())
+}
+
+fn time(s: &Seen) -> Ps {
+    match *s {
+        Seen::Created { time, .. }
+        | Seen::Accepted { time, .. }
+        | Seen::Delivered { time, .. }
+        | Seen::Message { time, .. } => time,
+    }
+}
+
+const LIMIT: Ps = 1 << 40;
+
+fn config(cases: u32) -> Config {
+    Config {
+        cases,
+        rng_algorithm: RngAlgorithm::ChaCha,
+        rng_seed: RngSeed::Fixed(20),
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..Config::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// Any experiment, whole.
+    #[test]
+    fn any_experiment_is_the_naive_one(sketch in sketch(), partitions in 1u32..=4) {
+        compare(&sketch.setup(12), partitions, &[], LIMIT)?;
+    }
+
+    /// Any experiment, looked at on the way: settling at some instants changes nothing.
+    #[test]
+    fn looking_on_the_way_changes_nothing(
+        sketch in sketch(),
+        partitions in 1u32..=4,
+        mut stops in prop::collection::vec(1u64..20_000_000, 1..12),
+    ) {
+        stops.sort_unstable();
+        compare(&sketch.setup(8), partitions, &stops, LIMIT)?;
+    }
+}
+
+/// Every small fabric and routing in lockstep beyond saturation with buffers of one to four chunks: the most ties and the most
+/// blocking there can be.
+#[test]
+fn saturated_networks_in_lockstep_are_the_naive_ones() {
+    let link = |buffer| Link { rate: (2 << 30, 1), latency: 29_802, credit: 3_725, buffer: (buffer, 0) };
+    let mut happenings = 0;
+    for fabric in 0..FABRICS.len() {
+        for routing in 0..2 {
+            for (buffer, per_packet) in [(1, false), (2, true), (4, false)] {
+                let sketch = Sketch {
+                    fabric,
+                    routing,
+                    links: [link(2 * buffer), link(buffer), link(buffer)],
+                    chunk: 64,
+                    packet: (4, 0),
+                    sizes: vec![256],
+                    load: 1.4,
+                    in_phase: true,
+                    replies: 0,
+                    more_vcs: 0,
+                    delays: (100_000, 0),
+                    per_packet,
+                    second_job: None,
+                    idle: 0,
+                    seed: 5,
+                };
+                for partitions in [1, 3] {
+                    let done = compare(&sketch.setup(30), partitions, &[], LIMIT);
+                    happenings += done.unwrap_or_else(|e| panic!("{sketch:?} in {partitions}: {e}"));
+                }
+            }
+        }
+    }
+    assert!(happenings > 300_000, "{happenings}");
+}
