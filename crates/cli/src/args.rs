@@ -46,6 +46,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the JSON schema of the experiment file
     Schema,
+    /// Print the reference of the experiment file as Markdown
+    Reference,
     /// Print the completions of a shell
     Completions {
         /// The shell

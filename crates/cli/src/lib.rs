@@ -44,6 +44,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::List(args) => commands::list::list(args, console),
         Command::Explain(args) => commands::explain::explain(args, console),
         Command::Schema => commands::schema::print(console),
+        Command::Reference => commands::reference::print(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
     }

@@ -72,7 +72,7 @@ fn text(shelf: &Shelf, about: &About) -> String {
 }
 
 /// Type, range and default of a key: `integer from 1 to 16, default 4`.
-fn form(param: &Param) -> String {
+pub(super) fn form(param: &Param) -> String {
     let kind = match param.kind {
         Kind::Int { min, max: u64::MAX } => format!("integer, at least {min}"),
         Kind::Int { min, max } => format!("integer from {min} to {max}"),

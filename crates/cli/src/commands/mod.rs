@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod explain;
 pub mod list;
+pub mod reference;
 pub mod run;
 pub mod schema;
 pub mod study;

@@ -1,0 +1,192 @@
+//! The house rules that no compiler checks, read from the sources. ARCHITECTURE.md names each invariant's guard; that the
+//! guards exist is checked here too.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+const ROOT: &str = "../..";
+
+/// Files longer than this are split.
+const MAX_LINES: usize = 700;
+
+/// What each crate may use of ours.
+const EDGES: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("engine", &["base"]),
+    ("fabric", &["base"]),
+    ("results", &["base"]),
+    ("workload", &["base", "fabric"]),
+    ("model", &["base", "engine", "fabric", "results", "workload"]),
+    ("cli", &["base", "fabric", "model", "results", "workload"]),
+];
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn architecture() -> String {
+    read(&Path::new(ROOT).join("ARCHITECTURE.md"))
+}
+
+/// Every Rust file below `folder` of the repository, sorted.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![Path::new(ROOT).join(folder)];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() && !path.ends_with("target") {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "{folder} holds no sources");
+    found
+}
+
+/// A source's lines without comments; its unit tests, which stand at the end, are left out.
+fn code(path: &Path) -> String {
+    let text = read(path);
+    let lines = text.lines().take_while(|l| l.trim() != "#[cfg(test)]");
+    lines.map(|l| l.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// Places below `folders` whose code contains one of `words`, upper and lower case alike if `words` are lower case.
+fn places(folders: &[&str], words: &[&str], of: fn(&Path) -> String) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in folders.iter().flat_map(|f| sources(f)) {
+        for (number, line) in of(&path).lines().enumerate() {
+            let lower = line.to_lowercase();
+            if words.iter().any(|w| line.contains(w) || lower.contains(w)) {
+                found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn crates_know_only_the_rooms_below() {
+    for (name, allowed) in EDGES {
+        let manifest = read(&Path::new(ROOT).join("crates").join(name).join("Cargo.toml"));
+        let section = manifest.split("\n[dependencies]\n").nth(1).expect("dependencies");
+        let uses =
+            section.lines().take_while(|l| !l.starts_with('[')).filter_map(|l| l.split([' ', '.']).next());
+        let ours: Vec<&str> = uses.filter(|name| EDGES.iter().any(|e| e.0 == *name)).collect();
+        assert_eq!(ours, *allowed, "dependencies of {name}");
+    }
+    let here = fs::read_dir(Path::new(ROOT).join("crates")).expect("crates").count();
+    assert_eq!(here, EDGES.len(), "a crate is missing in the list of edges");
+}
+
+#[test]
+fn the_engine_knows_no_network_and_the_fabric_no_clock() {
+    let network = ["router", "terminal", "packet", "chunk", "credit", "flit", "topology", "latency"];
+    assert_eq!(places(&["crates/engine/src"], &network, code), [""; 0]);
+    let clock = ["base::time", "time::", "Ps)", ": Ps", "Instant", "SystemTime", "picosecond"];
+    assert_eq!(places(&["crates/fabric/src"], &clock, code), [""; 0]);
+}
+
+#[test]
+fn the_engine_orders_by_integers_and_calls_no_trait_object_per_event() {
+    assert_eq!(places(&["crates/engine/src"], &["f64", "f32"], code), [""; 0]);
+    let objects = places(&["crates/engine/src"], &["dyn "], code);
+    let per_event: Vec<_> = objects.iter().filter(|l| !l.contains("dyn Journal")).collect();
+    assert!(per_event.is_empty(), "{per_event:?}");
+}
+
+#[test]
+fn reading_an_experiment_touches_no_machine() {
+    let machine =
+        ["std::fs", "std::env", "std::io", "std::net", "std::process", "std::time", "jiff", "File::"];
+    assert_eq!(places(&["crates/cli/src/experiment"], &machine, code), [""; 0]);
+}
+
+#[test]
+fn nothing_hashes_in_random_order_and_libraries_do_not_print() {
+    // Written in two parts so that this file is not found.
+    let maps = [
+        concat!("Hash", "Map<"),
+        concat!("Hash", "Set<"),
+        concat!("Hash", "Map::"),
+        concat!("Hash", "Set::"),
+    ];
+    assert_eq!(places(&["crates", "fuzz/fuzz_targets"], &maps, read), [""; 0]);
+    let prints = [concat!("print", "!("), concat!("print", "ln!("), concat!("dbg", "!(")];
+    let printing = places(&["crates"], &prints, code);
+    let elsewhere = ["/tests/", "/benches/", "/examples/", "cli/src/main.rs", "build.rs"];
+    let libraries: Vec<_> = printing.iter().filter(|l| !elsewhere.iter().any(|e| l.contains(e))).collect();
+    assert!(libraries.is_empty(), "{libraries:?}");
+}
+
+#[test]
+fn files_are_short_and_finished() {
+    let long = sources("crates").into_iter().filter(|p| read(p).lines().count() > MAX_LINES);
+    assert_eq!(long.collect::<Vec<_>>(), [Path::new(""); 0]);
+    let stubs = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
+    assert_eq!(places(&["crates", "fuzz/fuzz_targets"], &stubs, read), [""; 0]);
+}
+
+#[test]
+fn unsafe_code_is_where_the_architecture_says() {
+    let word = [concat!("uns", "afe {"), concat!("uns", "afe fn"), concat!("uns", "afe impl")];
+    let hits = places(&["crates", "fuzz/fuzz_targets"], &word, read);
+    let found: BTreeSet<&str> =
+        hits.iter().map(|h| h.split(':').next().unwrap_or("").trim_start_matches("../../")).collect();
+    let text = architecture();
+    let section =
+        text.split("\n## ").find(|s| s.starts_with("Unsafe code")).expect("a section on unsafe code");
+    let listed: BTreeSet<&str> =
+        section.lines().filter_map(|l| l.strip_prefix("- `")?.split('`').next()).collect();
+    assert_eq!(found, listed);
+}
+
+/// `path/file.rs::test` anywhere in ARCHITECTURE.md is a test in that file.
+#[test]
+fn the_guards_that_the_architecture_names_exist() {
+    let text = architecture();
+    let mut cited = BTreeMap::<&str, Vec<&str>>::new();
+    for word in text.split('`') {
+        if let Some((file, test)) = word.split_once(".rs::") {
+            cited.entry(file).or_default().push(test);
+        }
+    }
+    assert!(cited.values().map(Vec::len).sum::<usize>() > 20, "{cited:?}");
+    for (file, tests) in cited {
+        let source = read(&Path::new(ROOT).join(format!("{file}.rs")));
+        for test in tests {
+            assert!(source.contains(&format!("fn {test}(")), "{file}.rs has no test `{test}`");
+        }
+    }
+}
+
+/// The invariants' table has a row for each of the nine, with a guard.
+#[test]
+fn every_invariant_has_a_guard() {
+    let text = architecture();
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|l| l.strip_prefix("| ").is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit())))
+        .collect();
+    assert_eq!(rows.len(), 9);
+    assert!(rows.iter().all(|r| r.contains(".rs::")), "{rows:?}");
+}
+
+/// Relative links of the documents lead somewhere.
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for document in ["README.md", "ARCHITECTURE.md", "BENCHMARKS.md", "CHANGELOG.md"] {
+        let text = read(&Path::new(ROOT).join(document));
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or("");
+            let outside = target.starts_with("http") || file.is_empty();
+            assert!(outside || Path::new(ROOT).join(file).exists(), "{document} links to {target}");
+        }
+    }
+}
