@@ -50,7 +50,10 @@ impl Bandwidth {
 
     /// Denominator of every [`Span::fraction`] on this bandwidth.
     #[must_use]
-    #[expect(clippy::misnamed_getters, reason = "the fraction of picoseconds stands over the numerator of bytes per second")]
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "the fraction of picoseconds stands over the numerator of bytes per second"
+    )]
     pub fn denominator(&self) -> u64 {
         self.numerator
     }

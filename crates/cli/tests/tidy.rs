@@ -128,7 +128,7 @@ fn nothing_hashes_in_random_order_and_libraries_do_not_print() {
 #[test]
 fn files_are_short_and_finished() {
     let long = sources("crates").into_iter().filter(|p| read(p).lines().count() > MAX_LINES);
-    assert_eq!(long.collect::<Vec<_>>(), [Path::new(""); 0]);
+    assert_eq!(long.collect::<Vec<_>>(), Vec::<PathBuf>::new());
     let stubs = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
     assert_eq!(places(&["crates", "fuzz/fuzz_targets"], &stubs, read), [""; 0]);
 }

@@ -27,7 +27,7 @@ pub struct Envelope<M> {
 }
 
 /// What a handler may do besides changing its own domain.
-pub trait Effects<D: Domain + ?Sized> {
+pub trait Effects<D: Domain> {
     /// The present instant on the clock of the event's own lane.
     fn now(&self) -> Ps;
 

@@ -130,8 +130,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             let bound =
                 next.iter().zip(&reach).map(|(n, r)| n.saturating_add(*r)).min().unwrap_or(NEVER).min(end);
             assert!(bound > first, "a window must make progress: a lookahead is zero");
-            for index in 0..self.partitions.len() {
-                if next[index] < bound && !self.run_window(index, bound, limit) {
+            for (index, &due) in next.iter().enumerate() {
+                if due < bound && !self.run_window(index, bound, limit) {
                     return Stop::Budget;
                 }
             }

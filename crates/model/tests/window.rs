@@ -14,13 +14,13 @@ use std::sync::Arc;
 const US: u64 = 1_000_000;
 
 fn run(setup: &Setup) -> Summary {
-    simulate(setup, &mut |_| true).unwrap().summary
+    simulate(setup, &mut |_| true).expect("a valid setup").summary
 }
 
 fn in_partitions(setup: &Setup, partitions: u32) -> (Summary, Vec<results::table::Table>) {
     let mut setup = setup.clone();
     setup.scheduling = Scheduling::Sequential { partitions };
-    let done = simulate(&setup, &mut |_| true).unwrap();
+    let done = simulate(&setup, &mut |_| true).expect("a valid setup");
     (done.summary.without_performance(), done.tables)
 }
 

@@ -1,7 +1,7 @@
 //! State of one partition and its events: which handler an alarm or message goes to.
 //!
-//! The rules are in `PACKET.md`; windows in [`super::window`], terminals in [`super::terminal`], clocked routers in
-//! [`super::input_queued`].
+//! The rules are in `PACKET.md`; windows in `window.rs`, terminals in `terminal.rs`, clocked routers in
+//! `input_queued.rs`.
 
 use super::{
     config::RouterKind,
@@ -378,7 +378,7 @@ pub(super) fn identity(kind: u64, link: u32, number: u32) -> u64 {
 impl State {
     /// Timing of a line.
     #[inline]
-    pub(super) fn line<'a>(cx: &'a Static, u: u32) -> &'a Line {
+    pub(super) fn line(cx: &Static, u: u32) -> &Line {
         &cx.local.lines[u as usize]
     }
 

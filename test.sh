@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The test command: everything that guards the tree. Needs a Rust toolchain and nothing else.
+#
+#   ./test.sh            all of it: format, lints, tests, documentation, examples, studies, fuzz target
+#
+# Prints one line per step and a closing line `N passed, 0 failed`; the exit status is 0 only if nothing failed.
+# Steps whose tool is not installed are named as SKIPPED, never left out silently.
+set -uo pipefail
+cd "$(dirname "$0")" || exit 2
+
+passed=0 failed=0 skipped=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# step NAME COMMAND..: runs the command, shows its output only if it fails.
+step() {
+  local name=$1 begun=$SECONDS
+  shift
+  if "$@" >"$work/log" 2>&1; then
+    passed=$((passed + 1))
+    printf 'ok       %-58s %4d s\n' "$name" $((SECONDS - begun))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED   %-58s %4d s\n' "$name" $((SECONDS - begun))
+    sed 's/^/    /' "$work/log"
+  fi
+}
+
+skip() {
+  skipped=$((skipped + 1))
+  printf 'SKIPPED  %-58s (%s)\n' "$1" "$2"
+}
+
+# The numbers that cargo's test programs print, added up.
+count() { awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ word) n += $(i - 1) } END { print n + 0 }' "$2"; }
+
+tests() {
+  local begun=$SECONDS status=0
+  cargo test --locked --workspace --no-fail-fast >"$work/tests" 2>&1 || status=$?
+  local good bad
+  good=$(count '^passed' "$work/tests") bad=$(count '^failed' "$work/tests")
+  [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+  passed=$((passed + good)) failed=$((failed + bad))
+  if [ "$status" -eq 0 ]; then
+    printf 'ok       %-58s %4d s\n' "cargo test: $good tests" $((SECONDS - begun))
+  else
+    printf 'FAILED   %-58s %4d s\n' "cargo test: $bad of $((good + bad)) tests" $((SECONDS - begun))
+    grep -v '^test .* ok$' "$work/tests" | tail -n 150 | sed 's/^/    /'
+  fi
+}
+
+# What must be the same in every run: all but the measured performance and the number of partitions.
+result() { sed -e '/^  "performance": {/,/^  }/d' -e '/"partitions":/d' "$1"; }
+
+# Runs an example with the checkers on, repeats it, and spreads it over partitions: the same bytes each time.
+example() {
+  local file=$1 name
+  shift
+  name=$(basename "$file" .toml)
+  "$netloom" check "$file" >/dev/null || return 1
+  for run in a b; do
+    "$netloom" run "$file" "$@" --check --format json --out "$work/$name-$run" >"$work/$name-$run.json" || return 1
+    result "$work/$name-$run.json" >"$work/$name-$run.result"
+  done
+  grep -q '"fingerprint"' "$work/$name-a.result" || return 1
+  cmp "$work/$name-a.result" "$work/$name-b.result" || return 1
+  for table in "$work/$name-a"/*.parquet; do
+    cmp "$table" "$work/$name-b/$(basename "$table")" || return 1
+  done
+  for partitions in 1 2 64; do
+    "$netloom" run "$file" "$@" --format json --set "engine.partitions=$partitions" >"$work/p.json" || return 1
+    result "$work/p.json" | cmp - "$work/$name-a.result" || { echo "with $partitions partitions"; return 1; }
+  done
+  rm -rf "$work/$name-a" "$work/$name-b"
+}
+
+examples() {
+  for file in examples/*.toml; do
+    case $(basename "$file") in
+      ping-pong.toml) set -- ;;
+      zero-load.toml) set -- --set experiment.duration="1 ms" ;;
+      dragonfly-1056.toml) set -- --set experiment.duration="5 us" ;;
+      dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
+      *) set -- --set experiment.duration="50 us" ;;
+    esac
+    step "example $(basename "$file" .toml): repeatable, 1, 2 and 64 partitions" example "$file" "$@"
+  done
+}
+
+documentation() { RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps; }
+
+if cargo fmt --version >/dev/null 2>&1; then
+  step 'cargo fmt --check' cargo fmt --all --check
+else
+  skip 'cargo fmt --check' 'rustup component add rustfmt'
+fi
+if cargo clippy --version >/dev/null 2>&1; then
+  step 'cargo clippy, warnings are errors' cargo clippy --locked --workspace --all-targets -- -D warnings
+else
+  skip 'cargo clippy' 'rustup component add clippy'
+fi
+tests
+step 'cargo doc, warnings are errors' documentation
+step 'cargo build --release' cargo build --locked --release
+netloom=${CARGO_TARGET_DIR:-target}/release/netloom
+if [ -x "$netloom" ]; then
+  examples
+  for study in studies/*/published.toml; do
+    [ -e "$study" ] || continue
+    name=$(basename "$(dirname "$study")")
+    step "study $name --smoke" "$netloom" study "$name" --smoke
+  done
+fi
+if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
+  step 'fuzz target builds' cargo +nightly fuzz build experiment
+else
+  skip 'fuzz target' 'cargo install cargo-fuzz; rustup toolchain install nightly'
+fi
+
+[ "$skipped" -gt 0 ] && echo "$skipped skipped: see the lines marked SKIPPED"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
