@@ -1,6 +1,9 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
-use super::{config::PacketConfig, state::REMOTE};
+use super::{
+    config::{PacketConfig, RouterKind},
+    state::REMOTE,
+};
 use crate::setup::{JobSetup, LinkParams, Setup};
 use base::{
     rate::{Bandwidth, Span},
@@ -410,8 +413,10 @@ impl Local {
                 least(partition, (timing.shortest + timing.delay).saturating_sub(1));
             }
         }
+        // A clocked router decides for a cycle's instant one picosecond after it, and its credits count from the instant.
+        let late = Ps::from(net.config.router == RouterKind::InputQueued);
         for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
-            least(from, net.timings[line.timing as usize].credit_delay);
+            least(from, net.timings[line.timing as usize].credit_delay - late);
         }
     }
 }
