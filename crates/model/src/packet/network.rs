@@ -413,9 +413,9 @@ impl Local {
                 least(partition, (timing.shortest + timing.delay).saturating_sub(1));
             }
         }
-        // A clocked router decides for a cycle's instant one picosecond after it, and its credits count from the instant.
-        let late = Ps::from(net.config.router == RouterKind::InputQueued);
         for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
+            // A cycle's event comes one picosecond after its decisions.
+            let late = Ps::from(net.config.router == RouterKind::InputQueued);
             least(from, net.timings[line.timing as usize].credit_delay - late);
         }
     }

@@ -1,7 +1,6 @@
 //! State of one partition and its events: which handler an alarm or message goes to.
 //!
-//! The rules are in `PACKET.md`; windows in `window.rs`, terminals in `terminal.rs`, clocked routers in
-//! `input_queued.rs`.
+//! The rules are in `PACKET.md`; handlers also in `window.rs`, `terminal.rs` and `input_queued.rs`.
 
 use super::{
     config::RouterKind,
