@@ -1,5 +1,7 @@
 //! Against CODES' dragonfly-dally, 72 nodes, uniform traffic at constant intervals, 1 ms: numbers measured with CODES.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use base::param::Value;
 use fabric::routing::{Choice, Congestion, Hop, Routing};
 use model::{Setup, samples, setup::Until, simulate};
