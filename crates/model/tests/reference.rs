@@ -144,6 +144,25 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// Every event of any experiment, handled, undone and handled again, gives the records of a plain run.
+    #[test]
+    fn every_handler_can_be_undone(sketch in sketch()) {
+        let setup = sketch.setup(5);
+        let net = Arc::new(Network::new(&setup, 1));
+        let domain = || PacketDomain::new(Arc::clone(&net), 0);
+        let options = Options { tie_seed: TIE_SEED, wheel_shift: 8 };
+        let mut plain = Executor::new([(domain(), Vec::new())], options);
+        plain.run_until(LIMIT, u64::MAX);
+        let mut undone = Vec::new();
+        let (end, _) = engine::undo_check::run_with_undo(domain(), &mut undone, TIE_SEED, LIMIT);
+        prop_assert!(undone == plain.partitions[0].observer, "other records after undo");
+        prop_assert!(end == plain.partitions[0].domain, "another state after undo");
+    }
+}
+
 /// Every small fabric and routing in lockstep beyond saturation with buffers of one to four chunks: the most ties and the most
 /// blocking there can be.
 #[test]
