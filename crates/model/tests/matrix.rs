@@ -2,6 +2,8 @@
 //! partitioning with the checkers on, and finite workloads deliver all they send. New entries are covered by being
 //! registered.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use base::{param::Value, registry::Registered};
 use fabric::{
     graph::Fabric,

@@ -1,6 +1,8 @@
 //! What holds for any experiment: nothing is lost or twice, nobody is faster than light, the parts make the whole, and
 //! the number of partitions does not matter.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 
 use base::time::Ps;
@@ -56,7 +58,7 @@ fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
     table.column(column).expect("the column is there")
 }
 
-fn u64s<'a>(tables: &'a [Table], table: &str, name: &str) -> Vec<u64> {
+fn u64s(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
     match column(tables, table, name) {
         Column::U64(v) => v.clone(),
         Column::U32(v) => v.iter().map(|&x| u64::from(x)).collect(),

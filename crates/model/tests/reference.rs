@@ -61,14 +61,18 @@ fn leftovers(d: &PacketDomain) -> [u32; 6] {
 }
 
 /// Runs both, stopping at `stops` on the way, and compares. Returns the number of happenings.
-fn compare(setup: &Setup, partitions: u32, stops: &[Ps], limit: Ps) -> Result<usize, TestCaseError> {
+fn compare(
+    setup: &Setup,
+    (partitions, wheel_shift): (u32, u32),
+    stops: &[Ps],
+) -> Result<usize, TestCaseError> {
     let partitions = partitions.min(setup.fabric.routers());
     let net = Arc::new(Network::new(setup, partitions));
     let parts = (0..partitions).map(|p| (PacketDomain::new(Arc::clone(&net), p), Vec::new()));
-    let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift: 9 });
+    let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift });
     let mut naive = Naive::new(setup, TIE_SEED);
     let links = setup.fabric.ports.len() + setup.fabric.terminals() as usize;
-    for &stop in stops.iter().chain([&limit]) {
+    for &stop in stops.iter().chain([&LIMIT]) {
         executor.run_until(stop, u64::MAX);
         executor.settle();
         let idle = naive.run(stop);
@@ -120,23 +124,42 @@ fn config(cases: u32) -> Config {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(500))]
 
     /// Any experiment, whole.
     #[test]
-    fn any_experiment_is_the_naive_one(sketch in sketch(), partitions in 1u32..=4) {
-        compare(&sketch.setup(12), partitions, &[], LIMIT)?;
+    fn any_experiment_is_the_naive_one(sketch in sketch(), engine in (1u32..=9, 0u32..24)) {
+        compare(&sketch.setup(12), engine, &[])?;
     }
 
     /// Any experiment, looked at on the way: settling at some instants changes nothing.
     #[test]
     fn looking_on_the_way_changes_nothing(
         sketch in sketch(),
-        partitions in 1u32..=4,
+        engine in (1u32..=9, 0u32..24),
         mut stops in prop::collection::vec(1u64..20_000_000, 1..12),
     ) {
         stops.sort_unstable();
-        compare(&sketch.setup(8), partitions, &stops, LIMIT)?;
+        compare(&sketch.setup(8), engine, &stops)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// Every event of any experiment, handled, undone and handled again, gives the records of a plain run.
+    #[test]
+    fn every_handler_can_be_undone(sketch in sketch()) {
+        let setup = sketch.setup(5);
+        let net = Arc::new(Network::new(&setup, 1));
+        let domain = || PacketDomain::new(Arc::clone(&net), 0);
+        let options = Options { tie_seed: TIE_SEED, wheel_shift: 8 };
+        let mut plain = Executor::new([(domain(), Vec::new())], options);
+        plain.run_until(LIMIT, u64::MAX);
+        let mut undone = Vec::new();
+        let (end, _) = engine::undo_check::run_with_undo(domain(), &mut undone, TIE_SEED, LIMIT);
+        prop_assert!(undone == plain.partitions[0].observer, "other records after undo");
+        prop_assert!(end == plain.partitions[0].domain, "another state after undo");
     }
 }
 
@@ -167,7 +190,7 @@ fn saturated_networks_in_lockstep_are_the_naive_ones() {
                     seed: 5,
                 };
                 for partitions in [1, 3] {
-                    let done = compare(&sketch.setup(30), partitions, &[], LIMIT);
+                    let done = compare(&sketch.setup(30), (partitions, 9), &[]);
                     happenings += done.unwrap_or_else(|e| panic!("{sketch:?} in {partitions}: {e}"));
                 }
             }
