@@ -20,8 +20,18 @@ pub fn execute(prepared: &Prepared, console: &Console<'_>) -> Result<Finished, F
     });
     bar.finish_and_clear();
     let mut finished = finished.map_err(|e| failure(&e))?;
-    finished.summary.experiment = prepared.experiment.clone();
+    finished.summary.experiment = without_engine(&prepared.experiment);
     Ok(finished)
+}
+
+/// The experiment without its `[engine]`, which changes no result: results must be the same bytes for every engine. The engine is
+/// told in the `performance` block, and the manifest holds the whole file.
+fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
+    let mut experiment = experiment.clone();
+    if let Some(sections) = experiment.as_object_mut() {
+        sections.shift_remove("engine");
+    }
+    experiment
 }
 
 fn failure(error: &model::Failure) -> Failure {

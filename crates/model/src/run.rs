@@ -192,6 +192,7 @@ fn measured(executor: &Executor<PacketDomain, Observer>, begun: (Instant, Option
         chunk_hops_per_s: Some(chunk_hops as f64 / time),
         peak_rss_bytes: peak_rss(),
         scheduler: "sequential".to_owned(),
+        partitions: executor.partitions.len() as u32,
         threads: 1,
         ranks: 1,
     }

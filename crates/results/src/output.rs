@@ -114,7 +114,7 @@ pub fn write_run(
     let mut draft = Draft::begin(&dir)?;
     draft.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
-        write_table(&draft.path, table, manifest)?;
+        write_table(&draft.path, table, manifest, &summary.experiment)?;
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";
@@ -147,7 +147,12 @@ fn resolve(dir: &Path, force: bool) -> Result<PathBuf, OutputError> {
 }
 
 #[cfg(feature = "parquet")]
-fn write_table(dir: &Path, table: &Table, manifest: &Manifest) -> Result<(), OutputError> {
+fn write_table(
+    dir: &Path,
+    table: &Table,
+    manifest: &Manifest,
+    experiment: &serde_json::Value,
+) -> Result<(), OutputError> {
     let path = dir.join(format!("{}.parquet", table.name()));
     let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
     // Only what is the same for every run of an experiment.
@@ -156,7 +161,7 @@ fn write_table(dir: &Path, table: &Table, manifest: &Manifest) -> Result<(), Out
         ("netloom.revision", manifest.revision.clone()),
         ("netloom.fingerprint", manifest.fingerprint.clone()),
         ("netloom.seed", manifest.seed.to_string()),
-        ("netloom.experiment", manifest.experiment.to_string()),
+        ("netloom.experiment", experiment.to_string()),
     ]
     .map(|(k, v)| (k.to_owned(), v));
     let failed = |e: &dyn std::error::Error| OutputError::Table {
@@ -168,7 +173,12 @@ fn write_table(dir: &Path, table: &Table, manifest: &Manifest) -> Result<(), Out
 }
 
 #[cfg(not(feature = "parquet"))]
-fn write_table(_dir: &Path, table: &Table, _manifest: &Manifest) -> Result<(), OutputError> {
+fn write_table(
+    _dir: &Path,
+    table: &Table,
+    _manifest: &Manifest,
+    _experiment: &serde_json::Value,
+) -> Result<(), OutputError> {
     let message = "this netloom was built without Parquet".to_owned();
     Err(OutputError::Table { table: table.name().to_owned(), message })
 }

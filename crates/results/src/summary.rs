@@ -19,7 +19,7 @@ pub struct Summary {
     pub fingerprint: String,
     /// Whether the numbers can be trusted.
     pub verdict: Verdict,
-    /// The resolved experiment.
+    /// The resolved experiment without `[engine]`.
     pub experiment: serde_json::Value,
     /// Virtual time that was simulated.
     pub simulated_ps: Ps,
@@ -371,6 +371,9 @@ pub struct Performance {
     pub peak_rss_bytes: Option<u64>,
     /// Scheduler used.
     pub scheduler: String,
+    /// Partitions of the network.
+    #[serde(default)]
+    pub partitions: u32,
     /// Threads used.
     pub threads: u32,
     /// MPI ranks used.
@@ -450,6 +453,7 @@ pub(crate) mod tests {
                 chunk_hops_per_s: Some(8e6),
                 peak_rss_bytes: Some(12 << 20),
                 scheduler: "sequential".into(),
+                partitions: 1,
                 threads: 1,
                 ranks: 1,
             }),

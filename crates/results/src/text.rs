@@ -164,7 +164,14 @@ fn performance(out: &mut String, p: &Performance) {
         let _ = write!(speed, "; {} chunk-hops, {} M/s", thousands(n), millions(rate));
     }
     line(out, "speed", &speed);
-    line(out, "scheduler", &format!("{}, {} thread(s), {} rank(s)", p.scheduler, p.threads, p.ranks));
+    line(
+        out,
+        "scheduler",
+        &format!(
+            "{}, {} partition(s), {} thread(s), {} rank(s)",
+            p.scheduler, p.partitions, p.threads, p.ranks
+        ),
+    );
 }
 
 fn line(out: &mut String, label: &str, text: &str) {
