@@ -165,6 +165,11 @@ fn one_answer_with_little_blocking() {
     every_partitioning(false, RouterKind::Window);
 }
 
+#[test]
+fn one_answer_of_clocked_routers() {
+    every_partitioning(true, RouterKind::InputQueued);
+}
+
 /// How many messages a finite workload sends in all.
 fn expected(sent: Sent, ranks: u64, n: u64) -> Option<u64> {
     match sent.workload {
@@ -212,4 +217,9 @@ fn finite_workloads_deliver_all_with_much_blocking() {
 #[test]
 fn finite_workloads_deliver_all_with_little_blocking() {
     finite(false, RouterKind::Window);
+}
+
+#[test]
+fn finite_workloads_deliver_all_through_clocked_routers() {
+    finite(true, RouterKind::InputQueued);
 }

@@ -9,6 +9,7 @@ use base::time::Ps;
 use common::{Sketch, sketch};
 use model::{
     Setup,
+    packet::config::RouterKind,
     setup::{Scheduling, Until},
     simulate,
 };
@@ -30,6 +31,10 @@ fn config(cases: u32) -> Config {
         max_shrink_iters: 400,
         ..Config::default()
     }
+}
+
+fn router() -> impl Strategy<Value = RouterKind> {
+    prop_oneof![2 => Just(RouterKind::Window), 1 => Just(RouterKind::InputQueued)]
 }
 
 fn run(setup: &Setup, partitions: u32) -> Result<(Summary, Vec<Table>), TestCaseError> {
@@ -123,8 +128,9 @@ proptest! {
 
     /// Runs to the workload's end: all is delivered, exactly once.
     #[test]
-    fn all_is_delivered(sketch in sketch()) {
-        let setup = sketch.setup(6);
+    fn all_is_delivered(sketch in sketch(), router in router()) {
+        let mut setup = sketch.setup(6);
+        setup.packet.router = router;
         let done = run_all(&setup)?;
         let summary = &done.0;
         sane(&setup, &done)?;
@@ -141,8 +147,14 @@ proptest! {
 
     /// Cut off at any instant, with and without warm-up.
     #[test]
-    fn a_cut_run_keeps_its_books(sketch in sketch(), end in 1_000u64..30_000_000, warm in 0u64..4) {
+    fn a_cut_run_keeps_its_books(
+        sketch in sketch(),
+        router in router(),
+        end in 1_000u64..30_000_000,
+        warm in 0u64..4,
+    ) {
         let mut setup = sketch.setup(1 << 40);
+        setup.packet.router = router;
         setup.until = Until::Time(end);
         setup.warmup = end / 4 * warm;
         let done = run_all(&setup)?;
