@@ -53,8 +53,8 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 /// A source's lines without comments; its unit tests, which stand at the end, are left out.
 fn code(path: &Path) -> String {
     let text = read(path);
-    let lines = text.lines().take_while(|l| l.trim() != "#[cfg(test)]");
-    lines.map(|l| l.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+    let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or("");
+    code.lines().map(|l| l.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
 /// Places below `folders` whose code contains one of `words`, upper and lower case alike if `words` are lower case.
