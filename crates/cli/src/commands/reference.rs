@@ -3,12 +3,17 @@
 //! It is made from the same declarations as `list`, `explain` and the schema; `docs/reference.md` is its output.
 
 use super::explain::form;
-use crate::{catalog::shelves, console::Console, exit::Exit, failure::Outcome};
+use crate::{
+    catalog::{Shelf, shelves},
+    console::Console,
+    exit::Exit,
+    experiment::keys::TOPOLOGY,
+    failure::Outcome,
+};
 use base::{
-    registry::{About, Registered},
+    registry::{About, find},
     units::Family,
 };
-use fabric::registry::TOPOLOGIES;
 
 const HEAD: &str = "# Reference of the experiment file
 
@@ -42,16 +47,16 @@ pub fn reference() -> String {
     for shelf in &shelves {
         text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
         for about in &shelf.entries {
-            text += &entry(about, &classes(about));
+            text += &entry(about, classes(shelf, about));
         }
     }
     text
 }
 
 /// Link classes of a topology; empty for anything else.
-fn classes(about: &About) -> Vec<&'static str> {
-    let topology = TOPOLOGIES.iter().find(|t| std::ptr::eq(t.about(), about));
-    topology.map_or_else(Vec::new, |t| t.classes.to_vec())
+fn classes(shelf: &Shelf, about: &About) -> &'static [&'static str] {
+    let topologies = if shelf.plural == TOPOLOGY.plural { TOPOLOGY.entries } else { &[] };
+    find(topologies, about.name).map_or(&[], |t| t.classes)
 }
 
 fn entry(about: &About, classes: &[&str]) -> String {
