@@ -17,6 +17,12 @@ fn dragonfly(nodes: u32, algorithm: &str, load: f64, us: u64) -> Setup {
     setup
 }
 
+fn grid(topology: &str, load: f64, us: u64) -> Setup {
+    let mut setup = samples::booksim_grid(topology, load);
+    setup.until = Until::Time(us * 1_000_000);
+    setup
+}
+
 const CASES: &[Case] = &[
     Case { name: "dragonfly-72 minimal 100 %", setup: || dragonfly(72, "minimal", 1.0, 2_000) },
     Case { name: "dragonfly-72 minimal 40 %", setup: || dragonfly(72, "minimal", 0.4, 4_000) },
@@ -26,6 +32,9 @@ const CASES: &[Case] = &[
     Case { name: "dragonfly-1056 minimal 10 %", setup: || dragonfly(1056, "minimal", 0.1, 500) },
     Case { name: "dragonfly-8448 minimal 100 %", setup: || dragonfly(8448, "minimal", 1.0, 10) },
     Case { name: "dragonfly-8448 minimal 0.1 %", setup: || dragonfly(8448, "minimal", 0.001, 500) },
+    Case { name: "clocked mesh-8x8 38 %", setup: || grid("mesh", 0.38, 20) },
+    Case { name: "clocked mesh-8x8 5 %", setup: || grid("mesh", 0.05, 100) },
+    Case { name: "clocked torus-8x8 50 %", setup: || grid("torus", 0.5, 20) },
 ];
 
 fn main() {

@@ -181,3 +181,28 @@ pub fn dragonfly(nodes: u32, algorithm: &str, (arrival, load): (&str, f64)) -> S
     setup.packet.vcs = 4;
     setup
 }
+
+/// The 8 x 8 grids of BookSim 2's public curves: a `mesh` (8 VCs) or `torus` (4 VCs) of clocked routers, buffers of 8 chunks per
+/// VC, dimension-order routing, uniform traffic of one-chunk packets, Bernoulli arrival.
+///
+/// A cycle is 1 ns, the time of a chunk. BookSim's router takes a head flit that arrives at cycle t through VC allocation (t),
+/// switch allocation (t + 1) and the switch (t + 2), and its link takes it one cycle further: here the cycle between the two
+/// allocations is the router's own, switch allocation and switch are `router_delay`, and the link's cycle is serialisation, so
+/// that the mesh's wires have no latency and the torus', twice as long, one cycle. A credit leaves with the flit, crosses the
+/// link, is latched and processed for two cycles: it can be used four cycles after, five on the torus.
+#[must_use]
+pub fn booksim_grid(topology: &str, load: f64) -> Setup {
+    let torus = topology == "torus";
+    let fabric = self::topology(topology, &[("dims", Value::Ints(vec![8, 8]))]);
+    let routing = routing(&fabric, "dimension-order", &[]);
+    let wire = if torus { 1_000 } else { 0 };
+    let links = vec![link(64_000_000_000, 0, 4_000, 512), link(64_000_000_000, wire, 4_000 + wire, 512)];
+    let traffic = traffic("uniform", &[], ("bernoulli", load), (64, 64, links[0].bandwidth), 1);
+    let mut setup = setup(fabric, routing, links, traffic, 64);
+    setup.packet.router = RouterKind::InputQueued;
+    setup.packet.route_per = RoutePer::Packet;
+    setup.packet.packet = 64;
+    setup.packet.vcs = if torus { 4 } else { 8 };
+    setup.packet.router_delay = 2_000;
+    setup
+}

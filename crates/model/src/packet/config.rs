@@ -70,7 +70,9 @@ pub const ABOUT: About = About {
             kind: Kind::Choice(&["window", "input-queued"]),
             default: Some("window"),
             doc: "Router architecture. `window`: one window of buffer per output port and VC covers the local queue, the wire and what \
-                  waits downstream. `input-queued`: buffers at the inputs, VC and switch allocation every cycle.",
+                  waits downstream. `input-queued`: buffers at the inputs, VC and switch allocation every cycle, wormhole switching; a cycle is the \
+                  time of a chunk on the fastest link. A head chunk takes one cycle between the two allocations, and then \
+                  `router_delay`.",
         },
         Param {
             name: "packet",
@@ -100,7 +102,8 @@ pub const ABOUT: About = About {
             name: "route_per",
             kind: Kind::Choice(&["chunk", "packet"]),
             default: Some("chunk"),
-            doc: "What is routed as one: every chunk by itself, or all chunks of a packet the way of the first.",
+            doc: "What is routed as one: every chunk by itself, or all chunks of a packet the way of the first. `input-queued` routers \
+                  always route whole packets, whatever is said here: a VC belongs to a packet from head to tail.",
         },
         Param {
             name: "adapter_delay",
@@ -112,7 +115,8 @@ pub const ABOUT: About = About {
             name: "arbiter",
             kind: Kind::Choice(&["round-robin", "fixed"]),
             default: Some("round-robin"),
-            doc: "How an `input-queued` router chooses among requests. `fixed` always serves the lowest port first and can starve others.",
+            doc: "How an `input-queued` router chooses among requests for a VC or for the switch (iSLIP, one iteration). `fixed` always \
+                  serves the lowest port and VC first and can starve others. Other routers have no use for it.",
         },
     ],
 };

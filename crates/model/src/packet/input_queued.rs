@@ -1,22 +1,28 @@
 //! Clocked routers with buffers at their inputs: each cycle VC allocation, then switch allocation.
 //!
 //! A cycle is the chunk time of the fastest link. The decisions of the cycle at instant s see everything that arrived, and
-//! every credit released, up to s; they are taken by an event at s + 1 ps. A head chunk asks for a VC of its class at
-//! the output that the routing names; a VC belongs to one packet from head to tail. From the next cycle on the packet's chunks
-//! ask for the switch: each input port proposes one VC, each output port takes one input, both round robin with pointers
-//! that move on a grant (separable, input first, one iteration). A chunk that wins leaves its buffer: its credit is released at
-//! s + credit delay, and it starts onto the link at s. A router sleeps while nothing can move.
+//! every credit released, up to s; they are taken by an event at s + 1 ps. A head chunk is routed once, when it comes to the
+//! front of its buffer, and asks for a VC of its class at the output; a VC belongs to one packet from head to tail, and
+//! the packet's other chunks follow. From the next cycle on they ask for the switch. Both allocators are iSLIP with one
+//! iteration: outputs grant, inputs accept, round robin, and a pointer moves only when its grant is accepted. A
+//! chunk that wins leaves its buffer: its credit is released at s + credit delay, and it starts onto the link at s. A VC that a
+//! tail gives back can be allocated in the next cycle.
 //!
-//! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); BookSim 2 `iq_router`. Not modelled: speculation,
-//! look-ahead routing, crossbar speed-up, hold-switch allocation.
+//! One pass over the inputs takes what arrived on links of the same partition, routes, and lets requests compete one by one, so
+//! that a cycle costs what there is to do and no event is needed per chunk. A router sleeps while nothing can move.
+//!
+//! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); McKeown, The iSLIP scheduling algorithm, 1999;
+//! BookSim 2 `iq_router`. Not modelled: speculation, look-ahead routing, crossbar speed-up, hold-switch allocation.
 
 use super::{
-    config::Arbiter,
+    config::{Arbiter, RouterKind},
     network::{End, Line, Local, Network},
-    state::{Fx, Record, State, Static},
+    rows::Flight,
+    state::{Fx, REMOTE, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
+use std::ops::Range;
 
 /// What the packet at the front of an input VC has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,39 +40,73 @@ struct InputVc {
     fifo: Fifo,
     /// Output port (local) of the packet in front.
     out: u32,
+    /// Routing's memory for the packet.
+    state: u32,
     /// Class of VCs while routed, VC once active.
     vc: u8,
     stage: Stage,
-    /// Routing's memory for the packet.
-    state: u32,
-    /// First cycle in which it may ask for the switch.
-    ready: Ps,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Input {
-    /// VCs that hold a chunk.
-    busy: u16,
-    /// VC proposed last with success.
+    /// When the first chunk on its way here arrives, `NEVER` if none is (links of other partitions and terminals: always).
+    arrival: Ps,
+    /// Output that last took a chunk from here.
+    last_output: u32,
+    /// VCs with a head to route, a bit each.
+    idle: u16,
+    /// VCs that ask for a VC of an output.
+    routed: u16,
+    /// VCs with a chunk that may ask for the switch.
+    active: u16,
+    /// VC that last sent a chunk.
     last_vc: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Output {
-    /// VCs that belong to a packet.
-    taken: u16,
     /// Input port served last by the switch.
     last_input: u32,
     /// Input VC served last by VC allocation.
     last_request: u32,
+    /// VCs that belong to a packet.
+    taken: u16,
+    /// VCs allocated in the present round of their class.
+    used: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Router {
-    /// Next cycle set, `NEVER` while it sleeps.
+    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps.
     due: Ps,
     /// Chunks in its buffers.
     held: u32,
+}
+
+/// Best request for an output so far, and what the output allows.
+#[derive(Clone, Copy)]
+struct Bid {
+    turn: u64,
+    input: u32,
+    v: u32,
+    /// Chunks that a buffer behind the link holds, 0 while the link is busy; `NIL` until somebody asks.
+    room: u32,
+}
+const NO_BID: Bid = Bid { turn: u64::MAX, input: NIL, v: NIL, room: NIL };
+
+/// Requests of one cycle; nothing is left between events.
+#[derive(Clone, Default)]
+struct Work {
+    /// Best request for the switch, by output of the router.
+    bids: Vec<Bid>,
+    /// Outputs that were asked for.
+    outputs: Vec<u32>,
+    /// Grant that an input accepts (turn, VC row), by input of the router.
+    accepted: Vec<(u32, u32)>,
+    /// Inputs with a grant.
+    inputs: Vec<u32>,
+    /// Heads that ask for a VC: input, VC row.
+    heads: Vec<(u32, u32)>,
 }
 
 /// State of clocked routers; empty for other kinds.
@@ -76,8 +116,13 @@ pub struct Clocked {
     inputs: Table<Input>,
     outputs: Table<Output>,
     vcs: Table<InputVc>,
-    /// Requests of one cycle; empty between events.
-    requests: Vec<(u32, u32)>,
+    /// Local number of the router, by port.
+    owner: Vec<u32>,
+    /// VCs of a class.
+    each: u8,
+    /// VCs of class 0 and distance to the next class, by output port.
+    classes: Vec<(u16, u8)>,
+    work: Work,
 }
 
 impl PartialEq for Clocked {
@@ -93,16 +138,28 @@ impl Clocked {
     /// Idle routers of a partition.
     #[must_use]
     pub fn new(net: &Network, local: &Local) -> Self {
-        let used = net.config.router == super::config::RouterKind::InputQueued;
+        let used = net.config.router == RouterKind::InputQueued;
         let ports = if used { local.router_ports() as usize } else { 0 };
         let routers = if used { local.routers.len() } else { 0 };
-        let vc = InputVc { fifo: Fifo::default(), out: NIL, vc: 0, stage: Stage::Idle, state: 0, ready: 0 };
+        let each = net.config.vcs / net.routing.vcs().max(1);
+        let mask = |vcs: u8| u16::MAX >> (16 - vcs.min(16));
+        let classes = local.lines[..ports].iter().map(|line| match line.end {
+            End::Terminal { .. } => (mask(net.config.vcs), 0),
+            _ => (mask(each), each),
+        });
+        let span = |r: usize| local.base[r]..local.base[r + 1];
+        let widest = (0..routers).map(|r| span(r).len()).max().unwrap_or(0);
+        let input = Input { arrival: NEVER, last_output: NIL, idle: 0, routed: 0, active: 0, last_vc: 15 };
+        let vc = InputVc { fifo: Fifo::default(), out: NIL, state: 0, vc: 0, stage: Stage::Idle };
         Self {
             routers: Table::new(routers, Router { due: NEVER, held: 0 }),
-            inputs: Table::new(ports, Input { busy: 0, last_vc: 15 }),
-            outputs: Table::new(ports, Output { taken: 0, last_input: NIL, last_request: NIL }),
+            inputs: Table::new(ports, input),
+            outputs: Table::new(ports, Output { last_input: NIL, last_request: NIL, taken: 0, used: 0 }),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),
-            requests: Vec::new(),
+            owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
+            each,
+            classes: classes.collect(),
+            work: Work { bids: vec![NO_BID; widest], accepted: vec![(0, NIL); widest], ..Work::default() },
         }
     }
 
@@ -119,12 +176,8 @@ impl Clocked {
     pub fn front(&self, port: u32, vc: u8, vcs: u8) -> Option<(Fifo, Stage, u32, u8)> {
         let row = port as usize * usize::from(vcs) + usize::from(vc);
         let v = (row < self.vcs.len()).then(|| self.vcs.get(row as u32))?;
-        (!v.fifo.is_empty()).then_some((
-            v.fifo,
-            v.stage,
-            if v.stage == Stage::Idle { port } else { v.out },
-            v.vc,
-        ))
+        let out = if v.stage == Stage::Idle { port } else { v.out };
+        (!v.fifo.is_empty()).then_some((v.fifo, v.stage, out, v.vc))
     }
 
     /// Chunks buffered at an input VC (local input port).
@@ -133,39 +186,109 @@ impl Clocked {
         let row = port as usize * usize::from(vcs) + usize::from(vc);
         (row < self.vcs.len()).then(|| self.vcs.get(row as u32).fifo)
     }
+
+    /// Those that belong to no packet.
+    #[must_use]
+    pub fn free_vcs(&self, out: u32, class: u8) -> u16 {
+        self.group(out, class) & !self.outputs.get(out).taken
+    }
+
+    /// VCs that a packet may get, a bit each: those of its class, toward a terminal (where no cycle can close) all.
+    #[must_use]
+    pub fn group(&self, out: u32, class: u8) -> u16 {
+        let (mask, stride) = self.classes[out as usize];
+        mask << (class * stride)
+    }
+
+    /// A chunk comes to the end of a buffer.
+    #[inline]
+    fn append(&mut self, input: u32, vc: u8, vcs: u32, push: impl FnOnce(&mut Fifo)) {
+        let row = self.vcs.edit(input * vcs + u32::from(vc));
+        if row.fifo.is_empty() {
+            let port = self.inputs.edit(input);
+            match row.stage {
+                Stage::Idle => port.idle |= 1 << vc,
+                Stage::Active => port.active |= 1 << vc,
+                Stage::Routed => unreachable!("a packet that asks for a VC is in its buffer"),
+            }
+        }
+        push(&mut row.fifo);
+        self.routers.edit(self.owner[input as usize]).held += 1;
+    }
+}
+
+/// Place of a requester in an arbiter's turn: the one after `last` comes first, the others follow in a circle.
+fn turn(cx: &Static, last: u32, request: u32) -> u32 {
+    match cx.net.config.arbiter {
+        Arbiter::RoundRobin => request.wrapping_sub(last.wrapping_add(1)),
+        Arbiter::Fixed => request,
+    }
 }
 
 impl State {
-    /// A chunk arrives at a clocked router: it goes to its buffer and the router wakes.
+    /// A chunk arrives at a clocked router from a terminal or another partition: it goes to its buffer and the router wakes.
     pub(super) fn buffer(&mut self, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
-        let End::Router { base, in_port, local, router } = line.end else {
-            unreachable!("only routers buffer")
-        };
-        let input = base + in_port;
-        debug_assert_eq!(cx.local.upstream[input as usize], from, "an input has one upstream port");
-        let v = input * u32::from(cx.net.config.vcs) + u32::from(vc);
-        self.clocked.vcs.edit(v).fifo.push(&mut self.chunks, c);
-        self.clocked.inputs.edit(input).busy |= 1 << vc;
-        self.clocked.routers.edit(local).held += 1;
-        let now = fx.now();
-        self.wake_router(cx, router, local, now, fx);
+        let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
+        debug_assert_eq!(
+            cx.local.upstream[(base + in_port) as usize],
+            from,
+            "an input has one upstream port"
+        );
+        self.put_in_buffer(cx, c, base + in_port, vc);
+        self.wake_router(cx, local, fx.now(), fx);
+    }
+
+    #[inline]
+    fn put_in_buffer(&mut self, cx: &Static, c: u32, input: u32, vc: u8) {
+        let chunks = &mut self.chunks;
+        self.clocked.append(input, vc, u32::from(cx.net.config.vcs), |fifo| fifo.push(chunks, c));
+    }
+
+    /// Takes the chunks that came over a link of this partition up to `t`.
+    fn take_arrivals(&mut self, cx: &Static, input: u32, t: Ps) {
+        let from = cx.local.upstream[input as usize];
+        let mut arrival = self.clocked.inputs.get(input).arrival;
+        while arrival <= t {
+            let first = self.ports.get(from).flight.head;
+            let Flight { chunk, vc, next, .. } = *self.flights.get(first);
+            self.flights.give(first);
+            self.ports.edit(from).flight.head = next;
+            arrival = if next == NIL { NEVER } else { self.flights.get(next).time };
+            self.put_in_buffer(cx, chunk, input, vc);
+        }
+        self.clocked.inputs.edit(input).arrival = arrival;
+    }
+
+    /// Takes everything that arrived before `now`, so that nobody sees that it was put off.
+    pub(super) fn settle_arrivals(&mut self, cx: &Static, now: Ps) {
+        for input in 0..self.clocked.inputs.len() as u32 {
+            if self.clocked.inputs.get(input).arrival < now {
+                self.take_arrivals(cx, input, now - 1);
+            }
+        }
     }
 
     /// Makes sure that a router's cycle runs at the first boundary at or after `at`.
-    fn wake_router(&mut self, cx: &Static, router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
+    #[inline]
+    fn wake_router(&mut self, cx: &Static, local: u32, at: Ps, fx: &mut impl Fx) {
+        let set = self.clocked.routers.get(local).due;
+        // Within its own cycle a router's `due` is the present instant: it looks around before it goes to sleep.
+        if set <= at {
+            return;
+        }
         let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
-        if due < self.clocked.routers.get(local).due {
+        if due < set {
             self.clocked.routers.edit(local).due = due;
-            Self::set_cycle(router, local, due, fx);
+            Self::set_cycle(cx.local.routers[local as usize], local, due, fx);
         }
     }
 
     /// A credit for port `u` of a clocked router is on its way: the router must look when the first one holds.
     pub(super) fn credit_for_router(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        let local = cx.local.router_of(u);
+        let local = self.clocked.owner[u as usize];
         if self.clocked.routers.get(local).held > 0 {
             let release = self.ports.get(u).next_release().unwrap_or(0).max(fx.now());
-            self.wake_router(cx, cx.local.routers[local as usize], local, release, fx);
+            self.wake_router(cx, local, release, fx);
         }
     }
 
@@ -175,218 +298,267 @@ impl State {
         if self.clocked.routers.get(local).due != now {
             return;
         }
-        self.clocked.routers.edit(local).due = NEVER;
         let s = now - 1;
         let ports = cx.local.base[local as usize]..cx.local.base[local as usize + 1];
-        self.route_heads(cx, local, ports.clone(), fx);
-        let mut moved = self.allocate_vcs(cx, ports.clone(), s);
-        moved |= self.allocate_switch(cx, local, ports.clone(), s, fx);
-        if self.clocked.routers.get(local).held == 0 {
+        let mut work = std::mem::take(&mut self.clocked.work);
+        let mut next = NEVER;
+        for input in ports.clone() {
+            if self.clocked.inputs.get(input).arrival <= s {
+                self.take_arrivals(cx, input, s);
+            }
+            let row = *self.clocked.inputs.get(input);
+            next = next.min(row.arrival);
+            if row.idle != 0 {
+                self.route_heads(cx, local, input, row.idle, fx);
+            }
+            if row.active != 0 {
+                self.ask_for_switch(cx, ports.start, (input, row), s, &mut work, fx);
+            }
+            let routed = row.idle | row.routed;
+            if routed != 0 {
+                self.ask_for_vcs(cx, input, routed, &mut work);
+            }
+        }
+        let mut moved = self.allocate_vcs(cx, &mut work);
+        moved |= self.allocate_switch(cx, ports.start, s, &mut work, fx);
+        self.clocked.work = work;
+        let held = self.clocked.routers.get(local).held > 0;
+        if held && moved {
+            let due = now + cx.net.cycle;
+            self.clocked.routers.edit(local).due = due;
+            Self::set_cycle(cx.local.routers[local as usize], local, due, fx);
             return;
         }
-        let next = if moved { s + cx.net.cycle } else { self.next_chance(cx, ports, s) };
+        if held {
+            next = next.min(self.next_chance(cx, ports, s));
+        }
+        self.clocked.routers.edit(local).due = NEVER;
         if next != NEVER {
-            self.wake_router(cx, cx.local.routers[local as usize], local, next, fx);
+            self.wake_router(cx, local, next, fx);
         }
     }
 
-    /// Asks the routing for every head chunk that came to the front of its buffer.
-    fn route_heads(&mut self, cx: &Static, local: u32, ports: std::ops::Range<u32>, fx: &mut impl Fx) {
-        let vcs = u32::from(cx.net.config.vcs);
-        for input in ports.clone() {
-            let mut busy = self.clocked.inputs.get(input).busy;
-            while busy != 0 {
-                let vc = busy.trailing_zeros();
-                busy &= busy - 1;
-                let row = *self.clocked.vcs.get(input * vcs + vc);
-                if row.stage != Stage::Idle {
-                    continue;
-                }
-                let end = End::Router {
-                    router: cx.local.routers[local as usize],
-                    base: ports.start,
-                    in_port: input - ports.start,
-                    local,
-                };
-                let line = Line { link: NIL, timing: 0, own_base: ports.start, end };
-                let choice = self.decide(cx, row.fifo.head, &line, vc as u8, fx);
-                let row = self.clocked.vcs.edit(input * vcs + vc);
-                row.stage = Stage::Routed;
-                row.out = ports.start + choice.port;
-                row.vc = choice.vc;
-                row.state = choice.state;
+    /// Asks the routing for the head chunks that came to the front of their buffers.
+    fn route_heads(&mut self, cx: &Static, local: u32, input: u32, mut idle: u16, fx: &mut impl Fx) {
+        let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
+        let end = End::Router { router, base, in_port: input - base, local };
+        let line = Line { link: NIL, timing: 0, own_base: base, end };
+        let from = cx.local.upstream[input as usize];
+        let terminal = from & REMOTE == 0 && from >= cx.local.router_ports();
+        let port = self.clocked.inputs.edit(input);
+        port.routed |= idle;
+        port.idle = 0;
+        while idle != 0 {
+            let vc = idle.trailing_zeros();
+            idle &= idle - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let class = if terminal { 0 } else { vc as u8 / self.clocked.each };
+            let choice = self.decide(cx, self.clocked.vcs.get(v).fifo.head, &line, class, fx);
+            let row = self.clocked.vcs.edit(v);
+            row.stage = Stage::Routed;
+            row.out = base + choice.port;
+            row.vc = choice.vc;
+            row.state = choice.state;
+        }
+    }
+
+    /// Heads of an input ask for VCs, in ascending order over the cycle.
+    #[inline]
+    fn ask_for_vcs(&mut self, cx: &Static, input: u32, mut routed: u16, work: &mut Work) {
+        while routed != 0 {
+            let v = input * u32::from(cx.net.config.vcs) + routed.trailing_zeros();
+            routed &= routed - 1;
+            let row = self.clocked.vcs.get(v);
+            if self.clocked.free_vcs(row.out, row.vc) != 0 {
+                work.heads.push((input, v));
             }
         }
     }
 
-    /// VC allocation; true if a packet got a VC.
-    fn allocate_vcs(&mut self, cx: &Static, ports: std::ops::Range<u32>, s: Ps) -> bool {
-        let vcs = u32::from(cx.net.config.vcs);
-        let mut requests = std::mem::take(&mut self.clocked.requests);
-        for input in ports.clone() {
-            let mut busy = self.clocked.inputs.get(input).busy;
-            while busy != 0 {
-                let vc = busy.trailing_zeros();
-                busy &= busy - 1;
-                let row = self.clocked.vcs.get(input * vcs + vc);
-                if row.stage == Stage::Routed {
-                    requests.push((row.out, input * vcs + vc));
-                }
-            }
-        }
-        // Requests of one output together, in the order of its arbiter.
-        requests.sort_unstable_by_key(|&(out, request)| {
-            (out, self.turn(cx, self.clocked.outputs.get(out).last_request, request))
-        });
+    /// VC allocation: the free VCs of an output go to heads in the order of its arbiter; true if a packet got one.
+    ///
+    /// Heads stand in ascending order: first those after the one that the output served last, then the others.
+    fn allocate_vcs(&mut self, cx: &Static, work: &mut Work) -> bool {
         let mut moved = false;
-        for &(out, request) in &requests {
-            let class = self.clocked.vcs.get(request).vc;
-            let group = cx.net.vc_group(class);
-            let free = group & !self.clocked.outputs.get(out).taken;
-            if free == 0 {
-                continue;
+        if cx.net.config.arbiter == Arbiter::RoundRobin {
+            for &(input, v) in &work.heads {
+                let last = self.clocked.outputs.get(self.clocked.vcs.get(v).out).last_request;
+                if last == NIL || v > last {
+                    moved |= self.allocate_vc(cx, input, v);
+                }
             }
-            let output = self.clocked.outputs.edit(out);
-            let vc = free.trailing_zeros() as u8;
-            output.taken |= 1 << vc;
-            output.last_request = request;
-            let row = self.clocked.vcs.edit(request);
-            row.vc = vc;
-            row.stage = Stage::Active;
-            row.ready = s + cx.net.cycle;
-            moved = true;
         }
-        requests.clear();
-        self.clocked.requests = requests;
+        for (input, v) in work.heads.drain(..) {
+            if self.clocked.vcs.get(v).stage == Stage::Routed {
+                moved |= self.allocate_vc(cx, input, v);
+            }
+        }
         moved
     }
 
-    /// Place of a requester in an arbiter's turn: after the one served last comes first.
-    fn turn(&self, cx: &Static, last: u32, request: u32) -> u32 {
-        match cx.net.config.arbiter {
-            Arbiter::RoundRobin if last != NIL => request.wrapping_sub(last + 1),
-            _ => request,
+    /// Gives a head the next free VC of its class, if there is one.
+    #[inline]
+    fn allocate_vc(&mut self, cx: &Static, input: u32, v: u32) -> bool {
+        let clocked = &mut self.clocked;
+        let row = *clocked.vcs.get(v);
+        let free = clocked.free_vcs(row.out, row.vc);
+        if free == 0 {
+            return false;
         }
+        let group = clocked.group(row.out, row.vc);
+        let output = clocked.outputs.edit(row.out);
+        if free & !output.used == 0 {
+            output.used &= !group;
+        }
+        let vc = (free & !output.used).trailing_zeros() as u8;
+        output.taken |= 1 << vc;
+        output.used |= 1 << vc;
+        output.last_request = v;
+        let row = clocked.vcs.edit(v);
+        row.vc = vc;
+        row.stage = Stage::Active;
+        let bit = 1 << (v - input * u32::from(cx.net.config.vcs));
+        let port = clocked.inputs.edit(input);
+        port.routed &= !bit;
+        port.active |= bit;
+        true
     }
 
-    /// Switch allocation: inputs propose, outputs choose, winners leave. True if one did.
-    fn allocate_switch(
+    /// The chunks of an input ask for their outputs; each output keeps the one whose turn comes first.
+    fn ask_for_switch(
         &mut self,
         cx: &Static,
-        local: u32,
-        ports: std::ops::Range<u32>,
+        base: u32,
+        (input, row): (u32, Input),
         s: Ps,
+        work: &mut Work,
         fx: &mut impl Fx,
-    ) -> bool {
-        let mut requests = std::mem::take(&mut self.clocked.requests);
-        for input in ports {
-            if let Some((out, v)) = self.proposal(cx, input, s) {
-                requests.push((out, v));
+    ) {
+        let mut active = row.active;
+        while active != 0 {
+            let vc = active.trailing_zeros();
+            active &= active - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let &InputVc { out, vc: out_vc, .. } = self.clocked.vcs.get(v);
+            let bid = &mut work.bids[(out - base) as usize];
+            if bid.room == NIL {
+                bid.room = self.room(cx, out, s, fx);
+                work.outputs.push(out);
+            }
+            if self.vcs.get(self.vcs_per_port(out) + u32::from(out_vc)).occupancy >= bid.room {
+                continue;
+            }
+            let first = turn(cx, self.clocked.outputs.get(out).last_input, input);
+            let second = turn(cx, u32::from(row.last_vc), vc) & 15;
+            let turn = u64::from(first) << 4 | u64::from(second);
+            if turn < bid.turn {
+                *bid = Bid { turn, input, v, room: bid.room };
             }
         }
-        let vcs = u32::from(cx.net.config.vcs);
-        requests.sort_unstable_by_key(|&(out, v)| {
-            (out, self.turn(cx, self.clocked.outputs.get(out).last_input, v / vcs))
-        });
-        let mut served = NIL;
-        for &(out, v) in &requests {
-            if out != served {
-                served = out;
-                self.leave(cx, local, v, s, fx);
-            }
-        }
-        requests.clear();
-        self.clocked.requests = requests;
-        served != NIL
     }
 
-    /// The input's VC whose turn it is among those that could send at `s`, with its output.
-    fn proposal(&mut self, cx: &Static, input: u32, s: Ps) -> Option<(u32, u32)> {
-        let vcs = u32::from(cx.net.config.vcs);
-        let row = *self.clocked.inputs.get(input);
-        let mut ready = 0u16;
-        let mut busy = row.busy;
-        while busy != 0 {
-            let vc = busy.trailing_zeros();
-            busy &= busy - 1;
-            let v = *self.clocked.vcs.get(input * vcs + vc);
-            if v.stage == Stage::Active && v.ready <= s && self.can_send(cx, v.out, v.vc, s) {
-                ready |= 1 << vc;
-            }
-        }
-        if ready == 0 {
-            return None;
-        }
-        let last = if cx.net.config.arbiter == Arbiter::Fixed { 15 } else { row.last_vc };
-        let v = input * vcs + u32::from(super::window::after(ready, last));
-        Some((self.clocked.vcs.get(v).out, v))
-    }
-
-    /// True if the link is free and the buffer behind it has room at `s`.
-    fn can_send(&mut self, cx: &Static, out: u32, vc: u8, s: Ps) -> bool {
-        self.drain_credits(out, s);
+    /// Chunks that a buffer behind an output holds, 0 if the link is busy at `s`. Uses the credits released by then.
+    fn room(&mut self, cx: &Static, out: u32, s: Ps, fx: &mut impl Fx) -> u32 {
         let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
-        let row = self.vcs_per_port(out) + u32::from(vc);
-        self.ports.get(out).clock.rounded(timing.denominator) <= s
-            && self.vcs.get(row).occupancy < timing.capacity
+        if self.ports.get(out).clock.rounded(timing.denominator) > s {
+            return 0;
+        }
+        if let End::Terminal { .. } = Self::line(cx, out).end {
+            self.eject(cx, out, s, fx);
+        }
+        self.drain_credits(out, s);
+        timing.capacity
+    }
+
+    /// Switch allocation: outputs granted, inputs accept one grant each, and the chunks leave. True if one did.
+    fn allocate_switch(&mut self, cx: &Static, base: u32, s: Ps, work: &mut Work, fx: &mut impl Fx) -> bool {
+        for out in work.outputs.drain(..) {
+            let bid = std::mem::replace(&mut work.bids[(out - base) as usize], NO_BID);
+            if bid.v == NIL {
+                continue;
+            }
+            let turn = turn(cx, self.clocked.inputs.get(bid.input).last_output, out);
+            let accepted = &mut work.accepted[(bid.input - base) as usize];
+            if accepted.1 == NIL {
+                work.inputs.push(bid.input);
+                *accepted = (turn, bid.v);
+            } else if turn < accepted.0 {
+                *accepted = (turn, bid.v);
+            }
+        }
+        let moved = !work.inputs.is_empty();
+        for input in work.inputs.drain(..) {
+            let (_, v) = std::mem::replace(&mut work.accepted[(input - base) as usize], (0, NIL));
+            self.leave(cx, input, v, s, fx);
+        }
+        moved
     }
 
     /// The chunk in front of input VC `v` crosses the switch and starts onto its link.
-    fn leave(&mut self, cx: &Static, local: u32, v: u32, s: Ps, fx: &mut impl Fx) {
-        let vcs = u32::from(cx.net.config.vcs);
-        let (input, in_vc) = (v / vcs, (v % vcs) as u8);
+    fn leave(&mut self, cx: &Static, input: u32, v: u32, s: Ps, fx: &mut impl Fx) {
+        let in_vc = (v - input * u32::from(cx.net.config.vcs)) as u8;
         let row = self.clocked.vcs.edit(v);
-        let c = row.fifo.pop(&self.chunks).expect("a proposal has a chunk");
-        let (out, vc, state, empty) = (row.out, row.vc, row.state, row.fifo.is_empty());
-        self.notes.set(c, state);
+        let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
+        let (out, vc, empty) = (row.out, row.vc, row.fifo.is_empty());
+        self.notes.set(c, row.state);
         let chunk = self.chunks.edit(c);
         chunk.visit();
         let (packet, index, last) = (chunk.packet, chunk.index(), chunk.is_last());
+        let port = self.clocked.inputs.edit(input);
+        port.last_vc = in_vc;
+        port.last_output = out;
+        if last || empty {
+            port.active &= !(1 << in_vc);
+        }
+        let output = self.clocked.outputs.edit(out);
+        output.last_input = input;
         if last {
             row.stage = Stage::Idle;
-            self.clocked.outputs.edit(out).taken &= !(1 << vc);
+            port.idle |= u16::from(!empty) << in_vc;
+            output.taken &= !(1 << vc);
         }
-        let input_row = self.clocked.inputs.edit(input);
-        input_row.last_vc = in_vc;
-        if empty {
-            input_row.busy &= !(1 << in_vc);
-        }
-        self.clocked.outputs.edit(out).last_input = input;
+        let local = self.clocked.owner[input as usize];
         self.clocked.routers.edit(local).held -= 1;
-        self.touch(cx, out, s, fx);
-        let line = *Self::line(cx, out);
+        let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
         fx.record(Record::Accepted { time: s + fx.suspended(), link: line.link, vc, id, index });
         let o = self.vcs_per_port(out) + u32::from(vc);
         self.vcs.edit(o).occupancy += 1;
         self.ports.edit(out).backlog += 1;
         self.put_on_link(cx, c, out, vc, s, fx);
-        if !matches!(line.end, End::Remote { .. }) {
-            self.set_due(cx, out, fx);
+        match line.end {
+            End::Router { base, in_port, local, .. } => {
+                let at = self.flights.get(self.ports.get(out).flight.tail).time;
+                let next = self.clocked.inputs.edit(base + in_port);
+                next.arrival = next.arrival.min(at);
+                self.wake_router(cx, local, at, fx);
+            }
+            End::Terminal { .. } => self.set_due(cx, out, fx),
+            End::Remote { .. } => {}
         }
         self.return_credit(cx, cx.local.upstream[input as usize], in_vc, s, fx);
     }
 
-    /// When nothing moved at `s`: the next instant at which something could without an arrival from outside.
-    fn next_chance(&self, cx: &Static, ports: std::ops::Range<u32>, s: Ps) -> Ps {
+    /// When nothing moved at `s`: the next instant at which something could without an arrival.
+    fn next_chance(&self, cx: &Static, ports: Range<u32>, s: Ps) -> Ps {
         let mut next = NEVER;
-        let vcs = u32::from(cx.net.config.vcs);
         for input in ports {
-            let mut busy = self.clocked.inputs.get(input).busy;
-            while busy != 0 {
-                let vc = busy.trailing_zeros();
-                busy &= busy - 1;
-                let row = self.clocked.vcs.get(input * vcs + vc);
-                if row.stage != Stage::Active {
-                    continue;
+            let mut active = self.clocked.inputs.get(input).active;
+            while active != 0 {
+                let v = input * u32::from(cx.net.config.vcs) + active.trailing_zeros();
+                active &= active - 1;
+                let out = self.clocked.vcs.get(v).out;
+                let (port, line) = (self.ports.get(out), Self::line(cx, out));
+                let timing = &cx.net.timings[line.timing as usize];
+                let free = port.clock.rounded(timing.denominator);
+                let mut chance = if free > s { free } else { port.next_release().unwrap_or(NEVER) };
+                if let (NEVER, End::Terminal { .. }, Some(first)) =
+                    (chance, line.end, (port.flight.head != NIL).then_some(port.flight.head))
+                {
+                    // The terminal takes chunks lazily: the credit is not on its way yet.
+                    chance = self.flights.get(first).time + timing.credit_delay;
                 }
-                let port = self.ports.get(row.out);
-                let timing = &cx.net.timings[Self::line(cx, row.out).timing as usize];
-                let at = row.ready.max(port.clock.rounded(timing.denominator));
-                if at > s {
-                    next = next.min(at);
-                }
-                next = next.min(port.next_release().unwrap_or(NEVER));
+                next = next.min(chance);
             }
         }
         next

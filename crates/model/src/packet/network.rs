@@ -192,15 +192,6 @@ impl Network {
         timing.chunk.whole * u64::from(self.config.packet.div_ceil(self.config.chunk))
     }
 
-    /// VCs that a routing's VC stands for when there are more VCs than it needs: a bit each.
-    #[inline]
-    #[must_use]
-    pub fn vc_group(&self, class: u8) -> u16 {
-        let each = self.config.vcs / self.routing.vcs();
-        let mask = if each >= 16 { u16::MAX } else { (1 << each) - 1 };
-        mask << (class * each)
-    }
-
     /// Partition that a link's upstream end belongs to.
     fn upstream_owner(&self, link: u32) -> u32 {
         let ports = self.fabric.ports.len() as u32;

@@ -1,6 +1,12 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
-use super::{check::Ledger, network::Network, rows::Packet, state::Record};
+use super::{
+    check::Ledger,
+    config::{RoutePer, RouterKind},
+    network::Network,
+    rows::Packet,
+    state::Record,
+};
 use crate::setup::Measure;
 use base::{
     hash::Fingerprint,
@@ -92,7 +98,8 @@ impl Observer {
     /// Nothing measured yet.
     #[must_use]
     pub fn new(net: Arc<Network>, warmup: Ps, end: Ps, measure: Measure, check: bool) -> Self {
-        let in_order = net.config.route_per == super::config::RoutePer::Packet;
+        let in_order =
+            net.config.route_per == RoutePer::Packet || net.config.router == RouterKind::InputQueued;
         Self {
             warmup,
             end,

@@ -318,6 +318,7 @@ impl Domain for PacketDomain {
             state.touch(cx, u, now, fx);
             state.drain_credits(u, now.saturating_sub(1));
         }
+        state.settle_arrivals(cx, now);
     }
 
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {

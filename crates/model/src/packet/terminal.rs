@@ -1,6 +1,7 @@
 //! Terminals: cutting messages into packets, injection under a window, reassembly, and workloads that answer.
 
 use super::{
+    config::RouterKind,
     network::End,
     rows::{Chunk, Cutting, Flight, Packet, Post},
     state::{Fx, Record, State, Static},
@@ -47,10 +48,25 @@ impl State {
         let timing = &cx.net.timings[cx.net.injection() as usize];
         let port = self.ports.get(u);
         let start = port.clock.rounded(timing.denominator).max(created);
-        if start == NEVER || self.vcs.get(self.vcs_per_port(u)).occupancy < timing.capacity {
+        if start == NEVER || self.injection_vc(cx, u).is_some() {
             return start;
         }
         port.next_release().map_or(NEVER, |release| start.max(release))
+    }
+
+    /// VC for the terminal's next chunk: that of its packet, for a new packet the next one with room; none if there is none.
+    #[inline]
+    fn injection_vc(&self, cx: &Static, u: u32) -> Option<u8> {
+        let capacity = cx.net.timings[cx.net.injection() as usize].capacity;
+        let room = |vc: &u8| self.vcs.get(self.vcs_per_port(u) + u32::from(*vc)).occupancy < capacity;
+        if cx.net.config.router == RouterKind::Window {
+            return Some(0).filter(room);
+        }
+        let (last, vcs) = (self.ports.get(u).last_vc, cx.net.config.vcs);
+        if self.terminals.get(u - cx.local.router_ports()).sent > 0 {
+            return Some(last).filter(room);
+        }
+        (1..=vcs).map(|k| (last + k) % vcs).find(room)
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.
@@ -153,6 +169,11 @@ impl State {
     /// Starts the next chunk onto the terminal's link at `start`.
     fn inject(&mut self, cx: &Static, u: u32, i: u32, start: Ps, fx: &mut impl Fx) {
         self.drain_credits(u, start);
+        // The first credit may have been another VC's.
+        let Some(vc) = self.injection_vc(cx, u) else { return };
+        if cx.net.config.router == RouterKind::InputQueued {
+            self.ports.edit(u).last_vc = vc;
+        }
         let line = *Self::line(cx, u);
         let row = self.terminals.edit(i);
         let packet = row.queue.head;
@@ -174,12 +195,12 @@ impl State {
             let timing = &cx.net.timings[line.timing as usize];
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
         }
-        let v = self.vcs_per_port(u);
+        let v = self.vcs_per_port(u) + u32::from(vc);
         self.vcs.edit(v).occupancy += 1;
         self.ports.edit(u).backlog += 1;
         let c = self.chunks.take(Chunk::new(packet, index, last));
         self.notes.set(c, 0);
-        self.put_on_link(cx, c, u, 0, start, fx);
+        self.put_on_link(cx, c, u, vc, start, fx);
     }
 
     /// Rule 5: chunks that reached the terminal behind port `u` before `t`.

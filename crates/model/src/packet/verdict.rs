@@ -107,10 +107,17 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
                 let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) else {
                     continue;
                 };
+                let room = |vc: u8| {
+                    let timing = &cx.net.timings[cx.local.lines[out as usize].timing as usize];
+                    state.vcs.get(state.vcs_per_port(out) + u32::from(vc)).occupancy < timing.capacity
+                };
+                // What it waits for; nothing if it will move by itself.
                 let group = match stage {
-                    Stage::Idle => 0,
-                    Stage::Routed => cx.net.vc_group(out_vc),
-                    Stage::Active => 1 << out_vc,
+                    Stage::Routed if state.clocked.free_vcs(out, out_vc) == 0 => {
+                        state.clocked.group(out, out_vc)
+                    }
+                    Stage::Active if !room(out_vc) => 1 << out_vc,
+                    _ => 0,
                 };
                 let out = cx.local.lines[out as usize].link;
                 let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (out, v)).collect();

@@ -1,7 +1,7 @@
 //! Window routers: acceptance, service, credits. The rules are numbered in `PACKET.md`.
 
 use super::{
-    config::RoutePer,
+    config::{RoutePer, RouterKind},
     network::{End, Line},
     rows::Flight,
     state::{Fx, Record, State, Static},
@@ -61,7 +61,9 @@ impl State {
             random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
         };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
-        let trail = follow && many && !cx.net.routing.oblivious();
+        // Clocked routers ask for heads only.
+        let trail =
+            follow && many && cx.net.config.router == RouterKind::Window && !cx.net.routing.oblivious();
         if trail && !first {
             let known = if last {
                 self.trails.remove(id, u32::from(visited))
