@@ -2,11 +2,13 @@
 
 pub mod check;
 pub mod config;
+mod credits;
 pub mod finish;
 mod input_queued;
 mod map;
 pub mod network;
 pub mod observe;
+mod remote;
 pub mod rows;
 pub mod sample;
 pub mod state;

@@ -205,7 +205,7 @@ impl PartialEq for PacketDomain {
 }
 
 const PULL: u32 = 0;
-const CREDIT: u32 = 1;
+pub(super) const CREDIT: u32 = 1;
 const TICK: u32 = 2;
 const CYCLE: u32 = 3;
 const INDEX: u32 = (1 << 29) - 1;
@@ -483,219 +483,14 @@ impl State {
         }
     }
 
-    /// Sets the alarm for the next credit of a blocked port.
-    pub(super) fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        let port = self.ports.get(u);
-        let Some(at) = port.next_release() else { return };
-        if port.blocked == 0 || port.credit_set {
-            return;
-        }
-        self.ports.edit(u).credit_set = true;
-        fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << 29 | u);
-    }
-
     /// Alarm of a clocked router.
     pub(super) fn set_cycle(router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
         fx.wake(at, Class::Ordinary, identity(4, router, 0), CYCLE << 29 | local);
-    }
-
-    /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
-    #[inline]
-    pub(super) fn return_credit(&mut self, cx: &Static, from: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
-        if from & REMOTE != 0 {
-            let inbound = from & !REMOTE;
-            let line = &cx.local.inbound[inbound as usize];
-            let release = at + cx.net.timings[line.timing as usize].credit_delay;
-            let count = self.returned.edit(inbound);
-            *count = count.wrapping_add(1);
-            let name = identity(5, line.link, *count);
-            let message = Wire::Credit { link: line.link, vc };
-            let to = cx.local.inbound_from[inbound as usize];
-            fx.send(to, engine::domain::Lane::Network, release, Class::Early, name, message);
-            return;
-        }
-        let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
-        let port = self.ports.get(from);
-        // A terminal's credits must stay dated: they decide when its next chunk starts.
-        let counts = from < cx.local.router_ports() && port.blocked == 0;
-        if counts && port.first_credit != NO_CREDIT && fx.now() == at {
-            self.drain_credits(from, at);
-        }
-        self.add_credit(from, Port::credit(release, vc));
-        self.after_credit(cx, from, fx);
-    }
-
-    /// Appends a credit to a port's.
-    #[inline]
-    fn add_credit(&mut self, u: u32, code: u64) {
-        let port = self.ports.edit(u);
-        if port.first_credit == NO_CREDIT {
-            port.first_credit = code;
-        } else {
-            port.more_credits = true;
-            let credit = self.credits.take(Credit { code, next: NIL });
-            self.more_credits.edit(u).push(&mut self.credits, credit);
-        }
-    }
-
-    /// The credits on their way to a port, as [`Port::credit`]s.
-    pub fn credits_of(&self, u: u32) -> impl Iterator<Item = u64> {
-        let first = self.ports.get(u).first_credit;
-        let more = self.more_credits.get(u).iter(&self.credits).map(|c| self.credits.get(c).code);
-        (first != NO_CREDIT).then_some(first).into_iter().chain(more)
-    }
-
-    /// Somebody may wait for the credit that `u` just got.
-    #[inline]
-    fn after_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        if u >= cx.local.router_ports() {
-            if self.ports.get(u).due == NEVER {
-                self.set_due(cx, u, fx);
-            }
-        } else if cx.net.config.router == RouterKind::InputQueued {
-            self.credit_for_router(cx, u, fx);
-        } else if self.ports.get(u).blocked != 0 {
-            self.set_credit(cx, u, fx);
-        }
-    }
-
-    /// Uses the credits released up to `t` of a port that nothing is queued at: counting only.
-    #[inline]
-    pub(super) fn drain_credits(&mut self, u: u32, t: Ps) {
-        while self.next_credit(u, t).is_some() {}
-    }
-
-    /// Uses the first credit if it was released by `t`; returns its VC.
-    #[inline]
-    pub(super) fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
-        let port = self.ports.get(u);
-        // The mark for no credit reads as a release after all time.
-        if port.first_credit >> 4 > t {
-            return None;
-        }
-        let vc = (port.first_credit & 15) as u32;
-        let port = self.ports.edit(u);
-        port.backlog -= 1;
-        port.first_credit = NO_CREDIT;
-        if port.more_credits {
-            self.refill_credit(u);
-        }
-        let v = self.vcs_per_port(u) + vc;
-        self.vcs.edit(v).occupancy -= 1;
-        Some(vc)
-    }
-
-    /// Moves a port's next credit to the first place.
-    fn refill_credit(&mut self, u: u32) {
-        let list = self.more_credits.edit(u);
-        if let Some(next) = list.pop(&self.credits) {
-            let port = self.ports.edit(u);
-            port.first_credit = self.credits.get(next).code;
-            port.more_credits = !list.is_empty();
-            self.credits.give(next);
-        }
     }
 
     /// First VC row of a port.
     #[inline]
     pub fn vcs_per_port(&self, u: u32) -> u32 {
         u * self.width
-    }
-
-    /// A credit that another partition sent, due now.
-    fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
-        let now = fx.now();
-        self.add_credit(u, Port::credit(now, vc));
-        if u < cx.local.router_ports() && self.ports.get(u).blocked != 0 {
-            self.credit_event(cx, u, fx);
-        } else {
-            self.after_credit(cx, u, fx);
-        }
-    }
-
-    /// A chunk that another partition sent arrives now.
-    fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
-        let packet = match self.known.get(t.id, 0) {
-            Some(p) => p,
-            None => {
-                let p = self.packets.take(Packet {
-                    id: t.id,
-                    created: t.created,
-                    start: t.start,
-                    message_created: t.message_created,
-                    last_arrival: 0,
-                    destination: t.destination,
-                    bytes: t.bytes,
-                    message: t.message,
-                    message_packets: t.message_packets,
-                    serialisation: 0,
-                    wire: 0,
-                    next: NIL,
-                    chunks: t.chunks,
-                    delivered: 0,
-                    here: 0,
-                    hops: 0,
-                    disordered: false,
-                });
-                self.known.set(t.id, 0, p);
-                p
-            }
-        };
-        let row = self.packets.edit(packet);
-        row.here += 1;
-        if t.index + 1 == t.chunks {
-            (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
-        }
-        let c = self
-            .chunks
-            .take(Chunk::new(packet, t.index, t.index + 1 == t.chunks).with_visited(u16::from(t.visited)));
-        self.notes.set(c, t.state);
-        let inbound = cx.local.inbound_index(t.link);
-        let line = cx.local.inbound[inbound as usize];
-        self.arrive(cx, c, &line, REMOTE | inbound, t.vc, fx);
-    }
-
-    /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
-    pub(super) fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
-        let c = flight.chunk;
-        let chunk = *self.chunks.get(c);
-        let packet = *self.packets.get(chunk.packet);
-        let link = Self::line(cx, u).link;
-        let travel = Travel {
-            id: packet.id,
-            created: packet.created,
-            start: packet.start,
-            message_created: packet.message_created,
-            destination: packet.destination,
-            bytes: packet.bytes,
-            message: packet.message,
-            message_packets: packet.message_packets,
-            serialisation: packet.serialisation,
-            wire: packet.wire,
-            state: self.notes.get(c),
-            link,
-            chunks: packet.chunks,
-            index: chunk.index(),
-            visited: chunk.visited() as u8,
-            hops: packet.hops,
-            vc: flight.vc,
-        };
-        let lane = engine::domain::Lane::Network;
-        let name = identity(0, link, flight.number);
-        fx.send(to, lane, flight.time, Class::Ordinary, name, Wire::Chunk(travel));
-        self.chunks.give(c);
-        self.packets.edit(chunk.packet).here -= 1;
-        self.forget_if_gone(cx, chunk.packet);
-    }
-
-    /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
-    pub(super) fn forget_if_gone(&mut self, cx: &Static, p: u32) {
-        let row = self.packets.get(p);
-        if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
-            if cx.net.partitions > 1 {
-                self.known.remove(row.id, 0);
-            }
-            self.packets.give(p);
-        }
     }
 }

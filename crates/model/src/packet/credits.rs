@@ -1,0 +1,130 @@
+//! Credits: dated, counted by their port, an event only where somebody waits for them. See `PACKET.md`.
+
+use super::{
+    config::RouterKind,
+    rows::{Credit, NO_CREDIT, Port},
+    state::{CREDIT, Fx, REMOTE, State, Static, Wire, identity},
+};
+use base::time::{NEVER, Ps};
+use engine::{domain::Lane, key::Class, state::NIL};
+
+impl State {
+    /// Sets the alarm for the next credit of a blocked port.
+    pub(super) fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        let port = self.ports.get(u);
+        let Some(at) = port.next_release() else { return };
+        if port.blocked == 0 || port.credit_set {
+            return;
+        }
+        self.ports.edit(u).credit_set = true;
+        fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << 29 | u);
+    }
+
+    /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
+    #[inline]
+    pub(super) fn return_credit(&mut self, cx: &Static, from: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
+        if from & REMOTE != 0 {
+            let inbound = from & !REMOTE;
+            let line = &cx.local.inbound[inbound as usize];
+            let release = at + cx.net.timings[line.timing as usize].credit_delay;
+            let count = self.returned.edit(inbound);
+            *count = count.wrapping_add(1);
+            let name = identity(5, line.link, *count);
+            let message = Wire::Credit { link: line.link, vc };
+            let to = cx.local.inbound_from[inbound as usize];
+            fx.send(to, Lane::Network, release, Class::Early, name, message);
+            return;
+        }
+        let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
+        let port = self.ports.get(from);
+        // A terminal's credits must stay dated: they decide when its next chunk starts.
+        let counts = from < cx.local.router_ports() && port.blocked == 0;
+        if counts && port.first_credit != NO_CREDIT && fx.now() == at {
+            self.drain_credits(from, at);
+        }
+        self.add_credit(from, Port::credit(release, vc));
+        self.after_credit(cx, from, fx);
+    }
+
+    /// Appends a credit to a port's.
+    #[inline]
+    fn add_credit(&mut self, u: u32, code: u64) {
+        let port = self.ports.edit(u);
+        if port.first_credit == NO_CREDIT {
+            port.first_credit = code;
+        } else {
+            port.more_credits = true;
+            let credit = self.credits.take(Credit { code, next: NIL });
+            self.more_credits.edit(u).push(&mut self.credits, credit);
+        }
+    }
+
+    /// The credits on their way to a port, as [`Port::credit`]s.
+    pub fn credits_of(&self, u: u32) -> impl Iterator<Item = u64> {
+        let first = self.ports.get(u).first_credit;
+        let more = self.more_credits.get(u).iter(&self.credits).map(|c| self.credits.get(c).code);
+        (first != NO_CREDIT).then_some(first).into_iter().chain(more)
+    }
+
+    /// Somebody may wait for the credit that `u` just got.
+    #[inline]
+    fn after_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        if u >= cx.local.router_ports() {
+            if self.ports.get(u).due == NEVER {
+                self.set_due(cx, u, fx);
+            }
+        } else if cx.net.config.router == RouterKind::InputQueued {
+            self.credit_for_router(cx, u, fx);
+        } else if self.ports.get(u).blocked != 0 {
+            self.set_credit(cx, u, fx);
+        }
+    }
+
+    /// Uses the credits released up to `t` of a port that nothing is queued at: counting only.
+    #[inline]
+    pub(super) fn drain_credits(&mut self, u: u32, t: Ps) {
+        while self.next_credit(u, t).is_some() {}
+    }
+
+    /// Uses the first credit if it was released by `t`; returns its VC.
+    #[inline]
+    pub(super) fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
+        let port = self.ports.get(u);
+        // The mark for no credit reads as a release after all time.
+        if port.first_credit >> 4 > t {
+            return None;
+        }
+        let vc = (port.first_credit & 15) as u32;
+        let port = self.ports.edit(u);
+        port.backlog -= 1;
+        port.first_credit = NO_CREDIT;
+        if port.more_credits {
+            self.refill_credit(u);
+        }
+        let v = self.vcs_per_port(u) + vc;
+        self.vcs.edit(v).occupancy -= 1;
+        Some(vc)
+    }
+
+    /// Moves a port's next credit to the first place.
+    fn refill_credit(&mut self, u: u32) {
+        let list = self.more_credits.edit(u);
+        if let Some(next) = list.pop(&self.credits) {
+            let port = self.ports.edit(u);
+            port.first_credit = self.credits.get(next).code;
+            port.more_credits = !list.is_empty();
+            self.credits.give(next);
+        }
+    }
+
+    /// A credit that another partition sent, due now.
+    pub(super) fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
+        let now = fx.now();
+        self.add_credit(u, Port::credit(now, vc));
+        if u < cx.local.router_ports() && self.ports.get(u).blocked != 0 {
+            self.credit_event(cx, u, fx);
+        } else {
+            self.after_credit(cx, u, fx);
+        }
+    }
+}

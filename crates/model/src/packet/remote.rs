@@ -1,0 +1,95 @@
+//! Chunks that cross from one partition to another: each takes what its packet's row needs with it.
+
+use super::{
+    rows::{Chunk, Flight, Packet},
+    state::{Fx, REMOTE, State, Static, Travel, Wire, identity},
+};
+use engine::{domain::Lane, key::Class, state::NIL};
+
+impl State {
+    /// A chunk that another partition sent arrives now.
+    pub(super) fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
+        let packet = match self.known.get(t.id, 0) {
+            Some(p) => p,
+            None => {
+                let p = self.packets.take(Packet {
+                    id: t.id,
+                    created: t.created,
+                    start: t.start,
+                    message_created: t.message_created,
+                    last_arrival: 0,
+                    destination: t.destination,
+                    bytes: t.bytes,
+                    message: t.message,
+                    message_packets: t.message_packets,
+                    serialisation: 0,
+                    wire: 0,
+                    next: NIL,
+                    chunks: t.chunks,
+                    delivered: 0,
+                    here: 0,
+                    hops: 0,
+                    disordered: false,
+                });
+                self.known.set(t.id, 0, p);
+                p
+            }
+        };
+        let row = self.packets.edit(packet);
+        row.here += 1;
+        if t.index + 1 == t.chunks {
+            (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
+        }
+        let c = self
+            .chunks
+            .take(Chunk::new(packet, t.index, t.index + 1 == t.chunks).with_visited(u16::from(t.visited)));
+        self.notes.set(c, t.state);
+        let inbound = cx.local.inbound_index(t.link);
+        let line = cx.local.inbound[inbound as usize];
+        self.arrive(cx, c, &line, REMOTE | inbound, t.vc, fx);
+    }
+
+    /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
+    pub(super) fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
+        let c = flight.chunk;
+        let chunk = *self.chunks.get(c);
+        let packet = *self.packets.get(chunk.packet);
+        let link = Self::line(cx, u).link;
+        let travel = Travel {
+            id: packet.id,
+            created: packet.created,
+            start: packet.start,
+            message_created: packet.message_created,
+            destination: packet.destination,
+            bytes: packet.bytes,
+            message: packet.message,
+            message_packets: packet.message_packets,
+            serialisation: packet.serialisation,
+            wire: packet.wire,
+            state: self.notes.get(c),
+            link,
+            chunks: packet.chunks,
+            index: chunk.index(),
+            visited: chunk.visited() as u8,
+            hops: packet.hops,
+            vc: flight.vc,
+        };
+        let lane = Lane::Network;
+        let name = identity(0, link, flight.number);
+        fx.send(to, lane, flight.time, Class::Ordinary, name, Wire::Chunk(travel));
+        self.chunks.give(c);
+        self.packets.edit(chunk.packet).here -= 1;
+        self.forget_if_gone(cx, chunk.packet);
+    }
+
+    /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
+    pub(super) fn forget_if_gone(&mut self, cx: &Static, p: u32) {
+        let row = self.packets.get(p);
+        if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
+            if cx.net.partitions > 1 {
+                self.known.remove(row.id, 0);
+            }
+            self.packets.give(p);
+        }
+    }
+}
