@@ -2,9 +2,10 @@
 
 mod common;
 
-use base::time::Ps;
+use base::{hash::mix64, time::Ps};
 use common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use engine::executor::{Executor, Options};
+use fabric::routing::{Choice, Congestion, Hop, Routing};
 use model::{
     Setup,
     packet::{
@@ -17,7 +18,10 @@ use proptest::{
     prelude::*,
     test_runner::{Config, RngAlgorithm, RngSeed, TestCaseError},
 };
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 const TIE_SEED: u64 = 77;
 
@@ -180,36 +184,103 @@ proptest! {
     }
 }
 
-/// Every small fabric and routing in lockstep beyond saturation with buffers of one to four chunks: the most ties and the most
-/// blocking there can be.
+/// All sources in phase on links that are alike: the most ties there can be.
+fn lockstep(fabric: usize, routing: usize, link: Link) -> Sketch {
+    Sketch {
+        fabric,
+        routing,
+        links: [Link { buffer: (2 * link.buffer.0, 0), ..link }, link, link],
+        chunk: 64,
+        packet: (4, 0),
+        sizes: vec![256],
+        load: 1.4,
+        in_phase: true,
+        replies: 0,
+        more_vcs: 0,
+        delays: (100_000, 0),
+        per_packet: false,
+        second_job: None,
+        idle: 0,
+        seed: 5,
+    }
+}
+
+fn agreed(sketch: &Sketch, count: u64) -> usize {
+    let of = |partitions| {
+        let done = compare(&sketch.setup(count), (partitions, 9), &[]);
+        done.unwrap_or_else(|e| panic!("{sketch:?} in {partitions}: {e}"))
+    };
+    of(1) + of(3)
+}
+
+/// Answers are sent at the very instants of messages that wait for their time.
+#[test]
+fn answers_and_messages_of_one_instant_are_the_naive_ones() {
+    let link = Link { rate: (64_000_000_000, 1), latency: 997, credit: 1_000, buffer: (4, 0) };
+    for fabric in 0..FABRICS.len() {
+        for load in [0.25, 0.5] {
+            let sketch = lockstep(fabric, 0, link);
+            agreed(&Sketch { sizes: vec![64], load, replies: 9, delays: (1_000, 0), ..sketch }, 40);
+        }
+    }
+}
+
+/// Asks for the backlog of every port of the router, and adds up what it was told.
+struct Nosy {
+    inner: Arc<dyn Routing>,
+    ports: Vec<u32>,
+    told: AtomicU64,
+}
+
+impl Routing for Nosy {
+    fn vcs(&self) -> u8 {
+        self.inner.vcs()
+    }
+
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+        let mut random = hop.random;
+        let name = mix64(random.next_u64() ^ u64::from(hop.router) << 40);
+        for port in 0..self.ports[hop.router as usize] {
+            let backlog = congestion.backlog(port);
+            self.told.fetch_xor(mix64(name ^ u64::from(port) << 50 ^ backlog), Relaxed);
+        }
+        self.inner.route(hop, congestion)
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        self.inner.options(hop, out);
+    }
+
+    fn oblivious(&self) -> bool {
+        false
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    /// An adaptive routing is told the same backlogs: told once by the model and once by the naive simulator, they cancel.
+    #[test]
+    fn backlogs_are_the_naive_ones(sketch in sketch(), partitions in 1u32..=4) {
+        let mut setup = sketch.setup(10);
+        let ports = (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).collect();
+        let nosy = Arc::new(Nosy { inner: Arc::clone(&setup.routing), ports, told: AtomicU64::new(0) });
+        setup.routing = Arc::clone(&nosy) as Arc<dyn Routing>;
+        compare(&setup, (partitions, 9), &[])?;
+        prop_assert_eq!(nosy.told.load(Relaxed), 0, "other backlogs");
+    }
+}
+
+/// Every small fabric and routing in lockstep beyond saturation with buffers of one to four chunks: the most blocking there
+/// can be.
 #[test]
 fn saturated_networks_in_lockstep_are_the_naive_ones() {
-    let link = |buffer| Link { rate: (2 << 30, 1), latency: 29_802, credit: 3_725, buffer: (buffer, 0) };
     let mut happenings = 0;
     for fabric in 0..FABRICS.len() {
         for routing in 0..2 {
             for (buffer, per_packet) in [(1, false), (2, true), (4, false)] {
-                let sketch = Sketch {
-                    fabric,
-                    routing,
-                    links: [link(2 * buffer), link(buffer), link(buffer)],
-                    chunk: 64,
-                    packet: (4, 0),
-                    sizes: vec![256],
-                    load: 1.4,
-                    in_phase: true,
-                    replies: 0,
-                    more_vcs: 0,
-                    delays: (100_000, 0),
-                    per_packet,
-                    second_job: None,
-                    idle: 0,
-                    seed: 5,
-                };
-                for partitions in [1, 3] {
-                    let done = compare(&sketch.setup(30), (partitions, 9), &[]);
-                    happenings += done.unwrap_or_else(|e| panic!("{sketch:?} in {partitions}: {e}"));
-                }
+                let link = Link { rate: (2 << 30, 1), latency: 29_802, credit: 3_725, buffer: (buffer, 0) };
+                happenings += agreed(&Sketch { per_packet, ..lockstep(fabric, routing, link) }, 30);
             }
         }
     }
