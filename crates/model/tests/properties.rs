@@ -128,8 +128,9 @@ proptest! {
 
     /// Runs to the workload's end: all is delivered, exactly once.
     #[test]
-    fn all_is_delivered(sketch in sketch()) {
-        let setup = sketch.setup(6);
+    fn all_is_delivered(sketch in sketch(), router in router()) {
+        let mut setup = sketch.setup(6);
+        setup.packet.router = router;
         let done = run_all(&setup)?;
         let summary = &done.0;
         sane(&setup, &done)?;
