@@ -12,7 +12,7 @@ pub struct LinkParams {
     pub bandwidth: Bandwidth,
     /// Time on the wire.
     pub latency: Ps,
-    /// Time from a buffer's release downstream to the credit's use upstream; at least 1 ps.
+    /// Time from a buffer's release downstream to the credit's use upstream; at least 2 ps.
     pub credit_delay: Ps,
     /// Bytes of buffer per virtual channel.
     pub vc_buffer: u64,

@@ -100,6 +100,29 @@ fn parts_sum_to_the_whole() {
     }
 }
 
+/// Also on links so slow that a chunk takes milliseconds, nothing waits at zero load.
+#[test]
+fn parts_are_told_on_slow_links() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000, 1_000, 5_000, 1 << 20)];
+    let traffic = samples::traffic(
+        "bisection",
+        &[("count", int(1))],
+        ("constant", 0.5),
+        (4, 8192, links[0].bandwidth),
+        1,
+    );
+    let mut setup = samples::setup(fabric, routing, links, traffic, 8192);
+    (setup.packet.packet, setup.packet.chunk) = (8192, 8192);
+    setup.until = Until::Time(50_000 * US);
+    let summary = run(&setup);
+    let (parts, mean) = (summary.latency_parts_ps.unwrap(), summary.latency_ps.unwrap().mean);
+    assert!((mean - 16_384_000_000.0 - 102_000.0).abs() < 1.0, "{mean}");
+    assert!((parts.serialisation - 16_384_000_000.0).abs() < 20_000.0, "{parts:?}");
+    assert!(parts.hop_queue < 20_000.0, "{parts:?}");
+}
+
 fn variety() -> Vec<(&'static str, Setup)> {
     let mut all = Vec::new();
     for (name, algorithm, arrival, load) in [

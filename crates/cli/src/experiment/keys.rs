@@ -79,7 +79,7 @@ pub const LINK: About = About {
             name: "credit_delay",
             kind: Kind::Time,
             default: None,
-            doc: "Time from a buffer's release to the credit's use upstream; at least 1 ps.",
+            doc: "Time from a buffer's release to the credit's use upstream; at least 2 ps.",
         },
         Param { name: "vc_buffer", kind: Kind::Bytes, default: None, doc: "Buffer per virtual channel." },
     ],

@@ -285,8 +285,8 @@ fn read_link(
         diagnostics.push(Diagnostic::new(section.place(key), message).help(help));
     };
     let mut complete = section.complete;
-    if zero("credit_delay", Value::Time(0)) {
-        refuse("credit_delay", "`credit_delay` must be at least 1 ps", "a credit takes time to travel back");
+    if zero("credit_delay", Value::Time(0)) || zero("credit_delay", Value::Time(1)) {
+        refuse("credit_delay", "`credit_delay` must be at least 2 ps", "a credit takes time to travel back");
         complete = false;
     }
     if zero("vc_buffer", Value::Int(0)) {

@@ -118,6 +118,8 @@ pub struct Network {
     pub injection_buffer: u64,
     /// Some workload answers deliveries: they must be events.
     pub reacts: bool,
+    /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
+    pub part_shift: u32,
     /// Partition of each router.
     pub owner: Vec<u32>,
     /// Number of partitions.
@@ -149,6 +151,7 @@ impl Network {
         Self {
             routing: Arc::clone(&setup.routing),
             config: setup.packet,
+            part_shift: part_shift(&timings),
             timings,
             traffic: setup.jobs.iter().map(|j| Arc::clone(&j.traffic)).collect(),
             start: setup.jobs.iter().map(|j| j.start).collect(),
@@ -213,6 +216,12 @@ fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: 
         credit_delay: link.credit_delay,
         capacity: (link.vc_buffer / u64::from(config.chunk)).min(1 << 24) as u32,
     }
+}
+
+/// Unit in which 2^12 times the longest chunk or wire still fits 32 bits, as a power of two.
+fn part_shift(timings: &[Timing]) -> u32 {
+    let longest = timings.iter().map(|t| t.chunk.whole.max(t.latency)).max().unwrap_or(0);
+    (longest.max(1).ilog2() + 1 + 12).saturating_sub(32)
 }
 
 /// Bytes of the shortest chunk that can occur.

@@ -241,10 +241,10 @@ fn parts(net: &Network, p: &Packet, latency: Ps) -> [Ps; LatencyParts::COUNT] {
     let travel = p.last_arrival - p.start;
     let resequencing = latency - source_queue - travel;
     let router = (u64::from(p.hops) * net.config.router_delay).min(travel);
-    let wire = u64::from(p.wire).min(travel - router);
+    let wire = (u64::from(p.wire) << net.part_shift).min(travel - router);
     let chunk = net.timings[net.injection() as usize].chunk.whole;
-    let serialisation =
-        (u64::from(p.serialisation) + u64::from(p.chunks - 1) * chunk).min(travel - router - wire);
+    let serialisation = ((u64::from(p.serialisation) << net.part_shift) + u64::from(p.chunks - 1) * chunk)
+        .min(travel - router - wire);
     let hop_queue = travel - router - wire - serialisation;
     [source_queue, 0, hop_queue, serialisation, router, wire, resequencing]
 }

@@ -191,9 +191,9 @@ pub struct Packet {
     pub message: u32,
     /// Packets of its message.
     pub message_packets: u32,
-    /// Serialisation of the last chunk over all its links so far, in ps.
+    /// Serialisation of the last chunk over all its links so far, in units of [`part_shift`](super::network::Network::part_shift).
     pub serialisation: u32,
-    /// Time of the last chunk on wires so far, in ps.
+    /// Time of the last chunk on wires so far, in the same unit.
     pub wire: u32,
     /// Next packet of the same list.
     pub next: u32,

@@ -248,8 +248,9 @@ impl State {
         }
         if chunk.is_last() {
             let packet = self.packets.edit(chunk.packet);
-            packet.serialisation = packet.serialisation.saturating_add(span.whole as u32);
-            packet.wire = packet.wire.saturating_add(timing.latency as u32);
+            packet.serialisation =
+                packet.serialisation.saturating_add((span.whole >> cx.net.part_shift) as u32);
+            packet.wire = packet.wire.saturating_add((timing.latency >> cx.net.part_shift) as u32);
             packet.hops += u16::from(u < cx.local.router_ports());
         }
         let port = self.ports.edit(u);
