@@ -348,11 +348,10 @@ impl Domain for PacketDomain {
 
     #[inline]
     fn prefetch(&self, stage: usize, token: u32) {
-        let u = token & INDEX;
+        let (u, state) = (token & INDEX, &self.state);
         if token >> 29 != PULL {
             return;
         }
-        let state = &self.state;
         let first = || state.ports.get(u).flight.head;
         match stage {
             0 => state.ports.prefetch(u),
@@ -494,9 +493,9 @@ impl State {
         fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << 29 | u);
     }
 
-    /// Alarm of a clocked router.
+    /// Alarm of a clocked router: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
     pub(super) fn set_cycle(router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Ordinary, identity(4, router, 0), CYCLE << 29 | local);
+        fx.wake(at, Class::Early, identity(4, router, 0), CYCLE << 29 | local);
     }
 
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
