@@ -139,6 +139,14 @@ fn variety() -> Vec<(String, Setup)> {
             ));
         }
     }
+    // Arrivals and credits a picosecond after a cycle's decisions: at the instant of its event, which must not see them.
+    for mut setup in [all[17].1.clone(), all[1].1.clone()] {
+        for link in &mut setup.links {
+            link.latency += 1;
+            link.credit_delay += 1;
+        }
+        all.push(("a picosecond late".to_owned(), setup));
+    }
     // Nothing on the cycle's grid, links of different speeds, a rest of a message in a short packet.
     let mut odd = all[13].1.clone();
     odd.links[0] = samples::link(2 << 30, 29_802, 3_725, 1024);

@@ -1,7 +1,7 @@
 //! Clocked routers with buffers at their inputs: each cycle VC allocation, then switch allocation.
 //!
 //! A cycle is the chunk time of the fastest link. The decisions of the cycle at instant s see everything that arrived, and
-//! every credit released, up to s; they are taken by an event at s + 1 ps. A head chunk is routed once, when it comes to the
+//! every credit released, up to s; they are taken by an early event at s + 1 ps. A head chunk is routed once, when it comes to the
 //! front of its buffer, and asks for a VC of its class at the output; a VC belongs to one packet from head to tail, and
 //! the packet's other chunks follow. From the next cycle on they ask for the switch. Both allocators are iSLIP with one
 //! iteration: outputs grant, inputs accept, round robin, and a pointer moves only when its grant is accepted. A
@@ -122,7 +122,8 @@ pub struct Clocked {
     each: u8,
     /// VCs of class 0 and distance to the next class, by output port.
     classes: Vec<(u16, u8)>,
-    work: Work,
+    /// Taken out while a cycle runs.
+    work: Option<Box<Work>>,
 }
 
 impl PartialEq for Clocked {
@@ -159,7 +160,11 @@ impl Clocked {
             owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
             each,
             classes: classes.collect(),
-            work: Work { bids: vec![NO_BID; widest], accepted: vec![(0, NIL); widest], ..Work::default() },
+            work: Some(Box::new(Work {
+                bids: vec![NO_BID; widest],
+                accepted: vec![(0, NIL); widest],
+                ..Work::default()
+            })),
         }
     }
 
@@ -300,7 +305,7 @@ impl State {
         }
         let s = now - 1;
         let ports = cx.local.base[local as usize]..cx.local.base[local as usize + 1];
-        let mut work = std::mem::take(&mut self.clocked.work);
+        let mut work = self.clocked.work.take().expect("no cycle runs within another");
         let mut next = NEVER;
         for input in ports.clone() {
             if self.clocked.inputs.get(input).arrival <= s {
@@ -321,7 +326,7 @@ impl State {
         }
         let mut moved = self.allocate_vcs(cx, &mut work);
         moved |= self.allocate_switch(cx, ports.start, s, &mut work, fx);
-        self.clocked.work = work;
+        self.clocked.work = Some(work);
         let held = self.clocked.routers.get(local).held > 0;
         if held && moved {
             let due = now + cx.net.cycle;

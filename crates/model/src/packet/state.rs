@@ -348,11 +348,10 @@ impl Domain for PacketDomain {
 
     #[inline]
     fn prefetch(&self, stage: usize, token: u32) {
-        let u = token & INDEX;
+        let (u, state) = (token & INDEX, &self.state);
         if token >> 29 != PULL {
             return;
         }
-        let state = &self.state;
         let first = || state.ports.get(u).flight.head;
         match stage {
             0 => state.ports.prefetch(u),
@@ -483,9 +482,9 @@ impl State {
         }
     }
 
-    /// Alarm of a clocked router.
+    /// Alarm of a clocked router: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
     pub(super) fn set_cycle(router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Ordinary, identity(4, router, 0), CYCLE << 29 | local);
+        fx.wake(at, Class::Early, identity(4, router, 0), CYCLE << 29 | local);
     }
 
     /// First VC row of a port.

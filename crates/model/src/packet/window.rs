@@ -20,7 +20,9 @@ struct View<'a, F> {
 
 impl<F: Fx> Congestion for View<'_, F> {
     fn backlog(&mut self, port: u32) -> u64 {
-        let (u, now) = (self.base + port, self.fx.now());
+        // A clocked router's event comes a picosecond after the instant that its decisions belong to.
+        let late = Ps::from(self.cx.net.config.router == RouterKind::InputQueued);
+        let (u, now) = (self.base + port, self.fx.now() - late);
         if let End::Terminal { .. } = State::line(self.cx, u).end {
             self.state.touch(self.cx, u, now, self.fx);
         }
