@@ -513,6 +513,7 @@ pub(crate) mod tests {
                 "chunk_hops_per_s",
                 "peak_rss_bytes",
                 "scheduler",
+                "partitions",
                 "threads",
                 "ranks",
             ]
