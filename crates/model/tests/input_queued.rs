@@ -313,11 +313,12 @@ fn booksim(topology: &str, load: f64, cycles: u64) -> (f64, State) {
     ((63.0 * others + 6.0) / 64.0, summary.verdict.state)
 }
 
-/// BookSim 2's public curve of the mesh: within 2 % up to a load of 0.3, and within 5 % on the bend, where the two programs'
-/// arbiters, which serve equal requests in another order, count most. Measured differences: below 0.3 % up to 0.2, then our
-/// latency is the lower one by 1.1 % (0.3), 1.1 % (0.35), 1.8 % (0.38) and 3.3 % (0.4), because VC allocation here gives every
-/// free VC that somebody asks for, where BookSim's single iteration can leave some. The sampling error of these runs is below
-/// 0.5 % up to 0.38 and about 1.5 % at 0.4.
+/// BookSim 2's public curve of the mesh: within 1 % up to a load of 0.2, where routers hardly interact, and within 2 to 6 % on the
+/// bend, where small differences of arbitration count most.
+///
+/// Measured: below 0.3 % up to 0.2, then our latency is the lower one by 1.1 % (0.3, 0.35), 1.8 % (0.38) and 3.3 % (0.4). One
+/// known difference goes that way: VC allocation here gives every free VC that somebody asks for, while BookSim's single
+/// iteration can leave some; how much of the gap it makes was not measured.
 #[test]
 fn the_mesh_follows_booksim() {
     for (load, expected, tolerance) in [

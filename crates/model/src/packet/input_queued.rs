@@ -9,7 +9,8 @@
 //! tail gives back can be allocated in the next cycle.
 //!
 //! One pass over the inputs takes what arrived on links of the same partition, routes, and lets requests compete one by one, so
-//! that a cycle costs what there is to do and no event is needed per chunk. A router sleeps while nothing can move.
+//! that a cycle costs what there is to do and no event is needed per chunk. Routers of a partition that moved something share
+//! the event of the next cycle; the others sleep until something can move.
 //!
 //! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); McKeown, The iSLIP scheduling algorithm, 1999;
 //! BookSim 2 `iq_router`. Not modelled: speculation, look-ahead routing, crossbar speed-up, hold-switch allocation.
@@ -23,6 +24,9 @@ use super::{
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
 use std::ops::Range;
+
+/// In place of a router: all that stayed awake.
+const ALL: u32 = (1 << 29) - 1;
 
 /// What the packet at the front of an input VC has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +81,7 @@ struct Output {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Router {
-    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps.
+    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
     due: Ps,
     /// Chunks in its buffers.
     held: u32,
@@ -116,6 +120,10 @@ pub struct Clocked {
     inputs: Table<Input>,
     outputs: Table<Output>,
     vcs: Table<InputVc>,
+    /// Routers that run again in the next cycle, a bit each.
+    awake: Table<u64>,
+    /// When that is (plus 1 ps), in one row.
+    together: Table<Ps>,
     /// Local number of the router, by port.
     owner: Vec<u32>,
     /// VCs of a class.
@@ -132,6 +140,8 @@ impl PartialEq for Clocked {
             && self.inputs == other.inputs
             && self.outputs == other.outputs
             && self.vcs == other.vcs
+            && self.awake == other.awake
+            && self.together == other.together
     }
 }
 
@@ -157,6 +167,8 @@ impl Clocked {
             inputs: Table::new(ports, input),
             outputs: Table::new(ports, Output { last_input: NIL, last_request: NIL, taken: 0, used: 0 }),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),
+            awake: Table::new(routers.div_ceil(64), 0),
+            together: Table::new(1, NEVER),
             owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
             each,
             classes: classes.collect(),
@@ -174,6 +186,8 @@ impl Clocked {
         visit(&mut self.inputs);
         visit(&mut self.outputs);
         visit(&mut self.vcs);
+        visit(&mut self.awake);
+        visit(&mut self.together);
     }
 
     /// The buffer of an input VC, and what its front packet has got: its stage, output port (local) and VC or class.
@@ -297,12 +311,46 @@ impl State {
         }
     }
 
-    /// One cycle of a router.
-    pub(super) fn cycle(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
-        let now = fx.now();
-        if self.clocked.routers.get(local).due != now {
-            return;
+    /// The next cycle of a router that has just moved something: one event for all of the partition.
+    fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
+        self.clocked.routers.edit(local).due = due;
+        *self.clocked.awake.edit(local / 64) |= 1 << (local % 64);
+        if *self.clocked.together.get(0) != due {
+            *self.clocked.together.edit(0) = due;
+            Self::set_cycle(ALL, ALL, due, fx);
         }
+    }
+
+    /// One cycle of all routers that stayed awake.
+    fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
+        for word in 0..self.clocked.awake.len() as u32 {
+            let mut awake = std::mem::take(self.clocked.awake.edit(word));
+            while awake != 0 {
+                let local = word * 64 + awake.trailing_zeros();
+                awake &= awake - 1;
+                let due = self.clocked.routers.get(local).due;
+                if due == fx.now() {
+                    self.cycle_one(cx, local, fx);
+                } else if due == fx.now() + cx.net.cycle {
+                    // A stale alarm of its own came first.
+                    self.stay_awake(local, due, fx);
+                }
+            }
+        }
+    }
+
+    /// A cycle's alarm: a router's own, or that of all that stayed awake.
+    pub(super) fn cycle(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+        if local == ALL {
+            self.cycle_all(cx, fx);
+        } else if self.clocked.routers.get(local).due == fx.now() {
+            self.cycle_one(cx, local, fx);
+        }
+    }
+
+    /// One cycle of a router.
+    fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+        let now = fx.now();
         let s = now - 1;
         let ports = cx.local.base[local as usize]..cx.local.base[local as usize + 1];
         let mut work = self.clocked.work.take().expect("no cycle runs within another");
@@ -329,10 +377,7 @@ impl State {
         self.clocked.work = Some(work);
         let held = self.clocked.routers.get(local).held > 0;
         if held && moved {
-            let due = now + cx.net.cycle;
-            self.clocked.routers.edit(local).due = due;
-            Self::set_cycle(cx.local.routers[local as usize], local, due, fx);
-            return;
+            return self.stay_awake(local, now + cx.net.cycle, fx);
         }
         if held {
             next = next.min(self.next_chance(cx, ports, s));
