@@ -45,6 +45,9 @@ pub struct Finished {
     pub tables: Vec<Table>,
 }
 
+/// Most windows of a series.
+const MAX_WINDOWS: u64 = 1_000_000;
+
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
 
@@ -68,7 +71,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     };
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&net) };
     let mut executor = Executor::new((0..partitions).map(part), options);
-    let period = if setup.measure.window > 0 { setup.measure.window } else { (end - setup.warmup) / 64 };
+    let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let mut director = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
     let stop = executor.direct(end, &mut director, BUDGET, |e| {
         progress(Progress {
@@ -141,6 +144,15 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
+    }
+    if let (Until::Time(end), window @ 1..) = (setup.until, setup.measure.window)
+        && end / window > MAX_WINDOWS
+    {
+        return Err(Failure::Setup(format!(
+            "the series would have {} windows; a window of {} or more keeps it below a million",
+            end / window,
+            base::units::print_time(end.div_ceil(MAX_WINDOWS))
+        )));
     }
     for timing in &net.timings {
         if timing.shortest == 0 {

@@ -86,7 +86,7 @@ fn compare(
         for link in 0..links {
             prop_assert_eq!(&found[link], &expected[link], "occupancy of link {} at {}", link, stop);
         }
-        let sent: Vec<u32> = finish::sent_by_link(&domains).into_values().collect();
+        let sent: Vec<u32> = finish::sent_by_link(&domains).into_values().map(|(chunks, _)| chunks).collect();
         prop_assert_eq!(sent, naive.sent(), "chunks sent by link before {}", stop);
         let happened: usize = executor.partitions.iter().map(|p| p.observer.len()).sum();
         prop_assert_eq!(happened, naive.seen.len(), "happenings before {}", stop);

@@ -123,6 +123,32 @@ fn parts_are_told_on_slow_links() {
     assert!(parts.hop_queue < 20_000.0, "{parts:?}");
 }
 
+/// Utilisation is the share of time that a link is busy, also with packets far below a chunk.
+#[test]
+fn utilisation_counts_the_time_of_short_packets() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000_000, 1_000, 5_000, 1 << 20)];
+    let traffic = samples::traffic("bisection", &[], ("constant", 0.25), (4, 1, links[0].bandwidth), 1);
+    let mut setup = samples::setup(fabric, routing, links, traffic, 1);
+    setup.until = Until::Time(100 * US);
+    let used = run(&setup).links.unwrap();
+    assert!((used.mean_utilisation - 0.25).abs() < 0.01 && used.max_utilisation <= 1.0, "{used:?}");
+}
+
+/// A short measured part after a long warm-up does not multiply the samples, and absurd series are refused.
+#[test]
+fn series_are_bounded() {
+    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.1));
+    setup.until = Until::Time(20 * US);
+    setup.warmup = 20 * US - 1_000;
+    let tables = simulate(&setup, &mut |_| true).unwrap().tables;
+    let series = tables.iter().find(|t| t.name() == "series").unwrap();
+    assert!(series.rows() <= 4 * 64, "{} rows", series.rows());
+    setup.measure.window = 1;
+    assert!(matches!(model::validate(&setup), Err(model::Failure::Setup(why)) if why.contains("windows")));
+}
+
 fn variety() -> Vec<(&'static str, Setup)> {
     let mut all = Vec::new();
     for (name, algorithm, arrival, load) in [

@@ -34,8 +34,8 @@ pub struct Ended {
     pub dry: bool,
     /// State of the sources and buffers at the end.
     pub last: Sample,
-    /// Chunks put on each link.
-    pub sent: BTreeMap<u32, u32>,
+    /// Chunks put on each link, and the time that they took.
+    pub sent: BTreeMap<u32, (u32, Ps)>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
     /// Packets delivered by source at half time.
@@ -58,13 +58,16 @@ pub fn total(shares: Vec<Sample>) -> Sample {
     sum
 }
 
-/// Chunks put on each link, whole run.
+/// Chunks put on each link and the time that they took, whole run.
 #[must_use]
-pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, u32> {
+pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (u32, Ps)> {
     let mut sent = BTreeMap::new();
     for d in domains {
         for (u, line) in d.cx.local.lines.iter().enumerate() {
-            sent.insert(line.link, d.state.ports.get(u as u32).sent);
+            let chunks = d.state.ports.get(u as u32).sent;
+            let each = d.cx.net.timings[usize::from(line.timing)].chunk.whole;
+            let busy = d.state.busy.rows().get(u).copied();
+            sent.insert(line.link, (chunks, busy.unwrap_or_else(|| u64::from(chunks).saturating_mul(each))));
         }
     }
     sent
@@ -238,18 +241,18 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
     .collect()
 }
 
-fn links(net: &Network, sent: &BTreeMap<u32, u32>, simulated: Ps) -> Option<Links> {
+fn links(net: &Network, sent: &BTreeMap<u32, (u32, Ps)>, simulated: Ps) -> Option<Links> {
     if simulated == 0 {
         return None;
     }
     let names = &net.fabric.classes;
     let mut classes: Vec<(String, u64, f64, f64)> =
         names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
-    for (&link, &chunks) in sent {
+    for (&link, &(_, busy)) in sent {
         if net.is_unplugged(link) {
             continue;
         }
-        let (class, used) = (net.class_of(link), net.utilisation(link, chunks, simulated));
+        let (class, used) = (net.class_of(link), utilisation(busy, simulated));
         let row = &mut classes[usize::from(class)];
         row.1 += 1;
         row.2 += used;
@@ -270,6 +273,12 @@ fn links(net: &Network, sent: &BTreeMap<u32, u32>, simulated: Ps) -> Option<Link
             })
             .collect(),
     })
+}
+
+/// Share of `span` for which a link was busy; a chunk that is on it at the end counts up to the end only.
+#[must_use]
+pub fn utilisation(busy: Ps, span: Ps) -> f64 {
+    (busy as f64 / span as f64).min(1.0)
 }
 
 fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
@@ -305,7 +314,7 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
         if !saturated.is_empty() {
             let who = format!("sources fall behind: {}", verdict::sources(&saturated));
             verdict.find(Outcome::Saturated, [who]);
-        } else if verdict::piles_up(half, &ended.last) && ended.deadlock.is_empty() {
+        } else if verdict::piles_up(half, &ended.last, net.packet_time()) && ended.deadlock.is_empty() {
             let what = format!(
                 "packets pile up in the network: {} at half time, {} at the end",
                 half.open, ended.last.open

@@ -181,13 +181,6 @@ impl Network {
         &self.timings[usize::from(class)]
     }
 
-    /// Share of `span` during which `chunks` full chunks keep a link busy.
-    #[must_use]
-    pub fn utilisation(&self, link: u32, chunks: u32, span: Ps) -> f64 {
-        let bytes = f64::from(chunks) * f64::from(self.config.chunk);
-        bytes / self.timing_of(link).bytes_per_s() * 1e12 / span as f64
-    }
-
     /// Time of a full packet on a terminal's link.
     #[must_use]
     pub fn packet_time(&self) -> Ps {

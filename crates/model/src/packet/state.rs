@@ -119,6 +119,8 @@ pub struct State {
     pub vcs: Table<Vc>,
     /// Chunks that arrived when the window was full, by port and VC.
     pub queued: Table<Fifo>,
+    /// Time that each port spent on chunks, if they are not all of one size.
+    pub busy: Table<Ps>,
     /// VCs per port.
     pub width: u32,
     /// Chunks.
@@ -256,6 +258,7 @@ impl PacketDomain {
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
+            busy: Table::new(if net.uniform { 0 } else { lines }, 0),
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
             flights: Pool::default(),
@@ -326,6 +329,7 @@ impl Domain for PacketDomain {
         visit(&mut s.ports);
         visit(&mut s.vcs);
         visit(&mut s.queued);
+        visit(&mut s.busy);
         visit(&mut s.chunks);
         visit(&mut s.flights);
         visit(&mut s.notes.rows);

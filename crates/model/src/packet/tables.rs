@@ -1,7 +1,7 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
 
 use super::{
-    finish::Ended,
+    finish::{Ended, utilisation},
     network::Network,
     observe::{Observer, Row},
 };
@@ -72,9 +72,9 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
         .with("link", Column::U32(Vec::new()))
         .with("chunks", Column::U32(Vec::new()))
         .with("utilisation", Column::F64(Vec::new()));
-    for (&link, &chunks) in &ended.sent {
+    for (&link, &(chunks, busy)) in &ended.sent {
         if !net.is_unplugged(link) {
-            let used = if simulated == 0 { 0.0 } else { net.utilisation(link, chunks, simulated) };
+            let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
             table.push(&[Cell::U32(link), Cell::U32(chunks), Cell::F64(used)]);
         }
     }
@@ -96,7 +96,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
         };
         push("buffered_bytes", all, (s.occupied * chunk) as f64);
         push("queued_bytes", all, (s.queued * chunk) as f64);
-        push("chunk_hops", all, s.chunk_hops as f64);
+        push("chunk_hops_total", all, s.chunk_hops as f64);
         push("lagging_sources", all, s.lags.len() as f64);
         for &(link, backlog) in &s.ports {
             push("port_backlog_bytes", link, (u64::from(backlog) * chunk) as f64);

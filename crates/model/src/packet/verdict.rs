@@ -161,12 +161,17 @@ pub fn name(net: &Network, (link, vc): Channel) -> String {
     format!("router {router} port {port} (to {to}) VC {vc}")
 }
 
-/// True if packets pile up in the network: from the middle to the end of the measured time, those under way grew by more
-/// than a hundredth of those handed over, and by more than six times the square root of their number (chance).
+/// True if packets pile up in the network and before it: from the middle to the end of the measured time, those under way
+/// and those that sources are behind with grew by more than a two-hundredth of those handed over, and by more than six times
+/// the square root of their number (chance). `packet` is the time of a packet on the terminal's link.
 #[must_use]
-pub fn piles_up(half: &Sample, end: &Sample) -> bool {
-    let growth = (end.open - half.open) as f64;
-    growth > 0.01 * (end.created - half.created) as f64 && growth > 6.0 * (end.open as f64).sqrt()
+pub fn piles_up(half: &Sample, end: &Sample, packet: Ps) -> bool {
+    let backlog = |s: &Sample| {
+        let behind: u128 = s.lags.iter().map(|l| u128::from(l.behind)).sum();
+        s.open as f64 + behind as f64 / packet.max(1) as f64
+    };
+    let growth = backlog(end) - backlog(half);
+    growth > 0.005 * (end.created - half.created) as f64 && growth > 6.0 * backlog(end).sqrt()
 }
 
 /// A list of sources in words, shortened.

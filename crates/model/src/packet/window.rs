@@ -247,6 +247,7 @@ impl State {
         if !cx.net.uniform {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
+            *self.busy.edit(u) += span.whole;
         }
         if chunk.is_last() {
             let packet = self.packets.edit(chunk.packet);
