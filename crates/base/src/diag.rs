@@ -9,8 +9,10 @@
 pub struct Source {
     /// Path of the file, or the option's name (`--set`).
     pub name: String,
-    /// The whole text.
+    /// The whole text, or an excerpt.
     pub text: String,
+    /// Number of the text's first line: 1 unless it is an excerpt.
+    pub first_line: u64,
 }
 
 /// A stretch of a source.
@@ -35,12 +37,20 @@ pub struct Diagnostic {
     pub label: String,
     /// Further lines: ways to mend it.
     pub help: Vec<String>,
+    /// True if the mistake is in an input file that the experiment names, not in the experiment itself.
+    pub input: bool,
 }
 
 impl Diagnostic {
     /// A mistake at a place.
     pub fn new(place: impl Into<Option<Place>>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into(), label: String::new(), help: Vec::new() }
+        Self {
+            place: place.into(),
+            message: message.into(),
+            label: String::new(),
+            help: Vec::new(),
+            input: false,
+        }
     }
 
     /// Sets what is written under the caret.
@@ -69,8 +79,24 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// Adds a text and returns its index.
     pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
-        self.sources.push(Source { name: name.into(), text: text.into() });
+        self.add_excerpt(name, text, 1)
+    }
+
+    /// Adds some lines of a text, the first of which is its line `first_line`, and returns the index.
+    pub fn add_excerpt(
+        &mut self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        first_line: u64,
+    ) -> usize {
+        self.sources.push(Source { name: name.into(), text: text.into(), first_line });
         self.sources.len() - 1
+    }
+
+    /// True if there are mistakes and all of them are in input files.
+    #[must_use]
+    pub fn all_in_input(&self) -> bool {
+        !self.items.is_empty() && self.items.iter().all(|d| d.input)
     }
 
     /// Adds a mistake. The same mistake at the same place is kept once.

@@ -54,6 +54,9 @@ pub enum Kind {
     Bool,
     /// Any text.
     Text,
+    /// Path of an input file. The experiment reader makes it relative to the working directory; whoever builds the
+    /// strategy reads it, and tells mistakes in it by [`Problem::at`].
+    File,
     /// One of these words.
     Choice(&'static [&'static str]),
 }
@@ -73,7 +76,7 @@ pub enum Value {
     Bandwidth(Bandwidth),
     /// See [`Kind::Bool`].
     Bool(bool),
-    /// See [`Kind::Text`] and [`Kind::Choice`].
+    /// See [`Kind::Text`], [`Kind::File`] and [`Kind::Choice`].
     Text(String),
 }
 
@@ -90,12 +93,36 @@ pub struct Problem {
     pub message: String,
     /// How to mend it.
     pub help: Option<String>,
+    /// Set if the mistake is not in the experiment but in an input file that the key names.
+    pub input: Option<Excerpt>,
+}
+
+/// A stretch of an input file, for people to see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Path of the file.
+    pub file: String,
+    /// Number of the line, from 1; 0 if the file as a whole is meant (missing, unreadable, binary).
+    pub line: u64,
+    /// The line's text, without its end.
+    pub text: String,
+    /// First byte of the mistake within `text`.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
 }
 
 impl Problem {
     /// A problem with a key.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into(), help: None }
+        Self { key: key.into(), message: message.into(), help: None, input: None }
+    }
+
+    /// Says that the mistake is in an input file.
+    #[must_use]
+    pub fn at(mut self, excerpt: Excerpt) -> Self {
+        self.input = Some(excerpt);
+        self
     }
 
     /// Adds a way to mend it.

@@ -6,7 +6,7 @@ use base::diag::Diagnostics;
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Mistakes in the experiment.
+    /// Mistakes in the experiment, or in input files that it names.
     Experiment(Box<Diagnostics>),
     /// Anything else.
     Told {
@@ -38,6 +38,7 @@ impl Failure {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
+            Self::Experiment(diagnostics) if diagnostics.all_in_input() => Exit::Input,
             Self::Experiment(_) => Exit::Experiment,
             Self::Told { exit, .. } => *exit,
         }

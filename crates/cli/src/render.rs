@@ -30,7 +30,8 @@ fn one(all: &Diagnostics, diagnostic: &Diagnostic, renderer: &Renderer) -> Strin
     if let Some((source, start, end)) = drawn {
         let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = source.text[start..].find('\n').map_or(source.text.len(), |i| start + i);
-        let line = source.text[..start].matches('\n').count() + 1;
+        let before = source.text[..start].matches('\n').count() as u64;
+        let line = (source.first_line + before) as usize;
         if line_end - line_start <= MAX_LINE {
             let span = start - line_start..end.min(line_end).max(start) - line_start;
             let mark = AnnotationKind::Primary.span(span);

@@ -108,7 +108,7 @@ fn default_of(param: &Param) -> Value {
         Kind::Int { .. } => Value::Int(number(text)),
         Kind::Bytes => Value::Int(number(text.strip_suffix('B').expect("default bytes are written in B"))),
         Kind::Bool => Value::Bool(text == "true"),
-        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
+        Kind::Text | Kind::File | Kind::Choice(_) => Value::Text(text.to_owned()),
         _ => panic!("samples cannot complete `{}`", param.name),
     }
 }

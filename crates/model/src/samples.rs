@@ -53,7 +53,7 @@ fn default_of(param: &Param) -> Value {
         Kind::Time => units::parse_time(text).ok().map(Value::Time),
         Kind::Bandwidth => units::parse_bandwidth(text).ok().map(Value::Bandwidth),
         Kind::Bool => text.parse().ok().map(Value::Bool),
-        Kind::Text | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
+        Kind::Text | Kind::File | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
         Kind::Ints { .. } => None,
     };
     read.unwrap_or_else(|| panic!("the default of `{}` cannot be read", param.name))

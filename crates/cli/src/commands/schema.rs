@@ -159,7 +159,7 @@ fn property(param: &Param) -> Json {
         Kind::Bytes => quantity(Family::Bytes),
         Kind::Bandwidth => quantity(Family::Bandwidth),
         Kind::Bool => json!({"type": "boolean"}),
-        Kind::Text => json!({"type": "string"}),
+        Kind::Text | Kind::File => json!({"type": "string"}),
         Kind::Choice(words) => json!({"enum": words}),
     };
     property["description"] = json!(param.doc);

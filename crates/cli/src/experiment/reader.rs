@@ -4,15 +4,16 @@
 //! unknown keys with the nearest names, and choices from a registry.
 
 use super::{
+    overrides::SOURCE,
     tree::{Data, Table},
     value,
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
-    param::{Param, Problem, Value, Values},
+    param::{Kind, Param, Problem, Value, Values},
     registry::{Registered, find, nearest},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// Default of a key that may be left out and then has no value (text: the empty one).
 pub const OPTIONAL: Option<&str> = Some("");
@@ -64,7 +65,15 @@ impl Section {
     /// Tells a strategy's problems at the places of their keys.
     pub fn tell(&self, problems: Vec<Problem>, diagnostics: &mut Diagnostics) {
         for problem in problems {
-            let diagnostic = Diagnostic::new(self.place(&problem.key), problem.message);
+            let mut diagnostic = Diagnostic::new(self.place(&problem.key), problem.message);
+            if let Some(input) = problem.input {
+                diagnostic.input = true;
+                if input.line > 0 {
+                    let (start, end) = (input.start, input.end);
+                    let source = diagnostics.add_excerpt(input.file, input.text, input.line);
+                    diagnostic.place = Some(Place { source, start, end });
+                }
+            }
             diagnostics.push(match problem.help {
                 Some(help) => diagnostic.help(help),
                 None => diagnostic,
@@ -97,7 +106,11 @@ pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagn
         }
         match spec.params.iter().find(|p| p.name == entry.key) {
             Some(param) => match value::read(param.name, param.kind, &entry.node) {
-                Ok(value) => drop(section.values.0.insert(entry.key.clone(), value)),
+                Ok(value) => {
+                    let value =
+                        located(value, param.kind, &diagnostics.sources[entry.node.place.source].name);
+                    section.values.0.insert(entry.key.clone(), value);
+                }
                 Err(mistake) => diagnostics.push(*mistake),
             },
             None if spec.lenient => {}
@@ -117,10 +130,20 @@ pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagn
     section
 }
 
+/// Paths in a file are relative to the file, those of the command line to the working directory.
+fn located(value: Value, kind: Kind, source: &str) -> Value {
+    match (value, Path::new(source).parent()) {
+        (Value::Text(path), Some(folder)) if kind == Kind::File && source != SOURCE => {
+            Value::Text(folder.join(path).to_string_lossy().into_owned())
+        }
+        (value, _) => value,
+    }
+}
+
 /// The default of a key that was left out; a mandatory one is told.
 fn fill(spec: &Spec<'_>, param: &Param, section: &mut Section, diagnostics: &mut Diagnostics) {
     match param.default {
-        Some("") if !matches!(param.kind, base::param::Kind::Text) => {}
+        Some("") if !matches!(param.kind, Kind::Text) => {}
         Some(text) => drop(section.values.0.insert(param.name.to_owned(), value::default(param, text))),
         None => {
             let message = format!("{} lacks `{}`", spec.title, param.name);

@@ -39,7 +39,7 @@ pub fn read(name: &str, kind: Kind, node: &Node) -> Result<Value, Box<Diagnostic
             Err(unit_error(name, UnitError::bare_number(&bare, family(kind)), node))
         }
         (Kind::Bool, Data::Bool(b)) => Ok(Value::Bool(*b)),
-        (Kind::Text, Data::Text(text)) => Ok(Value::Text(text.clone())),
+        (Kind::Text | Kind::File, Data::Text(text)) => Ok(Value::Text(text.clone())),
         (Kind::Choice(words), Data::Text(text)) => choice(name, words, text, node),
         _ => Err(mismatch(&format!("`{name}`"), kind, node)),
     }
@@ -62,7 +62,7 @@ pub fn default(param: &Param, text: &str) -> Value {
         Kind::Real { .. } => Value::Real(text.parse().unwrap_or_else(|_| wrong())),
         Kind::Time | Kind::Bytes | Kind::Bandwidth => quantity(param.kind, text).unwrap_or_else(|_| wrong()),
         Kind::Bool => Value::Bool(text.parse().unwrap_or_else(|_| wrong())),
-        Kind::Text => Value::Text(text.to_owned()),
+        Kind::Text | Kind::File => Value::Text(text.to_owned()),
         Kind::Choice(words) if words.contains(&text) => Value::Text(text.to_owned()),
         Kind::Choice(_) => wrong(),
     }
@@ -95,6 +95,7 @@ pub fn wanted(kind: Kind) -> String {
         Kind::Bandwidth => "a bandwidth such as \"25 GB/s\"".to_owned(),
         Kind::Bool => "true or false".to_owned(),
         Kind::Text => "text in quotes".to_owned(),
+        Kind::File => "the path of a file in quotes".to_owned(),
         Kind::Choice(words) => format!("one of {}", quoted(words.iter().copied())),
     }
 }
