@@ -7,6 +7,7 @@ pub mod arrival;
 pub mod interval;
 pub mod pattern;
 pub mod placement;
+pub mod program;
 pub mod registry;
 pub mod traffic;
 

@@ -1,0 +1,156 @@
+//! Rank programs: what each rank of a job does, as a stream of operations with dependencies.
+//!
+//! One form serves every source (GOAL graphs, MPI traces, generators, live programs) and every model. An operation
+//! computes, sends, receives, or only waits for others. It becomes *executable* when everything it depends on has
+//! started or finished, as its edges say; what an operation costs, and when a transfer ends, is the model's business.
+//!
+//! **Timed view.** [`Program::open`] gives a rank's [`Cursor`], which appends operations batch by batch; operations are numbered
+//! from 0 in the order in which they appear. A replaying model keeps the operations that are not yet finished and
+//! asks for the next batch when the last operation it has has *started* (a receive starts when it is posted). So a stream
+//! holds few operations at a time, while a graph comes as one batch. Going back is moving an index: operations once
+//! read are kept until they are committed, and a cursor can be opened again.
+//!
+//! **Static view.** Which messages can be in the network at the same time follows from the same operations without any clock: a
+//! message's level is one more than the deepest message that its send depends on.
+//!
+//! **Order.** Among operations of a rank that become executable together, sends come first, then receives, then computations and joins;
+//! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
+//! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
+
+pub mod mpi;
+
+/// Any rank of the job may be the source ([`Op::peer`] of a receive).
+pub const ANY_SOURCE: u32 = u32::MAX;
+/// Any tag matches ([`Op::tag`] of a receive); contexts must still agree.
+pub const ANY_TAG: u32 = u32::MAX;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Sends [`Op::amount`] bytes to [`Op::peer`]. Starts when the processor takes it up; finishes when the buffer may be
+    /// used again: at once for an eager message, when the receiver has matched it for a rendezvous message.
+    Send,
+    /// Receives from [`Op::peer`]. Starts when it is posted, finishes when the message is there.
+    Recv,
+    /// Computes for [`Op::amount`] picoseconds.
+    Calc,
+    /// Finishes as soon as it starts: a point where others meet. It takes no processor.
+    Join,
+    /// Like [`Kind::Join`], but one finished (or started) predecessor is enough: MPI's waitany and waitsome.
+    JoinAny,
+    /// Finishes when a message that a receive with the same peer, tag and context would match has arrived; takes nothing.
+    Probe,
+}
+
+/// One operation of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// What it does.
+    pub kind: Kind,
+    /// Processor of the rank, from 0.
+    pub cpu: u8,
+    /// Network interface of the rank, from 0.
+    pub nic: u8,
+    /// What it depends on besides explicit [`Edge`]s.
+    pub after: After,
+    /// The other rank: destination of a send, source of a receive (or [`ANY_SOURCE`]).
+    pub peer: u32,
+    /// Tag, or [`ANY_TAG`].
+    pub tag: u32,
+    /// Communicator's matching context: receives match sends of the same context alone. 0 is the world; collectives have contexts of
+    /// their own.
+    pub context: u32,
+    /// Bytes of a message, or picoseconds of a computation.
+    pub amount: u64,
+    /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also tells which
+    /// call of the application it belongs to ([`Program::describe`]).
+    pub origin: u32,
+    /// 1 + index in [`Program::collectives`] if it is part of a collective, else 0: for statistics.
+    pub collective: u16,
+}
+
+/// The implicit dependency on the operation just before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum After {
+    /// None.
+    #[default]
+    Nothing,
+    /// The operation before must have started.
+    Start,
+    /// The operation before must have finished.
+    Finish,
+}
+
+/// A dependency: `after` may not start before `before` has started or finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Number of the operation that comes first; it may have finished long ago.
+    pub before: u64,
+    /// Number of the operation that waits; in the same batch as the edge.
+    pub after: u64,
+    /// True if `before` need only have started.
+    pub on_start: bool,
+}
+
+/// Operations and edges that a cursor hands over together.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// The next operations, in the order of their numbers.
+    pub ops: Vec<Op>,
+    /// Edges to operations of this batch, from this or earlier ones; in graphs, also from later ones of the batch. Their
+    /// order is the order in which `before` frees them.
+    pub edges: Vec<Edge>,
+}
+
+impl Batch {
+    /// Empties it; memory is kept.
+    pub fn clear(&mut self) {
+        self.ops.clear();
+        self.edges.clear();
+    }
+}
+
+/// Reads one rank's operations in order.
+pub trait Cursor: Send {
+    /// Appends the next operations to an empty batch, some dozens at a time; nothing when the rank has no more.
+    ///
+    /// # Errors
+    /// If the source turns out to be damaged: what and where.
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage>;
+}
+
+/// Why a source cannot be read further: a message with file and position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage(pub String);
+
+/// What all ranks of a job do.
+pub trait Program: Send + Sync {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// A cursor at the rank's first operation.
+    fn open(&self, rank: u32) -> Box<dyn Cursor>;
+
+    /// Processors per rank: one more than the largest [`Op::cpu`].
+    fn cpus(&self) -> u8 {
+        1
+    }
+
+    /// Network interfaces per rank: one more than the largest [`Op::nic`].
+    fn nics(&self) -> u8 {
+        1
+    }
+
+    /// For people: what [`Op::origin`] of a rank stands for, such as `MPI_Recv, trace.txt:17`.
+    fn describe(&self, rank: u32, origin: u32) -> String;
+
+    /// Names of the collectives that occur, such as `MPI_Allreduce`.
+    fn collectives(&self) -> &[String] {
+        &[]
+    }
+
+    /// Number of operations of all ranks, if known beforehand: for progress.
+    fn total(&self) -> Option<u64> {
+        None
+    }
+}

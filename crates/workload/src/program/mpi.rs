@@ -1,0 +1,192 @@
+//! MPI calls: what traces and generators speak, before it becomes operations.
+//!
+//! A [`Script`] yields each rank's calls in program order. Requests and communicators are small numbers that the script
+//! chooses, as an MPI program holds handles: a request number may be used again once its request is complete. Ranks in calls are
+//! ranks of the communicator.
+
+use super::Damage;
+use base::time::Ps;
+use std::sync::Arc;
+
+/// A request, as its script numbers it.
+pub type Request = u32;
+/// A communicator, as its script numbers it; [`WORLD`] exists from the start.
+pub type Comm = u32;
+/// The communicator of all ranks of the job.
+pub const WORLD: Comm = 0;
+/// The null process: transfers with it finish at once and move nothing.
+pub const PROC_NULL: u32 = u32::MAX - 1;
+
+/// Completion semantics of a send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Eager up to the model's threshold, rendezvous beyond.
+    #[default]
+    Standard,
+    /// Always rendezvous (MPI_Ssend).
+    Synchronous,
+    /// Never waits for the receiver (MPI_Bsend, MPI_Rsend).
+    Buffered,
+}
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The other rank; [`super::ANY_SOURCE`] for receives, or [`PROC_NULL`].
+    pub peer: u32,
+    /// Tag; [`super::ANY_TAG`] for receives.
+    pub tag: u32,
+    /// Payload (for receives: the size of the buffer or of the message, as far as the source tells).
+    pub bytes: u64,
+    /// Communicator.
+    pub comm: Comm,
+}
+
+/// The collectives of MPI-3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are MPI's")]
+pub enum CollectiveKind {
+    Barrier,
+    Bcast,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    Alltoallw,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Scan,
+    Exscan,
+    NeighborAllgather,
+    NeighborAlltoall,
+}
+
+/// A collective call of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// Which one.
+    pub kind: CollectiveKind,
+    /// On which communicator.
+    pub comm: Comm,
+    /// Rank in the communicator for rooted ones, else 0.
+    pub root: u32,
+    /// Bytes: of the whole vector for bcast, reduce, allreduce, scan, exscan; of one rank's block for gather, scatter, allgather, alltoall,
+    /// reduce_scatter_block and the neighbourhood ones.
+    pub bytes: u64,
+    /// Bytes by rank for the v-variants: what each contributes (gatherv, allgatherv) or gets (scatterv, reduce_scatter; for
+    /// gatherv and scatterv needed at every rank); for alltoallv what this rank sends to each, followed by what it receives from each.
+    pub counts: Option<Arc<[u64]>>,
+    /// Neighbours (ranks of the communicator) for the neighbourhood ones.
+    pub neighbours: Option<Arc<[u32]>>,
+    /// Set for the non-blocking form.
+    pub request: Option<Request>,
+    /// Name of an algorithm, to override the job's choice (a live program's or generator's own); else the tables decide.
+    pub algorithm: Option<&'static str>,
+}
+
+/// A call of an MPI program, or computation between two calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Time between calls.
+    Compute(Ps),
+    /// MPI_Send and its kin.
+    Send(Envelope, Mode),
+    /// MPI_Isend and its kin.
+    Isend(Envelope, Mode, Request),
+    /// MPI_Recv.
+    Recv(Envelope),
+    /// MPI_Irecv.
+    Irecv(Envelope, Request),
+    /// MPI_Sendrecv: what is sent, what is received.
+    SendRecv(Envelope, Envelope),
+    /// MPI_Send_init and its kin.
+    SendInit(Envelope, Mode, Request),
+    /// MPI_Recv_init.
+    RecvInit(Envelope, Request),
+    /// MPI_Start and MPI_Startall.
+    Start(Arc<[Request]>),
+    /// MPI_Request_free: nobody will wait for it.
+    RequestFree(Request),
+    /// MPI_Wait.
+    Wait(Request),
+    /// MPI_Waitall.
+    Waitall(Arc<[Request]>),
+    /// MPI_Waitany and MPI_Waitsome: returns when one is complete. `completed` are those that the source saw complete (empty if it does not
+    /// tell: then the first of the list counts as complete afterwards).
+    Waitany {
+        /// All requests asked for.
+        requests: Arc<[Request]>,
+        /// Those that were complete.
+        completed: Arc<[Request]>,
+    },
+    /// MPI_Test and its kin: those that the source saw complete are waited for, others are not.
+    Test {
+        /// Requests seen complete; none if the flag was false.
+        completed: Arc<[Request]>,
+    },
+    /// MPI_Probe; MPI_Iprobe that found something.
+    Probe(Envelope),
+    /// A collective.
+    Collective(Collective),
+    /// MPI_Comm_dup.
+    CommDup {
+        /// From.
+        comm: Comm,
+        /// To.
+        new: Comm,
+    },
+    /// MPI_Comm_split; every rank of `comm` calls it.
+    CommSplit {
+        /// From.
+        comm: Comm,
+        /// `None` is MPI_UNDEFINED: this rank gets no communicator.
+        color: Option<u32>,
+        /// Orders the ranks, ties by rank.
+        key: i64,
+        /// To.
+        new: Comm,
+    },
+    /// MPI_Comm_create and MPI_Comm_create_group: every rank of `comm` calls it with the same group.
+    CommCreate {
+        /// From.
+        comm: Comm,
+        /// Ranks of `comm`, in the order of the new ranks.
+        group: Arc<[u32]>,
+        /// To.
+        new: Comm,
+    },
+    /// MPI_Comm_free.
+    CommFree(Comm),
+}
+
+/// Where calls come from. Calls carry a position for diagnoses, which [`Script::describe`] explains.
+pub trait Script: Send + Sync {
+    /// Number of ranks.
+    fn ranks(&self) -> u32;
+
+    /// A reader at the rank's first call.
+    fn open(&self, rank: u32) -> Box<dyn Calls>;
+
+    /// For people: where a rank's call stands, such as `trace.txt:17`.
+    fn describe(&self, rank: u32, position: u32) -> String;
+
+    /// False if no call ever makes a communicator: the ranks' streams then need not be searched for them beforehand.
+    fn makes_communicators(&self) -> bool {
+        true
+    }
+}
+
+/// Reads one rank's calls.
+pub trait Calls: Send {
+    /// The next call and its position; `None` at the end.
+    ///
+    /// # Errors
+    /// If the source is damaged.
+    fn next(&mut self) -> Result<Option<(Call, u32)>, Damage>;
+}
