@@ -20,13 +20,15 @@ use fabric::{
     routing::Routing,
 };
 use model::{
+    AnySetup,
     packet::PacketConfig,
+    registry::ModelKind,
     setup::{JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
 };
 use std::sync::Arc;
 use workload::{
     placement::PlacementContext,
-    registry::{ArrivalChoice, JobContext},
+    registry::{ArrivalChoice, JobContext, PlacementEntry, Takes, Work},
 };
 
 /// Largest delay of a link, router or adapter: sums of times then stay far from overflow.
@@ -43,35 +45,61 @@ pub fn fabric_bytes(experiment: &Experiment) -> Option<u64> {
     Some(sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8)
 }
 
+/// What all models are built from.
+struct Parts {
+    fabric: Option<Arc<Fabric>>,
+    routing: Option<Arc<dyn Routing>>,
+    links: Vec<Option<LinkParams>>,
+    jobs: Vec<JobSetup>,
+    scheduling: Scheduling,
+}
+
 /// Builds what the experiment describes. `check` switches the checkers on.
-pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<Setup> {
+pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
     let fabric = fabric(experiment, diagnostics);
     let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
     let links = links(experiment, diagnostics);
+    check_transfers(experiment, &links, diagnostics);
+    let bandwidth = terminal_bandwidth(experiment);
+    let needs_fabric = experiment.model.as_ref().is_none_or(|m| m.entry.needs.fabric);
+    let unknown = if needs_fabric {
+        fabric.is_none() || bandwidth.is_none()
+    } else {
+        fabric.is_none() && !diagnostics.is_empty()
+    };
+    // Without knowing the fabric nothing can be said about jobs.
+    let jobs = if unknown { Vec::new() } else { jobs(experiment, fabric.as_deref(), bandwidth, diagnostics) };
+    let scheduling = scheduling(experiment, diagnostics);
+    let parts = Parts { fabric, routing, links, jobs, scheduling };
+    match experiment.model.as_ref()?.entry.kind {
+        ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
+    }
+}
+
+fn packet_setup(
+    experiment: &Experiment,
+    parts: Parts,
+    check: bool,
+    diagnostics: &mut Diagnostics,
+) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     if let Some(packet) = &packet {
-        check_vcs(experiment, packet, routing.as_deref(), diagnostics);
-        check_buffers(experiment, packet, &links, diagnostics);
+        check_vcs(experiment, packet, parts.routing.as_deref(), diagnostics);
+        check_buffers(experiment, packet, &parts.links, diagnostics);
     }
-    let jobs = match (&fabric, terminal_bandwidth(experiment)) {
-        (Some(fabric), Some(bandwidth)) => jobs(experiment, fabric, bandwidth, diagnostics),
-        _ => Vec::new(),
-    };
-    check_transfers(experiment, &links, diagnostics);
-    let scheduling = scheduling(experiment, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
     Some(Setup {
-        fabric: fabric?,
-        routing: routing?,
-        links: links.into_iter().collect::<Option<Vec<_>>>()?,
-        jobs,
+        fabric: parts.fabric?,
+        routing: parts.routing?,
+        links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
+        jobs: parts.jobs,
         packet: packet?,
-        seed: experiment.experiment.values.int("seed"),
+        seed: seed(experiment),
         until: until(&experiment.experiment),
         warmup: experiment.experiment.values.time("warmup"),
-        scheduling,
+        scheduling: parts.scheduling,
         check,
         measure: measure(&experiment.output.values),
     })
@@ -201,15 +229,21 @@ fn check_transfers(experiment: &Experiment, links: &[Option<LinkParams>], diagno
 
 fn jobs(
     experiment: &Experiment,
-    fabric: &Fabric,
-    bandwidth: Bandwidth,
+    fabric: Option<&Fabric>,
+    bandwidth: Option<Bandwidth>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<JobSetup> {
-    let mut free: Vec<u32> = (0..fabric.terminals()).collect();
+    let mut free: Vec<u32> = fabric.map_or_else(Vec::new, |f| (0..f.terminals()).collect());
+    let mut unplaced = 0;
     let mut setups = Vec::new();
     for (index, job) in experiment.jobs.iter().enumerate() {
         let site = Site { index, fabric, bandwidth, seed: seed(experiment) };
-        if let Some(setup) = build_job(job, &site, &free, diagnostics) {
+        if let Some(mut setup) = build_job(job, &site, &free, diagnostics) {
+            if fabric.is_none() {
+                // Without a fabric every job has terminals of its own, numbered on.
+                setup.placement.iter_mut().for_each(|t| *t += unplaced);
+                unplaced += setup.placement.len() as u32;
+            }
             let mut used = setup.placement.clone();
             used.sort_unstable();
             free.retain(|t| used.binary_search(t).is_err());
@@ -229,8 +263,8 @@ fn seed(experiment: &Experiment) -> u64 {
 /// What a job is built on.
 struct Site<'a> {
     index: usize,
-    fabric: &'a Fabric,
-    bandwidth: Bandwidth,
+    fabric: Option<&'a Fabric>,
+    bandwidth: Option<Bandwidth>,
     seed: u64,
 }
 
@@ -241,32 +275,69 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         _ => return None,
     };
     let values = &section.values;
-    let ranks = match section.get("ranks") {
-        Some(Value::Int(n)) => u32::try_from(*n).expect("the declared range fits 32 bits"),
-        _ => free.len() as u32,
+    let asked = match section.get("ranks") {
+        Some(Value::Int(n)) => Some(u32::try_from(*n).expect("the declared range fits 32 bits")),
+        _ => None,
     };
-    if ranks == 0 {
+    let ranks = asked.unwrap_or(free.len() as u32);
+    if ranks == 0 && workload.takes != Takes::Program {
         let message = "no terminal is left for this job";
         let help = "give the jobs before it a number of `ranks`";
         diagnostics.push(Diagnostic::new(section.home, message).help(help));
         return None;
     }
     let index = u32::try_from(site.index).ok()?;
-    let context = PlacementContext { ranks, fabric: site.fabric, free, seed: site.seed, job: index };
-    let placed =
-        (placement.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
-    let arrival = workload.arrivals.then(|| ArrivalChoice {
-        entry: arrival,
-        values: values.clone(),
-        load: values.real("load"),
-        bandwidth: site.bandwidth,
-    });
-    let message = values.int("message");
-    let context = JobContext { ranks, seed: site.seed, job: index, message, arrival };
-    let traffic =
+    let arrival = match (workload.takes, site.bandwidth) {
+        (Takes::Arrivals, Some(bandwidth)) => Some(ArrivalChoice {
+            entry: arrival,
+            values: values.clone(),
+            load: values.real("load"),
+            bandwidth,
+        }),
+        _ => None,
+    };
+    let message = match section.get("message") {
+        Some(Value::Int(bytes)) => Some(*bytes),
+        _ => None,
+    };
+    let context = JobContext {
+        ranks,
+        asked: asked.is_some(),
+        seed: site.seed,
+        job: index,
+        message: message.unwrap_or(0),
+        arrival,
+    };
+    let work =
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
+    let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
+    let placement = place(placement, section, site, (ranks, index), free, diagnostics);
     let (name, start) = (values.text("name"), values.time("start"));
-    Some(JobSetup { name, traffic: traffic?, placement: placed?, start, message: Some(message) })
+    let compute_ppb = match section.get("compute") {
+        Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
+        _ => JobSetup::COMPUTE_AS_IS,
+    };
+    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
+}
+
+/// Terminals of a job's ranks; without a fabric, as many as there are ranks.
+fn place(
+    entry: &PlacementEntry,
+    section: &Section,
+    site: &Site<'_>,
+    (ranks, job): (u32, u32),
+    free: &[u32],
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<u32>> {
+    let Some(fabric) = site.fabric else {
+        if section.places.contains_key("placement") {
+            let diagnostic = Diagnostic::new(section.place("placement"), "a placement needs a [fabric]");
+            diagnostics.push(diagnostic.help("remove it, or describe the network"));
+        }
+        return Some((0..ranks).collect());
+    };
+    let context = PlacementContext { ranks, fabric, free, seed: site.seed, job };
+    (entry.build)(&context, &section.values).map_err(|problems| section.tell(problems, diagnostics)).ok()
 }
 
 fn until(section: &Section) -> Until {
@@ -302,10 +373,10 @@ fn measure(values: &Values) -> Measure {
 /// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
 pub fn check_deadlock(
     experiment: &Experiment,
-    setup: &Setup,
+    setup: &AnySetup,
     diagnostics: &mut Diagnostics,
-) -> deadlock::Report {
-    let report = deadlock::check(&setup.fabric, setup.routing.as_ref(), deadlock::DEFAULT_BUDGET);
+) -> Option<deadlock::Report> {
+    let report = deadlock::check(setup.fabric()?, setup.routing()?, deadlock::DEFAULT_BUDGET);
     let chosen = experiment.routing.as_ref().expect("a setup has a routing");
     let name = chosen.entry.about.name;
     let place = chosen.section.place("algorithm");
@@ -317,7 +388,7 @@ pub fn check_deadlock(
             diagnostics.push(Diagnostic::new(place, message));
         }
     }
-    report
+    Some(report)
 }
 
 /// Channels shown of a long cycle.

@@ -3,7 +3,7 @@
 use crate::{console::Console, exit::Exit, failure::Failure, prepare::Prepared};
 use base::time::{Ps, display};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Finished, Progress, simulate};
+use model::{Finished, Progress};
 use results::summary::State;
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub fn execute(prepared: &Prepared, console: &Console<'_>) -> Result<Finished, Failure> {
     let bar = bar(console.err_terminal);
     let start = Instant::now();
-    let finished = simulate(&prepared.setup, &mut |progress: Progress| {
+    let finished = prepared.setup.simulate(&mut |progress: Progress| {
         show(&bar, &progress, start);
         true
     });

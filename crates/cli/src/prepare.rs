@@ -9,10 +9,7 @@ use crate::{
 };
 use base::{diag::Diagnostics, units::print_bytes};
 use fabric::deadlock::Report;
-use model::{
-    memory::{Prediction, predict},
-    setup::Setup,
-};
+use model::{AnySetup, memory::Prediction};
 use serde_json::Value as Json;
 use std::{fs::File, io::Read, path::Path};
 
@@ -26,9 +23,9 @@ pub struct Prepared {
     /// The resolved experiment.
     pub experiment: Json,
     /// What will run.
-    pub setup: Setup,
-    /// Outcome of the deadlock check.
-    pub routing: Report,
+    pub setup: AnySetup,
+    /// Outcome of the deadlock check; none if the model has no buffers to wait for.
+    pub routing: Option<Report>,
     /// Memory that the run will need at most.
     pub memory: Prediction,
 }
@@ -51,8 +48,8 @@ pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Res
     let Some(setup) = assemble::assemble(&experiment, checkers, &mut diagnostics) else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
-    model::validate(&setup).map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
-    let memory = predict(&setup);
+    setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let memory = setup.memory();
     fits("the run", memory.bytes, limit)?;
     let routing = assemble::check_deadlock(&experiment, &setup, &mut diagnostics);
     if !diagnostics.is_empty() {

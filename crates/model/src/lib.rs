@@ -1,5 +1,6 @@
 //! Network models: what turns "message injected" into "message delivered".
 
+pub mod any;
 pub mod failure;
 pub mod memory;
 pub mod packet;
@@ -8,6 +9,7 @@ pub mod run;
 pub mod samples;
 pub mod setup;
 
+pub use any::AnySetup;
 pub use failure::Failure;
 pub use run::{Finished, Progress, simulate, validate};
 pub use setup::Setup;

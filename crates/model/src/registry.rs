@@ -7,6 +7,27 @@ use base::registry::{About, Registered};
 pub struct ModelEntry {
     /// Name, documentation, parameters.
     pub about: About,
+    /// Which of the models.
+    pub kind: ModelKind,
+    /// What an experiment with it must have.
+    pub needs: Needs,
+}
+
+/// The models, for dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// Chunks, buffers, virtual channels: [`crate::packet`].
+    Packet,
+}
+
+/// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
+/// so that an experiment changes its model by one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// `[fabric]` with its links.
+    pub fabric: bool,
+    /// `[routing]`.
+    pub routing: bool,
 }
 
 impl Registered for ModelEntry {
@@ -16,4 +37,8 @@ impl Registered for ModelEntry {
 }
 
 /// All models.
-pub const MODELS: &[ModelEntry] = &[ModelEntry { about: crate::packet::config::ABOUT }];
+pub const MODELS: &[ModelEntry] = &[ModelEntry {
+    about: crate::packet::config::ABOUT,
+    kind: ModelKind::Packet,
+    needs: Needs { fabric: true, routing: true },
+}];

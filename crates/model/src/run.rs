@@ -154,6 +154,12 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
             base::units::print_time(end.div_ceil(MAX_WINDOWS))
         )));
     }
+    if let Some(job) = setup.jobs.iter().find(|j| j.work.program().is_some()) {
+        return Err(Failure::Setup(format!(
+            "the packet model of this build carries no rank programs (job {})",
+            job.name
+        )));
+    }
     for timing in &net.timings {
         if timing.shortest == 0 {
             return Err(Failure::Setup("the shortest chunk takes less than a picosecond on a link: use larger chunks or slower links".into()));

@@ -20,10 +20,7 @@ use fabric::{
     routing::Routing,
 };
 use std::sync::Arc;
-use workload::{
-    registry::{ARRIVALS, ArrivalChoice, JobContext, WORKLOADS},
-    traffic::Traffic,
-};
+use workload::registry::{ARRIVALS, ArrivalChoice, JobContext, Takes, WORKLOADS, Work};
 
 /// A value for a strategy's parameters.
 #[must_use]
@@ -90,12 +87,12 @@ pub fn traffic(
     (arrival, load): (&str, f64),
     (ranks, message, bandwidth): (u32, u64, Bandwidth),
     seed: u64,
-) -> Arc<dyn Traffic> {
+) -> Work {
     let entry = find(WORKLOADS, name).expect("a registered workload");
     let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");
     let choice = ArrivalChoice { entry: arrivals, values: values(arrivals, &[]), load, bandwidth };
-    let arrival = entry.arrivals.then_some(choice);
-    let context = JobContext { ranks, seed, job: 0, message, arrival };
+    let arrival = (entry.takes == Takes::Arrivals).then_some(choice);
+    let context = JobContext { ranks, asked: true, seed, job: 0, message, arrival };
     (entry.build)(&context, &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}"))
 }
 
@@ -115,11 +112,18 @@ pub fn setup(
     fabric: Arc<Fabric>,
     routing: Arc<dyn Routing>,
     links: Vec<LinkParams>,
-    traffic: Arc<dyn Traffic>,
+    work: Work,
     message: u64,
 ) -> Setup {
     let placement = (0..fabric.terminals()).collect();
-    let job = JobSetup { name: "job-0".into(), traffic, placement, message: Some(message), start: 0 };
+    let job = JobSetup {
+        name: "job-0".into(),
+        work,
+        placement,
+        message: Some(message),
+        start: 0,
+        compute_ppb: JobSetup::COMPUTE_AS_IS,
+    };
     let packet = PacketConfig {
         router: RouterKind::Window,
         packet: 1024,

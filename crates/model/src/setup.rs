@@ -3,7 +3,7 @@
 use base::{rate::Bandwidth, time::Ps};
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
-use workload::traffic::Traffic;
+use workload::registry::Work;
 
 /// Parameters of one link class. Both directions of a cable are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +18,26 @@ pub struct LinkParams {
     pub vc_buffer: u64,
 }
 
-/// One job: traffic of its ranks and the terminals they live on.
+/// One job: what its ranks do and the terminals they live on.
 #[derive(Clone)]
 pub struct JobSetup {
     /// Name shown in results.
     pub name: String,
-    /// Messages of each rank.
-    pub traffic: Arc<dyn Traffic>,
+    /// What its ranks do.
+    pub work: Work,
     /// Terminal of each rank; no terminal twice in a run.
     pub placement: Vec<u32>,
     /// Size of all its messages, if they are alike.
     pub message: Option<u64>,
     /// Added to every message's time.
     pub start: Ps,
+    /// Factor on the time of every computation of a program, in billionths.
+    pub compute_ppb: u64,
+}
+
+impl JobSetup {
+    /// Computations as long as the program says.
+    pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
 }
 
 /// When a run ends.

@@ -16,7 +16,7 @@ fn setup(algorithm: &str, load: f64) -> Setup {
     let mut setup = samples::dragonfly(72, algorithm, ("constant", load));
     let draw = [("draw", Value::Text("codes".to_owned()))];
     let job = (72, 1024, setup.links[0].bandwidth);
-    setup.jobs[0].traffic = samples::traffic("uniform", &draw, ("constant", load), job, 1);
+    setup.jobs[0].work = samples::traffic("uniform", &draw, ("constant", load), job, 1);
     setup.until = Until::Time(MS);
     setup
 }

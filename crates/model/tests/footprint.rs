@@ -40,7 +40,7 @@ fn no_allocation_per_event_once_warm() {
 fn memory_is_bounded_beyond_saturation() {
     let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].traffic = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
     let (_, short) = run(&setup, 400);
     let (_, long) = run(&setup, 1600);
     assert!(long.bytes_max < short.bytes_max * 11 / 10, "{} bytes, then {}", short.bytes_max, long.bytes_max);

@@ -16,6 +16,7 @@ use model::{
 };
 use results::summary::{State, Summary};
 use std::sync::Arc;
+use workload::registry::Work;
 
 const US: u64 = 1_000_000;
 const NS: u64 = 1_000;
@@ -153,12 +154,12 @@ fn variety() -> Vec<(String, Setup)> {
     odd.links[1] = samples::link(5_637_144_576, 11_353, 1_419, 512);
     odd.links[2] = samples::link(5_046_586_573, 12_681, 1_419, 512);
     let traffic = ("uniform", "poisson", 0.7);
-    odd.jobs[0].traffic =
+    odd.jobs[0].work =
         samples::traffic(traffic.0, &[], (traffic.1, traffic.2), (72, 1060, odd.links[0].bandwidth), 1);
     odd.jobs[0].message = Some(1060);
     odd.until = Until::Time(40 * US);
     all.push(("odd".to_owned(), odd.clone()));
-    odd.jobs[0].traffic = samples::traffic(
+    odd.jobs[0].work = samples::traffic(
         "ping-pong",
         &[("count", int(20))],
         ("constant", 1.0),
@@ -263,7 +264,7 @@ fn fixed_priority_starves_and_round_robin_does_not() {
             (16, 1, 32),
             ("uniform", "constant", 1.0),
         );
-        setup.jobs[0].traffic = Arc::new(ToLast { last: 5, gap: 16 * NS });
+        setup.jobs[0].work = Work::Traffic(Arc::new(ToLast { last: 5, gap: 16 * NS }));
         setup.packet.arbiter = arbiter;
         setup.until = Until::Time(400 * US);
         run(&setup)

@@ -22,7 +22,7 @@ use results::{
     table::Table,
 };
 use std::sync::Arc;
-use workload::registry::{ARRIVALS, WORKLOADS};
+use workload::registry::{ARRIVALS, Takes, WORKLOADS};
 
 const US: u64 = 1_000_000;
 
@@ -74,11 +74,11 @@ struct Sent {
 
 fn workloads() -> Vec<Sent> {
     let mut all = Vec::new();
-    for entry in WORKLOADS {
+    for entry in WORKLOADS.iter().filter(|e| e.takes != Takes::Program) {
         let ends = entry.about().params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
         let ends =
             ends.unwrap_or_else(|| panic!("`{}` cannot be ended: teach this test how", entry.about.name));
-        let arrivals = if entry.arrivals { ARRIVALS } else { &ARRIVALS[..1] };
+        let arrivals = if entry.takes == Takes::Arrivals { ARRIVALS } else { &ARRIVALS[..1] };
         let of = |a: &workload::registry::ArrivalEntry| Sent {
             workload: entry.about.name,
             arrival: a.about.name,

@@ -10,6 +10,7 @@ use model::{
 };
 use results::summary::{State, Summary};
 use std::sync::Arc;
+use workload::registry::Work;
 
 const US: u64 = 1_000_000;
 
@@ -50,7 +51,7 @@ fn one_chunk_packets_follow_the_closed_form() {
     setup.packet.packet = 64;
     setup.jobs[0].message = Some(64);
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].traffic = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 64, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 64, bandwidth), 1);
     setup.until = Until::Time(6_000 * US);
     for row in run(&setup).latency_by_hops {
         let expected = 59_605 + 159_605 * u64::from(row.hops);
@@ -72,7 +73,7 @@ fn even_parameters_give_the_exact_closed_form() {
         .to_vec();
     setup.packet.router_delay = 50_000;
     let bandwidth = setup.links[0].bandwidth;
-    setup.jobs[0].traffic = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 1024, bandwidth), 1);
+    setup.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.001), (72, 1024, bandwidth), 1);
     setup.until = Until::Time(6_000 * US);
     // t = 1, 2, 4 ns; terminal link first, then per router t + 50 ns + latency, then 15 chunks at the slowest link.
     let (terminal, local, global) =
@@ -172,11 +173,11 @@ fn variety() -> Vec<(&'static str, Setup)> {
     }
     all.push(("tight", tight.clone()));
     let bandwidth = tight.links[0].bandwidth;
-    tight.jobs[0].traffic = samples::traffic("uniform", &[], ("poisson", 0.8), (72, 1060, bandwidth), 1);
+    tight.jobs[0].work = samples::traffic("uniform", &[], ("poisson", 0.8), (72, 1060, bandwidth), 1);
     tight.jobs[0].message = Some(1060);
     all.push(("mixed sizes", tight));
     let mut pong = all[0].1.clone();
-    pong.jobs[0].traffic =
+    pong.jobs[0].work =
         samples::traffic("ping-pong", &[("count", int(20))], ("constant", 1.0), (72, 5000, bandwidth), 1);
     pong.jobs[0].message = Some(5000);
     pong.until = Until::WorkloadDone { limit: 10_000 * US };
@@ -269,7 +270,7 @@ impl fabric::routing::Routing for Detour {
 #[test]
 fn saturation_is_told_and_a_near_miss_is_not() {
     let mut setup = samples::dragonfly(72, "minimal", ("poisson", 1.0));
-    setup.jobs[0].traffic =
+    setup.jobs[0].work =
         samples::traffic("bisection", &[], ("poisson", 0.4), (72, 1024, setup.links[0].bandwidth), 1);
     setup.until = Until::Time(2_000 * US);
     let over = run(&setup);
@@ -278,7 +279,7 @@ fn saturation_is_told_and_a_near_miss_is_not() {
         (over.throughput.unwrap().accepted_fraction - 0.25).abs() < 0.01,
         "four nodes share a global link"
     );
-    setup.jobs[0].traffic =
+    setup.jobs[0].work =
         samples::traffic("bisection", &[], ("poisson", 0.2), (72, 1024, setup.links[0].bandwidth), 1);
     assert_eq!(run(&setup).verdict.state, State::Ok);
 }
@@ -319,7 +320,7 @@ fn queueing_delay_on_one_link_is_that_of_m_d_1() {
         // Sources' links are so fast that they neither queue nor space packets out: all waiting is at the output.
         let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 20)];
         let traffic = Arc::new(ToOne { load, n, fast: links[0].bandwidth });
-        let mut setup = samples::setup(fabric, routing, links, traffic, 1000);
+        let mut setup = samples::setup(fabric, routing, links, Work::Traffic(traffic), 1000);
         setup.packet.packet = 1000;
         setup.packet.chunk = 1000;
         setup.warmup = 2_000 * US;

@@ -4,6 +4,7 @@ use crate::{
     arrival::{self, Arrival, ArrivalContext},
     pattern,
     placement::{self, PlacementContext},
+    program::Program,
     traffic::Traffic,
 };
 use base::{
@@ -16,14 +17,72 @@ use std::sync::Arc;
 /// What was built, or all that is wrong with the parameters.
 pub type Built<T> = Result<T, Vec<Problem>>;
 
-/// A traffic pattern that a job can name.
+/// A workload that a job can name.
 pub struct WorkloadEntry {
     /// Name, documentation, parameters.
     pub about: About,
     /// Builds it from checked parameters.
-    pub build: fn(&JobContext, &Values) -> Built<Arc<dyn Traffic>>,
-    /// True if it takes `load` and `arrival` (open loop); [`JobContext::arrival`] must then be given.
-    pub arrivals: bool,
+    pub build: fn(&JobContext, &Values) -> Built<Work>,
+    /// Which of the keys that several workloads share it takes.
+    pub takes: Takes,
+}
+
+/// What a job's ranks do.
+#[derive(Clone)]
+pub enum Work {
+    /// Messages by rule: a synthetic pattern.
+    Traffic(Arc<dyn Traffic>),
+    /// Operations with dependencies: a trace or a generated program.
+    Program(Arc<dyn Program>),
+}
+
+/// Which keys of a job a workload takes besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// `message`, `load` and `arrival`: open-loop traffic; [`JobContext::arrival`] must be given.
+    Arrivals,
+    /// `message` alone: closed-loop traffic.
+    Message,
+    /// `compute`: a rank program. It says itself how many ranks it has, unless it is asked for a number.
+    Program,
+}
+
+impl Work {
+    /// Number of ranks, where the workload determines it.
+    #[must_use]
+    pub fn ranks(&self) -> Option<u32> {
+        match self {
+            Self::Traffic(_) => None,
+            Self::Program(program) => Some(program.ranks()),
+        }
+    }
+
+    /// The traffic, if it is any.
+    #[must_use]
+    pub fn into_traffic(self) -> Option<Arc<dyn Traffic>> {
+        match self {
+            Self::Traffic(traffic) => Some(traffic),
+            Self::Program(_) => None,
+        }
+    }
+
+    /// The traffic, if it is any.
+    #[must_use]
+    pub fn traffic(&self) -> Option<&Arc<dyn Traffic>> {
+        match self {
+            Self::Traffic(traffic) => Some(traffic),
+            Self::Program(_) => None,
+        }
+    }
+
+    /// The program, if it is any.
+    #[must_use]
+    pub fn program(&self) -> Option<&Arc<dyn Program>> {
+        match self {
+            Self::Traffic(_) => None,
+            Self::Program(program) => Some(program),
+        }
+    }
 }
 
 /// An arrival process that a job can name.
@@ -42,17 +101,29 @@ pub struct PlacementEntry {
     pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<u32>>,
 }
 
-/// All traffic patterns.
+/// All workloads.
 pub const WORKLOADS: &[WorkloadEntry] = &[
-    WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, arrivals: true },
-    WorkloadEntry { about: pattern::bisection::ABOUT, build: pattern::bisection::build, arrivals: true },
+    WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, takes: Takes::Arrivals },
+    WorkloadEntry {
+        about: pattern::bisection::ABOUT,
+        build: pattern::bisection::build,
+        takes: Takes::Arrivals,
+    },
     WorkloadEntry {
         about: pattern::random_permutation::ABOUT,
         build: pattern::random_permutation::build,
-        arrivals: true,
+        takes: Takes::Arrivals,
     },
-    WorkloadEntry { about: pattern::all_to_all::ABOUT, build: pattern::all_to_all::build, arrivals: true },
-    WorkloadEntry { about: pattern::ping_pong::ABOUT, build: pattern::ping_pong::build, arrivals: false },
+    WorkloadEntry {
+        about: pattern::all_to_all::ABOUT,
+        build: pattern::all_to_all::build,
+        takes: Takes::Arrivals,
+    },
+    WorkloadEntry {
+        about: pattern::ping_pong::ABOUT,
+        build: pattern::ping_pong::build,
+        takes: Takes::Message,
+    },
 ];
 
 /// All arrival processes.
@@ -71,15 +142,17 @@ pub const PLACEMENTS: &[PlacementEntry] = &[
 /// What every workload is built from, beside its own parameters.
 #[derive(Clone)]
 pub struct JobContext {
-    /// Number of ranks.
+    /// Number of ranks: what the job asks for, or else the number of free terminals.
     pub ranks: u32,
+    /// True if the job asks for that number; a program that knows its own must then agree or refuse.
+    pub asked: bool,
     /// Seed of the run.
     pub seed: u64,
     /// Index of the job: jobs have different random streams.
     pub job: u32,
-    /// Bytes of a message.
+    /// Bytes of a message; 0 for programs.
     pub message: u64,
-    /// When messages are created; `None` for closed-loop workloads.
+    /// When messages are created; `None` for closed-loop workloads and programs.
     pub arrival: Option<ArrivalChoice>,
 }
 

@@ -1,6 +1,6 @@
 //! Shared by the tests: contexts, default parameters, and the laws that every registered workload obeys.
 
-use crate::registry::{ARRIVALS, ArrivalChoice, JobContext, WORKLOADS};
+use crate::registry::{ARRIVALS, ArrivalChoice, JobContext, Takes, WORKLOADS, WorkloadEntry};
 use base::{
     param::{Kind, Value, Values},
     rate::Bandwidth,
@@ -20,7 +20,7 @@ fn context_with(ranks: u32, arrival: &str, load: f64) -> JobContext {
         load,
         bandwidth: Bandwidth::new(2 << 30, 1).unwrap(),
     };
-    JobContext { ranks, seed: 1, job: 0, message: 1024, arrival: Some(choice) }
+    JobContext { ranks, asked: false, seed: 1, job: 0, message: 1024, arrival: Some(choice) }
 }
 
 /// The declared defaults, as the experiment reader would hand them over.
@@ -51,9 +51,14 @@ pub(crate) fn chi_square(counts: &[u64], weights: &[f64]) -> f64 {
     counts.iter().zip(weights).map(term).sum()
 }
 
+/// The workloads that are traffic.
+fn patterns() -> impl Iterator<Item = &'static WorkloadEntry> {
+    WORKLOADS.iter().filter(|e| e.takes != Takes::Program)
+}
+
 #[test]
-fn one_rank_is_refused_by_every_workload() {
-    for entry in WORKLOADS {
+fn one_rank_is_refused_by_every_pattern() {
+    for entry in patterns() {
         for ranks in [0, 1] {
             let refused = (entry.build)(&context(ranks), &defaults(&entry.about)).err().unwrap();
             assert_eq!(refused[0].key, "ranks", "{}", entry.about.name);
@@ -63,24 +68,28 @@ fn one_rank_is_refused_by_every_workload() {
 
 #[test]
 fn open_loop_workloads_need_a_load_and_say_what_they_offer() {
-    for entry in WORKLOADS {
+    for entry in patterns() {
+        let open = entry.takes == Takes::Arrivals;
         let bare = JobContext { arrival: None, ..context(4) };
         let built = (entry.build)(&bare, &defaults(&entry.about));
-        assert_eq!(built.is_err(), entry.arrivals, "{}", entry.about.name);
-        let half = (entry.build)(&context_with(4, "poisson", 0.5), &defaults(&entry.about)).unwrap();
+        assert_eq!(built.is_err(), open, "{}", entry.about.name);
+        let half = (entry.build)(&context_with(4, "poisson", 0.5), &defaults(&entry.about));
+        let half = half.unwrap().into_traffic().unwrap();
         let offered = half.offered_bytes_per_s();
-        assert_eq!(offered, entry.arrivals.then_some(f64::from(1 << 30)), "{}", entry.about.name);
-        assert_eq!(half.closed_loop(), !entry.arrivals);
+        assert_eq!(offered, open.then_some(f64::from(1 << 30)), "{}", entry.about.name);
+        assert_eq!(half.closed_loop(), !open);
         let empty = (entry.build)(&JobContext { message: 0, ..context(4) }, &defaults(&entry.about));
-        assert_eq!(empty.is_err(), entry.arrivals, "{}", entry.about.name);
+        assert_eq!(empty.is_err(), open, "{}", entry.about.name);
     }
 }
 
 #[test]
 fn a_count_ends_a_pattern() {
-    for entry in WORKLOADS.iter().filter(|e| e.arrivals && e.about.params.iter().any(|p| p.name == "count")) {
+    for entry in
+        patterns().filter(|e| e.takes == Takes::Arrivals && e.about.params.iter().any(|p| p.name == "count"))
+    {
         let values = defaults(&entry.about).with("count", Value::Int(3));
-        let traffic = (entry.build)(&context(4), &values).unwrap();
+        let traffic = (entry.build)(&context(4), &values).unwrap().into_traffic().unwrap();
         assert!(traffic.message(0, 2, 0).is_some());
         assert!(traffic.message(0, 3, 0).is_none());
     }
@@ -95,8 +104,8 @@ proptest! {
         let rank = pick % ranks;
         let process = ARRIVALS[arrival].about.name;
         let context = JobContext { seed, job, ..context_with(ranks, process, load) };
-        for entry in WORKLOADS {
-            let build = || (entry.build)(&context, &defaults(&entry.about)).unwrap();
+        for entry in patterns() {
+            let build = || (entry.build)(&context, &defaults(&entry.about)).unwrap().into_traffic().unwrap();
             let traffic = build();
             let (mut messages, mut previous) = (Vec::new(), 0);
             for index in 0..300 {

@@ -24,29 +24,17 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
 
 fn text(prepared: &Prepared) -> String {
     let setup = &prepared.setup;
-    let fabric = &setup.fabric;
-    let mut lines = vec![
-        ("experiment", prepared.file.0.clone()),
-        (
-            "fabric",
-            format!(
-                "{}: {} terminals, {} routers, {} router ports",
-                fabric.topology,
-                fabric.terminals(),
-                fabric.routers(),
-                fabric.ports.len()
-            ),
-        ),
-        (
-            "routing",
-            format!(
-                "{}; {}",
-                prepared.experiment["routing"]["algorithm"].as_str().unwrap_or(""),
-                prepared.routing
-            ),
-        ),
-    ];
-    for job in &setup.jobs {
+    let mut lines = vec![("experiment", prepared.file.0.clone())];
+    if let Some(fabric) = setup.fabric() {
+        let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports.len());
+        let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");
+        lines.push(("fabric", format!("{}: {sizes}", fabric.topology)));
+    }
+    if let Some(report) = &prepared.routing {
+        let name = prepared.experiment["routing"]["algorithm"].as_str().unwrap_or("");
+        lines.push(("routing", format!("{name}; {report}")));
+    }
+    for job in setup.jobs() {
         lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
     }
     lines.push(("memory", format!("at most {}", rounded(prepared.memory.bytes))));
@@ -59,19 +47,21 @@ fn text(prepared: &Prepared) -> String {
 
 fn object(prepared: &Prepared) -> Json {
     let setup = &prepared.setup;
-    let fabric = &setup.fabric;
-    let jobs: Json = setup.jobs.iter().map(|j| json!({"name": j.name, "ranks": j.placement.len()})).collect();
+    let jobs: Json =
+        setup.jobs().iter().map(|j| json!({"name": j.name, "ranks": j.placement.len()})).collect();
     let parts: Map<String, Json> =
         prepared.memory.parts.iter().map(|(part, bytes)| (part.to_string(), json!(bytes))).collect();
-    json!({
-        "valid": true,
-        "experiment": prepared.experiment,
-        "fabric": {
+    let mut object = json!({"valid": true, "experiment": prepared.experiment});
+    if let Some(fabric) = setup.fabric() {
+        object["fabric"] = json!({
             "topology": fabric.topology, "terminals": fabric.terminals(), "routers": fabric.routers(),
             "router_ports": fabric.ports.len(),
-        },
-        "routing": prepared.routing.to_string(),
-        "jobs": jobs,
-        "memory": {"bytes": prepared.memory.bytes, "parts": parts},
-    })
+        });
+    }
+    if let Some(report) = &prepared.routing {
+        object["routing"] = json!(report.to_string());
+    }
+    object["jobs"] = jobs;
+    object["memory"] = json!({"bytes": prepared.memory.bytes, "parts": parts});
+    object
 }

@@ -31,8 +31,8 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         check_writable(dir)?;
     }
     let prepared = prepare(&args.input, args.memory_limit, args.check)?;
-    if let Report::Free { exhaustive: false, .. } = prepared.routing {
-        console.remark(&format!("note: routing: {}", prepared.routing));
+    if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
+        console.remark(&format!("note: routing: {report}"));
     }
     let started = Timestamp::now();
     let finished = execute(&prepared, console)?;
@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
 }
 
 fn asks_for_tables(prepared: &Prepared) -> bool {
-    prepared.setup.measure != Measure::default()
+    prepared.setup.measure() != Measure::default()
 }
 
 fn one_thread(threads: u32) -> Result<(), Failure> {
@@ -94,7 +94,7 @@ fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Man
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("NETLOOM_REVISION").to_owned(),
         fingerprint: finished.summary.fingerprint.clone(),
-        seed: prepared.setup.seed,
+        seed: prepared.setup.seed(),
         experiment: prepared.experiment.clone(),
         inputs: vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())],
         host: host(),

@@ -112,9 +112,14 @@ pub const JOB: About = About {
             name: "ranks",
             kind: Kind::Int { min: 1, max: u32::MAX as u64 },
             default: OPTIONAL,
-            doc: "Number of ranks, one per terminal; all free terminals if left out.",
+            doc: "Number of ranks, one per terminal; if left out what the program says, or all free terminals.",
         },
-        Param { name: "message", kind: Kind::Bytes, default: None, doc: "Payload of a message." },
+        Param {
+            name: "message",
+            kind: Kind::Bytes,
+            default: OPTIONAL,
+            doc: "Payload of a message; patterns need it, programs take none.",
+        },
         Param {
             name: "load",
             kind: Kind::Real { min: 1e-9, max: 10.0 },
@@ -126,6 +131,12 @@ pub const JOB: About = About {
             kind: Kind::Time,
             default: Some("0 s"),
             doc: "Virtual time at which the job starts.",
+        },
+        Param {
+            name: "compute",
+            kind: Kind::Real { min: 0.0, max: 1e9 },
+            default: Some("1.0"),
+            doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
         },
     ],
 };

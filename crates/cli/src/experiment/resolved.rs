@@ -8,6 +8,7 @@ use super::{
     value,
 };
 use serde_json::{Map, Value as Json, json};
+use workload::registry::Takes;
 
 type Object = Map<String, Json>;
 
@@ -47,7 +48,7 @@ fn job(job: &Job) -> Json {
     if let Some(workload) = job.workload {
         object.insert("workload".to_owned(), json!(workload.about.name));
     }
-    let open = job.workload.is_some_and(|w| w.arrivals);
+    let open = job.workload.is_some_and(|w| w.takes == Takes::Arrivals);
     if let Some(arrival) = job.arrival.filter(|_| open) {
         object.insert("arrival".to_owned(), json!(arrival.about.name));
     }

@@ -14,12 +14,12 @@ use super::{
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Param, Value},
-    registry::{About, nearest},
+    registry::{About, find, nearest},
     time::{Ps, S},
 };
 use fabric::registry::{RoutingEntry, Topology};
 use model::registry::ModelEntry;
-use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
+use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
 
 /// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
 const DEFAULT_LIMIT: Ps = S;
@@ -68,9 +68,10 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let empty = Table::default();
     let mut part = |name: &str, needed: bool| part(root, name, needed, end, diagnostics);
     let (experiment, e_home) = part("experiment", true).unwrap_or((&empty, end));
-    let fabric = part("fabric", true);
-    let routing = part("routing", true);
     let model = part("model", true);
+    let needs = model.and_then(|(table, _)| named_model(table)).map(|m| m.needs);
+    let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
+    let routing = part("routing", needs.is_none_or(|n| n.routing));
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
@@ -82,11 +83,25 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         links,
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, table, home, &[], diagnostics)),
         jobs: read_jobs(root, end, diagnostics),
-        model: model.and_then(|(table, home)| chosen(&KIND, table, home, &[], diagnostics)),
+        model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
     }
+}
+
+/// The model that `[model]` names; a wrong name is told elsewhere.
+fn named_model(model: &Table) -> Option<&'static ModelEntry> {
+    find(KIND.entries, model.get(KIND.key)?.node.data.text()?)
+}
+
+/// `[model]`. Keys of other models may be there as well and are left alone: an experiment changes its model by one word.
+fn read_model(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Option<Chosen<ModelEntry>> {
+    let keys = |entry: &ModelEntry| entry.about.params.iter().map(|p| p.name);
+    let own: Vec<&str> = named_model(table).into_iter().flat_map(keys).collect();
+    let others = KIND.entries.iter().flat_map(keys).filter(|key| !own.contains(key));
+    let also: Vec<&str> = others.collect();
+    chosen(&KIND, table, home, &also, diagnostics)
 }
 
 /// The section that a wrong name most likely means.
@@ -335,7 +350,7 @@ fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<
     let workload = WORKLOAD.choose(table, home, diagnostics);
     let arrival = ARRIVAL.choose(table, home, diagnostics);
     let placement = PLACEMENT.choose(table, home, diagnostics);
-    let open = workload.is_none_or(|w| w.arrivals);
+    let open = workload.is_none_or(|w| w.takes == Takes::Arrivals);
     let mut params: Vec<Param> = JOB.params.to_vec();
     params.extend(workload.into_iter().flat_map(|w| w.about.params));
     params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
@@ -349,7 +364,7 @@ fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<
     let mut section = reader::read(&spec, table, home, diagnostics);
     let before = diagnostics.len();
     if let Some(workload) = workload {
-        check_load(workload, table, &section, diagnostics);
+        check_taken(workload, table, &mut section, diagnostics);
     }
     if section.get("name") == Some(&Value::Text(String::new())) {
         section.values.0.insert("name".to_owned(), Value::Text(format!("job-{index}")));
@@ -358,22 +373,46 @@ fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<
     Some(Job { section, workload, arrival, placement })
 }
 
-/// Open-loop workloads need a load, closed-loop ones take none.
-fn check_load(workload: &WorkloadEntry, table: &Table, section: &Section, diagnostics: &mut Diagnostics) {
+/// A key, how to mend its absence (empty: it has a default), and who takes it.
+type Shared = (&'static str, &'static str, fn(Takes) -> bool);
+
+/// Keys that several workloads share, what they are, and who takes them.
+const SHARED: [Shared; 4] = [
+    ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| t != Takes::Program),
+    ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
+        t == Takes::Arrivals
+    }),
+    ("arrival", "", |t| t == Takes::Arrivals),
+    ("compute", "", |t| t == Takes::Program),
+];
+
+/// Open-loop workloads need a load, patterns a message size; what a workload does not take is refused.
+fn check_taken(
+    workload: &WorkloadEntry,
+    table: &Table,
+    section: &mut Section,
+    diagnostics: &mut Diagnostics,
+) {
     let name = workload.about.name;
-    if workload.arrivals {
-        if table.get("load").is_none() {
-            let message = format!("[[job]] lacks `load`, which workload \"{name}\" needs");
-            let help = "add `load = 0.5`: the offered fraction of the terminal link's bandwidth";
-            diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(help));
-        }
-        return;
-    }
-    for key in ["load", "arrival"] {
-        if table.get(key).is_some() {
-            let message =
-                format!("workload \"{name}\" takes no `{key}`: its messages follow from what it receives");
-            diagnostics.push(Diagnostic::new(section.place(key), message).help(format!("remove `{key}`")));
+    for (key, add, takes) in SHARED {
+        let own = workload.about.params.iter().any(|p| p.name == key);
+        match (takes(workload.takes), table.get(key).is_some()) {
+            (true, false) if !add.is_empty() => {
+                let message = format!("[[job]] lacks `{key}`, which workload \"{name}\" needs");
+                diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
+            }
+            (false, true) if !own => {
+                let why = match workload.takes {
+                    Takes::Program => "its messages follow from the program",
+                    Takes::Message if key != "compute" => "its messages follow from what it receives",
+                    _ => "it does not compute",
+                };
+                let message = format!("workload \"{name}\" takes no `{key}`: {why}");
+                let help = format!("remove `{key}`");
+                diagnostics.push(Diagnostic::new(section.place(key), message).help(help));
+            }
+            (false, false) if !own => drop(section.values.0.remove(key)),
+            _ => {}
         }
     }
 }

@@ -74,6 +74,15 @@ impl Table {
 }
 
 impl Data {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The type with its article, for messages.
     #[must_use]
     pub fn noun(&self) -> &'static str {

@@ -216,7 +216,7 @@ fn throughput(setup: &Setup, ended: &Ended, simulated: Ps) -> Option<Throughput>
     let offered: Option<f64> = setup
         .jobs
         .iter()
-        .map(|j| j.traffic.offered_bytes_per_s().map(|b| b * j.placement.len() as f64))
+        .map(|j| j.work.traffic().and_then(|t| t.offered_bytes_per_s()).map(|b| b * j.placement.len() as f64))
         .sum();
     Some(Throughput {
         offered_fraction: offered.map(|o| o / peak),

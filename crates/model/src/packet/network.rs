@@ -15,7 +15,7 @@ use fabric::{
     routing::Routing,
 };
 use std::sync::Arc;
-use workload::traffic::Traffic;
+use workload::registry::Work;
 
 /// Timings of a class of directed links, as their upstream port uses them.
 #[derive(Clone, Debug)]
@@ -102,8 +102,8 @@ pub struct Network {
     pub config: PacketConfig,
     /// By link class; injection links come last.
     pub timings: Vec<Timing>,
-    /// The jobs' traffic.
-    pub traffic: Vec<Arc<dyn Traffic>>,
+    /// What the jobs do.
+    pub work: Vec<Work>,
     /// Start of each job.
     pub start: Vec<Ps>,
     /// Terminal of each rank, by job.
@@ -133,7 +133,7 @@ impl Network {
     #[must_use]
     pub fn new(setup: &Setup, partitions: u32) -> Self {
         let fabric = Arc::clone(&setup.fabric);
-        let reacts = setup.jobs.iter().any(|j| j.traffic.closed_loop());
+        let reacts = setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =
@@ -153,7 +153,7 @@ impl Network {
             config: setup.packet,
             part_shift: part_shift(&timings),
             timings,
-            traffic: setup.jobs.iter().map(|j| Arc::clone(&j.traffic)).collect(),
+            work: setup.jobs.iter().map(|j| j.work.clone()).collect(),
             start: setup.jobs.iter().map(|j| j.start).collect(),
             placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
             rank,

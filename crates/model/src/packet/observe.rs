@@ -108,7 +108,7 @@ impl Observer {
             last: 0,
             packets: (0, 0),
             messages: 0,
-            jobs: vec![(0, 0); net.traffic.len()],
+            jobs: vec![(0, 0); net.work.len()],
             bytes: 0,
             bytes_total: 0,
             chunk_hops: 0,

@@ -150,7 +150,7 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         chunk_hops: observer.chunk_hops,
         created: observer.packets.0,
         open: observer.packets.0 as i64 - observer.packets.1 as i64,
-        job_messages: vec![0; cx.net.traffic.len()],
+        job_messages: vec![0; cx.net.work.len()],
         ..Sample::default()
     };
     for (u, line) in cx.local.lines.iter().enumerate() {

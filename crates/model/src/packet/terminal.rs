@@ -8,6 +8,7 @@ use super::{
 };
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
+use workload::registry::Work;
 
 impl State {
     /// Reads the next open-loop message of local terminal `i`; `previous` is the time of the one before.
@@ -18,7 +19,10 @@ impl State {
         }
         let start = cx.net.start[job as usize];
         let index = self.terminals.get(i).index;
-        let message = cx.net.traffic[job as usize].message(rank, index, previous.saturating_sub(start));
+        let message = match &cx.net.work[job as usize] {
+            Work::Traffic(traffic) => traffic.message(rank, index, previous.saturating_sub(start)),
+            Work::Program(_) => None,
+        };
         let row = self.terminals.edit(i);
         match message {
             None => row.upcoming = NEVER,
@@ -267,7 +271,8 @@ impl State {
         if job == u32::MAX {
             return;
         }
-        if let Some((to, bytes)) = cx.net.traffic[job as usize].reply(rank, source_rank, u64::from(index)) {
+        let Work::Traffic(traffic) = &cx.net.work[job as usize] else { return };
+        if let Some((to, bytes)) = traffic.reply(rank, source_rank, u64::from(index)) {
             self.post(cx, local, cx.net.placement[job as usize][to as usize], bytes, fx);
         }
     }

@@ -23,7 +23,10 @@ use model::{
 };
 use proptest::prelude::*;
 use std::sync::Arc;
-use workload::traffic::{Message, Traffic};
+use workload::{
+    registry::Work,
+    traffic::{Message, Traffic},
+};
 
 /// A link class in plain numbers.
 #[derive(Clone, Copy, Debug)]
@@ -314,7 +317,7 @@ impl Sketch {
         let shares = [(&terminals[..split], 0), (&terminals[split..], second.unwrap_or(0))];
         let job = |(n, (placement, start)): (usize, (&[u32], Ps))| JobSetup {
             name: format!("job-{n}"),
-            traffic: Arc::new(Mixed {
+            work: Work::Traffic(Arc::new(Mixed {
                 sizes: self.sizes.clone(),
                 ranks: placement.len() as u32,
                 gap: (time as f64 / self.load) as Ps,
@@ -322,10 +325,11 @@ impl Sketch {
                 replies: self.replies,
                 count,
                 seed: self.seed + n as u64,
-            }),
+            })),
             placement: placement.to_vec(),
             message,
             start,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
         };
         shares.into_iter().filter(|(p, _)| !p.is_empty()).enumerate().map(job).collect()
     }

@@ -222,7 +222,7 @@ impl<'a> Naive<'a> {
         let Some((job, rank)) = self.ranked(terminal) else { return };
         let job = &self.setup.jobs[job];
         let t = &mut self.terminals[terminal];
-        let message = job.traffic.message(rank, t.index, previous);
+        let message = job.work.traffic().expect("patterns only").message(rank, t.index, previous);
         t.index += 1;
         t.upcoming = message.map(|m| (m.time + job.start, job.placement[m.destination as usize], m.bytes));
     }
@@ -474,7 +474,8 @@ impl<'a> Naive<'a> {
         let from = self.rank[&source].1;
         let index = self.terminals[terminal as usize].received.entry(source).or_default();
         *index += 1;
-        let reply = job.traffic.closed_loop().then(|| job.traffic.reply(rank, from, *index - 1)).flatten();
+        let traffic = job.work.traffic().expect("patterns only");
+        let reply = traffic.closed_loop().then(|| traffic.reply(rank, from, *index - 1)).flatten();
         if let Some((to, bytes)) = reply {
             self.terminals[terminal as usize].posts.push_back((now, job.placement[to as usize], bytes));
             self.set_handover(terminal as usize);

@@ -3,7 +3,7 @@
 use super::endless_if_zero;
 use crate::{
     arrival::Arrival,
-    registry::JobContext,
+    registry::{JobContext, Work},
     traffic::{Message, Traffic},
 };
 use base::{
@@ -61,7 +61,7 @@ impl Traffic for AllToAll {
     }
 }
 
-pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     let (others, bytes) = (context.ranks - 1, context.message);
     let burst = bytes
@@ -69,7 +69,7 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Tra
         .ok_or_else(|| vec![Problem::new("message", "a burst of all messages exceeds 2^64 bytes")])?;
     let (arrival, offered) = context.arrivals(burst)?;
     let bursts = endless_if_zero(values.int("bursts"));
-    Ok(Arc::new(AllToAll { arrival, others, bytes, bursts, offered }))
+    Ok(Work::Traffic(Arc::new(AllToAll { arrival, others, bytes, bursts, offered })))
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     /// The 72-node case at full load: one burst of 71 messages each 33.855 us.
     #[test]
     fn covers_everyone_once_per_burst_at_one_instant() {
-        let traffic = build(&context(72), &defaults(&ABOUT)).unwrap();
+        let traffic = build(&context(72), &defaults(&ABOUT)).unwrap().into_traffic().unwrap();
         for rank in [0, 35, 71] {
             let mut previous = 0;
             for burst in 0..50u64 {
@@ -102,7 +102,10 @@ mod tests {
 
     #[test]
     fn ends_after_the_last_burst() {
-        let traffic = build(&context(4), &defaults(&ABOUT).with("bursts", Value::Int(2))).unwrap();
+        let traffic = build(&context(4), &defaults(&ABOUT).with("bursts", Value::Int(2)))
+            .unwrap()
+            .into_traffic()
+            .unwrap();
         assert!(traffic.message(1, 5, 0).is_some());
         assert!(traffic.message(1, 6, 0).is_none());
     }

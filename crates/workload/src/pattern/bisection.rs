@@ -1,12 +1,11 @@
 //! Bisection traffic: every rank sends to the one half the machine away.
 
 use super::{COUNT, Destinations, open_loop};
-use crate::{registry::JobContext, traffic::Traffic};
+use crate::registry::{JobContext, Work};
 use base::{
     param::{Problem, Values},
     registry::About,
 };
-use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "bisection",
@@ -28,7 +27,7 @@ impl Destinations for Bisection {
     }
 }
 
-pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     open_loop(context, values, Bisection { ranks: context.ranks })
 }

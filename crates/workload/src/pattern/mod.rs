@@ -10,7 +10,7 @@ pub mod uniform;
 
 use crate::{
     arrival::Arrival,
-    registry::JobContext,
+    registry::{JobContext, Work},
     traffic::{Message, Traffic},
 };
 use base::{
@@ -69,10 +69,11 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
     context: &JobContext,
     values: &Values,
     destinations: D,
-) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+) -> Result<Work, Vec<Problem>> {
     let (arrival, offered) = context.arrivals(context.message)?;
     let count = endless_if_zero(values.int("count"));
-    Ok(Arc::new(OpenLoop { destinations, arrival, bytes: context.message, count, offered }))
+    let bytes = context.message;
+    Ok(Work::Traffic(Arc::new(OpenLoop { destinations, arrival, bytes, count, offered })))
 }
 
 /// A number of messages or bursts, where 0 stands for no end.

@@ -1,7 +1,7 @@
 //! Ping-pong: pairs of ranks that answer each other, a closed loop.
 
 use crate::{
-    registry::JobContext,
+    registry::{JobContext, Work},
     traffic::{Message, Traffic},
 };
 use base::{
@@ -54,9 +54,10 @@ impl Traffic for PingPong {
     }
 }
 
-pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
-    Ok(Arc::new(PingPong { half: context.ranks / 2, bytes: context.message, count: values.int("count") }))
+    let (half, bytes, count) = (context.ranks / 2, context.message, values.int("count"));
+    Ok(Work::Traffic(Arc::new(PingPong { half, bytes, count })))
 }
 
 #[cfg(test)]
@@ -69,7 +70,10 @@ mod tests {
     /// Delivers messages one by one until none is left; returns how many each pair (source, destination) sent.
     fn play(ranks: u32, count: u64, bytes: u64) -> BTreeMap<(u32, u32), u64> {
         let context = JobContext { message: bytes, ..context(ranks) };
-        let traffic = build(&context, &defaults(&ABOUT).with("count", Value::Int(count))).unwrap();
+        let traffic = build(&context, &defaults(&ABOUT).with("count", Value::Int(count)))
+            .unwrap()
+            .into_traffic()
+            .unwrap();
         let mut flying = VecDeque::new();
         for rank in 0..ranks {
             for index in 0.. {

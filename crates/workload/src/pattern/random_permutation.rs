@@ -5,14 +5,13 @@
 //! thus be any number of permutations ahead of the others without a lock or memory that grows.
 
 use super::{COUNT, Destinations, open_loop};
-use crate::{registry::JobContext, traffic::Traffic};
+use crate::registry::{JobContext, Work};
 use base::{
     hash::mix64,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
 };
-use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "random-permutation",
@@ -112,7 +111,7 @@ fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation {
     rule
 }
 
-pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     open_loop(context, values, rule(context, values.int("redraw_bytes")))
 }

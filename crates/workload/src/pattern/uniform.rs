@@ -1,13 +1,15 @@
 //! Uniform random traffic: every message goes to a rank drawn anew.
 
 use super::{COUNT, Destinations, open_loop};
-use crate::{arrival::stream, registry::JobContext, traffic::Traffic};
+use crate::{
+    arrival::stream,
+    registry::{JobContext, Work},
+};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::Purpose,
 };
-use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "uniform",
@@ -47,7 +49,7 @@ impl Destinations for Uniform {
     }
 }
 
-pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Arc<dyn Traffic>, Vec<Problem>> {
+pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     let codes = values.text("draw") == "codes";
     let rule = Uniform { ranks: context.ranks, seed: context.seed, job: context.job, codes };
@@ -62,7 +64,7 @@ mod tests {
 
     fn counts(draw: &str, ranks: u32, rank: u32, n: u64) -> Vec<u64> {
         let values = defaults(&ABOUT).with("draw", Value::Text(draw.to_owned()));
-        let traffic = build(&context(ranks), &values).unwrap();
+        let traffic = build(&context(ranks), &values).unwrap().into_traffic().unwrap();
         let mut counts = vec![0; ranks as usize];
         for k in 0..n {
             counts[traffic.message(rank, k, 0).unwrap().destination as usize] += 1;
@@ -102,7 +104,7 @@ mod tests {
     fn ranks_jobs_and_seeds_draw_differently() {
         let draw = |job: u32, seed: u64, rank: u32| -> Vec<u32> {
             let c = JobContext { job, seed, ..context(1000) };
-            let traffic = build(&c, &defaults(&ABOUT)).unwrap();
+            let traffic = build(&c, &defaults(&ABOUT)).unwrap().into_traffic().unwrap();
             (0..8).map(|k| traffic.message(rank, k, 0).unwrap().destination).collect()
         };
         let first = draw(0, 1, 0);
