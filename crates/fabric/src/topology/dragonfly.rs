@@ -69,6 +69,7 @@ pub const TOPOLOGY: Topology = Topology {
         ],
     },
     classes: CLASSES,
+    required: 3,
     sizes,
     build,
     small: &[

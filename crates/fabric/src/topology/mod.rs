@@ -3,7 +3,10 @@
 pub mod dragonfly;
 pub mod grid;
 pub mod switch;
+#[cfg(test)]
+mod testing;
 pub mod tree;
+pub mod xgft;
 
 use crate::graph::{Fabric, Peer, Port};
 use base::param::Problem;
