@@ -77,6 +77,9 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::grid::TORUS,
     topology::tree::TOPOLOGY,
     topology::xgft::TOPOLOGY,
+    topology::hyperx::TOPOLOGY,
+    topology::flattened_butterfly::TOPOLOGY,
+    topology::hypercube::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 

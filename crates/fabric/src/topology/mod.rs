@@ -1,7 +1,10 @@
 //! Topologies: each builds a [`Fabric`] from its parameters and leaves its geometry in [`Fabric::shape`].
 
 pub mod dragonfly;
+pub mod flattened_butterfly;
 pub mod grid;
+pub mod hypercube;
+pub mod hyperx;
 pub mod switch;
 #[cfg(test)]
 mod testing;
