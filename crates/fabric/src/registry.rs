@@ -73,6 +73,7 @@ impl Registered for RoutingEntry {
 /// All topologies, in the order in which they are listed.
 pub const TOPOLOGIES: &[Topology] = &[
     topology::dragonfly::TOPOLOGY,
+    topology::dragonfly_plus::TOPOLOGY,
     topology::grid::MESH,
     topology::grid::TORUS,
     topology::tree::TOPOLOGY,

@@ -1,6 +1,8 @@
 //! Topologies: each builds a [`Fabric`] from its parameters and leaves its geometry in [`Fabric::shape`].
 
+pub mod arrangement;
 pub mod dragonfly;
+pub mod dragonfly_plus;
 pub mod flattened_butterfly;
 pub mod grid;
 pub mod hypercube;
