@@ -81,6 +81,7 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::hyperx::TOPOLOGY,
     topology::flattened_butterfly::TOPOLOGY,
     topology::hypercube::TOPOLOGY,
+    topology::slim_fly::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 

@@ -4,9 +4,11 @@ pub mod arrangement;
 pub mod dragonfly;
 pub mod dragonfly_plus;
 pub mod flattened_butterfly;
+pub mod galois;
 pub mod grid;
 pub mod hypercube;
 pub mod hyperx;
+pub mod slim_fly;
 pub mod switch;
 #[cfg(test)]
 mod testing;
