@@ -82,6 +82,8 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::flattened_butterfly::TOPOLOGY,
     topology::hypercube::TOPOLOGY,
     topology::slim_fly::TOPOLOGY,
+    topology::hierarchical::TOPOLOGY,
+    topology::jellyfish::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 

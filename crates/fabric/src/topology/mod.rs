@@ -6,8 +6,10 @@ pub mod dragonfly_plus;
 pub mod flattened_butterfly;
 pub mod galois;
 pub mod grid;
+pub mod hierarchical;
 pub mod hypercube;
 pub mod hyperx;
+pub mod jellyfish;
 pub mod slim_fly;
 pub mod switch;
 #[cfg(test)]
