@@ -18,6 +18,9 @@ pub struct Topology {
     pub about: About,
     /// Names of its link classes, the terminal class first; equal to [`Fabric::classes`].
     pub classes: &'static [&'static str],
+    /// How many of the classes, from the first, need parameters for their links in an experiment; a class after them
+    /// that is left out is like the last of them.
+    pub required: usize,
     /// Counts what [`Topology::build`] would build, without building it; refuses what cannot be built. Call it first:
     /// a fabric within the limits may still not fit in memory.
     pub sizes: fn(&Values) -> Result<Sizes, Vec<Problem>>,
@@ -70,9 +73,17 @@ impl Registered for RoutingEntry {
 /// All topologies, in the order in which they are listed.
 pub const TOPOLOGIES: &[Topology] = &[
     topology::dragonfly::TOPOLOGY,
+    topology::dragonfly_plus::TOPOLOGY,
     topology::grid::MESH,
     topology::grid::TORUS,
     topology::tree::TOPOLOGY,
+    topology::xgft::TOPOLOGY,
+    topology::hyperx::TOPOLOGY,
+    topology::flattened_butterfly::TOPOLOGY,
+    topology::hypercube::TOPOLOGY,
+    topology::slim_fly::TOPOLOGY,
+    topology::hierarchical::TOPOLOGY,
+    topology::jellyfish::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 
@@ -87,8 +98,8 @@ pub const ROUTINGS: &[RoutingEntry] = &[
 /// The values of a [`Sample`], completed by the defaults of `params`.
 ///
 /// # Panics
-/// If a mandatory key is missing or a default is not an integer, bytes in `B`, a boolean or a word: samples and
-/// defaults are ours.
+/// If a mandatory key is missing or a default is not an integer, a list of them, bytes in `B`, a boolean or a word:
+/// samples and defaults are ours.
 #[must_use]
 pub fn values(params: &[Param], sample: &[(&str, Constant)]) -> Values {
     let mut values = Values::default();
@@ -108,6 +119,10 @@ fn default_of(param: &Param) -> Value {
         Kind::Int { .. } => Value::Int(number(text)),
         Kind::Bytes => Value::Int(number(text.strip_suffix('B').expect("default bytes are written in B"))),
         Kind::Bool => Value::Bool(text == "true"),
+        Kind::Ints { .. } => {
+            let inner = text.trim_start_matches('[').trim_end_matches(']');
+            Value::Ints(inner.split(',').filter(|t| !t.trim().is_empty()).map(number).collect())
+        }
         Kind::Text | Kind::File | Kind::Choice(_) => Value::Text(text.to_owned()),
         _ => panic!("samples cannot complete `{}`", param.name),
     }
@@ -136,6 +151,9 @@ mod tests {
             assert!(!a.summary.is_empty() && !a.doc.is_empty() && !a.source.is_empty(), "{}", a.name);
             assert!(abouts[..i].iter().all(|b| b.name != a.name), "{} twice", a.name);
             assert!(a.params.iter().all(|p| !p.doc.is_empty()), "{}", a.name);
+        }
+        for t in TOPOLOGIES {
+            assert!((1..=t.classes.len()).contains(&t.required), "{}", t.about.name);
         }
     }
 }

@@ -7,7 +7,8 @@
 //! group it leads to, and slots `s`, `s + (G - 1)`, `s + 2 (G - 1)`.. lead to the same one. Only whole rounds of `G - 1`
 //! slots are plugged in, so that all pairs of groups have equally many links.
 
-use super::{Sizes, Wiring};
+pub use super::arrangement::Arrangement;
+use super::{Sizes, Wiring, arrangement};
 use crate::{graph::Fabric, registry::Constant, registry::Topology};
 use base::{
     param::{Kind, Param, Problem, Values},
@@ -29,12 +30,16 @@ pub const TOPOLOGY: Topology = Topology {
               global ports. Every pair of groups has floor(a h / (G - 1)) links, at least one; global ports beyond \
               whole rounds of G - 1 stay unplugged. `arrangement` says which router holds which global link: with \
               slot s = i h + j for port j of router i, `relative` leads from group g to group g + (s mod (G - 1)) + 1 \
-              (mod G), and `absolute` to the (s mod (G - 1))-th of the other groups in order of their numbers. Ports: \
+              (mod G), `palmtree` to group g - (s mod (G - 1)) - 1, `absolute` to the (s mod (G - 1))-th of the other \
+              groups in order of their numbers, and `circulant` to groups g + 1, g - 1, g + 2, g - 2 and so on. Ports: \
               local, then global, then terminals. Link classes: terminal, local, global. The balanced dragonfly has \
               a = 2 p = 2 h and G = a h + 1.",
         source: "Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008, section 3; \
                  `relative` gives the connections of the 72-node network that CODES ships (model dragonfly-dally), \
-                 `absolute` those of BookSim 2 (consecutive allocation)",
+                 `absolute` those of BookSim 2 (consecutive allocation); the rules compared: Camarero, Vallejo, Beivide: \
+                 Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing, ACM \
+                 TACO 2014; Hastings, Rincon-Cruz, Spehlmann, Meyers, Xu, Bunde, Leung: Comparing Global Link \
+                 Arrangements for Dragonfly Networks, CLUSTER 2015",
         params: &[
             Param {
                 name: "groups",
@@ -60,15 +65,11 @@ pub const TOPOLOGY: Topology = Topology {
                 default: None,
                 doc: "global ports of a router, h",
             },
-            Param {
-                name: "arrangement",
-                kind: Kind::Choice(&["relative", "absolute"]),
-                default: Some("relative"),
-                doc: "which router of a group holds the link to which other group",
-            },
+            arrangement::PARAM,
         ],
     },
     classes: CLASSES,
+    required: 3,
     sizes,
     build,
     small: &[
@@ -92,6 +93,20 @@ pub const TOPOLOGY: Topology = Topology {
             ("global_ports_per_router", Constant::Int(3)),
         ],
         &[
+            ("groups", Constant::Int(6)),
+            ("routers_per_group", Constant::Int(3)),
+            ("terminals_per_router", Constant::Int(1)),
+            ("global_ports_per_router", Constant::Int(2)),
+            ("arrangement", Constant::Text("circulant")),
+        ],
+        &[
+            ("groups", Constant::Int(5)),
+            ("routers_per_group", Constant::Int(2)),
+            ("terminals_per_router", Constant::Int(1)),
+            ("global_ports_per_router", Constant::Int(2)),
+            ("arrangement", Constant::Text("palmtree")),
+        ],
+        &[
             ("groups", Constant::Int(1)),
             ("routers_per_group", Constant::Int(3)),
             ("terminals_per_router", Constant::Int(1)),
@@ -99,15 +114,6 @@ pub const TOPOLOGY: Topology = Topology {
         ],
     ],
 };
-
-/// Which group a global slot leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrangement {
-    /// Slot s of group g leads to group g + s + 1 (mod G).
-    Relative,
-    /// Slot s of group g leads to the s-th other group.
-    Absolute,
-}
 
 /// Geometry of a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,21 +138,13 @@ impl DragonflyShape {
     #[inline]
     #[must_use]
     pub fn slot(&self, group: u32, to: u32) -> u32 {
-        match self.arrangement {
-            Arrangement::Relative if to > group => to - group - 1,
-            Arrangement::Relative => to + self.groups - group - 1,
-            Arrangement::Absolute => to - u32::from(to > group),
-        }
+        self.arrangement.slot(self.groups, group, to)
     }
 
     /// The group that the first-round slot of `group` leads to.
     #[must_use]
     pub fn group_behind(&self, group: u32, slot: u32) -> u32 {
-        match self.arrangement {
-            Arrangement::Relative if group + slot + 1 < self.groups => group + slot + 1,
-            Arrangement::Relative => group + slot + 1 - self.groups,
-            Arrangement::Absolute => slot + u32::from(slot >= group),
-        }
+        self.arrangement.group_behind(self.groups, group, slot)
     }
 
     /// Local port of the router with index `from` in its group that leads to the one with index `to`.
@@ -196,8 +194,7 @@ fn shape(values: &Values) -> Result<(DragonflyShape, Sizes), Vec<Problem>> {
         ports,
     });
     let sizes = Sizes::within_limits(sizes, "groups")?;
-    let arrangement =
-        if values.text("arrangement") == "absolute" { Arrangement::Absolute } else { Arrangement::Relative };
+    let arrangement = Arrangement::chosen(values);
     let shape = DragonflyShape {
         groups: g as u32,
         routers: a as u32,
@@ -301,7 +298,7 @@ mod tests {
             ([33, 32, 8, 4], 8448, 4),
         ];
         for (sizes, terminals, per_pair) in cases {
-            for arrangement in ["relative", "absolute"] {
+            for arrangement in ["relative", "absolute", "palmtree", "circulant"] {
                 let fabric = dragonfly(sizes, arrangement);
                 let [g, a, p, h] = sizes;
                 assert_eq!((u64::from(fabric.routers()), fabric.terminals()), (g * a, terminals));

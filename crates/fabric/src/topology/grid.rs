@@ -47,6 +47,7 @@ pub const MESH: Topology = Topology {
         params: PARAMS,
     },
     classes: CLASSES,
+    required: 2,
     sizes,
     build: |values| build(values, false),
     small: &[
@@ -68,6 +69,7 @@ pub const TORUS: Topology = Topology {
         params: PARAMS,
     },
     classes: CLASSES,
+    required: 2,
     sizes,
     build: |values| build(values, true),
     small: &[

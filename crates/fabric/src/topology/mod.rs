@@ -1,9 +1,21 @@
 //! Topologies: each builds a [`Fabric`] from its parameters and leaves its geometry in [`Fabric::shape`].
 
+pub mod arrangement;
 pub mod dragonfly;
+pub mod dragonfly_plus;
+pub mod flattened_butterfly;
+pub mod galois;
 pub mod grid;
+pub mod hierarchical;
+pub mod hypercube;
+pub mod hyperx;
+pub mod jellyfish;
+pub mod slim_fly;
 pub mod switch;
+#[cfg(test)]
+mod testing;
 pub mod tree;
+pub mod xgft;
 
 use crate::graph::{Fabric, Peer, Port};
 use base::param::Problem;

@@ -26,6 +26,7 @@ pub const TOPOLOGY: Topology = Topology {
         }],
     },
     classes: &["terminal"],
+    required: 1,
     sizes,
     build,
     small: &[&[("terminals", Constant::Int(1))], &[("terminals", Constant::Int(5))]],

@@ -43,6 +43,7 @@ pub const TOPOLOGY: Topology = Topology {
         ],
     },
     classes: &["terminal", "tree"],
+    required: 2,
     sizes,
     build,
     small: &[

@@ -1,0 +1,141 @@
+//! Measures of the graph: distances, bisection, diversity of paths, cost. They count links between routers; terminals'
+//! links do not count towards distances and cuts.
+//!
+//! [`measure`] takes all of them. What would take too long on a large network is sampled, and the result says how much of
+//! it was looked at. The same fabric always gives the same numbers.
+
+mod bisection;
+mod disjoint;
+mod waves;
+
+use crate::graph::{Fabric, Peer};
+pub use bisection::{Bisection, bisection};
+pub use disjoint::{Disjoint, disjoint_paths};
+pub use waves::{Distances, ShortestPaths, all_distances, shortest_paths};
+
+/// Links looked at before distances are judged from a sample of sources: about two seconds.
+const DISTANCE_BUDGET: u64 = 1 << 30;
+/// Likewise for counts of shortest paths.
+const COUNT_BUDGET: u64 = 1 << 26;
+/// Likewise for disjoint paths.
+const DISJOINT_BUDGET: u64 = 1 << 26;
+
+/// What a network is worth and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    /// Routers.
+    pub routers: u32,
+    /// Terminals.
+    pub terminals: u32,
+    /// Most ports of a router, those without a cable included.
+    pub radix: u32,
+    /// Ports without a cable.
+    pub unplugged: u64,
+    /// Cables by link class, the terminals' own first.
+    pub cables: Vec<(&'static str, u64)>,
+    /// Distances between terminals.
+    pub distances: Distances,
+    /// Fewest cables found between two halves of the terminals; `None` if one router has them all.
+    pub bisection: Option<Bisection>,
+    /// How many shortest ways there are; `None` if one router has all terminals.
+    pub shortest: Option<ShortestPaths>,
+    /// How many ways there are that share no cable; `None` if one router has all terminals.
+    pub disjoint: Option<Disjoint>,
+}
+
+/// Measures everything. A network of 1,000 routers takes well below a second, larger ones some seconds.
+#[must_use]
+pub fn measure(fabric: &Fabric) -> Metrics {
+    let counts = cables(fabric);
+    let degree = |router| fabric.ports_of(router).len() as u32;
+    Metrics {
+        routers: fabric.routers(),
+        terminals: fabric.terminals(),
+        radix: (0..fabric.routers()).map(degree).max().unwrap_or(0),
+        unplugged: fabric.ports.iter().filter(|p| p.peer == Peer::None).count() as u64,
+        cables: fabric.classes.iter().copied().zip(counts).collect(),
+        distances: all_distances(fabric, DISTANCE_BUDGET),
+        bisection: bisection(fabric),
+        shortest: shortest_paths(fabric, COUNT_BUDGET),
+        disjoint: disjoint_paths(fabric, DISJOINT_BUDGET),
+    }
+}
+
+/// Cables by link class.
+fn cables(fabric: &Fabric) -> Vec<u64> {
+    let mut ends = vec![0; fabric.classes.len()];
+    for port in &fabric.ports {
+        ends[usize::from(port.class)] += match port.peer {
+            Peer::Router { .. } => 1,
+            Peer::Terminal(_) => 2,
+            Peer::None => 0,
+        };
+    }
+    ends.into_iter().map(|n| n / 2).collect()
+}
+
+/// Terminals on each router.
+fn weights(fabric: &Fabric) -> Vec<u32> {
+    let mut weights = vec![0; fabric.routers() as usize];
+    for &(router, _) in &fabric.attach {
+        weights[router as usize] += 1;
+    }
+    weights
+}
+
+/// Routers that have terminals, ascending.
+fn ends(fabric: &Fabric) -> Vec<u32> {
+    let weights = weights(fabric);
+    (0..fabric.routers()).filter(|&r| weights[r as usize] > 0).collect()
+}
+
+/// Routers at the other ends of a router's cables; parallel cables repeat them.
+fn neighbours(fabric: &Fabric, router: u32) -> impl Iterator<Item = u32> + '_ {
+    fabric.ports_of(router).iter().filter_map(|port| match port.peer {
+        Peer::Router { router, .. } => Some(router),
+        _ => None,
+    })
+}
+
+/// Fewest links from a router to every router (breadth first); `u32::MAX` where there is no way.
+#[must_use]
+pub fn distances(fabric: &Fabric, from: u32) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; fabric.routers() as usize];
+    distance[from as usize] = 0;
+    let mut queue = vec![from];
+    let mut next = 0;
+    while let Some(&router) = queue.get(next) {
+        next += 1;
+        for peer in neighbours(fabric, router) {
+            if distance[peer as usize] == u32::MAX {
+                distance[peer as usize] = distance[router as usize] + 1;
+                queue.push(peer);
+            }
+        }
+    }
+    distance
+}
+
+/// Greatest distance between two routers that have terminals; `None` if some pair has no way. Exact however large the
+/// network is: the time grows with routers times links.
+#[must_use]
+pub fn diameter(fabric: &Fabric) -> Option<u32> {
+    all_distances(fabric, u64::MAX).diameter
+}
+
+/// The numbers 0..n in an order that spreads any first part of it over all of them.
+fn spread(n: usize) -> impl Iterator<Item = usize> {
+    let common = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    // Steps of about the golden section, coprime to n.
+    let golden = (n as u64 * 618 / 1000).max(1) as usize;
+    let step = (golden..).find(|&step| common(step, n) == 1).unwrap_or(1);
+    (0..n).map(move |i| (i as u64 * step as u64 % n as u64) as usize)
+}
+
+#[cfg(test)]
+mod tests;
