@@ -47,19 +47,25 @@ pub fn reference() -> String {
     for shelf in &shelves {
         text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
         for about in &shelf.entries {
-            text += &entry(about, classes(shelf, about));
+            text += &entry(about, &classes(shelf, about));
         }
     }
     text
 }
 
 /// Link classes of a topology; empty for anything else.
-fn classes(shelf: &Shelf, about: &About) -> &'static [&'static str] {
+fn classes(shelf: &Shelf, about: &About) -> String {
     let topologies = if shelf.plural == TOPOLOGY.plural { TOPOLOGY.entries } else { &[] };
-    find(topologies, about.name).map_or(&[], |t| t.classes)
+    find(topologies, about.name).map_or_else(String::new, |t| {
+        let (needed, free) = t.classes.split_at(t.required);
+        match free {
+            [] => needed.join(", "),
+            _ => format!("{}; may be left out: {}", needed.join(", "), free.join(", ")),
+        }
+    })
 }
 
-fn entry(about: &About, classes: &[&str]) -> String {
+fn entry(about: &About, classes: &str) -> String {
     let mut text = format!("\n### {}\n\n{}.\n", about.name, capitalised(sentence(about.summary)));
     if !about.doc.is_empty() {
         text += &format!("\n{}\n", about.doc);
@@ -71,7 +77,7 @@ fn entry(about: &About, classes: &[&str]) -> String {
         text += &format!("- `{}` ({}): {}.\n", param.name, form(param), sentence(param.doc));
     }
     if !classes.is_empty() {
-        text += &format!("\nLink classes: {}.\n", classes.join(", "));
+        text += &format!("\nLink classes: {classes}.\n");
     }
     if !about.source.is_empty() {
         text += &format!("\nSource: {}.\n", sentence(about.source));

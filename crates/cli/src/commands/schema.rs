@@ -92,7 +92,7 @@ fn topology(entry: &Topology) -> Json {
     let mut section = named(&TOPOLOGY, &entry.about);
     let classes = entry.classes.iter().map(|c| ((*c).to_owned(), json!({"$ref": "#/$defs/link"})));
     section["properties"]["link"] = json!({
-        "type": "object", "properties": classes.collect::<Object>(), "required": entry.classes,
+        "type": "object", "properties": classes.collect::<Object>(), "required": entry.classes[..entry.required],
         "additionalProperties": false,
     });
     section["required"].as_array_mut().expect("required is a list").push(json!("link"));

@@ -269,9 +269,20 @@ fn read_fabric(
             .flat_map(|e| nearest(&e.key, classes.iter().copied()).first().copied())
             .any(|near| near == class)
     };
-    let told = |class: &&&str| given.get(class).is_none() && meant(class);
-    let wanted = classes.iter().filter(|class| !told(class));
-    let links = wanted.filter_map(|class| read_link(class, given, link_home, diagnostics)).collect();
+    let required = topology.entry.required;
+    let mut links: Links = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let absent = given.get(class).is_none();
+        if absent && meant(class) {
+            continue;
+        }
+        if absent && index >= required {
+            // Like the last class that must be there.
+            links.extend(links.get(required - 1).cloned().map(|(_, section)| (*class, section)));
+        } else {
+            links.extend(read_link(class, given, link_home, diagnostics));
+        }
+    }
     (chosen, links)
 }
 

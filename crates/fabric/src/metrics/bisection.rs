@@ -57,7 +57,8 @@ pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
         halves[usize::from(side[router as usize])] += u64::from(graph.weight[router as usize]);
         for port in fabric.ports_of(router) {
             if let Peer::Router { router: peer, .. } = port.peer
-                && side[router as usize] && !side[peer as usize]
+                && side[router as usize]
+                && !side[peer as usize]
             {
                 classes[usize::from(port.class)] += 1;
             }
@@ -129,7 +130,8 @@ impl Graph {
         let n = self.weight.len();
         let degree = |r: usize| (self.begin[r + 1] - self.begin[r]) as f64;
         let most = (0..n).map(degree).fold(1.0, f64::max);
-        let mut x: Vec<f64> = (0..n as u64).map(|r| base::hash::mix64(r + 1) as f64 / u64::MAX as f64 - 0.5).collect();
+        let mut x: Vec<f64> =
+            (0..n as u64).map(|r| base::hash::mix64(r + 1) as f64 / u64::MAX as f64 - 0.5).collect();
         for _ in 0..STEPS {
             let mut y: Vec<f64> = (0..n)
                 .map(|r| {
@@ -251,12 +253,14 @@ impl<'a> Halves<'a> {
     fn next(&self, movable: &[Movable; 4]) -> Option<(i64, u32)> {
         let allowed = |&&(_, router): &&(i64, u32)| {
             let weight = i64::from(self.graph.weight[router as usize]);
-            let after = if self.side[router as usize] { self.lead - 2 * weight } else { self.lead + 2 * weight };
+            let after =
+                if self.side[router as usize] { self.lead - 2 * weight } else { self.lead + 2 * weight };
             after.abs() <= 2 * self.graph.heaviest || after.abs() < self.lead.abs()
         };
         let tops = movable.iter().filter_map(|set| set.last()).filter(allowed);
         // Among equals the side with more terminals gives one away.
-        tops.max_by_key(|&&(gain, router)| (gain, self.side[router as usize] == (self.lead > 0), router)).copied()
+        tops.max_by_key(|&&(gain, router)| (gain, self.side[router as usize] == (self.lead > 0), router))
+            .copied()
     }
 
     fn flip(&mut self, router: u32) {

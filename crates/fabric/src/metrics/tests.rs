@@ -59,7 +59,12 @@ fn sixty_four_searches_at_once_find_what_one_finds() {
             if histogram.is_empty() {
                 histogram.push(0);
             }
-            assert_eq!((fast.diameter, &fast.histogram), (diameter, &histogram), "{} {sample:?}", entry.about.name);
+            assert_eq!(
+                (fast.diameter, &fast.histogram),
+                (diameter, &histogram),
+                "{} {sample:?}",
+                entry.about.name
+            );
             assert_eq!(fast.sources, fast.routers);
         }
     }
@@ -175,7 +180,10 @@ fn disjoint_ways_are_as_many_as_links_of_a_regular_graph() {
     ] {
         let found = disjoint_paths(&fabric, u64::MAX).unwrap();
         assert_eq!((found.least, found.mean), (expected, f64::from(expected)), "{}", fabric.topology);
-        assert!(found.pairs == 64 || u64::from(found.pairs) == u64::from(fabric.routers() * (fabric.routers() - 1) / 2));
+        assert!(
+            found.pairs == 64
+                || u64::from(found.pairs) == u64::from(fabric.routers() * (fabric.routers() - 1) / 2)
+        );
     }
     // From corner to corner of a mesh 2, elsewhere more.
     let mesh = disjoint_paths(&grid("mesh", &[3, 3]), u64::MAX).unwrap();

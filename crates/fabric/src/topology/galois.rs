@@ -112,7 +112,10 @@ mod tests {
     fn prime_powers_are_told_from_other_numbers() {
         let found: Vec<u32> = (0..33).filter(|&q| prime_power(q).is_some()).collect();
         assert_eq!(found, [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29, 31, 32]);
-        assert_eq!((prime_power(81), prime_power(49), prime_power(97)), (Some((3, 4)), Some((7, 2)), Some((97, 1))));
+        assert_eq!(
+            (prime_power(81), prime_power(49), prime_power(97)),
+            (Some((3, 4)), Some((7, 2)), Some((97, 1)))
+        );
     }
 
     #[test]

@@ -233,7 +233,11 @@ fn shape(values: &Values) -> Result<(HierarchicalShape, Sizes), Vec<Problem>> {
             + ((boards - 1).checked_mul(links[1])?).div_ceil(switches)
             + ((racks - 1).checked_mul(links[2])?).div_ceil(rack)
             + terminals;
-        Some(Sizes { routers, terminals: routers.checked_mul(terminals)?, ports: routers.checked_mul(degree)? })
+        Some(Sizes {
+            routers,
+            terminals: routers.checked_mul(terminals)?,
+            ports: routers.checked_mul(degree)?,
+        })
     };
     let sizes = Sizes::within_limits(count(), "racks")?;
     let shape = HierarchicalShape {
@@ -375,7 +379,9 @@ mod tests {
         // 32 hubs a supernode, 4 chips a hub; 7 L-local, 24 L-remote and 32 * 16 / 32 = 16 D links a hub.
         assert_eq!(fabric.terminals(), 17 * 32 * 4);
         for router in 0..fabric.routers() {
-            let of = |class| fabric.ports_of(router).iter().filter(|p| p.class == class && p.peer != Peer::None).count();
+            let of = |class| {
+                fabric.ports_of(router).iter().filter(|p| p.class == class && p.peer != Peer::None).count()
+            };
             assert_eq!([0, 1, 2, 3].map(of), [4, 7, 24, 16], "{router}");
             let mut near = peers(&fabric, router);
             near.retain(|peer| peer / 32 == router / 32);
@@ -400,7 +406,10 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_refused() {
-        assert_eq!((TOPOLOGY.sizes)(&parameters([MAX, MAX, MAX, MAX], [MAX, MAX, MAX])).unwrap_err()[0].key, "racks");
+        assert_eq!(
+            (TOPOLOGY.sizes)(&parameters([MAX, MAX, MAX, MAX], [MAX, MAX, MAX])).unwrap_err()[0].key,
+            "racks"
+        );
         assert!((TOPOLOGY.sizes)(&parameters([MAX, 8, 8, 64], [1, 1, 1])).is_err());
     }
 }

@@ -68,7 +68,11 @@ pub const TOPOLOGY: Topology = Topology {
     sizes,
     build,
     small: &[
-        &[("routers", Constant::Int(10)), ("degree", Constant::Int(3)), ("terminals_per_router", Constant::Int(2))],
+        &[
+            ("routers", Constant::Int(10)),
+            ("degree", Constant::Int(3)),
+            ("terminals_per_router", Constant::Int(2)),
+        ],
         &[("routers", Constant::Int(8)), ("degree", Constant::Int(5)), ("seed", Constant::Int(7))],
         &[("routers", Constant::Int(2)), ("degree", Constant::Int(1))],
     ],
@@ -248,7 +252,9 @@ mod tests {
 
     #[test]
     fn always_simple_regular_and_connected() {
-        for (n, d) in [(1, 0), (2, 1), (3, 2), (4, 3), (6, 2), (9, 2), (40, 2), (8, 7), (9, 4), (64, 3), (50, 7)] {
+        for (n, d) in
+            [(1, 0), (2, 1), (3, 2), (4, 3), (6, 2), (9, 2), (40, 2), (8, 7), (9, 4), (64, 3), (50, 7)]
+        {
             for seed in 0..20 {
                 let fabric = build(&parameters(n, d, seed)).unwrap();
                 assert_eq!(links(&fabric), [n, n * d / 2]);

@@ -165,7 +165,9 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
         let (half, x, y) = shape.place(router);
         for (port, &element) in shape.sets[half].iter().enumerate() {
             let to = shape.field.add(y, element);
-            if to > y && let Some(back) = shape.local_port(half, to, y) {
+            if to > y
+                && let Some(back) = shape.local_port(half, to, y)
+            {
                 wiring.link(LOCAL, (router, port as u32), (shape.router(half, x, to), back));
             }
         }
