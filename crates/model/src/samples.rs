@@ -133,6 +133,7 @@ pub fn setup(
         route_per: RoutePer::Chunk,
         adapter_delay: 0,
         arbiter: Arbiter::RoundRobin,
+        info_delay: 0,
     };
     Setup {
         fabric,

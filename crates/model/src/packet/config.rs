@@ -52,6 +52,8 @@ pub struct PacketConfig {
     pub adapter_delay: Ps,
     /// Arbiter of `input-queued` routers.
     pub arbiter: Arbiter,
+    /// Period of published queues; 0: the shortest latency of a link between routers.
+    pub info_delay: Ps,
 }
 
 /// Documentation and keys of the model.
@@ -118,6 +120,13 @@ pub const ABOUT: About = About {
             doc: "How an `input-queued` router chooses among requests for a VC or for the switch (iSLIP, one iteration). `fixed` always \
                   serves the lowest port and VC first and can starve others. Other routers have no use for it.",
         },
+        Param {
+            name: "info_delay",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Routers publish their queues at multiples of this time, and routings that read other routers' queues (ugal-g) see each \
+                  publication one such time later. 0 s: the shortest latency of a link between routers. Other routings have no use for it.",
+        },
     ],
 };
 
@@ -158,6 +167,7 @@ impl PacketConfig {
             route_per: if values.text("route_per") == "chunk" { RoutePer::Chunk } else { RoutePer::Packet },
             adapter_delay: values.time("adapter_delay"),
             arbiter: if values.text("arbiter") == "fixed" { Arbiter::Fixed } else { Arbiter::RoundRobin },
+            info_delay: values.time("info_delay"),
         })
     }
 }

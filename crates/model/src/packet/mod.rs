@@ -8,6 +8,7 @@ mod input_queued;
 mod map;
 pub mod network;
 pub mod observe;
+pub mod publish;
 mod remote;
 pub mod rows;
 pub mod sample;

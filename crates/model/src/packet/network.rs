@@ -126,6 +126,8 @@ pub struct Network {
     pub partitions: u32,
     /// Cycle of clocked routers.
     pub cycle: Ps,
+    /// Period of published queues; 0 if the routing reads none.
+    pub info_period: Ps,
 }
 
 impl Network {
@@ -165,6 +167,7 @@ impl Network {
             partitions,
             fabric,
             cycle,
+            info_period: info_period(setup),
         }
     }
 
@@ -194,6 +197,16 @@ impl Network {
         let router =
             if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
         self.owner[router as usize]
+    }
+}
+
+/// How often queues are published for a routing that reads them.
+fn info_period(setup: &Setup) -> Ps {
+    let between = setup.links.iter().skip(1).map(|l| l.latency).min().unwrap_or(0).max(1);
+    match (setup.routing.needs_published(), setup.packet.info_delay) {
+        (false, _) => 0,
+        (true, 0) => between,
+        (true, delay) => delay,
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     input_queued::Clocked,
     map::Map,
     network::{End, Line, Local, Network},
+    publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
 };
 use base::time::{NEVER, Ps};
@@ -151,6 +152,8 @@ pub struct State {
     pub returned: Table<u32>,
     /// Clocked routers.
     pub clocked: Clocked,
+    /// Queues as published.
+    pub published: Published,
 }
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
@@ -210,6 +213,7 @@ const PULL: u32 = 0;
 pub(super) const CREDIT: u32 = 1;
 const TICK: u32 = 2;
 const CYCLE: u32 = 3;
+pub(super) const PUBLISH: u32 = 4;
 const INDEX: u32 = (1 << 29) - 1;
 
 /// Marks an upstream port that lives in another partition, in arguments named `from`.
@@ -274,6 +278,7 @@ impl PacketDomain {
             trails: Map::default(),
             returned: Table::new(local.inbound.len(), 0),
             clocked: Clocked::new(&net, &local),
+            published: Published::new(if net.info_period > 0 { local.router_ports() as usize } else { 0 }),
         };
         Self { cx: Static { net, local }, state }
     }
@@ -300,7 +305,8 @@ impl Domain for PacketDomain {
             CREDIT => state.credit_event(cx, index, fx),
             TICK => state.tick(cx, index, fx),
             CYCLE => state.cycle(cx, index, fx),
-            _ => unreachable!("tokens have two bits of kind"),
+            PUBLISH => state.publish(cx, fx),
+            _ => unreachable!("there are five kinds of alarm"),
         }
     }
 
@@ -339,6 +345,8 @@ impl Domain for PacketDomain {
         visit(&mut s.terminals);
         visit(&mut s.posts);
         visit(&mut s.returned);
+        visit(&mut s.published.pages);
+        visit(&mut s.published.next);
         s.known.tables(visit);
         s.open.tables(visit);
         s.received.tables(visit);

@@ -31,6 +31,19 @@ impl<F: Fx> Congestion for View<'_, F> {
         }
         u64::from(self.state.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
     }
+
+    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+        self.backlog(port);
+        let u = self.base + port;
+        let capacity = self.cx.net.timings[State::line(self.cx, u).timing as usize].capacity;
+        let used = self.state.vcs.get(self.state.vcs_per_port(u) + u32::from(vc)).occupancy;
+        u64::from(capacity.saturating_sub(used)) * u64::from(self.cx.net.config.chunk)
+    }
+
+    fn published(&mut self, link: u32) -> u64 {
+        // One partition: local ports are numbered as the fabric's.
+        u64::from(self.state.published.seen(link)) * u64::from(self.cx.net.config.chunk)
+    }
 }
 
 /// Shown to routings that never look.
@@ -47,6 +60,7 @@ impl State {
     #[inline]
     pub(super) fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
+        self.wake_publisher(cx, fx);
         let chunk = self.chunks.get(c);
         let packet = self.packets.get(chunk.packet);
         let (id, visited) = (packet.id, chunk.visited());

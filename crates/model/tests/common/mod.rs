@@ -286,6 +286,7 @@ impl Sketch {
             route_per: if self.per_packet { RoutePer::Packet } else { RoutePer::Chunk },
             adapter_delay: self.delays.1,
             arbiter: Arbiter::RoundRobin,
+            info_delay: 0,
         };
         Setup {
             jobs: self.jobs(&fabric, &links, count),
