@@ -49,6 +49,13 @@ impl Stream {
         Self { owner, counter: 0, ..self }
     }
 
+    /// Whose stream it is.
+    #[inline]
+    #[must_use]
+    pub fn owner(&self) -> u64 {
+        self.owner
+    }
+
     /// The same stream at a given position.
     #[must_use]
     pub fn at(mut self, counter: u64) -> Self {

@@ -50,6 +50,21 @@ pub trait Congestion {
     /// Bytes that wait or hold buffer space at the output `port` of the asking router, over all its VCs: occupancy of
     /// the window or downstream buffer plus what is queued for it.
     fn backlog(&mut self, port: u32) -> u64;
+
+    /// Bytes of free buffer for virtual channel `vc` behind the output `port` of the asking router, as far as its
+    /// credits tell. A view that knows no buffers by channel answers with the complement of the backlog.
+    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+        let _ = vc;
+        u64::MAX - self.backlog(port)
+    }
+
+    /// Backlog, as [`Congestion::backlog`] counts it, that the router of any output last published; `link` is the
+    /// output's global port index ([`Fabric::port_index`](crate::graph::Fabric::port_index)). How old it is, the model
+    /// says. Only asked by routings with [`Routing::needs_published`]; a view without published state answers 0.
+    fn published(&mut self, link: u32) -> u64 {
+        let _ = link;
+        0
+    }
 }
 
 /// A routing bound to one fabric.
@@ -71,6 +86,11 @@ pub trait Routing: Send + Sync {
 
     /// True if [`Routing::route`] never looks at congestion.
     fn oblivious(&self) -> bool;
+
+    /// True if [`Routing::route`] looks at [`Congestion::published`]: the model must then publish queues.
+    fn needs_published(&self) -> bool {
+        false
+    }
 
     /// A summary of the hop's source, visited count and whatever else [`Routing::options`] reads of it besides router,
     /// port, VC, state and destination: hops that agree in all of these must have the same options now and at every
