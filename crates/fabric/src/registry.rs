@@ -93,6 +93,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::dimension_order::ROUTING,
     routing::nearest_common_ancestor::ROUTING,
     routing::progressive_adaptive::ROUTING,
+    routing::shortest_path::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

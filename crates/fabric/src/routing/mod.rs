@@ -5,11 +5,15 @@
 
 pub mod dimension_order;
 pub(crate) mod dragonfly;
+pub(crate) mod layers;
 pub mod minimal;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
+pub(crate) mod select;
+pub mod shortest_path;
+pub(crate) mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use base::{param::Problem, registry::About, rng::Stream};
 
