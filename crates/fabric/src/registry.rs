@@ -94,6 +94,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::nearest_common_ancestor::ROUTING,
     routing::progressive_adaptive::ROUTING,
     routing::shortest_path::ROUTING,
+    routing::up_down::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

@@ -14,6 +14,7 @@ pub mod shortest_path;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod up_down;
 
 use base::{param::Problem, registry::About, rng::Stream};
 

@@ -84,7 +84,11 @@ mod tests {
                     let mut reached: Vec<u32> =
                         (0..groups - 1).map(|s| arrangement.group_behind(groups, group, s)).collect();
                     for (slot, &to) in reached.iter().enumerate() {
-                        assert_eq!(arrangement.slot(groups, group, to), slot as u32, "{arrangement:?} {groups}");
+                        assert_eq!(
+                            arrangement.slot(groups, group, to),
+                            slot as u32,
+                            "{arrangement:?} {groups}"
+                        );
                     }
                     reached.sort_unstable();
                     let others: Vec<u32> = (0..groups).filter(|&g| g != group).collect();

@@ -178,7 +178,8 @@ fn shape(values: &Values) -> Result<(DragonflyPlusShape, Sizes), Vec<Problem>> {
     let others = g - 1;
     let rounds = (s * h).checked_div(others).unwrap_or(0);
     if others > 0 && rounds == 0 {
-        let message = format!("each group has {s} x {h} = {} global ports, too few to reach {others} others", s * h);
+        let message =
+            format!("each group has {s} x {h} = {} global ports, too few to reach {others} others", s * h);
         let help = format!(
             "at most {} groups, or at least {} global ports per spine",
             s * h + 1,
@@ -279,7 +280,8 @@ mod tests {
     #[test]
     fn counts_and_diameter_follow_their_closed_forms() {
         // The first has 2,112 terminals on leaves of radix 16.
-        for (sizes, per_pair) in [([33, 8, 8, 8, 4, 1], 1), ([5, 2, 2, 3, 4, 2], 2), ([17, 4, 4, 4, 4, 1], 1)] {
+        for (sizes, per_pair) in [([33, 8, 8, 8, 4, 1], 1), ([5, 2, 2, 3, 4, 2], 2), ([17, 4, 4, 4, 4, 1], 1)]
+        {
             for arrangement in ["relative", "absolute", "palmtree", "circulant"] {
                 let fabric = build(&parameters(sizes, arrangement)).unwrap();
                 let [g, l, s, p, _, c] = sizes;

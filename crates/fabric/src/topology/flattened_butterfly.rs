@@ -78,7 +78,10 @@ mod tests {
             let fabric = build(&parameters(k.into(), n.into())).unwrap();
             assert_eq!((fabric.routers(), fabric.terminals()), (k.pow(n - 1), k.pow(n)));
             assert!((0..fabric.routers()).all(|r| fabric.ports_of(r).len() as u32 == n * (k - 1) + 1));
-            assert_eq!(links(&fabric)[1..].iter().sum::<u64>(), u64::from(k.pow(n - 1) * (n - 1) * (k - 1) / 2));
+            assert_eq!(
+                links(&fabric)[1..].iter().sum::<u64>(),
+                u64::from(k.pow(n - 1) * (n - 1) * (k - 1) / 2)
+            );
             assert_eq!(diameter(&fabric), Some(n - 1), "k = {k}, n = {n}");
         }
     }

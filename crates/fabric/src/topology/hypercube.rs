@@ -62,7 +62,11 @@ pub const TOPOLOGY: Topology = Topology {
 
 fn grid(values: &Values) -> Grid {
     let n = values.int("dimensions") as usize;
-    Grid { dims: vec![2; n], cables: vec![values.int("cables"); n], terminals: values.int("terminals_per_router") }
+    Grid {
+        dims: vec![2; n],
+        cables: vec![values.int("cables"); n],
+        terminals: values.int("terminals_per_router"),
+    }
 }
 
 fn sizes(values: &Values) -> Result<Sizes, Vec<Problem>> {

@@ -230,8 +230,9 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
     let shape = shape(&lists);
     let top = shape.levels();
     let count = |level: u32| shape.first[level as usize] - shape.first[level as usize - 1];
-    let mut wiring =
-        Wiring::new((1..=top).flat_map(|level| (0..count(level)).map(|_| shape.radix(level)).collect::<Vec<_>>()));
+    let mut wiring = Wiring::new(
+        (1..=top).flat_map(|level| (0..count(level)).map(|_| shape.radix(level)).collect::<Vec<_>>()),
+    );
     for level in 1..top {
         wire_level(&mut wiring, &shape, level);
     }
@@ -294,10 +295,8 @@ mod tests {
     #[test]
     fn a_full_tree_needs_half_the_switches_at_the_top() {
         // Radix 8: 64 leaves, 64 in the middle, 32 at the top with eight ports down each.
-        for (m, w, p) in [
-            (&[4, 4, 8][..], &[1u64, 4, 4][..], &[][..]),
-            (&[4, 4, 4], &[1, 4, 2], &[1, 1, 2]),
-        ] {
+        for (m, w, p) in [(&[4, 4, 8][..], &[1u64, 4, 4][..], &[][..]), (&[4, 4, 4], &[1, 4, 2], &[1, 1, 2])]
+        {
             let fabric = xgft(m, w, p);
             let shape = fabric.shape::<XgftShape>().unwrap();
             let level = |l: usize| shape.first[l] - shape.first[l - 1];
@@ -338,7 +337,10 @@ mod tests {
                         Peer::Terminal(t) => assert_eq!((t, level), (terminal, 1)),
                         Peer::Router { router: child, .. } => {
                             let (below, _) = shape.place(level - 1, child);
-                            assert_eq!((shape.level(child), below), (level - 1, shape.subtree(level - 1, terminal)));
+                            assert_eq!(
+                                (shape.level(child), below),
+                                (level - 1, shape.subtree(level - 1, terminal))
+                            );
                         }
                         Peer::None => panic!("unplugged"),
                     }
@@ -356,7 +358,9 @@ mod tests {
 
     #[test]
     fn impossible_lists_are_refused() {
-        let key = |m, w, p| sizes(&parameters(m, w, p)).unwrap_err().iter().map(|p| p.key.clone()).collect::<Vec<_>>();
+        let key = |m, w, p| {
+            sizes(&parameters(m, w, p)).unwrap_err().iter().map(|p| p.key.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(key(&[], &[], &[]), ["children"]);
         assert_eq!(key(&[4, 4], &[1], &[]), ["parents"]);
         assert_eq!(key(&[4, 4], &[2, 2], &[2, 1]), ["parents", "cables"]);
