@@ -5,8 +5,10 @@
 
 pub mod dimension_order;
 pub(crate) mod dragonfly;
+pub(crate) mod fat_tree;
 pub(crate) mod layers;
 pub mod minimal;
+pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
 pub(crate) mod select;
@@ -16,6 +18,7 @@ pub(crate) mod table;
 pub(crate) mod testing;
 pub mod up_down;
 
+use crate::graph::Fabric;
 use base::{param::Problem, registry::About, rng::Stream};
 
 /// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
@@ -118,6 +121,15 @@ fn pick(ports: &[u32], random: &mut Stream) -> u32 {
         [port] => *port,
         _ => ports[random.below(ports.len() as u64) as usize],
     }
+}
+
+/// Refuses a fabric with failed links: for routings that follow the topology's structure and cannot detour.
+fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
+    if fabric.intact() {
+        return Ok(());
+    }
+    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed);
+    Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find ways around them")])
 }
 
 /// The refusal of a topology that a routing does not know.

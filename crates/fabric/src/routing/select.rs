@@ -33,9 +33,9 @@ pub(crate) enum Select {
 }
 
 impl Select {
-    /// The rule that the user chose.
-    pub(crate) fn from_values(values: &Values) -> Self {
-        match values.text("select").as_str() {
+    /// The rule that the user chose by `key`.
+    pub(crate) fn from_values(values: &Values, key: &str) -> Self {
+        match values.text(key).as_str() {
             "static" => Self::Static,
             "round-robin" => Self::RoundRobin,
             "least-queue" => Self::LeastQueue,
@@ -49,32 +49,33 @@ impl Select {
         !matches!(self, Self::LeastQueue | Self::MostCredits)
     }
 
-    /// Index of the port that it takes; `vc` is the channel that the packet would use. `ports` must not be empty.
+    /// Which of `count` ports it takes, counted from 0: the i-th is `port(i)`. `vc` is the channel that the packet would
+    /// use; `count` must not be 0.
     #[inline]
-    pub(crate) fn index(
+    pub(crate) fn choose(
         self,
-        ports: &[u32],
+        count: u32,
+        port: impl Fn(u32) -> u32,
         vc: u8,
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
-    ) -> usize {
-        if ports.len() == 1 {
+    ) -> u32 {
+        if count == 1 {
             return 0;
         }
-        let n = ports.len() as u64;
         match self {
-            Self::Random => hop.random.below(n) as usize,
-            Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % n) as usize,
-            Self::RoundRobin => turn(hop, n) as usize,
-            Self::LeastQueue => least(ports, hop, |port| congestion.backlog(port)),
-            Self::MostCredits => least(ports, hop, |port| u64::MAX - congestion.credits(port, vc)),
+            Self::Random => hop.random.below(u64::from(count)) as u32,
+            Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % u64::from(count)) as u32,
+            Self::RoundRobin => turn(hop, u64::from(count)) as u32,
+            Self::LeastQueue => least(count, hop, |i| congestion.backlog(port(i))),
+            Self::MostCredits => least(count, hop, |i| u64::MAX - congestion.credits(port(i), vc)),
         }
     }
 
-    /// The port that it takes.
+    /// The port that it takes of a list that is not empty.
     #[inline]
     pub(crate) fn port(self, ports: &[u32], vc: u8, hop: &mut Hop, congestion: &mut dyn Congestion) -> u32 {
-        ports[self.index(ports, vc, hop, congestion)]
+        ports[self.choose(ports.len() as u32, |i| ports[i as usize], vc, hop, congestion) as usize]
     }
 }
 
@@ -92,11 +93,11 @@ pub(crate) fn turn(hop: &Hop, n: u64) -> u64 {
     (number + mix64(u64::from(hop.router) << 32 | u64::from(hop.source)) % n) % n
 }
 
-/// Index of the port with the least score; among equals one drawn at random.
-fn least(ports: &[u32], hop: &mut Hop, mut score: impl FnMut(u32) -> u64) -> usize {
+/// The one of `count` with the least score; among equals one drawn at random.
+fn least(count: u32, hop: &mut Hop, mut score: impl FnMut(u32) -> u64) -> u32 {
     let (mut best, mut least, mut equals) = (0, u64::MAX, 0);
-    for (i, &port) in ports.iter().enumerate() {
-        let score = score(port);
+    for i in 0..count {
+        let score = score(i);
         if score < least || equals == 0 {
             (best, least, equals) = (i, score, 1);
         } else if score == least {
@@ -124,7 +125,7 @@ mod tests {
         for number in 0..30 {
             let mut hop = testing::hop(&fabric, 0, 1, 0);
             hop.random = Stream::new(1, Purpose::Route, number);
-            seen[Select::RoundRobin.index(&[4, 5, 6], 0, &mut hop, &mut Never)] += 1;
+            seen[Select::RoundRobin.port(&[0, 1, 2], 0, &mut hop, &mut Never) as usize] += 1;
         }
         assert_eq!(seen, [10; 3]);
     }
@@ -136,7 +137,7 @@ mod tests {
         for seed in 0..3000 {
             let mut hop = testing::hop(&fabric, 0, 1, seed);
             let mut busy = Backlogs(BTreeMap::from([(4, 64), (5, 32), (6, 32), (7, 32)]));
-            counts[Select::LeastQueue.index(&[4, 5, 6, 7], 0, &mut hop, &mut busy)] += 1;
+            counts[Select::LeastQueue.port(&[4, 5, 6, 7], 0, &mut hop, &mut busy) as usize - 4] += 1;
         }
         assert_eq!(counts[0], 0);
         assert!(counts[1..].iter().all(|n| (900..1100).contains(n)), "{counts:?}");
@@ -147,7 +148,7 @@ mod tests {
         let fabric = testing::grid(false, &[8]);
         let choice = |destination, seed| {
             let mut hop = testing::hop(&fabric, 0, destination, seed);
-            Select::Static.index(&[1, 2, 3], 0, &mut hop, &mut Never)
+            Select::Static.port(&[1, 2, 3], 0, &mut hop, &mut Never)
         };
         assert!((0..8).all(|d| choice(d, 1) == choice(d, 2)));
         assert!((1..8).any(|d| choice(d, 1) != choice(0, 1)));

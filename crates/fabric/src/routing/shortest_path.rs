@@ -103,7 +103,7 @@ struct ShortestPath {
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     let weights = weights(&fabric, values)?;
-    let select = Select::from_values(values);
+    let select = Select::from_values(values, SELECT.name);
     let fixed = select == Select::Static || values.text("decide") == "source";
     let routes = if fixed { values.u32("routes") } else { 0 };
     let table = shortest(&fabric, &weights, routes)?;
@@ -239,9 +239,9 @@ impl ShortestPath {
             (Select::Random, n) => hop.random.below(u64::from(n)) as u32,
             (Select::RoundRobin, n) => select::turn(hop, u64::from(n)) as u32,
             (Select::LeastQueue | Select::MostCredits, n) => {
-                let firsts: Vec<u32> = (0..n).map(|p| self.table.ports(p, end, hop.router)[0]).collect();
                 let vc = self.vc(hop, 0, end);
-                self.select.index(&firsts, vc, hop, congestion) as u32
+                let router = hop.router;
+                self.select.choose(n, |p| self.table.ports(p, end, router)[0], vc, hop, congestion)
             }
         }
     }

@@ -75,7 +75,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
             came_down[fabric.port_index(router, port) as usize] = rank[peer as usize] < rank[router as usize];
         }
     }
-    Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values), came_down }))
+    Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values, SELECT.name), came_down }))
 }
 
 /// The root that the user named, or the centre.
