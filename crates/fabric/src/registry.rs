@@ -97,6 +97,9 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::progressive_adaptive::ROUTING,
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
+    routing::valiant::ROUTING,
+    routing::ugal::LOCAL,
+    routing::ugal::GLOBAL,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

@@ -1,11 +1,10 @@
 //! Dimension-order routing of meshes, tori and the `HyperX` family.
 
-use super::{Choice, Congestion, Hop, Routing};
-use crate::{
-    graph::Fabric,
-    registry::RoutingEntry,
-    topology::{grid::GridShape, hyperx::HyperxShape},
+use super::{
+    Choice, Congestion, Hop, Routing,
+    legs::{At, Leg, grid::GridLeg, hyperx::HyperxLeg},
 };
+use crate::{graph::Fabric, registry::RoutingEntry};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
@@ -38,69 +37,39 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     build,
 };
 
-struct DimensionOrder {
-    fabric: Arc<Fabric>,
-    shape: GridShape,
-    dateline: bool,
-    /// Coordinates of all routers, router by router.
-    coordinates: Vec<u32>,
-    /// Whether the sum of a router's coordinates is even.
-    even: Vec<bool>,
-}
-
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
-    if let Some(shape) = fabric.shape::<HyperxShape>().cloned() {
-        return Ok(Box::new(OneLink { fabric, shape }));
+    if let Some(leg) = HyperxLeg::new(&fabric) {
+        return Ok(Box::new(OneLink { fabric, leg }));
     }
-    let Some(shape) = fabric.shape::<GridShape>().cloned() else {
+    let Some(leg) = GridLeg::new(&fabric) else {
         let known = ["mesh", "torus", "hyperx", "flattened-butterfly", "hypercube"];
         return Err(super::unsuited(&ROUTING.about, fabric.topology, &known));
     };
-    let (mut coordinates, mut even) = (Vec::new(), Vec::new());
-    for router in 0..fabric.routers() {
-        let x = shape.coordinates(router);
-        even.push(x.iter().sum::<u32>() % 2 == 0);
-        coordinates.extend(x);
-    }
-    let dateline = shape.wraps && values.bool("dateline");
-    Ok(Box::new(DimensionOrder { fabric, shape, dateline, coordinates, even }))
+    let leg = if values.bool("dateline") { leg } else { leg.without_dateline() };
+    Ok(Box::new(DimensionOrder { fabric, leg }))
+}
+
+/// Dimension order along lines and rings.
+struct DimensionOrder {
+    fabric: Arc<Fabric>,
+    leg: GridLeg,
 }
 
 impl DimensionOrder {
     #[inline]
     fn decide(&self, hop: &Hop) -> Choice {
         let (to, ejection) = self.fabric.attach[hop.destination as usize];
-        let n = self.shape.dims.len();
-        let row = |router: u32| &self.coordinates[router as usize * n..][..n];
-        let (here, there) = (row(hop.router), row(to));
-        for (d, (&from, &to_x)) in here.iter().zip(there).enumerate() {
-            if from != to_x {
-                return self.step(hop, to, d as u32, from, to_x);
-            }
-        }
-        Choice { port: ejection, vc: 0, state: 0 }
-    }
-
-    /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
-    #[inline]
-    fn step(&self, hop: &Hop, to: u32, d: u32, from: u32, to_x: u32) -> Choice {
-        if !self.shape.wraps {
-            return Choice { port: 2 * d + u32::from(to_x > from), vc: 0, state: 0 };
-        }
-        let size = self.shape.dims[d as usize];
-        let ahead = if to_x > from { to_x - from } else { to_x + size - from };
-        // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
-        let up = 2 * ahead < size || (2 * ahead == size && self.even[to as usize]);
-        let crosses = from == if up { size - 1 } else { 0 };
-        let crossed = hop.in_port / 2 == d && hop.vc == 1;
-        Choice { port: 2 * d + u32::from(up), vc: u8::from(self.dateline && (crosses || crossed)), state: 0 }
+        // A terminal's port belongs to no dimension, so the first router needs no special case.
+        let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
+        let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, 0));
+        Choice { port, vc, state: 0 }
     }
 }
 
 impl Routing for DimensionOrder {
     fn vcs(&self) -> u8 {
-        1 + u8::from(self.dateline)
+        self.leg.vcs()
     }
 
     #[inline]
@@ -132,7 +101,7 @@ impl Routing for DimensionOrder {
 /// Dimension order where every dimension takes one link.
 struct OneLink {
     fabric: Arc<Fabric>,
-    shape: HyperxShape,
+    leg: HyperxLeg,
 }
 
 impl OneLink {
@@ -140,14 +109,7 @@ impl OneLink {
     #[inline]
     fn ports(&self, hop: &Hop) -> (u32, u32) {
         let (to, ejection) = self.fabric.attach[hop.destination as usize];
-        let shape = &self.shape;
-        for d in 0..shape.dims.len() {
-            let (from, to) = (shape.coordinate(hop.router, d), shape.coordinate(to, d));
-            if from != to {
-                return (shape.port(d, from, to), shape.cables[d]);
-            }
-        }
-        (ejection, 1)
+        self.leg.next(hop.router, to).unwrap_or((ejection, 1))
     }
 }
 

@@ -7,6 +7,7 @@ pub mod dimension_order;
 pub(crate) mod dragonfly;
 pub(crate) mod fat_tree;
 pub(crate) mod layers;
+pub(crate) mod legs;
 pub mod minimal;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
@@ -16,7 +17,10 @@ pub mod shortest_path;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod two_legs;
+pub mod ugal;
 pub mod up_down;
+pub mod valiant;
 
 use crate::graph::Fabric;
 use base::{param::Problem, registry::About, rng::Stream};

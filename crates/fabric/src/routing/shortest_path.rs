@@ -92,6 +92,28 @@ pub(crate) enum Channels {
     Hops(u8),
 }
 
+impl Channels {
+    /// How many are used.
+    pub(crate) fn count(&self) -> u8 {
+        match self {
+            Self::Layers(layers) => layers.count,
+            Self::Hops(count) => *count,
+        }
+    }
+
+    /// The channel of the next link of a path of `plane` between the routers number `source` and `end` of the table;
+    /// `vc` is that of the last link, if there was one: from then on `source` does not matter.
+    #[inline]
+    pub(crate) fn next(&self, vc: Option<u8>, plane: u32, source: u32, end: u32) -> u8 {
+        match (self, vc) {
+            (Self::Layers(layers), None) => layers.of(plane, source, end),
+            (Self::Layers(_), Some(vc)) => vc,
+            (Self::Hops(_), None) => 0,
+            (Self::Hops(_), Some(vc)) => vc + 1,
+        }
+    }
+}
+
 struct ShortestPath {
     fabric: Arc<Fabric>,
     table: Table,
@@ -249,11 +271,9 @@ impl ShortestPath {
     /// Virtual channel of the next link.
     #[inline]
     fn vc(&self, hop: &Hop, plane: u32, end: u32) -> u8 {
-        match &self.channels {
-            Channels::Hops(_) if hop.visited == 0 => 0,
-            Channels::Hops(_) => hop.vc + 1,
-            Channels::Layers(layers) if hop.visited == 0 => layers.of(plane, self.table.end(hop.router), end),
-            Channels::Layers(_) => hop.vc,
+        match hop.visited {
+            0 => self.channels.next(None, plane, self.table.end(hop.router), end),
+            _ => self.channels.next(Some(hop.vc), plane, 0, end),
         }
     }
 
@@ -273,10 +293,7 @@ impl ShortestPath {
 
 impl Routing for ShortestPath {
     fn vcs(&self) -> u8 {
-        match &self.channels {
-            Channels::Layers(layers) => layers.count,
-            Channels::Hops(count) => *count,
-        }
+        self.channels.count()
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {

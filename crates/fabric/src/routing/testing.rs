@@ -44,6 +44,18 @@ pub(crate) fn dragonfly([g, a, p, h]: [u64; 4]) -> Arc<Fabric> {
     build("dragonfly", &sample)
 }
 
+/// Groups, leaves and spines of each, terminals per leaf, global ports per spine.
+pub(crate) fn dragonfly_plus([g, l, s, p, h]: [u64; 5]) -> Arc<Fabric> {
+    let sample = [
+        ("groups", Constant::Int(g)),
+        ("leaves_per_group", Constant::Int(l)),
+        ("spines_per_group", Constant::Int(s)),
+        ("terminals_per_leaf", Constant::Int(p)),
+        ("global_ports_per_spine", Constant::Int(h)),
+    ];
+    build("dragonfly-plus", &sample)
+}
+
 pub(crate) fn grid(wraps: bool, dims: &'static [u64]) -> Arc<Fabric> {
     build(if wraps { "torus" } else { "mesh" }, &[("dims", Constant::Ints(dims))])
 }
