@@ -46,9 +46,44 @@ pub struct Fabric {
     pub attach: Vec<(u32, u32)>,
     /// Geometry for routings of this topology; see [`Fabric::shape`].
     pub shape: Arc<dyn Any + Send + Sync>,
+    /// Links between routers that failed: their ports' peer is [`Peer::None`], and [`Fabric::shape`] still tells of them.
+    pub failed: u32,
 }
 
 impl Fabric {
+    /// True if no link failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
+    #[must_use]
+    pub fn intact(&self) -> bool {
+        self.failed == 0
+    }
+
+    /// Router at the other end of a router's port, if there is one.
+    #[inline]
+    #[must_use]
+    pub fn next_router(&self, router: u32, port: u32) -> Option<u32> {
+        match self.ports[self.port_index(router, port) as usize].peer {
+            Peer::Router { router, .. } => Some(router),
+            _ => None,
+        }
+    }
+
+    /// Ports of a router that lead to routers, each with the router behind it.
+    pub fn neighbours(&self, router: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.ports_of(router).iter().enumerate().filter_map(|(port, p)| match p.peer {
+            Peer::Router { router, .. } => Some((port as u32, router)),
+            _ => None,
+        })
+    }
+
+    /// Routers with terminals, in order.
+    #[must_use]
+    pub fn ends(&self) -> Vec<u32> {
+        let mut ends: Vec<u32> = self.attach.iter().map(|&(router, _)| router).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    }
+
     /// Number of routers.
     #[must_use]
     pub fn routers(&self) -> u32 {

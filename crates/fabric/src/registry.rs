@@ -92,7 +92,14 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::minimal::ROUTING,
     routing::dimension_order::ROUTING,
     routing::nearest_common_ancestor::ROUTING,
+    routing::mod_k::DESTINATION,
+    routing::mod_k::BY_SOURCE,
     routing::progressive_adaptive::ROUTING,
+    routing::shortest_path::ROUTING,
+    routing::up_down::ROUTING,
+    routing::valiant::ROUTING,
+    routing::ugal::LOCAL,
+    routing::ugal::GLOBAL,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

@@ -1,7 +1,10 @@
-//! Dimension-order routing of meshes and tori.
+//! Dimension-order routing of meshes, tori and the `HyperX` family.
 
-use super::{Choice, Congestion, Hop, Routing};
-use crate::{graph::Fabric, registry::RoutingEntry, topology::grid::GridShape};
+use super::{
+    Choice, Congestion, Hop, Routing,
+    legs::{At, Leg, grid::GridLeg, hyperx::HyperxLeg},
+};
+use crate::{graph::Fabric, registry::RoutingEntry};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
@@ -12,84 +15,61 @@ use std::sync::Arc;
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "dimension-order",
-        summary: "mesh and torus: correct dimension 0 first, then 1, and so on",
-        doc: "Each dimension is corrected in turn, dimension 0 first, in the shorter direction. Where both directions \
-              of a ring are equally long, packets go up if the sum of the destination's coordinates is even and down \
+        summary: "mesh, torus, HyperX, flattened butterfly, hypercube: correct dimension 0 first, then 1, and so on",
+        doc: "Each dimension is corrected in turn, dimension 0 first. On a HyperX, flattened butterfly or hypercube one \
+              link does it (among parallel cables one is drawn at random) and one VC is enough. On a mesh or torus \
+              packets take the shorter direction. Where both directions of a ring are equally long, packets go up if the sum of the destination's coordinates is even and down \
               if it is odd. On a torus each ring has a dateline at the link between its last and its first router: \
               packets start a dimension on VC 0 and use VC 1 from the link that crosses the dateline to the end of \
               that dimension, so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
               drops the second VC: a ring of five or more routers then is a cycle of channels, which the deadlock check \
               refuses.",
         source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, sections 8.4.2 and 14.2.3; \
-                 Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC 1987",
+                 Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC \
+                 1987; hypercube: e-cube routing, Sullivan, Bashkow, ISCA 1977",
         params: &[Param {
             name: "dateline",
             kind: Kind::Bool,
             default: Some("true"),
-            doc: "break the cycles of a torus' rings with a second VC; no effect on a mesh",
+            doc: "break the cycles of a torus' rings with a second VC; no effect elsewhere",
         }],
     },
     build,
 };
 
-struct DimensionOrder {
-    fabric: Arc<Fabric>,
-    shape: GridShape,
-    dateline: bool,
-    /// Coordinates of all routers, router by router.
-    coordinates: Vec<u32>,
-    /// Whether the sum of a router's coordinates is even.
-    even: Vec<bool>,
+fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    super::intact(&ROUTING.about, &fabric)?;
+    if let Some(leg) = HyperxLeg::new(&fabric) {
+        return Ok(Box::new(OneLink { fabric, leg }));
+    }
+    let Some(leg) = GridLeg::new(&fabric) else {
+        let known = ["mesh", "torus", "hyperx", "flattened-butterfly", "hypercube"];
+        return Err(super::unsuited(&ROUTING.about, fabric.topology, &known));
+    };
+    let leg = if values.bool("dateline") { leg } else { leg.without_dateline() };
+    Ok(Box::new(DimensionOrder { fabric, leg }))
 }
 
-fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
-    let Some(shape) = fabric.shape::<GridShape>().cloned() else {
-        return Err(super::unsuited(&ROUTING.about, fabric.topology, &["mesh", "torus"]));
-    };
-    let (mut coordinates, mut even) = (Vec::new(), Vec::new());
-    for router in 0..fabric.routers() {
-        let x = shape.coordinates(router);
-        even.push(x.iter().sum::<u32>() % 2 == 0);
-        coordinates.extend(x);
-    }
-    let dateline = shape.wraps && values.bool("dateline");
-    Ok(Box::new(DimensionOrder { fabric, shape, dateline, coordinates, even }))
+/// Dimension order along lines and rings.
+struct DimensionOrder {
+    fabric: Arc<Fabric>,
+    leg: GridLeg,
 }
 
 impl DimensionOrder {
     #[inline]
     fn decide(&self, hop: &Hop) -> Choice {
         let (to, ejection) = self.fabric.attach[hop.destination as usize];
-        let n = self.shape.dims.len();
-        let row = |router: u32| &self.coordinates[router as usize * n..][..n];
-        let (here, there) = (row(hop.router), row(to));
-        for (d, (&from, &to_x)) in here.iter().zip(there).enumerate() {
-            if from != to_x {
-                return self.step(hop, to, d as u32, from, to_x);
-            }
-        }
-        Choice { port: ejection, vc: 0, state: 0 }
-    }
-
-    /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
-    #[inline]
-    fn step(&self, hop: &Hop, to: u32, d: u32, from: u32, to_x: u32) -> Choice {
-        if !self.shape.wraps {
-            return Choice { port: 2 * d + u32::from(to_x > from), vc: 0, state: 0 };
-        }
-        let size = self.shape.dims[d as usize];
-        let ahead = if to_x > from { to_x - from } else { to_x + size - from };
-        // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
-        let up = 2 * ahead < size || (2 * ahead == size && self.even[to as usize]);
-        let crosses = from == if up { size - 1 } else { 0 };
-        let crossed = hop.in_port / 2 == d && hop.vc == 1;
-        Choice { port: 2 * d + u32::from(up), vc: u8::from(self.dateline && (crosses || crossed)), state: 0 }
+        // A terminal's port belongs to no dimension, so the first router needs no special case.
+        let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
+        let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, 0));
+        Choice { port, vc, state: 0 }
     }
 }
 
 impl Routing for DimensionOrder {
     fn vcs(&self) -> u8 {
-        1 + u8::from(self.dateline)
+        self.leg.vcs()
     }
 
     #[inline]
@@ -118,10 +98,63 @@ impl Routing for DimensionOrder {
     }
 }
 
+/// Dimension order where every dimension takes one link.
+struct OneLink {
+    fabric: Arc<Fabric>,
+    leg: HyperxLeg,
+}
+
+impl OneLink {
+    /// The first of the ports to take, and how many parallel ones there are.
+    #[inline]
+    fn ports(&self, hop: &Hop) -> (u32, u32) {
+        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        self.leg.next(hop.router, to).unwrap_or((ejection, 1))
+    }
+}
+
+impl Routing for OneLink {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    #[inline]
+    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+        let (first, cables) = self.ports(hop);
+        let cable = if cables > 1 { hop.random.below(u64::from(cables)) as u32 } else { 0 };
+        Choice { port: first + cable, vc: 0, state: 0 }
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        let (first, cables) = self.ports(hop);
+        out.extend((first..first + cables).map(|port| Choice { port, vc: 0, state: 0 }));
+    }
+
+    fn stateful(&self) -> bool {
+        false
+    }
+
+    fn oblivious(&self) -> bool {
+        true
+    }
+
+    fn memory(&self, _: &Hop) -> u64 {
+        0
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{graph::Peer, registry::values, routing::testing};
+    use crate::{
+        graph::Peer,
+        registry::{Constant, values},
+        routing::testing,
+    };
 
     /// Ports and VCs from one router's first terminal to another's.
     fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, u8)> {
@@ -162,6 +195,31 @@ mod tests {
         assert_eq!(way(&fabric, routing.as_ref(), 8 + 6, 3 * 8 + 1), expected);
         // From (1, 0) to (7, 7): down across both.
         assert_eq!(way(&fabric, routing.as_ref(), 1, 63), [(0, 0), (0, 1), (2, 1), (4, 0)]);
+    }
+
+    #[test]
+    fn a_hyperx_takes_one_link_per_dimension() {
+        let sample = [("dims", Constant::Ints(&[4, 3])), ("cables", Constant::Ints(&[2, 1]))];
+        let fabric = testing::build("hyperx", &sample);
+        let routing = bind(&fabric);
+        assert_eq!(routing.vcs(), 1);
+        // From (0, 0) to (3, 2): two cables to each of three others, then one to each of two.
+        let ways: std::collections::BTreeSet<_> = (0..20)
+            .map(|seed| testing::way(&fabric, routing.as_ref(), 0, 11, seed))
+            .map(|way| way.into_iter().map(|(router, port, _)| (router, port)).collect::<Vec<_>>())
+            .collect();
+        assert_eq!(
+            ways.into_iter().collect::<Vec<_>>(),
+            [[(0, 4), (3, 7), (11, 8)], [(0, 5), (3, 7), (11, 8)]]
+        );
+    }
+
+    #[test]
+    fn failed_links_are_refused() {
+        let mut fabric = (*testing::grid(false, &[4, 3])).clone();
+        testing::fail(&mut fabric, 0, 1);
+        let problems = build(Arc::new(fabric), &values(ROUTING.about.params, &[])).err().unwrap();
+        assert_eq!(problems[0].message, "`dimension-order` cannot avoid the 1 failed links");
     }
 
     #[test]

@@ -94,6 +94,12 @@ impl Tables {
         self.ends[terminal as usize].group
     }
 
+    /// Group of a router and its index in it.
+    #[inline]
+    pub(crate) fn place(&self, router: u32) -> (u32, u32) {
+        self.place[router as usize]
+    }
+
     /// Looks up all that a decision needs.
     #[inline]
     pub(crate) fn view(&self, hop: &Hop) -> View {

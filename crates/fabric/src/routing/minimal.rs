@@ -31,6 +31,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 };
 
 fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    super::intact(&ROUTING.about, &fabric)?;
     if fabric.shape::<SwitchShape>().is_some() {
         return Ok(Box::new(Straight { fabric }));
     }

@@ -5,12 +5,24 @@
 
 pub mod dimension_order;
 pub(crate) mod dragonfly;
+pub(crate) mod fat_tree;
+pub(crate) mod layers;
+pub(crate) mod legs;
 pub mod minimal;
+pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
+pub(crate) mod select;
+pub mod shortest_path;
+pub(crate) mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+pub(crate) mod two_legs;
+pub mod ugal;
+pub mod up_down;
+pub mod valiant;
 
+use crate::graph::Fabric;
 use base::{param::Problem, registry::About, rng::Stream};
 
 /// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
@@ -113,6 +125,15 @@ fn pick(ports: &[u32], random: &mut Stream) -> u32 {
         [port] => *port,
         _ => ports[random.below(ports.len() as u64) as usize],
     }
+}
+
+/// Refuses a fabric with failed links: for routings that follow the topology's structure and cannot detour.
+fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
+    if fabric.intact() {
+        return Ok(());
+    }
+    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed);
+    Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find ways around them")])
 }
 
 /// The refusal of a topology that a routing does not know.

@@ -68,6 +68,7 @@ struct ProgressiveAdaptive {
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    super::intact(&ROUTING.about, &fabric)?;
     let tables = Tables::new(&fabric)
         .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &["dragonfly"]))?;
     let (threshold, picks) = (values.int("adaptive_threshold"), values.int("global_k_picks") as usize);

@@ -1,8 +1,8 @@
 //! What tests of routings share.
 
-use super::{Congestion, Hop};
+use super::{Congestion, Hop, Routing};
 use crate::{
-    graph::Fabric,
+    graph::{Fabric, Peer},
     registry::{Constant, TOPOLOGIES, values},
 };
 use base::{
@@ -12,7 +12,7 @@ use base::{
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Panics when asked.
-pub(super) struct Never;
+pub(crate) struct Never;
 
 impl Congestion for Never {
     fn backlog(&mut self, port: u32) -> u64 {
@@ -21,7 +21,7 @@ impl Congestion for Never {
 }
 
 /// Backlog by port; others are idle.
-pub(super) struct Backlogs(pub(super) BTreeMap<u32, u64>);
+pub(crate) struct Backlogs(pub(super) BTreeMap<u32, u64>);
 
 impl Congestion for Backlogs {
     fn backlog(&mut self, port: u32) -> u64 {
@@ -29,12 +29,12 @@ impl Congestion for Backlogs {
     }
 }
 
-pub(super) fn build(topology: &str, sample: &[(&str, Constant)]) -> Arc<Fabric> {
+pub(crate) fn build(topology: &str, sample: &[(&str, Constant)]) -> Arc<Fabric> {
     let entry = find(TOPOLOGIES, topology).expect("registered");
     Arc::new((entry.build)(&values(entry.about.params, sample)).expect("possible"))
 }
 
-pub(super) fn dragonfly([g, a, p, h]: [u64; 4]) -> Arc<Fabric> {
+pub(crate) fn dragonfly([g, a, p, h]: [u64; 4]) -> Arc<Fabric> {
     let sample = [
         ("groups", Constant::Int(g)),
         ("routers_per_group", Constant::Int(a)),
@@ -44,13 +44,67 @@ pub(super) fn dragonfly([g, a, p, h]: [u64; 4]) -> Arc<Fabric> {
     build("dragonfly", &sample)
 }
 
-pub(super) fn grid(wraps: bool, dims: &'static [u64]) -> Arc<Fabric> {
+/// Groups, leaves and spines of each, terminals per leaf, global ports per spine.
+pub(crate) fn dragonfly_plus([g, l, s, p, h]: [u64; 5]) -> Arc<Fabric> {
+    let sample = [
+        ("groups", Constant::Int(g)),
+        ("leaves_per_group", Constant::Int(l)),
+        ("spines_per_group", Constant::Int(s)),
+        ("terminals_per_leaf", Constant::Int(p)),
+        ("global_ports_per_spine", Constant::Int(h)),
+    ];
+    build("dragonfly-plus", &sample)
+}
+
+pub(crate) fn grid(wraps: bool, dims: &'static [u64]) -> Arc<Fabric> {
     build(if wraps { "torus" } else { "mesh" }, &[("dims", Constant::Ints(dims))])
 }
 
 /// A packet at its first router.
-pub(super) fn hop(fabric: &Fabric, source: u32, destination: u32, seed: u64) -> Hop {
+pub(crate) fn hop(fabric: &Fabric, source: u32, destination: u32, seed: u64) -> Hop {
     let (router, in_port) = fabric.attach[source as usize];
     let random = Stream::new(seed, Purpose::Route, 0);
     Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random }
+}
+
+/// All pairs of terminals.
+pub(crate) fn pairs(fabric: &Fabric) -> impl Iterator<Item = (u32, u32)> + use<> {
+    let n = fabric.terminals();
+    (0..n).flat_map(move |s| (0..n).map(move |d| (s, d)))
+}
+
+/// Routers, ports and VCs of a packet's way without congestion, the ejection last.
+pub(crate) fn way(
+    fabric: &Fabric,
+    routing: &dyn Routing,
+    source: u32,
+    destination: u32,
+    seed: u64,
+) -> Vec<(u32, u32, u8)> {
+    let mut hop = hop(fabric, source, destination, seed);
+    let mut way = Vec::new();
+    loop {
+        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
+        way.push((hop.router, choice.port, choice.vc));
+        assert!(way.len() < 1000, "{source} -> {destination} never ends");
+        match fabric.ports_of(hop.router)[choice.port as usize].peer {
+            Peer::Router { router, port } => {
+                (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
+                hop.visited += 1;
+            }
+            peer => {
+                assert_eq!(peer, Peer::Terminal(destination));
+                return way;
+            }
+        }
+    }
+}
+
+/// Pulls the cable out of a router's port.
+pub(crate) fn fail(fabric: &mut Fabric, router: u32, port: u32) {
+    let at = fabric.port_index(router, port) as usize;
+    let Peer::Router { router, port } = fabric.ports[at].peer else { panic!("no link between routers") };
+    let there = fabric.port_index(router, port) as usize;
+    (fabric.ports[at].peer, fabric.ports[there].peer) = (Peer::None, Peer::None);
+    fabric.failed += 1;
 }

@@ -108,6 +108,7 @@ impl Wiring {
             ports: self.ports,
             attach: self.attach,
             shape: Arc::new(shape),
+            failed: 0,
         }
     }
 }

@@ -51,6 +51,7 @@ mod tests {
             ports: vec![],
             attach: vec![(0, 0); terminals as usize],
             shape: Arc::new(()),
+            failed: 0,
         }
     }
 

@@ -1,0 +1,390 @@
+//! Deadlock-free virtual channels for arbitrary tables: layers.
+//!
+//! A *layer* is one virtual channel of every link. The routes of each pair of routers are put into the lowest layer
+//! whose channel dependency graph stays free of cycles; a packet keeps its layer from end to end, so no deadlock can
+//! form (LASH: Skeie, Lysne, Theiss 2002; DFSSSP: Domke, Hoefler, Nagel 2011). Layer by layer and destination by
+//! destination, routers are taken after all their next hops, so that each adds only the dependencies between its own
+//! links and theirs. The graph is kept in topological order while it grows (Pearce, Kelly 2006).
+
+use super::table::Table;
+use crate::{
+    deadlock::Channel,
+    graph::{Fabric, Peer},
+};
+
+/// What [`assign`] found.
+pub(crate) struct Layers {
+    /// Layer of the routes of (plane, destination router, source router): index
+    /// `(plane * ends + destination) * ends + source`.
+    layer: Vec<u8>,
+    ends: usize,
+    /// Number of layers in use, at least one.
+    pub(crate) count: u8,
+}
+
+impl Layers {
+    /// Layer of the routes between two routers, given by their numbers in the table.
+    #[inline]
+    pub(crate) fn of(&self, plane: u32, source: u32, destination: u32) -> u8 {
+        let row = plane as usize * self.ends + destination as usize;
+        self.layer[row * self.ends + source as usize]
+    }
+}
+
+/// Routes that fit no layer.
+pub(crate) struct Refused {
+    /// Source and destination router of the first such routes.
+    pub(crate) pair: (u32, u32),
+    /// The cycle that they would close in the last layer.
+    pub(crate) cycle: Vec<Channel>,
+}
+
+const UNASSIGNED: u8 = u8::MAX;
+
+/// Gives every route of the table a layer, of at most `most`.
+pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers, Refused> {
+    let ends = table.ends.len();
+    let rows = table.planes() as usize * ends;
+    let mut layers = Layers { layer: vec![UNASSIGNED; rows * ends], ends, count: 1 };
+    let mut left = layers.layer.len();
+    for number in 0..most {
+        let mut filling = Filling {
+            fabric,
+            table,
+            number,
+            order: Order::new(fabric),
+            refused: None,
+            walk: Walk::new(fabric),
+        };
+        for row in 0..rows {
+            let part = &mut layers.layer[row * ends..][..ends];
+            left -= filling.destination((row / ends) as u32, (row % ends) as u32, part);
+        }
+        layers.count = number + 1;
+        match filling.refused {
+            None => debug_assert_eq!(left, 0),
+            Some(refused) if number + 1 == most => return Err(refused),
+            Some(_) => continue,
+        }
+        break;
+    }
+    Ok(layers)
+}
+
+/// A router's routes to one destination, while a layer is filled.
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    New,
+    /// All its routes are in the layer.
+    In,
+    /// Some would close a cycle.
+    Out,
+}
+
+struct Walk {
+    marks: Vec<Mark>,
+    /// Routers that were marked.
+    marked: Vec<u32>,
+    /// Depth-first path: router and how many of its next hops are done.
+    path: Vec<(u32, usize)>,
+}
+
+impl Walk {
+    fn new(fabric: &Fabric) -> Self {
+        Self { marks: vec![Mark::New; fabric.routers() as usize], marked: Vec::new(), path: Vec::new() }
+    }
+}
+
+/// One layer being filled.
+struct Filling<'a> {
+    fabric: &'a Fabric,
+    table: &'a Table,
+    number: u8,
+    order: Order<'a>,
+    refused: Option<Refused>,
+    walk: Walk,
+}
+
+impl Filling<'_> {
+    /// Puts those routes to a destination that have no layer yet into this one, if they fit. Returns how many did.
+    fn destination(&mut self, plane: u32, end: u32, layers: &mut [u8]) -> usize {
+        let mut added = 0;
+        for (source, layer) in layers.iter_mut().enumerate() {
+            if *layer != UNASSIGNED {
+                continue;
+            }
+            let router = self.table.ends[source];
+            self.visit(plane, end, router);
+            if self.walk.marks[router as usize] == Mark::In {
+                *layer = self.number;
+                added += 1;
+            }
+        }
+        for router in self.walk.marked.drain(..) {
+            self.walk.marks[router as usize] = Mark::New;
+        }
+        added
+    }
+
+    /// Marks a router after all routers on its routes, by depth-first search without recursion.
+    fn visit(&mut self, plane: u32, end: u32, router: u32) {
+        if self.walk.marks[router as usize] != Mark::New {
+            return;
+        }
+        self.walk.path.push((router, 0));
+        while let Some(&(router, done)) = self.walk.path.last() {
+            let ports = self.table.ports(plane, end, router);
+            if let Some(&port) = ports.get(done) {
+                if let Some(top) = self.walk.path.last_mut() {
+                    top.1 += 1;
+                }
+                if let Some(next) = self.fabric.next_router(router, port)
+                    && self.walk.marks[next as usize] == Mark::New
+                {
+                    self.walk.path.push((next, 0));
+                }
+                continue;
+            }
+            self.walk.path.pop();
+            let fits = self.fits(plane, end, router);
+            self.walk.marks[router as usize] = if fits { Mark::In } else { Mark::Out };
+            self.walk.marked.push(router);
+        }
+    }
+
+    /// Adds the dependencies between a router's links and those of its next hops, or none if one would close a cycle.
+    fn fits(&mut self, plane: u32, end: u32, router: u32) -> bool {
+        let mut added = Vec::new();
+        for &port in self.table.ports(plane, end, router) {
+            let Some(next) = self.fabric.next_router(router, port) else { continue };
+            let mut ok = self.walk.marks[next as usize] == Mark::In;
+            let from = self.fabric.port_index(router, port);
+            for &onward in if ok { self.table.ports(plane, end, next) } else { &[] } {
+                let to = self.fabric.port_index(next, onward);
+                match self.order.add(from, to) {
+                    Added::New => added.push((from, to)),
+                    Added::Known => {}
+                    Added::Cycle(cycle) => {
+                        self.refuse(router, end, &cycle);
+                        ok = false;
+                        break;
+                    }
+                }
+            }
+            if !ok {
+                added.iter().for_each(|&(from, to)| self.order.remove(from, to));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn refuse(&mut self, router: u32, end: u32, cycle: &[u32]) {
+        if self.refused.is_none() {
+            let vc = self.number;
+            let name = |&index: &u32| {
+                let router = self.fabric.router_of(index);
+                let port = index - self.fabric.port_base[router as usize];
+                let to = self.fabric.next_router(router, port).unwrap_or(router);
+                Channel { router, port, vc, to }
+            };
+            let pair = (router, self.table.ends[end as usize]);
+            self.refused = Some(Refused { pair, cycle: cycle.iter().map(name).collect() });
+        }
+    }
+}
+
+/// Result of [`Order::add`].
+enum Added {
+    /// The edge is new.
+    New,
+    /// It was there.
+    Known,
+    /// It would close this cycle and was not added.
+    Cycle(Vec<u32>),
+}
+
+/// A graph of links (global port indices) without cycles, in topological order while edges are added.
+struct Order<'a> {
+    fabric: &'a Fabric,
+    /// By link: a bit for each port of the router that it enters; empty until one is set.
+    next: Vec<Vec<u64>>,
+    /// Position of each link in a topological order.
+    rank: Vec<u32>,
+    /// Link from which the search came, [`NO_LINK`] if not seen.
+    seen: Vec<u32>,
+}
+
+const NO_LINK: u32 = u32::MAX;
+
+impl<'a> Order<'a> {
+    fn new(fabric: &'a Fabric) -> Self {
+        let links = fabric.ports.len();
+        Self {
+            fabric,
+            next: vec![Vec::new(); links],
+            rank: (0..links as u32).collect(),
+            seen: vec![NO_LINK; links],
+        }
+    }
+
+    /// Word and bit of the edge to `to` among those of a link that enters the router of `to`.
+    fn bit(&self, from: u32, to: u32) -> (usize, u64) {
+        let bit = to - self.entered(from);
+        (bit as usize / 64, 1 << (bit % 64))
+    }
+
+    /// First port index of the router that a link enters.
+    fn entered(&self, link: u32) -> u32 {
+        match self.fabric.ports[link as usize].peer {
+            Peer::Router { router, .. } => self.fabric.port_base[router as usize],
+            _ => 0,
+        }
+    }
+
+    fn remove(&mut self, from: u32, to: u32) {
+        let (word, bit) = self.bit(from, to);
+        self.next[from as usize][word] &= !bit;
+    }
+
+    /// Adds the edge from a link to one that leaves the router it enters.
+    fn add(&mut self, from: u32, to: u32) -> Added {
+        let (word, bit) = self.bit(from, to);
+        if self.next[from as usize].get(word).is_some_and(|w| w & bit != 0) {
+            return Added::Known;
+        }
+        if self.rank[from as usize] > self.rank[to as usize]
+            && let Err(cycle) = self.reorder(from, to)
+        {
+            return Added::Cycle(cycle);
+        }
+        let Peer::Router { router, .. } = self.fabric.ports[from as usize].peer else { return Added::Known };
+        let words = self.fabric.ports_of(router).len().div_ceil(64);
+        let bits = &mut self.next[from as usize];
+        if bits.is_empty() {
+            bits.resize(words, 0);
+        }
+        bits[word] |= bit;
+        Added::New
+    }
+
+    /// Moves what follows `to` behind what leads to `from`; the cycle if that cannot be.
+    fn reorder(&mut self, from: u32, to: u32) -> Result<(), Vec<u32>> {
+        let (low, high) = (self.rank[to as usize], self.rank[from as usize]);
+        let mut after = vec![to];
+        self.seen[to as usize] = to;
+        let mut head = 0;
+        let mut successors = Vec::new();
+        let mut cycle = None;
+        'search: while let Some(&link) = after.get(head) {
+            head += 1;
+            successors.clear();
+            self.successors(link, &mut successors);
+            for &next in &successors {
+                if self.seen[next as usize] == NO_LINK && self.rank[next as usize] <= high {
+                    self.seen[next as usize] = link;
+                    after.push(next);
+                    if next == from {
+                        cycle = Some(self.path_back(from, to));
+                        break 'search;
+                    }
+                }
+            }
+        }
+        for &link in &after {
+            self.seen[link as usize] = NO_LINK;
+        }
+        if let Some(cycle) = cycle {
+            return Err(cycle);
+        }
+        let mut before = vec![from];
+        self.seen[from as usize] = from;
+        head = 0;
+        while let Some(&link) = before.get(head) {
+            head += 1;
+            successors.clear();
+            self.predecessors(link, &mut successors);
+            for &earlier in &successors {
+                if self.seen[earlier as usize] == NO_LINK && self.rank[earlier as usize] >= low {
+                    self.seen[earlier as usize] = link;
+                    before.push(earlier);
+                }
+            }
+        }
+        for &link in &before {
+            self.seen[link as usize] = NO_LINK;
+        }
+        before.sort_unstable_by_key(|&l| self.rank[l as usize]);
+        after.sort_unstable_by_key(|&l| self.rank[l as usize]);
+        before.extend(after);
+        let mut ranks: Vec<u32> = before.iter().map(|&l| self.rank[l as usize]).collect();
+        ranks.sort_unstable();
+        for (link, rank) in before.into_iter().zip(ranks) {
+            self.rank[link as usize] = rank;
+        }
+        Ok(())
+    }
+
+    /// The links from `to` to `from` along which the search came.
+    fn path_back(&self, from: u32, to: u32) -> Vec<u32> {
+        let mut path = vec![from];
+        let mut link = from;
+        while link != to {
+            link = self.seen[link as usize];
+            path.push(link);
+        }
+        path.reverse();
+        path
+    }
+
+    fn successors(&self, link: u32, out: &mut Vec<u32>) {
+        let first = self.entered(link);
+        for (i, &word) in self.next[link as usize].iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                out.push(first + i as u32 * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    fn predecessors(&self, link: u32, out: &mut Vec<u32>) {
+        let router = self.fabric.router_of(link);
+        for port in self.fabric.ports_of(router) {
+            if let Peer::Router { router: from, port } = port.peer {
+                let earlier = self.fabric.port_index(from, port);
+                let (word, bit) = self.bit(earlier, link);
+                if self.next[earlier as usize].get(word).is_some_and(|w| w & bit != 0) {
+                    out.push(earlier);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::testing;
+
+    #[test]
+    fn an_order_takes_all_edges_but_those_that_close_a_cycle() {
+        // A ring of five, upward links are port 1.
+        let ring = testing::grid(true, &[5]);
+        let link = |router: u32| ring.port_index(router % 5, 1);
+        let mut order = Order::new(&ring);
+        for i in [3, 1, 2, 0] {
+            assert!(matches!(order.add(link(i), link(i + 1)), Added::New));
+        }
+        assert!(matches!(order.add(link(2), link(3)), Added::Known));
+        let Added::Cycle(cycle) = order.add(link(4), link(0)) else { panic!("a cycle was added") };
+        assert_eq!(cycle, (0..5).map(link).collect::<Vec<_>>());
+        order.remove(link(2), link(3));
+        assert!(matches!(order.add(link(4), link(0)), Added::New));
+        assert!(
+            (0..5)
+                .filter(|&i| i != 2)
+                .all(|i| { order.rank[link(i) as usize] < order.rank[link(i + 1) as usize] })
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! Dimension order on the `HyperX` family: one link per dimension.
+
+use super::{At, Leg, PortSet, Ways};
+use crate::{graph::Fabric, topology::hyperx::HyperxShape};
+
+/// Geometry of one `HyperX`, flattened butterfly or hypercube.
+pub(crate) struct HyperxLeg {
+    pub(crate) shape: HyperxShape,
+}
+
+impl HyperxLeg {
+    /// For a fabric of the family.
+    pub(crate) fn new(fabric: &Fabric) -> Option<Self> {
+        Some(Self { shape: fabric.shape::<HyperxShape>()?.clone() })
+    }
+
+    /// First of the parallel ports of the next link toward router `to`, and how many; `None` if the packet is there.
+    #[inline]
+    pub(crate) fn next(&self, router: u32, to: u32) -> Option<(u32, u32)> {
+        let shape = &self.shape;
+        (0..shape.dims.len()).find_map(|d| {
+            let (from, to) = (shape.coordinate(router, d), shape.coordinate(to, d));
+            (from != to).then(|| (shape.port(d, from, to), shape.cables[d]))
+        })
+    }
+}
+
+impl Leg for HyperxLeg {
+    fn vcs(&self) -> u8 {
+        1
+    }
+
+    #[inline]
+    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+        let (first, count) = self.next(at.router, to).unwrap_or((0, 1));
+        Ways { ports: PortSet::Range(first, count), vc: 0 }
+    }
+}

@@ -1,0 +1,187 @@
+//! Legs: minimal ways between two routers, the building blocks of routes over an intermediate router.
+//!
+//! A leg has virtual channels of its own, free of deadlock by themselves. A route of several legs gives each its own
+//! set, in ascending order, so it is free of deadlock as a whole.
+
+pub(crate) mod dragonfly;
+pub(crate) mod dragonfly_plus;
+pub(crate) mod grid;
+pub(crate) mod hyperx;
+pub(crate) mod table;
+
+use crate::graph::{Fabric, Peer};
+use base::hash::mix64;
+
+/// Where a packet on a leg is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) router: u32,
+    /// Port through which it came in.
+    pub(crate) in_port: u32,
+    /// Channel, among those of the leg, on which it came in; meaningless unless `begun`.
+    pub(crate) vc: u8,
+    /// False at the first router of the leg.
+    pub(crate) begun: bool,
+}
+
+impl At {
+    /// The beginning of a leg.
+    pub(crate) fn start(router: u32, in_port: u32) -> Self {
+        Self { router, in_port, vc: 0, begun: false }
+    }
+}
+
+/// The equally good ports of one step, and their channel among those of the leg.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways<'a> {
+    pub(crate) ports: PortSet<'a>,
+    pub(crate) vc: u8,
+}
+
+/// One or more ports.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PortSet<'a> {
+    /// The first, and how many follow each other.
+    Range(u32, u32),
+    /// These.
+    List(&'a [u32]),
+}
+
+impl PortSet<'_> {
+    pub(crate) fn len(&self) -> u32 {
+        match self {
+            Self::Range(_, count) => *count,
+            Self::List(ports) => ports.len() as u32,
+        }
+    }
+
+    pub(crate) fn get(&self, i: u32) -> u32 {
+        match self {
+            Self::Range(first, _) => first + i,
+            Self::List(ports) => ports[i as usize],
+        }
+    }
+
+    /// The port that a packet with this seed takes at this router: always the same, so that its whole way can be told
+    /// beforehand.
+    #[inline]
+    pub(crate) fn pick(&self, router: u32, seed: impl FnOnce() -> u64) -> u32 {
+        match self.len() {
+            1 => self.get(0),
+            n => self.get((mix64(seed() ^ mix64(u64::from(router))) % u64::from(n)) as u32),
+        }
+    }
+}
+
+/// Minimal ways on one fabric.
+pub(crate) trait Leg: Send + Sync {
+    /// Virtual channels that a leg needs.
+    fn vcs(&self) -> u8;
+
+    /// The ports of a router toward router `to`, which is another one and has terminals. The first router of a leg has
+    /// terminals too, unless areas allow others.
+    fn ways(&self, at: &At, to: u32) -> Ways<'_>;
+
+    /// Number of the area (a group of a dragonfly) that a router is in; by itself one, if there are no areas.
+    fn area(&self, router: u32) -> u32 {
+        router
+    }
+
+    /// Number of areas, and whether an area is more than one router: then a leg may begin at any router.
+    fn areas(&self) -> Option<u32> {
+        None
+    }
+
+    /// A router with terminals in an area.
+    fn member(&self, area: u32) -> u32 {
+        area
+    }
+}
+
+/// Follows a leg from `at` as a packet with this seed would, until it is at router `to` or, if `by_area`, in its area.
+/// Calls `link` with each router and port on the way; returns where it ends.
+pub(crate) fn follow<L: Leg>(
+    leg: &L,
+    fabric: &Fabric,
+    mut at: At,
+    (to, by_area): (u32, bool),
+    seed: u64,
+    mut link: impl FnMut(u32, u32),
+) -> At {
+    while at.router != to && !(by_area && leg.area(at.router) == leg.area(to)) {
+        let ways = leg.ways(&at, to);
+        let port = ways.ports.pick(at.router, || seed);
+        link(at.router, port);
+        match fabric.ports[fabric.port_index(at.router, port) as usize].peer {
+            Peer::Router { router, port } => at = At { router, in_port: port, vc: ways.vc, begun: true },
+            _ => break,
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{metrics::distances, registry::Constant, routing::testing};
+    use std::sync::Arc;
+
+    /// Every leg between routers with terminals has `expected` links for any seed.
+    fn lengths<L: Leg>(fabric: &Arc<Fabric>, leg: &L, expected: impl Fn(u32, u32, u32) -> bool) {
+        for from in fabric.ends() {
+            let distance = distances(fabric, from);
+            for to in fabric.ends() {
+                for seed in 0..4 {
+                    let mut links = 0;
+                    let end = follow(leg, fabric, At::start(from, 0), (to, false), seed, |_, _| links += 1);
+                    assert_eq!(end.router, to);
+                    let least = distance[to as usize];
+                    assert!(expected(from, to, links) && links >= least, "{from} -> {to}: {links}, {least}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn legs_are_minimal() {
+        for fabric in [testing::grid(true, &[5, 4]), testing::grid(false, &[4, 3])] {
+            let leg = grid::GridLeg::new(&fabric).unwrap();
+            let span = |from, to| distances(&fabric, from)[to as usize];
+            lengths(&fabric, &leg, |from, to, links| links == span(from, to));
+        }
+        let sample = [("dims", Constant::Ints(&[4, 3])), ("cables", Constant::Ints(&[2, 1]))];
+        let fabric = testing::build("hyperx", &sample);
+        let leg = hyperx::HyperxLeg::new(&fabric).unwrap();
+        lengths(&fabric, &leg, |from, to, links| links == leg.shape.distance(from, to));
+        for sizes in [[9, 4, 2, 2], [4, 3, 2, 3]] {
+            let fabric = testing::dragonfly(sizes);
+            let leg = dragonfly::DragonflyLeg::new(&fabric).unwrap();
+            lengths(&fabric, &leg, |from, to, links| {
+                links <= if leg.area(from) == leg.area(to) { 1 } else { 3 }
+            });
+        }
+        let fabric = testing::dragonfly_plus([5, 2, 2, 2, 2]);
+        let leg = dragonfly_plus::DragonflyPlusLeg::new(&fabric).unwrap();
+        lengths(&fabric, &leg, |from, to, links| {
+            links
+                == if from == to {
+                    0
+                } else if leg.area(from) == leg.area(to) {
+                    2
+                } else {
+                    3
+                }
+        });
+    }
+
+    #[test]
+    fn a_leg_to_an_area_ends_at_its_edge() {
+        let fabric = testing::dragonfly([9, 4, 2, 2]);
+        let leg = dragonfly::DragonflyLeg::new(&fabric).unwrap();
+        for to in 4..36 {
+            let end = follow(&leg, &fabric, At::start(0, 0), (to, true), 1, |_, _| {});
+            assert_eq!(leg.area(end.router), leg.area(to));
+            assert_eq!(fabric.ports_of(end.router)[end.in_port as usize].class, 2, "over a global link");
+        }
+    }
+}

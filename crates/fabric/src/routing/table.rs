@@ -1,0 +1,102 @@
+//! Next-hop tables: for each destination router, the ports by which every router may pass a packet on.
+//!
+//! A table has *planes*: independent sets of routes, such as several predetermined routes per pair of routers or the
+//! phases of a route. An entry is a list of ports; following any of them at every router must lead to the destination.
+//! Tables are kept per destination router, never per pair of terminals.
+
+use crate::{graph::Fabric, metrics::distances};
+use base::param::Problem;
+
+/// Most entries (planes x destination routers x routers) and most listed ports of a table.
+pub const MAX_ENTRIES: u64 = 1 << 31;
+/// No such entry.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Ports by plane, destination router and router.
+pub(crate) struct Table {
+    /// Routers with terminals, in order: the destinations.
+    pub(crate) ends: Vec<u32>,
+    /// Index in `ends` of each router, or [`NONE`].
+    end_of: Vec<u32>,
+    routers: usize,
+    /// Row (plane * ends + end) * routers + router begins here in `ports` and ends where the next begins.
+    begin: Vec<u32>,
+    ports: Vec<u32>,
+}
+
+impl Table {
+    /// An empty table for `planes` planes; fill it with [`Table::push`], row by row. Refuses more than
+    /// [`MAX_ENTRIES`]: an entry takes four bytes and four more for each port in it.
+    pub(crate) fn new(fabric: &Fabric, planes: u32) -> Result<Self, Vec<Problem>> {
+        let ends = fabric.ends();
+        let entries = u64::from(planes) * ends.len() as u64 * u64::from(fabric.routers());
+        if entries >= MAX_ENTRIES {
+            return Err(too_large(entries));
+        }
+        let mut end_of = vec![NONE; fabric.routers() as usize];
+        for (i, &router) in ends.iter().enumerate() {
+            end_of[router as usize] = i as u32;
+        }
+        let mut begin = Vec::with_capacity(entries as usize + 1);
+        begin.push(0);
+        Ok(Self { ends, end_of, routers: fabric.routers() as usize, begin, ports: Vec::new() })
+    }
+
+    /// Appends the next row.
+    pub(crate) fn push(&mut self, ports: &[u32]) -> Result<(), Vec<Problem>> {
+        self.ports.extend_from_slice(ports);
+        if self.ports.len() as u64 >= MAX_ENTRIES {
+            return Err(too_large(self.ports.len() as u64));
+        }
+        self.begin.push(self.ports.len() as u32);
+        Ok(())
+    }
+
+    /// Number of the destination router, for [`Table::ports`]. It must have terminals.
+    #[inline]
+    pub(crate) fn end(&self, router: u32) -> u32 {
+        self.end_of[router as usize]
+    }
+
+    /// The ports of `router` toward destination router number `end`.
+    #[inline]
+    pub(crate) fn ports(&self, plane: u32, end: u32, router: u32) -> &[u32] {
+        let row = (plane as usize * self.ends.len() + end as usize) * self.routers + router as usize;
+        &self.ports[self.begin[row] as usize..self.begin[row + 1] as usize]
+    }
+
+    /// Number of planes that are filled.
+    pub(crate) fn planes(&self) -> u32 {
+        ((self.begin.len() - 1) / (self.ends.len() * self.routers).max(1)) as u32
+    }
+}
+
+fn too_large(entries: u64) -> Vec<Problem> {
+    vec![
+        Problem::new("algorithm", format!("the routing table would have {entries} entries or more")).help(
+            format!("at most {MAX_ENTRIES} fit; choose a routing that knows this topology's structure"),
+        ),
+    ]
+}
+
+/// Refuses a fabric in which some terminals cannot reach each other, naming the first pairs.
+pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
+    const TOLD: usize = 3;
+    let Some(&(first, _)) = fabric.attach.first() else { return Ok(()) };
+    let distance = distances(fabric, first);
+    let lost: Vec<usize> =
+        (0..fabric.attach.len()).filter(|&t| distance[fabric.attach[t].0 as usize] == u32::MAX).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = lost.iter().take(TOLD).map(ToString::to_string).collect();
+    let message = format!(
+        "no way between terminal 0 and terminal{} {}{}: {} of {} terminals are cut off from it",
+        if names.len() == 1 { "" } else { "s" },
+        names.join(", "),
+        if lost.len() > TOLD { ", .." } else { "" },
+        lost.len(),
+        fabric.terminals(),
+    );
+    Err(vec![Problem::new("algorithm", message).help("let fewer links fail")])
+}

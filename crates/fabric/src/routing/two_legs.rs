@@ -1,0 +1,296 @@
+//! Routes of one or two legs: straight to the destination, or over an intermediate router.
+//!
+//! All is decided at the first router. [`Hop::state`] then holds the intermediate router as long as the packet is on its
+//! way there, and [`LAST`] afterwards. The first leg uses the lower half of the virtual channels, the last leg the upper
+//! half, also when it is the only one.
+
+use super::{
+    Choice, Congestion, Hop, Routing,
+    legs::{
+        self, At, Leg, Ways, dragonfly::DragonflyLeg, dragonfly_plus::DragonflyPlusLeg, grid::GridLeg,
+        hyperx::HyperxLeg, table::TableLeg,
+    },
+};
+use crate::graph::Fabric;
+use base::param::{Kind, Param, Problem, Values};
+use std::sync::Arc;
+
+/// State: the packet is on its last leg.
+const LAST: u32 = 1 << 31;
+/// State: on its way to an intermediate router, whose number among those with terminals is in the low bits.
+const FIRST: u32 = 1 << 30;
+/// Position in a packet's random stream, beyond those of decisions, of the seed of its picks.
+const SEED: u64 = 1 << 63;
+
+/// The `intermediate` key.
+pub(crate) const INTERMEDIATE: Param = Param {
+    name: "intermediate",
+    kind: Kind::Choice(&["router", "group"]),
+    default: Some("router"),
+    doc: "what is drawn: a router, or (dragonflies) a group other than the source's and the destination's, where the \
+          last leg begins at the first router reached; packets within a group then go straight",
+};
+
+/// The `max_vcs` key.
+pub(crate) const MAX_VCS: Param = Param {
+    name: "max_vcs",
+    doc: "virtual channels that the routing may use at most; half for each leg",
+    ..super::shortest_path::MAX_VCS_PARAM
+};
+
+/// What decides at the first router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Always over an intermediate router.
+    Valiant,
+    /// Over it if that costs less, among so many drawn ones; the threshold favours the straight way.
+    Ugal { threshold: u64, candidates: u32, global: bool },
+}
+
+struct TwoLegs<L> {
+    fabric: Arc<Fabric>,
+    leg: L,
+    rule: Rule,
+    by_area: bool,
+    /// Routers with terminals.
+    ends: Vec<u32>,
+}
+
+/// Binds a rule to the legs that suit the fabric.
+pub(crate) fn build(
+    fabric: Arc<Fabric>,
+    values: &Values,
+    rule: Rule,
+) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    let most = values.u32("max_vcs") as u8;
+    let by_area = values.text("intermediate") == "group";
+    if fabric.intact() {
+        if let Some(leg) = DragonflyLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
+        if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
+        if let Some(leg) = HyperxLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
+        if let Some(leg) = GridLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
+    }
+    let leg = TableLeg::new(&fabric, most / 2, "max_vcs")?;
+    bind(fabric, leg, rule, by_area, most)
+}
+
+fn bind<L: Leg + 'static>(
+    fabric: Arc<Fabric>,
+    leg: L,
+    rule: Rule,
+    by_area: bool,
+    most: u8,
+) -> Result<Box<dyn Routing>, Vec<Problem>> {
+    if by_area && leg.areas().is_none() {
+        let message = format!(
+            "topology `{}` has no groups{}",
+            fabric.topology,
+            if fabric.intact() { "" } else { " that a routing could trust: links failed" }
+        );
+        return Err(vec![Problem::new("intermediate", message).help("`router` draws among all routers")]);
+    }
+    if 2 * leg.vcs() > most {
+        let message = format!("two legs need {} virtual channels", 2 * leg.vcs());
+        return Err(vec![Problem::new("max_vcs", message)]);
+    }
+    let ends = fabric.ends();
+    Ok(Box::new(TwoLegs { fabric, leg, rule, by_area, ends }))
+}
+
+impl<L: Leg> TwoLegs<L> {
+    /// The leg that the packet is on at this router: its end, where it is on it, and the state to carry; `None` at the
+    /// first router.
+    fn present(&self, hop: &Hop, destination: u32) -> Option<(u32, At, u32)> {
+        if hop.visited == 0 {
+            return None;
+        }
+        let half = self.leg.vcs();
+        if hop.state & FIRST != 0 {
+            let to = self.ends[(hop.state & !FIRST) as usize];
+            if self.on_first(hop.router, to) {
+                let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
+                return Some((to, at, hop.state));
+            }
+            return Some((destination, At::start(hop.router, hop.in_port), LAST));
+        }
+        let vc = hop.vc.saturating_sub(half);
+        Some((destination, At { router: hop.router, in_port: hop.in_port, vc, begun: true }, LAST))
+    }
+
+    /// True if a packet at `router` has not reached the intermediate router `to` (or its area) yet.
+    fn on_first(&self, router: u32, to: u32) -> bool {
+        router != to && !(self.by_area && self.leg.area(router) == self.leg.area(to))
+    }
+
+    /// Draws an intermediate router, as its number in `ends`; `None` if the packet should go straight.
+    fn draw(&self, hop: &mut Hop, destination: u32) -> Option<u32> {
+        if !self.by_area {
+            return Some(hop.random.below(self.ends.len() as u64) as u32);
+        }
+        let (here, there) = (self.leg.area(hop.router), self.leg.area(destination));
+        let others = self.leg.areas()?.saturating_sub(2);
+        if here == there || others == 0 {
+            return None;
+        }
+        let draw = hop.random.below(u64::from(others)) as u32;
+        let area = draw + u32::from(draw >= here.min(there));
+        let area = area + u32::from(area >= here.max(there));
+        self.number(self.leg.member(area))
+    }
+
+    fn number(&self, router: u32) -> Option<u32> {
+        self.ends.binary_search(&router).ok().map(|i| i as u32)
+    }
+
+    /// Every intermediate router that could be drawn.
+    fn draws(&self, router: u32, destination: u32) -> Vec<u32> {
+        let Some(areas) = self.leg.areas().filter(|_| self.by_area) else {
+            return (0..self.ends.len() as u32).collect();
+        };
+        let (here, there) = (self.leg.area(router), self.leg.area(destination));
+        let others = (0..areas).filter(|&a| here != there && a != here && a != there);
+        others.filter_map(|area| self.number(self.leg.member(area))).collect()
+    }
+
+    /// The leg on which a packet leaves its first router.
+    fn begin(&self, hop: &Hop, intermediate: Option<u32>, destination: u32) -> (u32, At, u32) {
+        let at = At::start(hop.router, hop.in_port);
+        match intermediate {
+            Some(i) if self.on_first(hop.router, self.ends[i as usize]) => {
+                (self.ends[i as usize], at, FIRST | i)
+            }
+            _ => (destination, at, LAST),
+        }
+    }
+
+    fn ways(&self, (to, at, state): (u32, At, u32)) -> (Ways<'_>, u8) {
+        let ways = self.leg.ways(&at, to);
+        (ways, ways.vc + if state == LAST { self.leg.vcs() } else { 0 })
+    }
+
+    fn seed(hop: &Hop) -> u64 {
+        hop.random.at(SEED).next_u64()
+    }
+
+    /// What a way would cost: over all its links, or its first link times its length.
+    fn cost(
+        &self,
+        hop: &Hop,
+        intermediate: Option<u32>,
+        destination: u32,
+        global: bool,
+        congestion: &mut dyn Congestion,
+    ) -> u64 {
+        let seed = Self::seed(hop);
+        let (mut links, mut cost) = (0u64, 0u64);
+        let mut visit = |router: u32, port: u32| {
+            if links == 0 {
+                cost = congestion.backlog(port);
+            } else if global {
+                cost += congestion.published(self.fabric.port_index(router, port));
+            }
+            links += 1;
+        };
+        let (to, at, state) = self.begin(hop, intermediate, destination);
+        if state == LAST {
+            legs::follow(&self.leg, &self.fabric, at, (to, false), seed, &mut visit);
+        } else {
+            let end = legs::follow(&self.leg, &self.fabric, at, (to, self.by_area), seed, &mut visit);
+            let at = At::start(end.router, end.in_port);
+            legs::follow(&self.leg, &self.fabric, at, (destination, false), seed, &mut visit);
+        }
+        if global { cost } else { cost.saturating_mul(links) }
+    }
+
+    /// The decision of the first router.
+    fn decide(&self, hop: &mut Hop, destination: u32, congestion: &mut dyn Congestion) -> (u32, At, u32) {
+        let Rule::Ugal { threshold, candidates, global } = self.rule else {
+            let drawn = self.draw(hop, destination);
+            return self.begin(hop, drawn, destination);
+        };
+        let straight = self.cost(hop, None, destination, global, congestion);
+        let mut best = (straight.saturating_sub(threshold), None);
+        for _ in 0..candidates {
+            if best.0 == 0 {
+                break;
+            }
+            if let Some(drawn) = self.draw(hop, destination) {
+                let cost = self.cost(hop, Some(drawn), destination, global, congestion);
+                if cost < best.0 {
+                    best = (cost, Some(drawn));
+                }
+            }
+        }
+        self.begin(hop, best.1, destination)
+    }
+}
+
+impl<L: Leg> Routing for TwoLegs<L> {
+    fn vcs(&self) -> u8 {
+        2 * self.leg.vcs()
+    }
+
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+        let (destination, ejection) = self.fabric.attach[hop.destination as usize];
+        let leg = match self.present(hop, destination) {
+            Some(leg) => leg,
+            None if hop.router == destination => return Choice { port: ejection, vc: 0, state: 0 },
+            None => self.decide(hop, destination, congestion),
+        };
+        if leg.0 == hop.router {
+            return Choice { port: ejection, vc: 0, state: 0 };
+        }
+        let (ways, vc) = self.ways(leg);
+        let port = ways.ports.pick(hop.router, || Self::seed(hop));
+        Choice { port, vc, state: leg.2 }
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        let (destination, ejection) = self.fabric.attach[hop.destination as usize];
+        let mut push = |leg: (u32, At, u32)| {
+            if leg.0 == hop.router {
+                out.push(Choice { port: ejection, vc: 0, state: 0 });
+                return;
+            }
+            let (ways, vc) = self.ways(leg);
+            out.extend((0..ways.ports.len()).map(|i| Choice { port: ways.ports.get(i), vc, state: leg.2 }));
+        };
+        if hop.visited == 0 && hop.router == destination {
+            out.push(Choice { port: ejection, vc: 0, state: 0 });
+            return;
+        }
+        if let Some(leg) = self.present(hop, destination) {
+            push(leg);
+            return;
+        }
+        let draws = self.draws(hop.router, destination);
+        if draws.is_empty() || self.rule != Rule::Valiant {
+            push(self.begin(hop, None, destination));
+        }
+        draws.into_iter().for_each(|i| push(self.begin(hop, Some(i), destination)));
+    }
+
+    fn oblivious(&self) -> bool {
+        self.rule == Rule::Valiant
+    }
+
+    fn needs_published(&self) -> bool {
+        matches!(self.rule, Rule::Ugal { global: true, .. })
+    }
+
+    fn memory(&self, _: &Hop) -> u64 {
+        0
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
