@@ -17,6 +17,7 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+pub mod list;
 pub mod mpi;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
@@ -147,6 +148,12 @@ pub trait Program: Send + Sync {
     /// Names of the collectives that occur, such as `MPI_Allreduce`.
     fn collectives(&self) -> &[String] {
         &[]
+    }
+
+    /// Size in bytes of the largest message of all ranks, if known beforehand. A model with a rendezvous protocol couples ranks more
+    /// tightly if it is larger than the protocol's threshold, or unknown.
+    fn largest_message(&self) -> Option<u64> {
+        None
     }
 
     /// Number of operations of all ranks, if known beforehand: for progress.
