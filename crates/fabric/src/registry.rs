@@ -84,6 +84,7 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::slim_fly::TOPOLOGY,
     topology::hierarchical::TOPOLOGY,
     topology::jellyfish::TOPOLOGY,
+    topology::graph::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 

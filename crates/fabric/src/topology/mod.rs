@@ -5,6 +5,7 @@ pub mod dragonfly;
 pub mod dragonfly_plus;
 pub mod flattened_butterfly;
 pub mod galois;
+pub mod graph;
 pub mod grid;
 pub mod hierarchical;
 pub mod hypercube;
