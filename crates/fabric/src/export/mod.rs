@@ -9,7 +9,8 @@ use std::io::{self, Write};
 
 /// Cables between routers: class, router and port at either end.
 fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u32, u32))> + '_ {
-    let ports = move |router| fabric.ports_of(router).iter().zip(0u32..).map(move |(port, i)| (router, i, port));
+    let ports =
+        move |router| fabric.ports_of(router).iter().zip(0u32..).map(move |(port, i)| (router, i, port));
     (0..fabric.routers()).flat_map(ports).filter_map(|(router, i, port)| match port.peer {
         Peer::Router { router: peer, port: p } if (router, i) < (peer, p) => {
             Some((fabric.classes[usize::from(port.class)], (router, i), (peer, p)))
@@ -46,7 +47,11 @@ pub fn dot(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// If writing fails.
 pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{{\n\"format\": \"netloom-graph\",\n\"version\": 1,\n\"topology\": \"{}\",", fabric.topology)?;
+    writeln!(
+        out,
+        "{{\n\"format\": \"netloom-graph\",\n\"version\": 1,\n\"topology\": \"{}\",",
+        fabric.topology
+    )?;
     writeln!(out, "\"routers\": {},", fabric.routers())?;
     write!(out, "\"ports\": [")?;
     for router in 0..fabric.routers() {

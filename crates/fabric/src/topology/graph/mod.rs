@@ -1,7 +1,7 @@
 //! Any network, from a file: an edge list for people or JSON as `export::json` writes it.
 //!
-//! Both readers ([`text`], [`json`]) make a [`Draft`]; checking it and turning it into a fabric is the same for both. All
-//! mistakes of a file are told at once, each with its line.
+//! Both readers, `text` and `json`, make a `Draft`; checking it and turning it into a fabric is the same for both. All mistakes
+//! of a file are told at once, each with its line.
 
 mod json;
 mod text;
@@ -18,9 +18,9 @@ use base::{
 
 /// The names that links of a file may have: those of all other topologies, and some without a meaning.
 const CLASSES: &[&str] = &[
-    "terminal", "link", "local", "global", "tree", "row", "column", "lane", "optical", "wireless", "level-1", "level-2",
-    "level-3", "level-4", "level-5", "level-6", "level-7", "level-8", "dim-0", "dim-1", "dim-2", "dim-3", "dim-4",
-    "dim-5", "dim-6", "dim-7", "a", "b", "c", "d",
+    "terminal", "link", "local", "global", "tree", "row", "column", "lane", "optical", "wireless", "level-1",
+    "level-2", "level-3", "level-4", "level-5", "level-6", "level-7", "level-8", "dim-0", "dim-1", "dim-2",
+    "dim-3", "dim-4", "dim-5", "dim-6", "dim-7", "a", "b", "c", "d",
 ];
 /// The class of a link that names none.
 const LINK: u8 = 1;
@@ -116,8 +116,13 @@ fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let told = mistakes.into_iter().map(|m| {
         let line = m.line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("");
-        let excerpt =
-            Excerpt { file: path.to_owned(), line: m.line, text: line.to_owned(), start: m.start, end: m.end };
+        let excerpt = Excerpt {
+            file: path.to_owned(),
+            line: m.line,
+            text: line.to_owned(),
+            start: m.start,
+            end: m.end,
+        };
         Problem::new("file", m.message).at(excerpt)
     });
     told.collect()
@@ -184,7 +189,8 @@ impl Draft {
         let mut mistakes = Vec::new();
         let n = self.routers;
         if n == 0 || n > MAX_ROUTERS {
-            mistakes.push(Place::default().mistake(format!("there must be 1 to {MAX_ROUTERS} routers, not {n}")));
+            mistakes
+                .push(Place::default().mistake(format!("there must be 1 to {MAX_ROUTERS} routers, not {n}")));
         }
         let ends = || {
             let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.place)));

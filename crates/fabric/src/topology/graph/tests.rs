@@ -61,11 +61,17 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
 #[test]
 fn what_lines_say_together_must_fit() {
     let told = mistakes("routers 3\n0 1\n1 7\n2 2\nterminals 9 1\n");
-    assert_eq!(told[0], (3, "1 7".to_owned(), "there is no router 7: 3 routers are numbered from 0".to_owned()));
+    assert_eq!(
+        told[0],
+        (3, "1 7".to_owned(), "there is no router 7: 3 routers are numbered from 0".to_owned())
+    );
     assert_eq!((told[1].0, told[2].0), (5, 4));
     assert!(told[2].2.contains("to itself"));
     let apart = mistakes("0 1\n2 3\n");
-    assert!(apart.len() == 1 && apart[0].0 == 0 && apart[0].2.contains("from router 0 to router 2"), "{apart:?}");
+    assert!(
+        apart.len() == 1 && apart[0].0 == 0 && apart[0].2.contains("from router 0 to router 2"),
+        "{apart:?}"
+    );
     for empty in ["", "# nothing\n", "routers 99999999999"] {
         assert!(mistakes(empty)[0].2.contains("1 to 16777216 routers"));
     }
@@ -80,7 +86,9 @@ const HEAD: &str = "{\"format\": \"netloom-graph\", \"version\": 1, \"routers\":
 
 #[test]
 fn json_may_leave_ports_to_the_reader() {
-    let text = format!("{HEAD}\"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"class\": \"b\", \"a\": 1, \"b\": 2}}], \"terminals\": [2, 0, 0]}}");
+    let text = format!(
+        "{HEAD}\"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"class\": \"b\", \"a\": 1, \"b\": 2}}], \"terminals\": [2, 0, 0]}}"
+    );
     let fabric = parse(&text).unwrap();
     assert_eq!((peers(&fabric, 1), fabric.attach), (vec![0, 0, 2], vec![(2, 1), (0, 2), (0, 3)]));
 }
@@ -107,8 +115,16 @@ fn mistakes_of_json_are_told_with_their_lines() {
 #[test]
 fn json_that_is_none_of_ours_is_refused() {
     for (text, line, word) in [
-        ("{\"format\": \"other\", \"version\": 1, \"routers\": 1, \"links\": [], \"terminals\": [0]}", 0, "\"other\""),
-        ("{\"format\": \"netloom-graph\", \"version\": 2, \"routers\": 1, \"links\": [], \"terminals\": [0]}", 0, "version is 2"),
+        (
+            "{\"format\": \"other\", \"version\": 1, \"routers\": 1, \"links\": [], \"terminals\": [0]}",
+            0,
+            "\"other\"",
+        ),
+        (
+            "{\"format\": \"netloom-graph\", \"version\": 2, \"routers\": 1, \"links\": [], \"terminals\": [0]}",
+            0,
+            "version is 2",
+        ),
         ("{\"format\": \"netloom-graph\",\n\"size\": 1}", 2, "unknown field `size`"),
         ("{\n\"format\": \"netloom-graph\",\n", 3, "EOF"),
     ] {
