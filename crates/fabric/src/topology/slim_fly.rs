@@ -58,7 +58,6 @@ pub const TOPOLOGY: Topology = Topology {
     small: &[
         &[("q", Constant::Int(3)), ("terminals_per_router", Constant::Int(1))],
         &[("q", Constant::Int(4)), ("terminals_per_router", Constant::Int(1))],
-        &[("q", Constant::Int(5)), ("terminals_per_router", Constant::Int(1))],
     ],
 };
 
