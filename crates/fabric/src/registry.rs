@@ -100,6 +100,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
+    routing::hierarchical::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

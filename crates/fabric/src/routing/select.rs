@@ -67,8 +67,17 @@ impl Select {
             Self::Random => hop.random.below(u64::from(count)) as u32,
             Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % u64::from(count)) as u32,
             Self::RoundRobin => turn(hop, u64::from(count)) as u32,
-            Self::LeastQueue => least(count, hop, |i| congestion.backlog(port(i))),
-            Self::MostCredits => least(count, hop, |i| u64::MAX - congestion.credits(port(i), vc)),
+            Self::LeastQueue | Self::MostCredits => {
+                least(count, hop, |i| self.score(port(i), vc, congestion))
+            }
+        }
+    }
+
+    /// What an adaptive rule minimises.
+    pub(crate) fn score(self, port: u32, vc: u8, congestion: &mut dyn Congestion) -> u64 {
+        match self {
+            Self::MostCredits => u64::MAX - congestion.credits(port, vc),
+            _ => congestion.backlog(port),
         }
     }
 
