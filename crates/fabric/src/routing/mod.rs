@@ -13,6 +13,7 @@ pub mod minimal;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
+mod progressive_adaptive_plus;
 pub(crate) mod select;
 pub mod shortest_path;
 pub(crate) mod table;
