@@ -101,6 +101,8 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
     routing::hierarchical::ROUTING,
+    routing::minimal_adaptive::ROUTING,
+    routing::dimension_adaptive::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

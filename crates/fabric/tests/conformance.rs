@@ -212,9 +212,12 @@ enum Length {
 /// links; up*/down* may be forced on a long detour; the rest takes at most two minimal ways.
 fn length(routing: &str, fabric: &Fabric) -> Length {
     match routing {
-        "dimension-order" | "nearest-common-ancestor" | "d-mod-k" | "s-mod-k" | "shortest-path" => {
-            Length::Shortest
-        }
+        "dimension-order"
+        | "nearest-common-ancestor"
+        | "d-mod-k"
+        | "s-mod-k"
+        | "shortest-path"
+        | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology == "single-switch" => Length::Shortest,
         "up-down" => Length::UpTo(fabric.routers()),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),

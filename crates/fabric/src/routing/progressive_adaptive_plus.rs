@@ -118,7 +118,7 @@ impl Plus {
             }
         }
         let port = |i: u32| if count < n { picked[i as usize] } else { ports.get(i) };
-        let port = port(Select::LeastQueue.choose(count, port, 0, hop, congestion));
+        let port = port(Select::LeastQueue.choose(count, |i| (port(i), 0), hop, congestion));
         Best { port, score: congestion.backlog(port) }
     }
 

@@ -194,13 +194,13 @@ impl<L: Leg> TwoLegs<L> {
         let count = 1 + routes.clone().count() as u32;
         let route = |i: u32| if i == 0 { None } else { routes.clone().nth(i as usize - 1) };
         if select.oblivious() {
-            return route(select.choose(count, |_| 0, 0, hop, congestion));
+            return route(select.choose(count, |_| (0, 0), hop, congestion));
         }
         let (mut best, mut least) = (None, u64::MAX);
         for i in (0..count).map(route) {
             let leg = self.begin(hop, i, destination);
             let (ways, vc) = self.ways(leg);
-            let score = select.score(ways.ports.pick(hop.router, || Self::seed(hop)), vc, congestion);
+            let score = select.score((ways.ports.pick(hop.router, || Self::seed(hop)), vc), congestion);
             if score < least {
                 (best, least) = (i, score);
             }
