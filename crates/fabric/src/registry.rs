@@ -97,6 +97,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::progressive_adaptive::ROUTING,
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
+    routing::given::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
