@@ -101,9 +101,13 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::progressive_adaptive::ROUTING,
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
+    routing::given::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
+    routing::hierarchical::ROUTING,
+    routing::minimal_adaptive::ROUTING,
+    routing::dimension_adaptive::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.
