@@ -29,8 +29,15 @@
 //! Differences: what that converter takes without a word is told here as a mistake: labels used twice, numbers that do not fit, peers that do
 //! not exist, ranks that are missing.
 
+mod binary;
 mod labels;
 mod text;
 mod words;
+mod write;
 
+pub use binary::{is_binary, read_binary};
 pub use text::read_text;
+pub use write::{Losses, WriteError, write_binary, write_text};
+
+#[cfg(test)]
+mod round_trips;
