@@ -21,6 +21,7 @@ pub mod goal;
 pub mod graph;
 pub mod input;
 pub mod mpi;
+pub mod ranks;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_SOURCE: u32 = u32::MAX;

@@ -41,3 +41,5 @@ pub use write::{Losses, WriteError, write_binary, write_text};
 
 #[cfg(test)]
 mod round_trips;
+#[cfg(test)]
+mod text_tests;
