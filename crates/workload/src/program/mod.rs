@@ -17,6 +17,8 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+pub mod census;
+pub mod file;
 pub mod goal;
 pub mod graph;
 pub mod input;

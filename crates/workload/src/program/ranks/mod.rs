@@ -33,7 +33,7 @@ mod statement;
 mod write;
 
 pub use parse::read;
-pub use write::write;
+pub use write::{WriteError, call, write};
 
 use super::{
     Damage,
@@ -170,6 +170,11 @@ const COLLECTIVES: &[Word] = &[
     word("neighbor_allgather", CollectiveKind::NeighborAllgather, "sn"),
     word("neighbor_alltoall", CollectiveKind::NeighborAlltoall, "sn"),
 ];
+
+/// How a collective is written in the format.
+pub(crate) fn collective_name(kind: CollectiveKind) -> &'static str {
+    COLLECTIVES.iter().find(|c| c.kind == kind).map_or("", |c| c.word)
+}
 
 /// True if the counts of a collective are what a rank sends to each, followed by what it receives from each.
 fn two_lists(kind: CollectiveKind) -> bool {

@@ -51,7 +51,7 @@ pub fn write(script: &dyn Script, out: &mut dyn Write) -> Result<(), WriteError>
 }
 
 /// Appends one call as the format writes it.
-pub(crate) fn call(text: &mut String, call: &Call) {
+pub fn call(text: &mut String, call: &Call) {
     let name = |mode: Mode| match mode {
         Mode::Standard => "send",
         Mode::Synchronous => "ssend",
