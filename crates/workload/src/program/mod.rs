@@ -17,8 +17,14 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+pub mod census;
+pub mod file;
+pub mod goal;
+pub mod graph;
+pub mod input;
 pub mod list;
 pub mod mpi;
+pub mod ranks;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_SOURCE: u32 = u32::MAX;
