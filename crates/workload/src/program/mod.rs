@@ -17,6 +17,8 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+pub mod collective;
+pub mod lower;
 pub mod mpi;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
@@ -60,6 +62,8 @@ pub struct Op {
     /// Communicator's matching context: receives match sends of the same context alone. 0 is the world; collectives have contexts of
     /// their own.
     pub context: u32,
+    /// How a send completes; nothing for others.
+    pub mode: mpi::Mode,
     /// Bytes of a message, or picoseconds of a computation.
     pub amount: u64,
     /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also tells which

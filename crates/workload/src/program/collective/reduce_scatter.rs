@@ -1,0 +1,102 @@
+//! Reductions whose result is cut among the ranks, in equal or unequal blocks.
+
+use super::{
+    Fold, How, Part, Piece, Sink, Task, gather, round_of, rounds_of,
+    tree::{self, BINOMIAL},
+};
+use base::registry::About;
+
+pub(crate) const HALVING: About = About {
+    name: "recursive-halving",
+    summary: "pairs exchange halves, the farthest first",
+    doc: "log2 of the power of two below P exchanges, each of half of the blocks left. Ranks beyond it give their vector to a \
+          neighbour before and get their block afterwards.",
+    source: "MPICH, short messages; Open MPI, `recursive_halving`",
+    params: &[],
+};
+
+pub(crate) fn halving_rounds(task: &Task) -> u32 {
+    Fold::new(task.size).steps() + 2
+}
+
+pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    if round == 0 {
+        return super::reduce::fold_in(task, task.rank, out);
+    }
+    let player = fold.player(task.rank);
+    if round == fold.steps() + 1 {
+        let block = |rank| Piece::Blocks { first: rank, count: 1 };
+        match (fold.other(task.rank), player) {
+            (Some(other), Some(_)) => out.send(other, block(other)),
+            (Some(other), None) => out.recv(other, block(task.rank), How::Store),
+            (None, _) => {}
+        }
+    } else if let Some(player) = player {
+        let half = fold.power >> round;
+        let partner = player ^ half;
+        let blocks = |player: u32| {
+            let first = player & !(half - 1);
+            let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
+            Piece::Blocks { first: border(first), count: border(first + half) - border(first) }
+        };
+        let peer = fold.rank(partner);
+        out.recv(peer, blocks(player), How::Combine);
+        out.send(peer, blocks(partner));
+    }
+}
+
+pub(crate) const RING: About = About {
+    name: "ring",
+    summary: "blocks are combined on their way round",
+    doc: "P - 1 steps; a block begins at the rank after its owner and ends at its owner.",
+    source: "Open MPI, `ring`",
+    params: &[],
+};
+
+pub(crate) fn steps(task: &Task) -> u32 {
+    task.size - 1
+}
+
+pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
+    let block = |back| Piece::Blocks { first: task.left(back), count: 1 };
+    out.recv(task.left(1), block((round + 2) % task.size), How::Combine);
+    out.send(task.right(1), block(round + 1));
+}
+
+pub(crate) const PAIRWISE: About = About {
+    name: "pairwise",
+    summary: "P - 1 steps, one partner each",
+    doc: "In step i a rank gets its own block from the rank i after it and sends the block of the rank i before it.",
+    source: "MPICH, long messages",
+    params: &[],
+};
+
+pub(crate) fn pairwise(task: &Task, round: u32, out: &mut dyn Sink) {
+    let target = task.left(round + 1);
+    out.recv(task.right(round + 1), Piece::Blocks { first: task.rank, count: 1 }, How::Combine);
+    out.send(target, Piece::Blocks { first: target, count: 1 });
+}
+
+pub(crate) const REDUCE_SCATTER: About = About {
+    name: "reduce-scatter",
+    summary: "binomial reduce to rank 0, then linear scatter",
+    doc: "The two one after the other.",
+    source: "Open MPI, `non-overlapping`",
+    params: &[],
+};
+
+const PARTS: [Part; 2] = [
+    (gather::binomial_rounds, |task, round, out| {
+        tree::up(task, BINOMIAL, round, out, How::Combine, |_, _| task.whole());
+    }),
+    (gather::linear_rounds, gather::linear_scatter),
+];
+
+pub(crate) fn reduce_scatter_rounds(task: &Task) -> u32 {
+    rounds_of(task, &PARTS)
+}
+
+pub(crate) fn reduce_scatter(task: &Task, round: u32, out: &mut dyn Sink) {
+    round_of(task, round, &PARTS, out);
+}
