@@ -1,7 +1,9 @@
 //! Reductions whose result is cut among the ranks, in equal or unequal blocks.
 
 use super::{
-    Fold, How, Part, Piece, Sink, Task, gather, round_of, rounds_of,
+    Fold, How, Part, Piece, Sink, Task, gather,
+    reduce::range,
+    round_of, rounds_of,
     tree::{self, BINOMIAL},
 };
 use base::registry::About;
@@ -26,24 +28,74 @@ pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
     }
     let player = fold.player(task.rank);
     if round == fold.steps() + 1 {
-        let block = |rank| Piece::Blocks { first: rank, count: 1 };
-        match (fold.other(task.rank), player) {
-            (Some(other), Some(_)) => out.send(other, block(other)),
-            (Some(other), None) => out.recv(other, block(task.rank), How::Store),
-            (None, _) => {}
-        }
+        unfold(task, out);
     } else if let Some(player) = player {
         let half = fold.power >> round;
         let partner = player ^ half;
         let blocks = |player: u32| {
             let first = player & !(half - 1);
-            let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
-            Piece::Blocks { first: border(first), count: border(first + half) - border(first) }
+            players(task, first, first + half)
         };
         let peer = fold.rank(partner);
         out.recv(peer, blocks(player), How::Combine);
         out.send(peer, blocks(partner));
     }
+}
+
+pub(crate) const BUTTERFLY: About = About {
+    name: "butterfly",
+    summary: "pairs exchange halves, the nearest first",
+    doc: "As `recursive-halving`, but neighbours exchange the largest halves, so that in the end a rank holds the block of the rank \
+          whose number has its bits in reverse; these exchange them.",
+    source: "Traff 2005; Open MPI, `butterfly`",
+    params: &[],
+};
+
+pub(crate) fn butterfly_rounds(task: &Task) -> u32 {
+    Fold::new(task.size).steps() + 3
+}
+
+pub(crate) fn butterfly(task: &Task, round: u32, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    let steps = fold.steps();
+    if round == 0 {
+        return super::reduce::fold_in(task, task.rank, out);
+    }
+    if round == steps + 2 {
+        return unfold(task, out);
+    }
+    let Some(player) = fold.player(task.rank) else { return };
+    let (partner, own, other) = if round <= steps {
+        let partner = player ^ (1 << (round - 1));
+        (partner, range(fold, player, round), range(fold, partner, round))
+    } else {
+        let mirror = if steps == 0 { player } else { player.reverse_bits() >> (32 - steps) };
+        (mirror, (player, player + 1), (mirror, mirror + 1))
+    };
+    if partner == player {
+        return;
+    }
+    let how = if round <= steps { How::Combine } else { How::Store };
+    out.recv(fold.rank(partner), players(task, own.0, own.1), how);
+    out.send(fold.rank(partner), players(task, other.0, other.1));
+}
+
+/// The even rank of a pair gives the odd one its block.
+fn unfold(task: &Task, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    let block = |rank| Piece::Blocks { first: rank, count: 1 };
+    match (fold.other(task.rank), fold.player(task.rank)) {
+        (Some(other), Some(_)) => out.send(other, block(other)),
+        (Some(other), None) => out.recv(other, block(task.rank), How::Store),
+        (None, _) => {}
+    }
+}
+
+/// The blocks that players from `first` to `last - 1` and their pairs want.
+fn players(task: &Task, first: u32, last: u32) -> Piece {
+    let fold = Fold::new(task.size);
+    let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
+    Piece::Blocks { first: border(first), count: border(last) - border(first) }
 }
 
 pub(crate) const RING: About = About {

@@ -77,9 +77,27 @@ pub(super) struct Executor {
     /// Largest eager message.
     eager: u64,
     order: Stream,
+    /// By rank and origin: nothing may start before all earlier operations of these calls have finished.
+    blocking: Vec<Vec<bool>>,
 }
 
 impl Executor {
+    pub(super) fn with_blocking(mut self, blocking: Vec<Vec<bool>>) -> Self {
+        self.blocking = blocking;
+        self
+    }
+
+    fn check_blocking(&self, r: usize, n: usize) {
+        let Some(blocking) = self.blocking.get(r) else { return };
+        let ops = &self.ranks[r].ops;
+        let late = |(op, state, _): &&(Op, State, Vec<Edge>)| {
+            op.origin != ops[n].0.origin && blocking[op.origin as usize] && *state != State::Finished
+        };
+        if let Some(late) = ops[..n].iter().find(late).filter(|_| ops[n].0.kind != Kind::JoinAny) {
+            panic!("{:?} starts before {:?} has finished", ops[n].0, late.0);
+        }
+    }
+
     pub(super) fn new(program: &Arc<dyn Program>, eager: u64, seed: u64) -> Self {
         let rank = |r| Rank {
             cursor: program.open(r),
@@ -90,7 +108,7 @@ impl Executor {
         };
         let ranks: Vec<Rank> = (0..program.ranks()).map(rank).collect();
         let run = Run { finished: vec![Vec::new(); ranks.len()], ..Run::default() };
-        Self { ranks, run, eager, order: Stream::new(seed, Purpose::Test, 0) }
+        Self { ranks, run, eager, order: Stream::new(seed, Purpose::Test, 0), blocking: Vec::new() }
     }
 
     /// Runs to the end. Ranks take turns in random order.
@@ -169,6 +187,7 @@ impl Executor {
     }
 
     fn start(&mut self, r: usize, n: usize) {
+        self.check_blocking(r, n);
         let op = self.ranks[r].ops[n].0;
         self.ranks[r].ops[n].1 = State::Started;
         match op.kind {
