@@ -1,6 +1,6 @@
 //! Reductions whose result everybody gets.
 
-use super::{Fold, How, Part, Piece, Sink, Task, bcast, reduce, round_of, rounds_of};
+use super::{Fold, How, Part, Piece, Sink, Task, bcast, reduce, round_of, rounds_of, segment};
 use base::registry::About;
 
 pub(crate) const REDUCE_BCAST: About = About {
@@ -92,10 +92,10 @@ fn collect(task: &Task, step: u32, out: &mut dyn Sink) {
 pub(crate) const SEGMENTED_RING: About = About {
     name: "segmented-ring",
     summary: "ring, whose reduce-scatter runs segment by segment",
-    doc: "As `ring`, but each of the P parts is cut into segments (1 MiB unless a table says otherwise), and the segments go round one \
+    doc: "As `ring`, but each of the P parts is cut into segments, and the segments go round one \
           after the other before the parts are handed out.",
     source: "Open MPI, `segmented_ring`",
-    params: &[],
+    params: &[segment("1 MiB")],
 };
 
 /// Times that the reduce-scatter goes round.

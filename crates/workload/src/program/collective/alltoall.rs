@@ -1,6 +1,6 @@
 //! All-to-alls, also with unequal blocks (where empty blocks are not sent).
 
-use super::{CHUNK, How, Piece, Sink, Task, log2_ceil};
+use super::{CHUNK, How, Piece, Sink, Task, WINDOW, log2_ceil};
 use base::registry::About;
 
 pub(crate) const LINEAR: About = About {
@@ -32,10 +32,10 @@ pub(crate) fn linear(task: &Task, round: u32, out: &mut dyn Sink) {
 pub(crate) const SYNC: About = About {
     name: "linear-sync",
     summary: "a limited number of transfers at once",
-    doc: "As `linear`, with at most W receives and W sends outstanding (32 unless a table says otherwise). Open MPI begins another \
+    doc: "As `linear`, with at most W receives and W sends outstanding (`window`). Open MPI begins another \
           transfer whenever one ends; here the next W begin when all have ended.",
     source: "Open MPI, `linear_sync`",
-    params: &[],
+    params: &[WINDOW],
 };
 
 pub(crate) fn sync_rounds(task: &Task) -> u32 {

@@ -1,7 +1,7 @@
 //! Broadcasts.
 
 use super::{
-    Fold, How, Part, Piece, Sink, Task, round_of, rounds_of,
+    Fold, How, Part, Piece, RADIX, Sink, Task, round_of, rounds_of, segment,
     tree::{self, BINOMIAL, Tree},
 };
 use base::registry::About;
@@ -23,7 +23,7 @@ pub(crate) const LINEAR: About = About {
     summary: "the root sends to everybody",
     doc: "All sends are posted at once, in the order of distance from the root, the farthest first.",
     source: "Open MPI, `basic_linear`",
-    params: &[],
+    params: &[segment("0 B")],
 };
 along_tree!(linear_rounds, linear, |_: &Task| Tree::Star);
 
@@ -32,16 +32,16 @@ pub(crate) const BINOMIAL_ABOUT: About = About {
     summary: "a binomial tree",
     doc: "ceil(log2 P) steps; the largest subtree is served first. With segments, a rank receives one while it sends the one before.",
     source: "MPICH, short messages; Open MPI, `binomial`, whose tree numbers its nodes in another order",
-    params: &[],
+    params: &[segment("0 B")],
 };
 along_tree!(binomial_rounds, binomial, |_: &Task| BINOMIAL);
 
 pub(crate) const KNOMIAL: About = About {
     name: "knomial",
     summary: "a k-nomial tree",
-    doc: "As `binomial`, with radix k (4 unless a table says otherwise).",
+    doc: "As `binomial`, with radix k.",
     source: "Open MPI, `knomial`",
-    params: &[],
+    params: &[segment("0 B"), RADIX],
 };
 along_tree!(knomial_rounds, knomial, |task: &Task| Tree::Knomial(task.radix.max(2)));
 
@@ -50,7 +50,7 @@ pub(crate) const BINARY: About = About {
     summary: "a binary tree, with segments",
     doc: "Every rank has up to two children (heap order); a rank receives one segment while it sends the one before.",
     source: "Open MPI, `binary_tree`",
-    params: &[],
+    params: &[segment("32 KiB")],
 };
 along_tree!(binary_rounds, binary, |_: &Task| Tree::Binary);
 
@@ -59,7 +59,7 @@ pub(crate) const CHAIN: About = About {
     summary: "rank to rank, with segments (pipeline)",
     doc: "Every rank hands on to the next; a rank receives one segment while it sends the one before.",
     source: "Open MPI, `pipeline`",
-    params: &[],
+    params: &[segment("128 KiB")],
 };
 along_tree!(chain_rounds, chain, |_: &Task| Tree::Chain);
 

@@ -8,6 +8,9 @@
 //! Every transfer says which [`Piece`] of the data it carries. A replay only asks for its size; the tests of this module follow
 //! the pieces and prove for each algorithm that everybody ends up with what MPI promises.
 //!
+//! All ranks of a call must give the same bytes (and counts, except for all-to-alls), or they may take different algorithms; reductions
+//! count as commutative. Inter-communicators are not modelled.
+//!
 //! A vector that is cut among ranks is cut by bytes, as evenly as possible, whatever the size of its elements. Calls that
 //! move nothing (0 bytes, except barriers, or one rank) send no messages, as in MPICH and Open MPI. Data that stays on its rank
 //! is not copied at any cost.
@@ -37,10 +40,33 @@ pub use registry::{ALGORITHMS, Algorithm};
 pub use table::{TABLES, Table};
 
 use super::mpi::{Collective, CollectiveKind};
+use base::param::{Kind, Param};
 use std::sync::Arc;
 
 /// Most transfers that a round posts, where an algorithm has many at once: longer ones go on in open rounds.
 pub(crate) const CHUNK: u32 = 32;
+
+/// Setting of algorithms that cut the vector into segments.
+pub(crate) const fn segment(default: &'static str) -> Param {
+    let doc = "bytes of a segment of the vector; 0 B sends it as a whole";
+    Param { name: "segment", kind: Kind::Bytes, default: Some(default), doc }
+}
+
+/// Setting of k-nomial trees.
+pub(crate) const RADIX: Param = Param {
+    name: "radix",
+    kind: Kind::Int { min: 2, max: 1 << 16 },
+    default: Some("4"),
+    doc: "radix k of the tree; 2 is the binomial tree",
+};
+
+/// Setting of algorithms that limit outstanding transfers.
+pub(crate) const WINDOW: Param = Param {
+    name: "window",
+    kind: Kind::Int { min: 1, max: 1 << 16 },
+    default: Some("32"),
+    doc: "most receives, and most sends, outstanding at once",
+};
 
 /// One rank's part of a collective call.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Reductions to a root.
 
 use super::{
-    Fold, How, Sink, Task,
+    Fold, How, RADIX, Sink, Task, segment,
     tree::{self, BINOMIAL, Tree},
 };
 use base::registry::About;
@@ -23,7 +23,7 @@ pub(crate) const LINEAR: About = About {
     summary: "everybody sends to the root",
     doc: "The root posts all receives at once and combines what came when all have come.",
     source: "Open MPI, `linear`",
-    params: &[],
+    params: &[segment("0 B")],
 };
 along_tree!(linear_rounds, linear, |_: &Task| Tree::Star);
 
@@ -33,16 +33,16 @@ pub(crate) const BINOMIAL_ABOUT: About = About {
     doc: "A rank posts the receives from all its children, combines, and sends to its parent. With segments, it sends one while the \
           next arrives.",
     source: "MPICH, short messages; Open MPI, `binomial`",
-    params: &[],
+    params: &[segment("0 B")],
 };
 along_tree!(binomial_rounds, binomial, |_: &Task| BINOMIAL);
 
 pub(crate) const KNOMIAL: About = About {
     name: "knomial",
     summary: "a k-nomial tree",
-    doc: "As `binomial`, with radix k (4 unless a table says otherwise).",
+    doc: "As `binomial`, with radix k.",
     source: "Open MPI, `knomial`",
-    params: &[],
+    params: &[segment("0 B"), RADIX],
 };
 along_tree!(knomial_rounds, knomial, |task: &Task| Tree::Knomial(task.radix.max(2)));
 
@@ -51,7 +51,7 @@ pub(crate) const BINARY: About = About {
     summary: "a binary tree, with segments",
     doc: "Every rank has up to two children (heap order); a rank sends one segment while the next arrives.",
     source: "Open MPI, `binary`",
-    params: &[],
+    params: &[segment("32 KiB")],
 };
 along_tree!(binary_rounds, binary, |_: &Task| Tree::Binary);
 
@@ -60,7 +60,7 @@ pub(crate) const CHAIN: About = About {
     summary: "rank to rank, with segments (pipeline)",
     doc: "The last rank begins; a rank combines with its own and hands on, one segment while the next arrives.",
     source: "Open MPI, `pipeline`",
-    params: &[],
+    params: &[segment("64 KiB")],
 };
 along_tree!(chain_rounds, chain, |_: &Task| Tree::Chain);
 

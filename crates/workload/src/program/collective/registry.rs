@@ -17,9 +17,9 @@ pub struct Algorithm {
     pub rounds: fn(&Task) -> u32,
     /// What a rank does in a round.
     pub round: fn(&Task, u32, &mut dyn Sink),
-    /// Segment size if no table says otherwise; 0 is none.
+    /// Segment size if nobody says otherwise; 0 is none. As in its parameters.
     pub segment: u64,
-    /// Radix of a k-nomial tree or window of outstanding requests, if no table says otherwise.
+    /// Radix of a k-nomial tree or window of outstanding transfers, if nobody says otherwise. As in its parameters.
     pub radix: u32,
 }
 

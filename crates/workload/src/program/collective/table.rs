@@ -144,7 +144,7 @@ mod tests {
             for kind in CollectiveKind::ALL {
                 for size in [1, 2, 3, 8, 31, 100, 300, 700, 1500, 3000, 5000] {
                     for bytes in [0, 1, 1000, 1 << 20, u64::MAX] {
-                        table.choose(&task(kind, size, bytes));
+                        assert!(table.choose(&task(kind, size, bytes)).algorithm.kinds.contains(&kind));
                     }
                 }
             }
