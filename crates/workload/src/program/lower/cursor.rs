@@ -89,10 +89,15 @@ impl Cursor for Lowering {
                 }
                 continue;
             }
-            let Some((call, position)) = self.calls.next()? else { break };
-            if let Err(message) = self.call(call, position, batch) {
-                let place = self.shared.script.describe(self.rank, position);
-                return Err(Damage(format!("{place}: rank {}: {message}", self.rank)));
+            // Calls are looked at where they are: moving them would cost as much as all the rest.
+            match self.calls.next() {
+                Ok(Some((ref call, position))) => {
+                    if let Err(message) = self.call(call, position, batch) {
+                        return Err(self.damage(position, &message));
+                    }
+                }
+                Ok(None) => break,
+                Err(damage) => return Err(damage),
             }
         }
         Ok(())
@@ -117,67 +122,74 @@ impl Lowering {
         }
     }
 
-    fn call(&mut self, call: Call, position: u32, batch: &mut Batch) -> Outcome {
-        match call {
+    #[cold]
+    fn damage(&self, position: u32, message: &str) -> Damage {
+        let place = self.shared.script.describe(self.rank, position);
+        Damage(format!("{place}: rank {}: {message}", self.rank))
+    }
+
+    #[inline]
+    fn call(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
+        match *call {
             Call::Compute(amount) => {
                 let op = Op { amount, ..blank(Kind::Calc, position) };
                 self.chain.emit(&mut self.next, batch, op, After::Finish);
             }
-            Call::Send(to, mode) => {
-                self.post(&to, Some(mode), position, batch, After::Finish)?;
+            Call::Send(ref to, mode) => {
+                self.post(to, Some(mode), position, batch, After::Finish)?;
             }
-            Call::Recv(from) => {
-                self.post(&from, None, position, batch, After::Finish)?;
+            Call::Recv(ref from) => {
+                self.post(from, None, position, batch, After::Finish)?;
             }
-            Call::Isend(to, mode, request) => {
-                let state = self.post(&to, Some(mode), position, batch, After::Start)?;
+            Call::Isend(ref to, mode, request) => {
+                let state = self.post(to, Some(mode), position, batch, After::Start)?;
                 self.open_request(request, Slot::Once(state))?;
             }
-            Call::Irecv(from, request) => {
-                let state = self.post(&from, None, position, batch, After::Start)?;
+            Call::Irecv(ref from, request) => {
+                let state = self.post(from, None, position, batch, After::Start)?;
                 self.open_request(request, Slot::Once(state))?;
             }
             Call::Wait(request) => self.wait(&[request], position, batch)?,
-            Call::Waitall(requests) => self.wait(&requests, position, batch)?,
-            Call::SendRecv(to, from) => {
-                let received = self.post(&from, None, position, batch, After::Start)?;
-                self.post(&to, Some(Mode::Standard), position, batch, After::Finish)?;
+            Call::Waitall(ref requests) => self.wait(requests, position, batch)?,
+            Call::SendRecv(ref to, ref from) => {
+                let received = self.post(from, None, position, batch, After::Start)?;
+                self.post(to, Some(Mode::Standard), position, batch, After::Finish)?;
                 if let State::Op(number) = received {
                     self.chain.wait_for(number);
                 }
             }
-            other => self.rarer(other, position, batch)?,
+            _ => self.rarer(call, position, batch)?,
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn rarer(&mut self, call: Call, position: u32, batch: &mut Batch) -> Outcome {
-        match call {
+    fn rarer(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
+        match *call {
             Call::SendInit(to, mode, request) => {
                 self.open_request(request, Slot::Persistent(to, Some(mode), State::Idle))
             }
             Call::RecvInit(from, request) => {
                 self.open_request(request, Slot::Persistent(from, None, State::Idle))
             }
-            Call::Start(requests) => requests.iter().try_for_each(|&r| self.start(r, position, batch)),
+            Call::Start(ref requests) => requests.iter().try_for_each(|&r| self.start(r, position, batch)),
             Call::RequestFree(request) => {
                 self.requests.remove(request).map(drop).ok_or_else(|| unknown_request(request))
             }
-            Call::Waitany { requests, completed } if completed.is_empty() => {
-                self.wait_any(&requests, position, batch)
+            Call::Waitany { ref requests, ref completed } if completed.is_empty() => {
+                self.wait_any(requests, position, batch)
             }
-            Call::Waitany { completed, .. } => self.wait(&completed, position, batch),
-            Call::Test { completed } if completed.is_empty() => Ok(()),
-            Call::Test { completed } => self.wait(&completed, position, batch),
-            Call::Probe(from) => {
-                if let Some((peer, context)) = self.route(&from, true)? {
+            Call::Waitany { ref completed, .. } => self.wait(completed, position, batch),
+            Call::Test { ref completed } if completed.is_empty() => Ok(()),
+            Call::Test { ref completed } => self.wait(completed, position, batch),
+            Call::Probe(ref from) => {
+                if let Some((peer, context)) = self.route(from, true)? {
                     let op = Op { peer, context, tag: from.tag, ..blank(Kind::Probe, position) };
                     self.chain.emit(&mut self.next, batch, op, After::Finish);
                 }
                 Ok(())
             }
-            Call::Collective(call) => self.collective(&call, None, position, batch),
+            Call::Collective(ref call) => self.collective(call, None, position, batch),
             Call::CommDup { comm, new } => self.make(comm, new, 0, position, batch),
             Call::CommSplit { comm, new, .. } => self.make(comm, new, 1, position, batch),
             Call::CommCreate { comm, new, .. } => self.make(comm, new, 2, position, batch),
