@@ -18,11 +18,13 @@
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
 pub mod census;
+pub mod collective;
 pub mod file;
 pub mod goal;
 pub mod graph;
 pub mod input;
 pub mod list;
+pub mod lower;
 pub mod mpi;
 pub mod ranks;
 
@@ -67,6 +69,8 @@ pub struct Op {
     /// Communicator's matching context: receives match sends of the same context alone. 0 is the world; collectives have contexts of
     /// their own.
     pub context: u32,
+    /// How a send completes; nothing for others.
+    pub mode: mpi::Mode,
     /// Bytes of a message, or picoseconds of a computation.
     pub amount: u64,
     /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also tells which
