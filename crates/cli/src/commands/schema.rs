@@ -160,6 +160,7 @@ fn property(param: &Param) -> Json {
         Kind::Bandwidth => quantity(Family::Bandwidth),
         Kind::Bool => json!({"type": "boolean"}),
         Kind::Text | Kind::File => json!({"type": "string"}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Choice(words) => json!({"enum": words}),
     };
     property["description"] = json!(param.doc);
