@@ -52,6 +52,7 @@ mod tests {
             attach: vec![(0, 0); terminals as usize],
             shape: Arc::new(()),
             failed: 0,
+            cut_off: Vec::new(),
         }
     }
 
