@@ -93,6 +93,7 @@ fn packet_setup(
     Some(Setup {
         fabric: parts.fabric?,
         routing: parts.routing?,
+        change: None,
         links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
         jobs: parts.jobs,
         packet: packet?,

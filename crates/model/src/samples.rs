@@ -139,6 +139,7 @@ pub fn setup(
     Setup {
         fabric,
         routing,
+        change: None,
         links,
         jobs: vec![job],
         packet,

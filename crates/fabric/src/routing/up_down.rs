@@ -9,9 +9,13 @@ use super::{
     select::{SELECT, Select},
     table::{self, Table},
 };
-use crate::{graph::Fabric, metrics::distances, registry::RoutingEntry};
+use crate::{
+    graph::Fabric,
+    metrics::distances,
+    registry::{Bound, RoutingEntry},
+};
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
 use std::sync::Arc;
@@ -77,6 +81,20 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         }
     }
     Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values, SELECT.name), came_down }))
+}
+
+/// A way around failures: up*/down* from any router to any terminal that is not cut off, one port per router and
+/// destination, on one virtual channel and without state. Ask as at the first router ([`Hop::visited`] 0) where it
+/// begins.
+///
+/// # Errors
+/// If terminals that are not cut off cannot reach each other, or the table would be too large.
+pub fn detour(fabric: Arc<Fabric>) -> Bound {
+    let values = Values::default()
+        .with(SELECT.name, Value::Text("static".to_owned()))
+        .with("tree", Value::Text("bfs".to_owned()))
+        .with("root", Value::Text("centre".to_owned()));
+    build(fabric, &values)
 }
 
 /// The root that the user named, or the centre.

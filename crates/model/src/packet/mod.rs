@@ -10,6 +10,7 @@ pub mod network;
 pub mod observe;
 pub mod publish;
 mod remote;
+pub mod routes;
 pub mod rows;
 pub mod sample;
 pub mod state;
