@@ -1,10 +1,11 @@
 //! What is there: the network's graph, its topologies and routings, and the deadlock check.
 //!
 //! `graph` is the network, `topology` builds it, `routing` finds the way through it, `registry` names both for users,
-//! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways;
-//! `faults` takes links and routers away.
+//! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways,
+//! `faults` takes links and routers away, `export` writes the graph for other programs.
 
 pub mod deadlock;
+pub mod export;
 pub mod faults;
 pub mod graph;
 pub mod metrics;

@@ -73,6 +73,7 @@ impl Registered for RoutingEntry {
 /// All topologies, in the order in which they are listed.
 pub const TOPOLOGIES: &[Topology] = &[
     topology::dragonfly::TOPOLOGY,
+    topology::cray_dragonfly::TOPOLOGY,
     topology::dragonfly_plus::TOPOLOGY,
     topology::grid::MESH,
     topology::grid::TORUS,
@@ -84,6 +85,9 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::slim_fly::TOPOLOGY,
     topology::hierarchical::TOPOLOGY,
     topology::jellyfish::TOPOLOGY,
+    topology::haec_box::TOPOLOGY,
+    topology::parking_lot::TOPOLOGY,
+    topology::graph::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 
@@ -97,9 +101,13 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::progressive_adaptive::ROUTING,
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
+    routing::given::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
+    routing::hierarchical::ROUTING,
+    routing::minimal_adaptive::ROUTING,
+    routing::dimension_adaptive::ROUTING,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

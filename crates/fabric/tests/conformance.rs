@@ -11,10 +11,16 @@ use fabric::{
     deadlock::{self, Report},
     graph::{Fabric, Peer},
     metrics::{diameter, distances},
-    registry::{ROUTINGS, TOPOLOGIES, values},
+    registry::{Constant, ROUTINGS, TOPOLOGIES, values},
     routing::{Choice, Congestion, Hop, Routing},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// Backlogs at random, with many ties; none for a routing that must not ask.
 struct Backlogs {
@@ -47,9 +53,29 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
     all
 }
 
+/// Path of a file with a routing table of all shortest paths.
+fn shortest_paths(fabric: &Fabric) -> String {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let mut text = String::new();
+    for (terminal, &(to, _)) in fabric.attach.iter().enumerate() {
+        let distance = distances(fabric, to);
+        for router in 0..fabric.routers() {
+            for (port, peer) in fabric.neighbours(router) {
+                if distance[peer as usize] + 1 == distance[router as usize] {
+                    text += &format!("{router} {terminal} {port}\n");
+                }
+            }
+        }
+    }
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let path = format!("{}/table-{number}.txt", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&path, text).expect("a place for temporary files");
+    path
+}
+
 /// Combinations of a routing's words and booleans, other parameters at their defaults: all if they are few, else each
 /// word with the others at their defaults and again with the others' last words.
-fn variants(params: &[Param]) -> Vec<Values> {
+fn variants(params: &[Param], fabric: &Fabric) -> Vec<Values> {
     const FEW: usize = 8;
     let choices: Vec<(&str, Vec<Value>)> = params
         .iter()
@@ -61,7 +87,10 @@ fn variants(params: &[Param]) -> Vec<Values> {
             _ => None,
         })
         .collect();
-    let plain = values(params, &[]);
+    let mut plain = values(params, &[("file", Constant::Text(""))]);
+    if params.iter().any(|param| param.kind == Kind::File) {
+        plain = plain.with("file", Value::Text(shortest_paths(fabric)));
+    }
     if choices.iter().map(|(_, c)| c.len()).product::<usize>() <= FEW {
         return choices.iter().fold(vec![plain], |all, (name, choices)| {
             all.iter().flat_map(|v| choices.iter().map(|c| v.clone().with(name, c.clone()))).collect()
@@ -89,7 +118,7 @@ fn pairs() -> Vec<Pair> {
     for (name, fabric) in fabrics() {
         let before = all.len();
         for entry in ROUTINGS {
-            for values in variants(entry.about().params) {
+            for values in variants(entry.about().params, &fabric) {
                 match (entry.build)(fabric.clone(), &values) {
                     Ok(routing) => {
                         all.push((
@@ -212,9 +241,12 @@ enum Length {
 /// links; up*/down* may be forced on a long detour; the rest takes at most two minimal ways.
 fn length(routing: &str, fabric: &Fabric) -> Length {
     match routing {
-        "dimension-order" | "nearest-common-ancestor" | "d-mod-k" | "s-mod-k" | "shortest-path" => {
-            Length::Shortest
-        }
+        "dimension-order"
+        | "nearest-common-ancestor"
+        | "d-mod-k"
+        | "s-mod-k"
+        | "shortest-path"
+        | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology == "single-switch" => Length::Shortest,
         "up-down" => Length::UpTo(fabric.routers()),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),

@@ -4,6 +4,7 @@ pub mod any;
 pub mod failure;
 pub mod memory;
 pub mod packet;
+pub mod rank;
 pub mod registry;
 pub mod run;
 pub mod samples;

@@ -5,6 +5,7 @@ use crate::{
     packet::{
         check,
         finish::{self, Ended},
+        host,
         network::Network,
         observe::Observer,
         routes::Routes,
@@ -121,6 +122,8 @@ fn close(
         check::credits(&refs, &pending, now)?;
     }
     let fingerprint = finish::state_hash(&refs, &pending);
+    let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
+    let waiting = if dry { host::waiting(&refs[0].cx.net, &hosts) } else { Vec::new() };
     let deadlock = if dry || end < NEVER { crate::packet::verdict::deadlock(&refs) } else { Vec::new() };
     Ok(Ended {
         now,
@@ -132,6 +135,7 @@ fn close(
         observer,
         fingerprint,
         deadlock,
+        waiting,
     })
 }
 
@@ -155,12 +159,6 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
             "the series would have {} windows; a window of {} or more keeps it below a million",
             end / window,
             base::units::print_time(end.div_ceil(MAX_WINDOWS))
-        )));
-    }
-    if let Some(job) = setup.jobs.iter().find(|j| j.work.program().is_some()) {
-        return Err(Failure::Setup(format!(
-            "the packet model of this build carries no rank programs (job {})",
-            job.name
         )));
     }
     for timing in &net.timings {

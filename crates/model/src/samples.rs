@@ -135,6 +135,9 @@ pub fn setup(
         adapter_delay: 0,
         arbiter: Arbiter::RoundRobin,
         info_delay: 0,
+        eager: 65_536,
+        control: 16,
+        overhead: 0,
     };
     Setup {
         fabric,

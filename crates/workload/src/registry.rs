@@ -4,7 +4,7 @@ use crate::{
     arrival::{self, Arrival, ArrivalContext},
     pattern,
     placement::{self, PlacementContext},
-    program::Program,
+    program::{Program, file},
     traffic::Traffic,
 };
 use base::{
@@ -124,6 +124,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         build: pattern::ping_pong::build,
         takes: Takes::Message,
     },
+    WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
 ];
 
 /// All arrival processes.

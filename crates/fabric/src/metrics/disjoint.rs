@@ -43,7 +43,7 @@ pub fn disjoint_paths(fabric: &Fabric, budget: u64) -> Option<Disjoint> {
 
 /// The i-th pair (a, b), a > b, of (1, 0), (2, 0), (2, 1), (3, 0)..
 fn pair(i: u64) -> (u64, u64) {
-    let mut a = ((8 * i + 1).isqrt() + 1) / 2;
+    let mut a = (8 * i + 1).isqrt().div_ceil(2);
     while a * (a - 1) / 2 > i {
         a -= 1;
     }

@@ -43,7 +43,7 @@ pub struct Metrics {
     pub disjoint: Option<Disjoint>,
 }
 
-/// Measures everything. A network of 1,000 routers takes well below a second, larger ones some seconds.
+/// Measures everything. A network of a thousand routers takes a fraction of a second, one of a million about a minute.
 #[must_use]
 pub fn measure(fabric: &Fabric) -> Metrics {
     let counts = cables(fabric);

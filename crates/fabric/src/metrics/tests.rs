@@ -90,7 +90,7 @@ fn networks_larger_than_a_word_and_those_in_two_parts() {
     let fast = all_distances(&fabric, u64::MAX);
     assert_eq!((fast.diameter, fast.histogram), plain(&fabric));
     assert_eq!(fast.diameter, None);
-    assert_eq!(shortest_paths(&fabric, u64::MAX).unwrap().least, 0.0);
+    assert!(shortest_paths(&fabric, u64::MAX).unwrap().least < 0.5, "some pairs have no way");
 }
 
 #[test]
@@ -163,11 +163,11 @@ fn shortest_ways_are_counted() {
     assert_eq!((counted.mean, counted.least, counted.sources), ((3.0 + 3.0 * 2.0 + 6.0) / 7.0, 1.0, 8));
     // Parallel cables are ways of their own: 2 along one dimension, 2 orders of 2 x 2 along both.
     let sample = [("dims", Constant::Ints(&[2, 2])), ("cables", Constant::Ints(&[2, 2]))];
-    assert_eq!(shortest_paths(&build("hyperx", &sample), u64::MAX).unwrap().mean, (2.0 + 2.0 + 8.0) / 3.0);
+    let mean = |fabric: &Fabric| shortest_paths(fabric, u64::MAX).unwrap().mean;
+    assert!((mean(&build("hyperx", &sample)) - 4.0).abs() < 1e-12);
     // k^2 nearest common ancestors at the top of a tree of three levels.
     let tree = build("fat-tree", &[("k", Constant::Int(3)), ("levels", Constant::Int(3))]);
-    let mean = (2.0 * 3.0 + 6.0 * 9.0) / 8.0;
-    assert_eq!(shortest_paths(&tree, u64::MAX).unwrap().mean, mean);
+    assert!((mean(&tree) - (2.0 * 3.0 + 6.0 * 9.0) / 8.0).abs() < 1e-12);
 }
 
 #[test]

@@ -3,15 +3,20 @@
 //! A routing is pure: it reads the fabric, the [`Hop`] and, if adaptive, the [`Congestion`] view; all its memory of a
 //! packet travels in [`Hop::state`].
 
+pub mod dimension_adaptive;
 pub mod dimension_order;
 pub(crate) mod dragonfly;
 pub(crate) mod fat_tree;
+pub mod given;
+pub mod hierarchical;
 pub(crate) mod layers;
 pub(crate) mod legs;
 pub mod minimal;
+pub mod minimal_adaptive;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
+mod progressive_adaptive_plus;
 pub(crate) mod select;
 pub mod shortest_path;
 pub(crate) mod table;

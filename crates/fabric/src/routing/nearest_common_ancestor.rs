@@ -46,7 +46,7 @@ impl Routing for NearestCommonAncestor {
     #[inline]
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let Ports { first, count, .. } = self.climb.ports(hop);
-        let port = first + self.up.choose(count, |i| first + i, 0, hop, congestion);
+        let port = first + self.up.choose(count, |i| (first + i, 0), hop, congestion);
         Choice { port, vc: 0, state: 0 }
     }
 

@@ -6,6 +6,8 @@
 use super::{
     Choice, Congestion, Hop, Routing,
     dragonfly::{Tables, VCS, View},
+    legs::dragonfly_plus::DragonflyPlusLeg,
+    progressive_adaptive_plus::Plus,
 };
 use crate::{graph::Fabric, registry::RoutingEntry};
 use base::{
@@ -16,13 +18,13 @@ use base::{
 use std::sync::Arc;
 
 /// Most random picks among global links.
-const MAX_PICKS: usize = 16;
+pub(super) const MAX_PICKS: usize = 16;
 
 /// The registered routing.
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "progressive-adaptive",
-        summary: "dragonfly: minimal, or through another group when that way is less busy; may divert after one hop",
+        summary: "dragonfly and dragonfly+: minimal, or through another group when that way is less busy; may divert after one hop",
         doc: "At the first router an intermediate group is drawn evenly from all but the source and destination groups. \
               At each router of the source group the best port of the minimal set is compared with the best of those \
               toward the intermediate group. A port's score is its backlog in bytes over all VCs; scores toward the \
@@ -33,7 +35,9 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               best of all is taken, among global ones the best of `global_k_picks` random ones; ties are broken at \
               random. Within the destination's group, and when source and destination share a group, the direct link is \
               taken. Virtual channels (4): source group 0, then 1 after a local hop; intermediate group 2; destination \
-              group 3.",
+              group 3. On a dragonfly+ the leaf and the spine of the source group decide by the same rules, the spine among \
+              its own links; in an intermediate group a spine without a link to the right group sends the packet down \
+              to the least busy leaf and up again. Virtual channels (3): source group 0, intermediate 1, destination 2.",
         source: "Jiang, Kim, Dally: Indirect Adaptive Routing on Large Scale Interconnection Networks, ISCA 2009 (PAR); \
                  rule, scoring (`delta`), draws and virtual channels as `prog-adaptive` of CODES, model dragonfly-dally",
         params: &[
@@ -55,9 +59,9 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 };
 
 /// State: an intermediate group was drawn (the low bits).
-const DRAWN: u32 = 1 << 31;
+pub(super) const DRAWN: u32 = 1 << 31;
 /// State: the packet goes there.
-const DIVERTED: u32 = 1 << 30;
+pub(super) const DIVERTED: u32 = 1 << 30;
 
 struct ProgressiveAdaptive {
     tables: Tables,
@@ -69,9 +73,13 @@ struct ProgressiveAdaptive {
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
-    let tables = Tables::new(&fabric)
-        .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &["dragonfly"]))?;
     let (threshold, picks) = (values.int("adaptive_threshold"), values.int("global_k_picks") as usize);
+    if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
+        return Ok(Box::new(Plus { fabric, leg, threshold, picks: picks as u32 }));
+    }
+    let known = ["dragonfly", "dragonfly-plus"];
+    let tables =
+        Tables::new(&fabric).ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &known))?;
     let shape = &tables.shape;
     let linked = (0..shape.routers)
         .map(|index| (0..shape.groups - 1).filter(|&slot| shape.holds(index, slot)).collect())

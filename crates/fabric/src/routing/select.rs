@@ -49,14 +49,13 @@ impl Select {
         !matches!(self, Self::LeastQueue | Self::MostCredits)
     }
 
-    /// Which of `count` ports it takes, counted from 0: the i-th is `port(i)`. `vc` is the channel that the packet would
-    /// use; `count` must not be 0.
+    /// Which of `count` ports it takes, counted from 0: the i-th and the channel to be used on it are `way(i)`. `count`
+    /// must not be 0.
     #[inline]
     pub(crate) fn choose(
         self,
         count: u32,
-        port: impl Fn(u32) -> u32,
-        vc: u8,
+        way: impl Fn(u32) -> (u32, u8),
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
     ) -> u32 {
@@ -67,15 +66,22 @@ impl Select {
             Self::Random => hop.random.below(u64::from(count)) as u32,
             Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % u64::from(count)) as u32,
             Self::RoundRobin => turn(hop, u64::from(count)) as u32,
-            Self::LeastQueue => least(count, hop, |i| congestion.backlog(port(i))),
-            Self::MostCredits => least(count, hop, |i| u64::MAX - congestion.credits(port(i), vc)),
+            Self::LeastQueue | Self::MostCredits => least(count, hop, |i| self.score(way(i), congestion)),
+        }
+    }
+
+    /// What an adaptive rule minimises.
+    pub(crate) fn score(self, (port, vc): (u32, u8), congestion: &mut dyn Congestion) -> u64 {
+        match self {
+            Self::MostCredits => u64::MAX - congestion.credits(port, vc),
+            _ => congestion.backlog(port),
         }
     }
 
     /// The port that it takes of a list that is not empty.
     #[inline]
     pub(crate) fn port(self, ports: &[u32], vc: u8, hop: &mut Hop, congestion: &mut dyn Congestion) -> u32 {
-        ports[self.choose(ports.len() as u32, |i| ports[i as usize], vc, hop, congestion) as usize]
+        ports[self.choose(ports.len() as u32, |i| (ports[i as usize], vc), hop, congestion) as usize]
     }
 }
 

@@ -263,7 +263,7 @@ impl ShortestPath {
             (Select::LeastQueue | Select::MostCredits, n) => {
                 let vc = self.vc(hop, 0, end);
                 let router = hop.router;
-                self.select.choose(n, |p| self.table.ports(p, end, router)[0], vc, hop, congestion)
+                self.select.choose(n, |p| (self.table.ports(p, end, router)[0], vc), hop, congestion)
             }
         }
     }

@@ -61,8 +61,19 @@ impl Table {
     /// The ports of `router` toward destination router number `end`.
     #[inline]
     pub(crate) fn ports(&self, plane: u32, end: u32, router: u32) -> &[u32] {
-        let row = (plane as usize * self.ends.len() + end as usize) * self.routers + router as usize;
+        let row = self.row(plane, end, router);
         &self.ports[self.begin[row] as usize..self.begin[row + 1] as usize]
+    }
+
+    /// Place of the first port of an entry among all ports, in the order in which they were pushed.
+    #[inline]
+    pub(crate) fn first(&self, plane: u32, end: u32, router: u32) -> usize {
+        self.begin[self.row(plane, end, router)] as usize
+    }
+
+    #[inline]
+    fn row(&self, plane: u32, end: u32, router: u32) -> usize {
+        (plane as usize * self.ends.len() + end as usize) * self.routers + router as usize
     }
 
     /// Number of planes that are filled.

@@ -8,8 +8,9 @@ use super::{
     Choice, Congestion, Hop, Routing,
     legs::{
         self, At, Leg, Ways, dragonfly::DragonflyLeg, dragonfly_plus::DragonflyPlusLeg, grid::GridLeg,
-        hyperx::HyperxLeg, table::TableLeg,
+        hierarchical::HierarchicalLeg, hyperx::HyperxLeg, table::TableLeg,
     },
+    select::Select,
 };
 use crate::graph::Fabric;
 use base::param::{Kind, Param, Problem, Values};
@@ -27,7 +28,7 @@ pub(crate) const INTERMEDIATE: Param = Param {
     name: "intermediate",
     kind: Kind::Choice(&["router", "group"]),
     default: Some("router"),
-    doc: "what is drawn: a router, or (dragonflies) a group other than the source's and the destination's, where the \
+    doc: "what is drawn: a router, or (dragonflies; racks of a hierarchical network) a group other than the source's and the destination's, where the \
           last leg begins at the first router reached; packets within a group then go straight",
 };
 
@@ -45,6 +46,8 @@ pub(crate) enum Rule {
     Valiant,
     /// Over it if that costs less, among so many drawn ones; the threshold favours the straight way.
     Ugal { threshold: u64, candidates: u32, global: bool },
+    /// Straight or by way of one of so many other areas.
+    Among { others: u32, select: Select },
 }
 
 struct TwoLegs<L> {
@@ -52,6 +55,8 @@ struct TwoLegs<L> {
     leg: L,
     rule: Rule,
     by_area: bool,
+    /// First virtual channel of the last leg.
+    last: u8,
     /// Routers with terminals.
     ends: Vec<u32>,
 }
@@ -71,6 +76,9 @@ pub(crate) fn build(
         if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
             return bind(fabric, leg, rule, by_area, most);
         }
+        if let Some(leg) = HierarchicalLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
         if let Some(leg) = HyperxLeg::new(&fabric) {
             return bind(fabric, leg, rule, by_area, most);
         }
@@ -82,7 +90,8 @@ pub(crate) fn build(
     bind(fabric, leg, rule, by_area, most)
 }
 
-fn bind<L: Leg + 'static>(
+/// Binds a rule to given legs; at most `most` virtual channels.
+pub(crate) fn bind<L: Leg + 'static>(
     fabric: Arc<Fabric>,
     leg: L,
     rule: Rule,
@@ -102,7 +111,9 @@ fn bind<L: Leg + 'static>(
         return Err(vec![Problem::new("max_vcs", message)]);
     }
     let ends = fabric.ends();
-    Ok(Box::new(TwoLegs { fabric, leg, rule, by_area, ends }))
+    let single = matches!(rule, Rule::Among { others: 0, .. });
+    let last = if single { 0 } else { leg.vcs() };
+    Ok(Box::new(TwoLegs { fabric, leg, rule, by_area, last, ends }))
 }
 
 impl<L: Leg> TwoLegs<L> {
@@ -112,7 +123,6 @@ impl<L: Leg> TwoLegs<L> {
         if hop.visited == 0 {
             return None;
         }
-        let half = self.leg.vcs();
         if hop.state & FIRST != 0 {
             let to = self.ends[(hop.state & !FIRST) as usize];
             if self.on_first(hop.router, to) {
@@ -121,7 +131,7 @@ impl<L: Leg> TwoLegs<L> {
             }
             return Some((destination, At::start(hop.router, hop.in_port), LAST));
         }
-        let vc = hop.vc.saturating_sub(half);
+        let vc = hop.vc.saturating_sub(self.last);
         Some((destination, At { router: hop.router, in_port: hop.in_port, vc, begun: true }, LAST))
     }
 
@@ -155,9 +165,47 @@ impl<L: Leg> TwoLegs<L> {
         let Some(areas) = self.leg.areas().filter(|_| self.by_area) else {
             return (0..self.ends.len() as u32).collect();
         };
+        if let Rule::Among { others, .. } = self.rule {
+            return self.routes(router, destination, others).collect();
+        }
         let (here, there) = (self.leg.area(router), self.leg.area(destination));
         let others = (0..areas).filter(|&a| here != there && a != here && a != there);
         others.filter_map(|area| self.number(self.leg.member(area))).collect()
+    }
+
+    /// The intermediate routers of the first `others` areas after that of `router`, the destination's skipped.
+    fn routes(&self, router: u32, destination: u32, others: u32) -> impl Iterator<Item = u32> + Clone {
+        let areas = self.leg.areas().unwrap_or(0);
+        let (here, there) = (self.leg.area(router), self.leg.area(destination));
+        let others = if here == there { 0 } else { others };
+        let following = (1..areas).map(move |i| (here + i) % areas).filter(move |&area| area != there);
+        following.take(others as usize).filter_map(|area| self.number(self.leg.member(area)))
+    }
+
+    /// Chooses among the straight way and those by other areas.
+    fn among(
+        &self,
+        hop: &mut Hop,
+        destination: u32,
+        (others, select): (u32, Select),
+        congestion: &mut dyn Congestion,
+    ) -> Option<u32> {
+        let routes = self.routes(hop.router, destination, others);
+        let count = 1 + routes.clone().count() as u32;
+        let route = |i: u32| if i == 0 { None } else { routes.clone().nth(i as usize - 1) };
+        if select.oblivious() {
+            return route(select.choose(count, |_| (0, 0), hop, congestion));
+        }
+        let (mut best, mut least) = (None, u64::MAX);
+        for i in (0..count).map(route) {
+            let leg = self.begin(hop, i, destination);
+            let (ways, vc) = self.ways(leg);
+            let score = select.score((ways.ports.pick(hop.router, || Self::seed(hop)), vc), congestion);
+            if score < least {
+                (best, least) = (i, score);
+            }
+        }
+        best
     }
 
     /// The leg on which a packet leaves its first router.
@@ -173,7 +221,7 @@ impl<L: Leg> TwoLegs<L> {
 
     fn ways(&self, (to, at, state): (u32, At, u32)) -> (Ways<'_>, u8) {
         let ways = self.leg.ways(&at, to);
-        (ways, ways.vc + if state == LAST { self.leg.vcs() } else { 0 })
+        (ways, ways.vc + if state == LAST { self.last } else { 0 })
     }
 
     fn seed(hop: &Hop) -> u64 {
@@ -212,9 +260,16 @@ impl<L: Leg> TwoLegs<L> {
 
     /// The decision of the first router.
     fn decide(&self, hop: &mut Hop, destination: u32, congestion: &mut dyn Congestion) -> (u32, At, u32) {
-        let Rule::Ugal { threshold, candidates, global } = self.rule else {
-            let drawn = self.draw(hop, destination);
-            return self.begin(hop, drawn, destination);
+        let (threshold, candidates, global) = match self.rule {
+            Rule::Valiant => {
+                let drawn = self.draw(hop, destination);
+                return self.begin(hop, drawn, destination);
+            }
+            Rule::Among { others, select } => {
+                let route = self.among(hop, destination, (others, select), congestion);
+                return self.begin(hop, route, destination);
+            }
+            Rule::Ugal { threshold, candidates, global } => (threshold, candidates, global),
         };
         let straight = self.cost(hop, None, destination, global, congestion);
         let mut best = (straight.saturating_sub(threshold), None);
@@ -235,7 +290,7 @@ impl<L: Leg> TwoLegs<L> {
 
 impl<L: Leg> Routing for TwoLegs<L> {
     fn vcs(&self) -> u8 {
-        2 * self.leg.vcs()
+        self.last + self.leg.vcs()
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
@@ -279,7 +334,11 @@ impl<L: Leg> Routing for TwoLegs<L> {
     }
 
     fn oblivious(&self) -> bool {
-        self.rule == Rule::Valiant
+        match self.rule {
+            Rule::Valiant => true,
+            Rule::Ugal { .. } => false,
+            Rule::Among { select, .. } => select.oblivious(),
+        }
     }
 
     fn needs_published(&self) -> bool {

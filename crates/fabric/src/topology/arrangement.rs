@@ -62,8 +62,8 @@ impl Arrangement {
             Self::Relative => slot + 1,
             Self::Absolute => return slot + u32::from(slot >= group),
             Self::Palmtree => groups - slot - 1,
-            Self::Circulant if slot % 2 == 0 => slot / 2 + 1,
-            Self::Circulant => groups - (slot + 1) / 2,
+            Self::Circulant if slot.is_multiple_of(2) => slot / 2 + 1,
+            Self::Circulant => groups - slot.div_ceil(2),
         };
         (group + ahead) % groups
     }

@@ -216,7 +216,7 @@ impl Graph {
     /// Joins the parts by swaps of a link of one with a link of another; such a swap never adds a part. False if that
     /// did not end well.
     fn join(&mut self, random: &mut Stream) -> bool {
-        let routers = if self.degree == 0 { 1 } else { self.near.len() / self.degree };
+        let routers = self.near.len().checked_div(self.degree).unwrap_or(1);
         let (mut part, mut parts) = self.parts(routers);
         for _ in 0..JOINS {
             if parts == 1 {

@@ -1,15 +1,19 @@
 //! Topologies: each builds a [`Fabric`] from its parameters and leaves its geometry in [`Fabric::shape`].
 
 pub mod arrangement;
+pub mod cray_dragonfly;
 pub mod dragonfly;
 pub mod dragonfly_plus;
 pub mod flattened_butterfly;
 pub mod galois;
+pub mod graph;
 pub mod grid;
+pub mod haec_box;
 pub mod hierarchical;
 pub mod hypercube;
 pub mod hyperx;
 pub mod jellyfish;
+pub mod parking_lot;
 pub mod slim_fly;
 pub mod switch;
 #[cfg(test)]

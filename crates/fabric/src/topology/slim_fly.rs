@@ -58,7 +58,6 @@ pub const TOPOLOGY: Topology = Topology {
     small: &[
         &[("q", Constant::Int(3)), ("terminals_per_router", Constant::Int(1))],
         &[("q", Constant::Int(4)), ("terminals_per_router", Constant::Int(1))],
-        &[("q", Constant::Int(5)), ("terminals_per_router", Constant::Int(1))],
     ],
 };
 
@@ -124,7 +123,7 @@ fn plan(values: &Values) -> Result<([u32; 3], Sizes), Vec<Problem>> {
     let degree = match q % 4 {
         0 => 3 * q / 2,
         1 => (3 * q - 1) / 2,
-        _ => (3 * q + 1) / 2,
+        _ => (3 * q).div_ceil(2),
     };
     let p = if p == 0 { degree.div_ceil(2) } else { p };
     let routers = 2 * q * q;

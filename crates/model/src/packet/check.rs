@@ -116,7 +116,7 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
             match due {
                 Due::Message(Wire::Chunk(t)) => add(t.link, t.vc),
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
-                Due::Wake(_) => {}
+                Due::Wake(_) | Due::Message(Wire::Envelope { .. }) => {}
             }
         }
     }

@@ -54,6 +54,12 @@ pub struct PacketConfig {
     pub arbiter: Arbiter,
     /// Period of published queues; 0: the shortest latency of a link between routers.
     pub info_delay: Ps,
+    /// Programs: largest message that is sent without asking.
+    pub eager: u64,
+    /// Programs: bytes of a request or grant.
+    pub control: u64,
+    /// Programs: time that a processor takes for each send and each receive.
+    pub overhead: Ps,
 }
 
 /// Documentation and keys of the model.
@@ -63,7 +69,7 @@ pub const ABOUT: About = About {
     doc: "Terminals cut messages into packets and packets into chunks; chunks queue in routers, hold buffers, return credits and \
           contend for links. Every chunk is simulated; nothing is averaged. Short packets: a packet smaller than a chunk takes the \
           time of its own bytes (at least one), a longer packet's last chunk takes the time of a full one; buffers always \
-          count full chunks. Not modelled: bit errors and retransmission, end-to-end flow control, processors.",
+          count full chunks. Not modelled: bit errors and retransmission, end-to-end flow control. Ranks of programs have processors that are FIFO servers; the memory behind them is not modelled.",
     source: "Router `window` and terminals: CODES dragonfly-dally. Router `input-queued`: Dally and Towles, Principles and \
              Practices of Interconnection Networks, chapters 16 to 19; BookSim 2.",
     params: &[
@@ -127,6 +133,25 @@ pub const ABOUT: About = About {
             doc: "Routers publish their queues at multiples of this time, and routings that read other routers' queues (ugal-g) see each \
                   publication one such time later. 0 s: the shortest latency of a link between routers. Other routings have no use for it.",
         },
+        Param {
+            name: "eager",
+            kind: Kind::Bytes,
+            default: Some("64 KiB"),
+            doc: "Programs: largest message that is sent at once; a larger one is announced by a request and follows when a receive \
+                  has granted it (rendezvous).",
+        },
+        Param {
+            name: "control",
+            kind: Kind::Bytes,
+            default: Some("16 B"),
+            doc: "Programs: bytes of a request or grant of the rendezvous protocol.",
+        },
+        Param {
+            name: "overhead",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Programs: time that a rank's processor takes for each send, before it, and each receive, after it (o of LogGP).",
+        },
     ],
 };
 
@@ -168,6 +193,9 @@ impl PacketConfig {
             adapter_delay: values.time("adapter_delay"),
             arbiter: if values.text("arbiter") == "fixed" { Arbiter::Fixed } else { Arbiter::RoundRobin },
             info_delay: values.time("info_delay"),
+            eager: values.int("eager"),
+            control: values.int("control"),
+            overhead: values.time("overhead"),
         })
     }
 }

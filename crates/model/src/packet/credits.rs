@@ -3,7 +3,7 @@
 use super::{
     config::RouterKind,
     rows::{Credit, NO_CREDIT, Port},
-    state::{CREDIT, Fx, REMOTE, State, Static, Wire, identity},
+    state::{CREDIT, Fx, KIND_SHIFT, REMOTE, State, Static, Wire, identity},
 };
 use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class, state::NIL};
@@ -17,7 +17,7 @@ impl State {
             return;
         }
         self.ports.edit(u).credit_set = true;
-        fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << 29 | u);
+        fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << KIND_SHIFT | u);
     }
 
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.

@@ -46,6 +46,8 @@ pub struct Ended {
     pub fingerprint: Fingerprint,
     /// A cycle of channels that wait for each other.
     pub deadlock: Vec<Channel>,
+    /// What ranks wait for, if nothing moves any more.
+    pub waiting: Vec<String>,
 }
 
 /// Adds up the partitions' last samples.
@@ -56,6 +58,19 @@ pub fn total(shares: Vec<Sample>) -> Sample {
     shares.for_each(|s| sum.merge(s));
     sum.lags.sort_unstable_by_key(|l| l.terminal);
     sum
+}
+
+/// Ranks: how far they have come.
+fn hash_ranks(d: &PacketDomain, sum: &mut Fingerprint) {
+    let host = &d.state.host;
+    for (rank, i) in host.ranks() {
+        let terminal = u64::from(d.cx.local.terminals[i as usize]);
+        let open = host.window.of_rank(rank).map(|r| host.window.get(r)).filter(|r| !r.is_finished());
+        for row in open {
+            let state = u64::from(row.is_started()) << 1 | u64::from(row.is_executable());
+            sum.add(13 << 32 | terminal, u64::from(row.number), state, u64::from(row.waits()));
+        }
+    }
 }
 
 /// Chunks put on each link and the time that they took, whole run.
@@ -80,6 +95,7 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
     for (d, pending) in domains.iter().zip(pending) {
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
+        hash_ranks(d, &mut sum);
         for (_, key, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => sum.add(
@@ -90,6 +106,9 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
                 ),
                 Due::Message(Wire::Credit { link, vc }) => {
                     sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
+                }
+                Due::Message(Wire::Envelope { source, number, envelope }) => {
+                    sum.add(12 << 32 | u64::from(*source), key.time, u64::from(*number), envelope.role as u64)
                 }
                 Due::Wake(_) => {}
             }
@@ -230,12 +249,15 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
     let each = setup.jobs.iter().zip(&ended.observer.jobs).enumerate();
     each.map(|(n, (job, &(delivered, last)))| {
         let begun = ended.last.job_messages.get(n).copied().unwrap_or(0);
+        let (program, sums) = (job.work.program().is_some(), ended.observer.programs[n]);
+        let makespan = last.max(sums.last).saturating_sub(job.start);
         Job {
             name: job.name.clone(),
             ranks: job.placement.len() as u32,
             messages: Some(Counts { injected: begun, delivered, in_flight: begun - delivered }),
-            makespan_ps: closed.then(|| last.saturating_sub(job.start)),
-            compute_fraction: None,
+            makespan_ps: (closed || program).then_some(makespan),
+            compute_fraction: (program && makespan > 0)
+                .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
         }
     })
     .collect()
@@ -294,6 +316,8 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
     if !ended.deadlock.is_empty() {
         let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
         verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
+    } else if !ended.waiting.is_empty() {
+        verdict.find(Outcome::Deadlock, ended.waiting.iter().cloned());
     } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
         let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
         verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);

@@ -4,6 +4,7 @@ pub mod check;
 pub mod config;
 mod credits;
 pub mod finish;
+pub mod host;
 mod input_queued;
 mod map;
 pub mod network;

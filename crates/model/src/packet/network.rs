@@ -126,6 +126,10 @@ pub struct Network {
     pub cycle: Ps,
     /// Period of published queues; 0 if the routing reads none.
     pub info_period: Ps,
+    /// Factor on computations of each job, in billionths.
+    pub compute_ppb: Vec<u64>,
+    /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
+    pub message_time: Ps,
 }
 
 impl Network {
@@ -133,12 +137,18 @@ impl Network {
     #[must_use]
     pub fn new(setup: &Setup, partitions: u32) -> Self {
         let fabric = Arc::clone(&setup.fabric);
-        let reacts = setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
+        let programs = setup.jobs.iter().any(|j| j.work.program().is_some());
+        let reacts = programs || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =
             setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
         timings.push(timing(&setup.links[0], 0));
+        // A chunk onto the terminal's link, one link between routers, and the way out, which takes at least a picosecond.
+        let least = |t: &[Timing]| t.iter().map(|t| t.shortest + t.delay).min().unwrap_or(0);
+        let (between, terminal) =
+            (least(&timings[..setup.links.len()]), least(&timings[setup.links.len()..]));
+        let message_time = if programs { between + terminal } else { 0 };
         let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
         for (job, j) in setup.jobs.iter().enumerate() {
             for (r, &terminal) in j.placement.iter().enumerate() {
@@ -166,7 +176,17 @@ impl Network {
             fabric,
             cycle,
             info_period: info_period(setup),
+            compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+            message_time,
         }
+    }
+
+    /// Time of a computation of a job.
+    #[must_use]
+    pub fn computing(&self, job: u32, amount: Ps) -> Ps {
+        let wide = u128::from(amount) * u128::from(self.compute_ppb[job as usize]);
+        let unit = u128::from(JobSetup::COMPUTE_AS_IS);
+        u64::try_from((wide + unit / 2) / unit).unwrap_or(Ps::MAX)
     }
 
     /// Index in `timings` of injection links.
@@ -421,6 +441,9 @@ impl Local {
             // A cycle's event comes one picosecond after its decisions.
             let late = Ps::from(net.config.router == RouterKind::InputQueued);
             least(from, net.timings[line.timing as usize].credit_delay - late);
+        }
+        if net.message_time > 0 {
+            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, net.message_time));
         }
     }
 }

@@ -48,6 +48,17 @@ pub struct Row {
     pub hops: u16,
 }
 
+/// What the ranks of a job did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Operations {
+    /// Operations finished.
+    pub operations: u64,
+    /// Time spent computing, over all ranks.
+    pub busy: u128,
+    /// When the last operation was finished.
+    pub last: Ps,
+}
+
 /// Measurements of one partition.
 pub struct Observer {
     net: Arc<Network>,
@@ -64,6 +75,8 @@ pub struct Observer {
     pub messages: u64,
     /// Messages delivered by job, and when the last one was.
     pub jobs: Vec<(u64, Ps)>,
+    /// Operations of programs, by job.
+    pub programs: Vec<Operations>,
     /// Payload delivered after the warm-up.
     pub bytes: u64,
     /// Payload delivered, whole run.
@@ -110,6 +123,7 @@ impl Observer {
             packets: (0, 0),
             messages: 0,
             jobs: vec![(0, 0); net.work.len()],
+            programs: vec![Operations::default(); net.work.len()],
             bytes: 0,
             bytes_total: 0,
             chunk_hops: 0,
@@ -137,6 +151,11 @@ impl Observer {
         self.messages += other.messages;
         for (a, b) in self.jobs.iter_mut().zip(other.jobs) {
             *a = (a.0 + b.0, a.1.max(b.1));
+        }
+        for (a, b) in self.programs.iter_mut().zip(other.programs) {
+            a.operations += b.operations;
+            a.busy += b.busy;
+            a.last = a.last.max(b.last);
         }
         self.bytes += other.bytes;
         self.bytes_total += other.bytes_total;
@@ -278,6 +297,16 @@ impl Observe<Record> for Observer {
                 if let Some(ledger) = &mut self.ledger {
                     ledger.delivered(packet);
                 }
+            }
+            Record::Operation { time, terminal, number, kind, busy } => {
+                let what = 4 << 40 | u64::from(*terminal);
+                self.fingerprint.add(*time, what, u64::from(*number), *kind as u64);
+                self.last = self.last.max(*time);
+                let (job, _) = self.net.rank[*terminal as usize];
+                let sums = &mut self.programs[job as usize];
+                sums.operations += 1;
+                sums.busy += u128::from(*busy);
+                sums.last = sums.last.max(*time);
             }
             Record::Message { time, created, source, destination, number } => {
                 self.fingerprint.add(

@@ -169,6 +169,7 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
             sample.ports.push((line.link, port.backlog));
         }
     }
+    sample.busy |= state.host.ranks().any(|(rank, _)| state.host.is_busy(rank));
     for (i, &terminal) in cx.local.terminals.iter().enumerate() {
         let row = state.terminals.get(i as u32);
         let posted = if row.posts.head == NIL { NEVER } else { state.posts.get(row.posts.head).time };

@@ -4,6 +4,7 @@
 
 use super::{
     config::RouterKind,
+    host::{Envelope, Host},
     input_queued::Clocked,
     map::Map,
     network::{End, Line, Local, Network},
@@ -50,6 +51,19 @@ pub enum Record {
         /// The packet at that moment.
         packet: Packet,
     },
+    /// An operation of a rank is finished.
+    Operation {
+        /// When.
+        time: Ps,
+        /// Terminal of the rank.
+        terminal: u32,
+        /// Its number in the rank.
+        number: u32,
+        /// What it is.
+        kind: workload::program::Kind,
+        /// Time that it computed.
+        busy: Ps,
+    },
     /// A message is complete at its destination.
     Message {
         /// When.
@@ -70,6 +84,15 @@ pub enum Record {
 pub enum Wire {
     /// A chunk with what its packet's row needs.
     Chunk(Travel),
+    /// What the destination's rank must know of a message that is on its way.
+    Envelope {
+        /// Terminal that sent it.
+        source: u32,
+        /// Its number there.
+        number: u32,
+        /// What it is about.
+        envelope: Envelope,
+    },
     /// A credit for a link of the receiver.
     Credit {
         /// The link.
@@ -154,6 +177,8 @@ pub struct State {
     pub clocked: Clocked,
     /// Queues as published.
     pub published: Published,
+    /// Ranks of programs.
+    pub host: Host,
 }
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
@@ -214,7 +239,10 @@ pub(super) const CREDIT: u32 = 1;
 const TICK: u32 = 2;
 const CYCLE: u32 = 3;
 pub(super) const PUBLISH: u32 = 4;
-const INDEX: u32 = (1 << 29) - 1;
+pub(super) const RANK: u32 = 5;
+/// Alarms are named by 31 bits: the kind, then the object in this many bits.
+pub(super) const KIND_SHIFT: u32 = 28;
+const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 /// Marks an upstream port that lives in another partition, in arguments named `from`.
 pub const REMOTE: u32 = 1 << 31;
@@ -258,7 +286,9 @@ impl PacketDomain {
             received: 0,
         };
         let lines = local.lines.len();
+        let host = Host::new(&net, &local);
         let state = State {
+            host,
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
@@ -294,19 +324,21 @@ impl Domain for PacketDomain {
             state.read_ahead(cx, i, 0);
             state.set_due(cx, cx.local.router_ports() + i, fx);
         }
+        state.start_ranks(cx, fx);
     }
 
     #[inline]
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
         let index = token & INDEX;
-        match token >> 29 {
+        match token >> KIND_SHIFT {
             PULL => state.pull(cx, index, fx),
             CREDIT => state.credit_event(cx, index, fx),
             TICK => state.tick(cx, index, fx),
             CYCLE => state.cycle(cx, index, fx),
             PUBLISH => state.publish(cx, fx),
-            _ => unreachable!("there are five kinds of alarm"),
+            RANK => state.rank_alarm(cx, index, fx),
+            _ => unreachable!("there are six kinds of alarm"),
         }
     }
 
@@ -314,6 +346,9 @@ impl Domain for PacketDomain {
         let Self { cx, state } = self;
         match message {
             Wire::Chunk(travel) => state.chunk_from_afar(cx, travel, fx),
+            Wire::Envelope { source, number, envelope } => {
+                state.envelope_from_afar(*source, *number, *envelope);
+            }
             Wire::Credit { link, vc } => {
                 let u = cx.local.upstream_index(&cx.net, *link);
                 state.credit_from_afar(cx, u, *vc, fx);
@@ -347,6 +382,7 @@ impl Domain for PacketDomain {
         visit(&mut s.returned);
         visit(&mut s.published.pages);
         visit(&mut s.published.next);
+        s.host.tables(visit);
         s.known.tables(visit);
         s.open.tables(visit);
         s.received.tables(visit);
@@ -361,7 +397,7 @@ impl Domain for PacketDomain {
     #[inline]
     fn prefetch(&self, stage: usize, token: u32) {
         let (u, state) = (token & INDEX, &self.state);
-        if token >> 29 != PULL {
+        if token >> KIND_SHIFT != PULL {
             return;
         }
         let first = || state.ports.get(u).flight.head;
@@ -417,7 +453,7 @@ impl State {
                     if next != NIL {
                         let Flight { time: due, number, .. } = *self.flights.get(next);
                         port.due = due;
-                        fx.wake(due, Class::Ordinary, identity(0, line.link, number), PULL << 29 | u);
+                        fx.wake(due, Class::Ordinary, identity(0, line.link, number), PULL << KIND_SHIFT | u);
                     } else {
                         self.set_due(cx, u, fx);
                     }
@@ -489,14 +525,14 @@ impl State {
             if due != NEVER {
                 let (kind, token) = if tick { (3, TICK) } else { (0, PULL) };
                 let name = identity(kind, line.link, if tick { 0 } else { number });
-                fx.wake(due, Class::Ordinary, name, token << 29 | u);
+                fx.wake(due, Class::Ordinary, name, token << KIND_SHIFT | u);
             }
         }
     }
 
     /// Alarm of a clocked router: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
     pub(super) fn set_cycle(router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Early, identity(4, router, 0), CYCLE << 29 | local);
+        fx.wake(at, Class::Early, identity(4, router, 0), CYCLE << KIND_SHIFT | local);
     }
 
     /// First VC row of a port.

@@ -262,11 +262,15 @@ impl State {
         if !cx.net.reacts {
             return;
         }
+        let (job, rank) = cx.net.rank[destination as usize];
+        if job != u32::MAX && cx.net.work[job as usize].program().is_some() {
+            self.rank_message(cx, source, destination, number, fx);
+            return;
+        }
         self.terminals.edit(local).received += 1;
         let pair = u64::from(destination) << 32 | u64::from(source);
         let index = self.received.get(pair, 0).unwrap_or(0);
         self.received.set(pair, 0, index + 1);
-        let (job, rank) = cx.net.rank[destination as usize];
         let (_, source_rank) = cx.net.rank[source as usize];
         if job == u32::MAX {
             return;
@@ -278,7 +282,7 @@ impl State {
     }
 
     /// A workload sends a message now.
-    fn post(&mut self, cx: &Static, i: u32, destination: u32, bytes: u64, fx: &mut impl Fx) {
+    pub(super) fn post(&mut self, cx: &Static, i: u32, destination: u32, bytes: u64, fx: &mut impl Fx) {
         let u = cx.local.router_ports() + i;
         let now = fx.now();
         self.catch_up_terminal(cx, u, now, fx);

@@ -287,6 +287,9 @@ impl Sketch {
             adapter_delay: self.delays.1,
             arbiter: Arbiter::RoundRobin,
             info_delay: 0,
+            eager: 65_536,
+            control: 16,
+            overhead: 0,
         };
         Setup {
             jobs: self.jobs(&fabric, &links, count),

@@ -17,7 +17,16 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+pub mod census;
+pub mod collective;
+pub mod file;
+pub mod goal;
+pub mod graph;
+pub mod input;
+pub mod list;
+pub mod lower;
 pub mod mpi;
+pub mod ranks;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_SOURCE: u32 = u32::MAX;
@@ -60,6 +69,8 @@ pub struct Op {
     /// Communicator's matching context: receives match sends of the same context alone. 0 is the world; collectives have contexts of
     /// their own.
     pub context: u32,
+    /// How a send completes; nothing for others.
+    pub mode: mpi::Mode,
     /// Bytes of a message, or picoseconds of a computation.
     pub amount: u64,
     /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also tells which
@@ -147,6 +158,12 @@ pub trait Program: Send + Sync {
     /// Names of the collectives that occur, such as `MPI_Allreduce`.
     fn collectives(&self) -> &[String] {
         &[]
+    }
+
+    /// Size in bytes of the largest message of all ranks, if known beforehand. A model with a rendezvous protocol couples ranks more
+    /// tightly if it is larger than the protocol's threshold, or unknown.
+    fn largest_message(&self) -> Option<u64> {
+        None
     }
 
     /// Number of operations of all ranks, if known beforehand: for progress.

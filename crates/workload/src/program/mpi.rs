@@ -67,6 +67,63 @@ pub enum CollectiveKind {
     NeighborAlltoall,
 }
 
+impl CollectiveKind {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 19] = [
+        Self::Barrier,
+        Self::Bcast,
+        Self::Gather,
+        Self::Gatherv,
+        Self::Scatter,
+        Self::Scatterv,
+        Self::Allgather,
+        Self::Allgatherv,
+        Self::Alltoall,
+        Self::Alltoallv,
+        Self::Alltoallw,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Scan,
+        Self::Exscan,
+        Self::NeighborAllgather,
+        Self::NeighborAlltoall,
+    ];
+
+    /// MPI's name of its blocking form.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "MPI_Barrier",
+            Self::Bcast => "MPI_Bcast",
+            Self::Gather => "MPI_Gather",
+            Self::Gatherv => "MPI_Gatherv",
+            Self::Scatter => "MPI_Scatter",
+            Self::Scatterv => "MPI_Scatterv",
+            Self::Allgather => "MPI_Allgather",
+            Self::Allgatherv => "MPI_Allgatherv",
+            Self::Alltoall => "MPI_Alltoall",
+            Self::Alltoallv => "MPI_Alltoallv",
+            Self::Alltoallw => "MPI_Alltoallw",
+            Self::Reduce => "MPI_Reduce",
+            Self::Allreduce => "MPI_Allreduce",
+            Self::ReduceScatter => "MPI_Reduce_scatter",
+            Self::ReduceScatterBlock => "MPI_Reduce_scatter_block",
+            Self::Scan => "MPI_Scan",
+            Self::Exscan => "MPI_Exscan",
+            Self::NeighborAllgather => "MPI_Neighbor_allgather",
+            Self::NeighborAlltoall => "MPI_Neighbor_alltoall",
+        }
+    }
+
+    /// The key that a user writes, such as `reduce_scatter_block`: MPI's name without its prefix, in small letters.
+    #[must_use]
+    pub fn key(self) -> String {
+        self.name()[4..].to_ascii_lowercase()
+    }
+}
+
 /// A collective call of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {

@@ -6,6 +6,7 @@
 pub(crate) mod dragonfly;
 pub(crate) mod dragonfly_plus;
 pub(crate) mod grid;
+pub(crate) mod hierarchical;
 pub(crate) mod hyperx;
 pub(crate) mod table;
 

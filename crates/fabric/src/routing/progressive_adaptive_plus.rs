@@ -1,0 +1,284 @@
+//! Progressive adaptive routing of the dragonfly+: the rules of [`super::progressive_adaptive`], decided at the leaf and
+//! at the spine of the source group.
+//!
+//! Virtual channels: 0 in the source group, 2 in the destination's, 1 in any other. Up leads to down or across within a
+//! group, across to a higher channel, and down to up only on channel 1 before the next link across: no cycle.
+
+use super::{
+    Choice, Congestion, Hop, Routing,
+    legs::{At, Leg, PortSet, dragonfly_plus::DragonflyPlusLeg},
+    progressive_adaptive::{DIVERTED, DRAWN, MAX_PICKS},
+    select::Select,
+};
+use crate::graph::Fabric;
+use std::sync::Arc;
+
+/// Progressive adaptive routing on one dragonfly+.
+pub(super) struct Plus {
+    pub(super) fabric: Arc<Fabric>,
+    pub(super) leg: DragonflyPlusLeg,
+    /// Backlog in bytes up to which the minimal way is taken.
+    pub(super) threshold: u64,
+    /// Parallel global links that are compared.
+    pub(super) picks: u32,
+}
+
+/// A packet's whereabouts.
+#[derive(Clone, Copy)]
+struct View {
+    router: u32,
+    group: u32,
+    /// The destination's router and its port there.
+    to: u32,
+    ejection: u32,
+    to_group: u32,
+    /// True where the packet may divert.
+    free: bool,
+    vc: u8,
+}
+
+/// The best of some ports.
+#[derive(Clone, Copy)]
+struct Best {
+    port: u32,
+    score: u64,
+}
+
+impl Plus {
+    fn view(&self, hop: &Hop) -> View {
+        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (group, to_group) = (self.leg.area(hop.router), self.leg.area(to));
+        let at_source = group == self.leg.area(self.fabric.router_at(hop.source));
+        let vc = match (at_source, group == to_group) {
+            (true, _) => 0,
+            (false, true) => 2,
+            (false, false) => 1,
+        };
+        let free = at_source && group != to_group;
+        View { router: hop.router, group, to, ejection, to_group, free, vc }
+    }
+
+    /// Ports toward the destination.
+    fn minimal(&self, view: &View) -> PortSet<'_> {
+        self.leg.ways(&At::start(view.router, 0), view.to).ports
+    }
+
+    /// Ports toward another group.
+    fn toward(&self, view: &View, group: u32) -> PortSet<'_> {
+        self.leg.ways(&At::start(view.router, 0), self.leg.member(group)).ports
+    }
+
+    fn is_global(&self, router: u32, port: u32) -> bool {
+        self.leg.is_global(router, port)
+    }
+
+    /// True if this router is a spine with a link to `group`.
+    fn links_to(&self, view: &View, group: u32) -> bool {
+        self.is_global(view.router, self.toward(view, group).get(0))
+    }
+
+    /// The groups that a spine of the source group may divert to.
+    fn redraws(&self, view: View) -> impl Iterator<Item = u32> + Clone {
+        let groups = (0..self.leg.shape.groups).filter(move |&g| g != view.group && g != view.to_group);
+        groups.filter(move |&group| self.links_to(&view, group))
+    }
+
+    /// The intermediate group to compare with: drawn at the first router, then kept or drawn again.
+    fn intermediate(&self, hop: &mut Hop, view: &View) -> Option<u32> {
+        if hop.visited == 0 {
+            let others = self.leg.shape.groups - 2;
+            if others == 0 {
+                return None;
+            }
+            let draw = hop.random.below(u64::from(others)) as u32;
+            let group = draw + u32::from(draw >= view.group.min(view.to_group));
+            return Some(group + u32::from(group >= view.group.max(view.to_group)));
+        }
+        let kept = (hop.state & DRAWN != 0).then_some(hop.state & !(DRAWN | DIVERTED))?;
+        if self.links_to(view, kept) {
+            return Some(kept);
+        }
+        match self.redraws(*view).count() as u64 {
+            0 => None,
+            n => self.redraws(*view).nth(hop.random.below(n) as usize),
+        }
+    }
+
+    /// The least busy of the ports: of all if they are local, of `picks` random ones if they are global.
+    fn best(&self, ports: PortSet<'_>, hop: &mut Hop, congestion: &mut dyn Congestion) -> Best {
+        let n = ports.len();
+        let (mut picked, mut count) = ([0; MAX_PICKS], n);
+        if n > self.picks && self.is_global(hop.router, ports.get(0)) {
+            count = self.picks;
+            // Floyd's algorithm: different ones with a draw each.
+            for i in 0..count {
+                let drawn = hop.random.below(u64::from(n - count + i) + 1) as u32;
+                let known = picked[..i as usize].contains(&ports.get(drawn));
+                picked[i as usize] = ports.get(if known { n - count + i } else { drawn });
+            }
+        }
+        let port = |i: u32| if count < n { picked[i as usize] } else { ports.get(i) };
+        let port = port(Select::LeastQueue.choose(count, |i| (port(i), 0), hop, congestion));
+        Best { port, score: congestion.backlog(port) }
+    }
+
+    fn choice(&self, view: &View, port: u32, state: u32) -> Choice {
+        let state = if view.free && !self.is_global(view.router, port) { state } else { 0 };
+        Choice { port, vc: view.vc, state }
+    }
+}
+
+impl Routing for Plus {
+    fn vcs(&self) -> u8 {
+        3
+    }
+
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+        let view = self.view(hop);
+        if view.router == view.to {
+            return Choice { port: view.ejection, vc: 0, state: 0 };
+        }
+        let intermediate = if view.free { self.intermediate(hop, &view) } else { None };
+        let Some(group) = intermediate else {
+            let best = self.best(self.minimal(&view), hop, congestion);
+            return self.choice(&view, best.port, 0);
+        };
+        if hop.state & DIVERTED == 0 {
+            let straight = self.best(self.minimal(&view), hop, congestion);
+            if straight.score <= self.threshold {
+                return self.choice(&view, straight.port, DRAWN | group);
+            }
+            let around = self.best(self.toward(&view, group), hop, congestion);
+            if straight.score <= around.score.saturating_mul(2) {
+                return self.choice(&view, straight.port, DRAWN | group);
+            }
+            return self.choice(&view, around.port, DRAWN | DIVERTED | group);
+        }
+        let around = self.best(self.toward(&view, group), hop, congestion);
+        self.choice(&view, around.port, DRAWN | DIVERTED | group)
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        let view = self.view(hop);
+        if view.router == view.to {
+            out.push(Choice { port: view.ejection, vc: 0, state: 0 });
+            return;
+        }
+        let mut push = |ports: PortSet<'_>, state| {
+            out.extend((0..ports.len()).map(|i| self.choice(&view, ports.get(i), state)));
+        };
+        let kept = hop.state & !(DRAWN | DIVERTED);
+        let groups: Vec<u32> = if !view.free || (hop.visited > 0 && hop.state & DRAWN == 0) {
+            Vec::new()
+        } else if hop.visited == 0 {
+            (0..self.leg.shape.groups).filter(|&g| g != view.group && g != view.to_group).collect()
+        } else if self.links_to(&view, kept) {
+            vec![kept]
+        } else {
+            self.redraws(view).collect()
+        };
+        if groups.is_empty() {
+            push(self.minimal(&view), 0);
+        }
+        for group in groups {
+            if hop.state & DIVERTED == 0 {
+                push(self.minimal(&view), DRAWN | group);
+            }
+            push(self.toward(&view, group), DRAWN | DIVERTED | group);
+        }
+    }
+
+    fn oblivious(&self) -> bool {
+        false
+    }
+
+    fn memory(&self, hop: &Hop) -> u64 {
+        let source = self.leg.area(self.fabric.router_at(hop.source));
+        u64::from(source) << 1 | u64::from(hop.visited > 0)
+    }
+
+    fn terminals_alike(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        graph::Fabric,
+        registry::{Constant, values},
+        routing::{
+            Choice, Routing,
+            progressive_adaptive::{DIVERTED, DRAWN, ROUTING},
+            testing::{self, Backlogs},
+        },
+    };
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        sync::Arc,
+    };
+
+    fn bind(fabric: &Arc<Fabric>) -> Box<dyn Routing> {
+        let sample = [("adaptive_threshold", Constant::Int(0))];
+        (ROUTING.build)(fabric.clone(), &values(ROUTING.about.params, &sample)).unwrap()
+    }
+
+    /// Nine groups of four leaves and four spines, two global ports each: spine i of group g leads to groups g + 2 i + 1
+    /// and g + 2 i + 2. Leaf ports 0 to 3 lead to the spines; spine ports 4 and 5 are global.
+    fn fabric() -> Arc<Fabric> {
+        testing::dragonfly_plus([9, 4, 4, 2, 2])
+    }
+
+    #[test]
+    fn an_idle_network_is_crossed_minimally() {
+        let fabric = fabric();
+        let routing = bind(&fabric);
+        assert_eq!(routing.vcs(), 3);
+        for (s, d) in testing::pairs(&fabric) {
+            let links = testing::way(&fabric, routing.as_ref(), s, d, 1).len() - 1;
+            let expected = if s / 2 == d / 2 {
+                0
+            } else if s / 8 == d / 8 {
+                2
+            } else {
+                3
+            };
+            assert_eq!(links, expected, "{s} -> {d}");
+        }
+    }
+
+    #[test]
+    fn a_busy_way_up_is_left_for_a_detour() {
+        let fabric = fabric();
+        let routing = bind(&fabric);
+        // From group 0 to group 8, that is spine 3 and so port 3.
+        let mut busy = Backlogs(BTreeMap::from([(3, 64)]));
+        let choices: BTreeSet<Choice> =
+            (0..200).map(|seed| routing.route(&mut testing::hop(&fabric, 0, 71, seed), &mut busy)).collect();
+        let diverted: BTreeSet<u32> = choices
+            .iter()
+            .filter(|c| c.state & DIVERTED != 0)
+            .map(|c| c.state & !(DRAWN | DIVERTED))
+            .collect();
+        // Group 7 is behind the same spine: no better.
+        assert_eq!(diverted, (1..7).collect());
+        assert!(choices.iter().all(|c| c.vc == 0 && (c.port == 3) == (c.state & DIVERTED == 0)));
+    }
+
+    #[test]
+    fn a_spine_may_divert_too() {
+        let fabric = fabric();
+        let routing = bind(&fabric);
+        // At spine 3 of group 0 (router 7), bound for group 8 over port 5; its other link leads to group 7.
+        let mut busy = Backlogs(BTreeMap::from([(5, 64)]));
+        let first = testing::hop(&fabric, 0, 71, 1);
+        let mut hop = crate::routing::Hop { router: 7, in_port: 0, visited: 1, state: DRAWN | 2, ..first };
+        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: 4, vc: 0, state: 0 });
+        // In group 7 a spine without a link to group 8 goes down to a leaf first, on channel 1.
+        let links = fabric.ports_of(7);
+        let crate::graph::Peer::Router { router, port } = links[4].peer else { panic!("unplugged") };
+        let mut hop = crate::routing::Hop { router, in_port: port, visited: 2, state: 0, ..first };
+        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
+        assert_eq!((choice.vc, choice.state), (1, 0));
+    }
+}

@@ -1,0 +1,169 @@
+use super::*;
+use crate::topology::testing::{links, peers};
+
+/// Line, stretch and message of each mistake.
+fn mistakes(text: &str) -> Vec<(u64, String, String)> {
+    let found = parse(text).err().unwrap_or_else(|| panic!("{text:?} is right"));
+    let lines: Vec<&str> = text.lines().collect();
+    let stretch = |m: &Mistake| match m.line {
+        0 => String::new(),
+        line => lines[line as usize - 1][m.start..m.end].to_owned(),
+    };
+    found.iter().map(|m| (m.line, stretch(m), m.message.clone())).collect()
+}
+
+#[test]
+fn an_edge_list_is_built_line_by_line() {
+    let fabric = parse(
+        "# a triangle with a tail\nrouters 4\nterminals 1\nterminals 3 2  # more at the end\n\n0 1\n1 2 global\n2 0 x2\n2 3 a x3\n",
+    )
+    .unwrap();
+    assert_eq!((fabric.routers(), fabric.terminals()), (4, 5));
+    assert_eq!(peers(&fabric, 2), [1, 0, 0, 3, 3, 3]);
+    let counts = links(&fabric);
+    let of = |class: &str| counts[CLASSES.iter().position(|c| *c == class).unwrap()];
+    assert_eq!([of("terminal"), of("link"), of("global"), of("a")], [5, 3, 1, 3]);
+    assert_eq!(fabric.attach, [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
+}
+
+#[test]
+fn routers_and_terminals_have_defaults() {
+    let fabric = parse("0 1\n1 2").unwrap();
+    assert_eq!((fabric.routers(), fabric.terminals()), (3, 3));
+    // Where some routers' terminals are told, the others have none; the last word counts.
+    let fabric = parse("0 1\n1 2\nterminals 0 4\nterminals 2 1\nterminals 0 2").unwrap();
+    assert_eq!(fabric.attach.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 0, 2]);
+    // A network of one router.
+    assert_eq!(parse("routers 1\nterminals 3").unwrap().terminals(), 3);
+}
+
+#[test]
+fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
+    let text = "routers\n0 1 lokal\n0\n0 one\n1 2 global 4\n1 2 global x0\n1 2 a x2 b\n1 2 terminal\n1 99999999999999999999\nterminals 1 2 3\n";
+    let told = mistakes(text);
+    let brief: Vec<(u64, &str)> = told.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
+    let expected = [
+        (1, "routers"),
+        (2, "lokal"),
+        (3, "0"),
+        (4, "one"),
+        (5, "4"),
+        (6, "x0"),
+        (7, "b"),
+        (8, "terminal"),
+        (9, "99999999999999999999"),
+        (10, "terminals 1 2 3"),
+    ];
+    assert_eq!(brief, expected, "{told:?}");
+    assert_eq!(told[1].2, "there is no link class `lokal`: did you mean `local`?");
+}
+
+#[test]
+fn what_lines_say_together_must_fit() {
+    let told = mistakes("routers 3\n0 1\n1 7\n2 2\nterminals 9 1\n");
+    assert_eq!(
+        told[0],
+        (3, "1 7".to_owned(), "there is no router 7: 3 routers are numbered from 0".to_owned())
+    );
+    assert_eq!((told[1].0, told[2].0), (5, 4));
+    assert!(told[2].2.contains("to itself"));
+    let apart = mistakes("0 1\n2 3\n");
+    assert!(
+        apart.len() == 1 && apart[0].0 == 0 && apart[0].2.contains("from router 0 to router 2"),
+        "{apart:?}"
+    );
+    for empty in ["", "# nothing\n", "routers 99999999999"] {
+        assert!(mistakes(empty)[0].2.contains("1 to 16777216 routers"));
+    }
+    assert!(mistakes("0 1\nterminals 0")[0].2.contains("no terminal"));
+    assert!(mistakes("0 1 x4000000000")[0].2.contains("more than"));
+    assert!(mistakes("terminals 1000000\nrouters 100000\n0 1")[0].2.contains("more than"));
+    let many = "0 x\n".repeat(1000);
+    assert_eq!(mistakes(&many).len(), MAX_MISTAKES);
+}
+
+const HEAD: &str = "{\"format\": \"netloom-graph\", \"version\": 1, \"routers\": 3, ";
+
+#[test]
+fn json_may_leave_ports_to_the_reader() {
+    let text = format!(
+        "{HEAD}\"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"class\": \"b\", \"a\": 1, \"b\": 2}}], \"terminals\": [2, 0, 0]}}"
+    );
+    let fabric = parse(&text).unwrap();
+    assert_eq!((peers(&fabric, 1), fabric.attach), (vec![0, 0, 2], vec![(2, 1), (0, 2), (0, 3)]));
+}
+
+#[test]
+fn mistakes_of_json_are_told_with_their_lines() {
+    let text = format!(
+        "{HEAD}\n\"links\": [\n  {{\"a\": [0, 0], \"b\": [1, 0]}},\n  {{\"a\": [0, 0], \"b\": [2, 0]}},\n  {{\"a\": 1, \"b\": [2, 1]}},\n  {{\"a\": [1, 2], \"b\": \"two\"}},\n  {{\"class\": \"glob\", \"a\": [1, 2], \"b\": [2, 1]}}],\n\"terminals\": [[0, 1], {{}}]}}"
+    );
+    let told = mistakes(&text);
+    let lines: Vec<u64> = told.iter().map(|t| t.0).collect();
+    assert_eq!(lines, [6, 7, 8], "{told:?}");
+    assert!(told[0].2.contains("[router, port] is expected"), "{told:?}");
+    assert!(told[0].1.starts_with("{\"a\": [1, 2]") && told[2].1 == "{}");
+    // What only the whole shows.
+    let links = "\"links\": [{\"a\": [0, 0], \"b\": [1, 0]},\n{\"a\": [0, 0], \"b\": [2, 0]}], ";
+    let told = mistakes(&format!("{HEAD}{links}\"terminals\": [[0, 1]]}}"));
+    assert_eq!((told.len(), told[0].0), (1, 2));
+    assert_eq!(told[0].2, "port 0 of router 0 has a cable already");
+    let told = mistakes(&format!("{HEAD}{links}\n\"terminals\": [1]}}"));
+    assert!(told[0].0 == 3 && told[0].2.contains("for all links and terminals or for none"), "{told:?}");
+}
+
+#[test]
+fn json_that_is_none_of_ours_is_refused() {
+    for (text, line, word) in [
+        (
+            "{\"format\": \"other\", \"version\": 1, \"routers\": 1, \"links\": [], \"terminals\": [0]}",
+            0,
+            "\"other\"",
+        ),
+        (
+            "{\"format\": \"netloom-graph\", \"version\": 2, \"routers\": 1, \"links\": [], \"terminals\": [0]}",
+            0,
+            "version is 2",
+        ),
+        ("{\"format\": \"netloom-graph\",\n\"size\": 1}", 2, "unknown field `size`"),
+        ("{\n\"format\": \"netloom-graph\",\n", 3, "EOF"),
+    ] {
+        let told = parse(text).err().unwrap();
+        assert!(told[0].line == line && told[0].message.contains(word), "{text}: {told:?}");
+    }
+    let ports = format!("{HEAD}\"ports\": [1], \"links\": [], \"terminals\": [0]}}");
+    assert!(mistakes(&ports)[0].2.contains("1 numbers for 3 routers"));
+}
+
+#[test]
+fn problems_carry_file_line_and_text() {
+    let path = std::env::temp_dir().join(format!("netloom-graph-{}", std::process::id()));
+    std::fs::write(&path, "0 1\n1 2 lokal\n").unwrap();
+    let name = path.to_string_lossy().into_owned();
+    let values = Values::default().with("file", base::param::Value::Text(name.clone()));
+    let problems = build(&values).err().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let expected = Excerpt { file: name, line: 2, text: "1 2 lokal".to_owned(), start: 4, end: 9 };
+    assert_eq!((problems[0].key.as_str(), problems[0].input.clone()), ("file", Some(expected)));
+    // Now the file is gone.
+    let problems = (TOPOLOGY.sizes)(&values).unwrap_err();
+    assert!(problems[0].message.contains("cannot be read") && problems[0].input.as_ref().unwrap().line == 0);
+}
+
+proptest::proptest! {
+    /// No text makes the reader panic or build what is not whole.
+    #[test]
+    fn any_text_is_read_or_refused(text in "[0-9a-z {}\\[\\]\",:#\n]{0,200}") {
+        if let Ok(fabric) = parse(&text) {
+            proptest::prop_assert!(fabric.terminals() > 0 && fabric.routers() > 0);
+        }
+    }
+
+    /// Lines near the rules.
+    #[test]
+    fn any_statements_are_read_or_refused(lines in proptest::collection::vec("(routers|terminals|[0-9]) [0-9]( (a|b|local|x[0-9]|[0-9]))?", 0..12)) {
+        if let Ok(fabric) = parse(&lines.join("\n")) {
+            proptest::prop_assert!(fabric.terminals() > 0);
+        }
+    }
+}

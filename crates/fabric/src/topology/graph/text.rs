@@ -1,0 +1,130 @@
+//! The edge list: one statement per line. See [`super::TOPOLOGY`] for its rules.
+
+use super::{Draft, End, LINK, Link, MAX_MISTAKES, Mistake, Place};
+
+/// A word of a line.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    place: Place,
+}
+
+impl Word<'_> {
+    fn number(self) -> Result<u64, Mistake> {
+        let digits = !self.text.is_empty() && self.text.bytes().all(|b| b.is_ascii_digit());
+        match self.text.parse() {
+            Ok(number) if digits => Ok(number),
+            _ if digits => Err(self.place.mistake(format!("{} is too large", self.text))),
+            _ => Err(self.place.mistake(format!("a number is expected, not `{}`", self.text))),
+        }
+    }
+
+    /// N of `xN`.
+    fn count(self) -> Option<Result<u64, Mistake>> {
+        let digits = self.text.strip_prefix('x').filter(|d| d.starts_with(|c: char| c.is_ascii_digit()))?;
+        Some(match digits.parse() {
+            Ok(n @ 1..) => Ok(n),
+            _ => Err(self.place.mistake(format!("`{}` is no number of cables", self.text))),
+        })
+    }
+}
+
+/// What was said about terminals and routers so far.
+#[derive(Default)]
+struct Said {
+    routers: Option<u64>,
+    everywhere: Option<(u64, Place)>,
+    here: Vec<(u64, u64, Place)>,
+    links: Vec<Link>,
+}
+
+pub(super) fn read(text: &str) -> Result<Draft, Vec<Mistake>> {
+    let (mut said, mut mistakes) = (Said::default(), Vec::new());
+    for (index, line) in text.lines().enumerate() {
+        let words = words(line, index as u64 + 1);
+        if let Err(mistake) = statement(&words, &mut said) {
+            mistakes.push(mistake);
+            if mistakes.len() == MAX_MISTAKES {
+                break;
+            }
+        }
+    }
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let ends = said.links.iter().flat_map(|link| link.ends.map(|end| end.router));
+    let greatest = ends.chain(said.here.iter().map(|&(router, ..)| router)).max();
+    let routers = said.routers.or(greatest.map(|n| n.saturating_add(1))).unwrap_or(0);
+    let at = |router| End { router, port: None };
+    let (usual, place) = match said.everywhere {
+        Some(said) => said,
+        None => (u64::from(said.here.is_empty()), Place::default()),
+    };
+    // The last word on a router counts.
+    let mut here = said.here;
+    here.reverse();
+    here.sort_by_key(|&(router, ..)| router);
+    here.dedup_by_key(|&mut (router, ..)| router);
+    let mut terminals = Vec::new();
+    let mut special = here.iter().copied().peekable();
+    // More routers than there may be are told with the rest.
+    for router in 0..if routers > super::MAX_ROUTERS { 0 } else { routers } {
+        let own = special.next_if(|&(r, ..)| r == router);
+        let (count, place) = own.map_or((usual, place), |(_, count, place)| (count, place));
+        if count > 0 {
+            terminals.push((at(router), count, place));
+        }
+    }
+    // What is left speaks of routers that do not exist: told with the rest.
+    terminals.extend(special.map(|(router, count, place)| (at(router), count, place)));
+    Ok(Draft { routers, ports: None, links: said.links, terminals })
+}
+
+/// The words of a line without its comment.
+fn words(line: &str, number: u64) -> Vec<Word<'_>> {
+    let code = line.split('#').next().unwrap_or("");
+    let mut words = Vec::new();
+    let mut rest = 0;
+    while let Some(skip) = code[rest..].find(|c: char| !c.is_whitespace()) {
+        let start = rest + skip;
+        let length = code[start..].find(char::is_whitespace).unwrap_or(code.len() - start);
+        rest = start + length;
+        words.push(Word { text: &code[start..rest], place: Place { line: number, start, end: rest } });
+    }
+    words
+}
+
+fn statement(words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
+    let Some(first) = words.first() else { return Ok(()) };
+    let whole = Place { end: words.last().map_or(0, |w| w.place.end), ..first.place };
+    match (first.text, &words[1..]) {
+        ("routers", [n]) => said.routers = Some(n.number()?),
+        ("terminals", [n]) => said.everywhere = Some((n.number()?, whole)),
+        ("terminals", [router, n]) => said.here.push((router.number()?, n.number()?, whole)),
+        ("routers", _) => return Err(whole.mistake("write `routers N`")),
+        ("terminals", _) => return Err(whole.mistake("write `terminals N` or `terminals ROUTER N`")),
+        (_, rest) => {
+            let a = first.number()?;
+            let [b, details @ ..] = rest else {
+                return Err(whole.mistake("a link needs two routers: `A B`, `A B CLASS` or `A B CLASS xN`"));
+            };
+            let b = b.number()?;
+            let (class, count) = match *details {
+                [] => (LINK, 1),
+                [word] => match word.count() {
+                    Some(count) => (LINK, count?),
+                    None => (Draft::class(word.text, word.place)?, 1),
+                },
+                [class, count] => {
+                    let class = Draft::class(class.text, class.place)?;
+                    let wrong = || Err(count.place.mistake("the number of parallel cables is written as x4"));
+                    (class, count.count().unwrap_or_else(wrong)?)
+                }
+                [_, _, more, ..] => return Err(more.place.mistake("nothing is expected here")),
+            };
+            let ends = [a, b].map(|router| End { router, port: None });
+            said.links.push(Link { class, ends, count, place: whole });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Rank programs on the packet model: closed forms, MPI's order, one answer for every partitioning, undo, stuck programs.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use base::rng::{Purpose, Stream};
+use model::{
+    Setup,
+    packet::{config::RoutePer, network::Network, observe::Observer, state::PacketDomain},
+    samples::{self, int},
+    setup::{Scheduling, Until},
+    simulate,
+};
+use results::summary::{State, Summary};
+use std::sync::Arc;
+use workload::{
+    program::{
+        ANY_SOURCE, ANY_TAG, After, Kind, Op,
+        list::{List, Rank, calc, recv, send},
+    },
+    registry::Work,
+};
+
+const US: u64 = 1_000_000;
+/// Links of 1 GB/s: a byte takes 1000 ps, a chunk 64,000 ps.
+const CHUNK: u64 = 64_000;
+/// Way of a one-chunk message through one switch: twice a chunk and a wire, once the router.
+const WAY: u64 = 2 * (CHUNK + 10_000) + 100_000;
+
+fn switch(ranks: Vec<Rank>) -> Setup {
+    let n = ranks.len() as u64;
+    let fabric = samples::topology("single-switch", &[("terminals", int(n))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 16)];
+    programmed(samples::setup(fabric, routing, links, program(ranks), 0))
+}
+
+/// The 72-node dragonfly, every chunk routed by itself: messages overtake each other.
+fn dragonfly(ranks: Vec<Rank>) -> Setup {
+    let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
+    setup.packet.route_per = RoutePer::Chunk;
+    setup.jobs[0].placement = (0..ranks.len() as u32).map(|r| r * 5 % 72).collect();
+    setup.jobs[0].work = program(ranks);
+    programmed(setup)
+}
+
+fn programmed(mut setup: Setup) -> Setup {
+    setup.jobs[0].message = None;
+    setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
+    setup.check = true;
+    setup
+}
+
+fn program(ranks: Vec<Rank>) -> Work {
+    Work::Program(Arc::new(List::new(ranks)))
+}
+
+fn run(setup: &Setup) -> Summary {
+    let done = simulate(setup, &mut |_| true).expect("a valid setup").summary;
+    for partitions in [2, 5, 64] {
+        let mut other = setup.clone();
+        other.scheduling = Scheduling::Sequential { partitions };
+        let other = simulate(&other, &mut |_| true).expect("a valid setup").summary;
+        assert_eq!(other.without_performance(), done.without_performance(), "{partitions} partitions");
+    }
+    done
+}
+
+fn makespan(setup: &Setup) -> u64 {
+    let summary = run(setup);
+    assert_eq!(summary.verdict.state, State::Ok, "{:?}", summary.verdict);
+    summary.jobs[0].makespan_ps.unwrap()
+}
+
+/// A rank that does these one after another.
+fn chain(ops: &[Op]) -> Rank {
+    let mut rank = Rank::default();
+    for &op in ops {
+        rank.push(Op { after: After::Finish, ..op });
+    }
+    rank
+}
+
+#[test]
+fn one_message_takes_the_way_of_its_chunks() {
+    for (bytes, expected) in [
+        (64, WAY),
+        (0, WAY - 2 * 63 * 1000),
+        (20, WAY - 2 * 44 * 1000),
+        (1024, WAY + 15 * CHUNK),
+        // Two packets: the second follows without a gap.
+        (2048, WAY + 31 * CHUNK),
+    ] {
+        let setup = switch(vec![chain(&[send(1, bytes, 7)]), chain(&[recv(0, bytes, 7)])]);
+        assert_eq!(makespan(&setup), expected, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_large_message_asks_first() {
+    let mut setup = switch(vec![chain(&[send(1, 128, 7)]), chain(&[calc(5 * US), recv(0, 128, 7)])]);
+    setup.packet.eager = 127;
+    setup.packet.control = 64;
+    // The request waits for the receive; then grant and data.
+    assert_eq!(makespan(&setup), 5 * US + WAY + WAY + CHUNK);
+    setup.jobs[0].compute_ppb = 0;
+    assert_eq!(makespan(&setup), 3 * WAY + CHUNK);
+}
+
+#[test]
+fn processors_serve_in_order_and_charge_their_overhead() {
+    // Two computations and a send share one processor; another takes a computation at once.
+    let mut rank = Rank::default();
+    rank.push(calc(US));
+    rank.push(calc(2 * US));
+    rank.push(Op { cpu: 1, ..calc(7 * US) });
+    let first = rank.push(Op { after: After::Nothing, ..calc(3 * US) });
+    let late = rank.push(send(1, 64, 0));
+    rank.requires(late, first);
+    let mut setup = switch(vec![rank, chain(&[recv(0, 64, 0)])]);
+    setup.packet.overhead = 500_000;
+    assert_eq!(makespan(&setup), 6 * US + 500_000 + WAY + 500_000);
+    let summary = run(&setup);
+    let share = 13.0 * US as f64 / (2.0 * summary.jobs[0].makespan_ps.unwrap() as f64);
+    assert!((summary.jobs[0].compute_fraction.unwrap() - share).abs() < 1e-12);
+}
+
+#[test]
+fn a_ring_takes_a_way_per_step() {
+    let n = 6;
+    let steps = 5;
+    let rank = |r: u32| {
+        let mut ops = Vec::new();
+        for _ in 0..steps {
+            ops.push(send((r + 1) % n, 64, 0));
+            ops.push(recv((r + n - 1) % n, 64, 0));
+        }
+        chain(&ops)
+    };
+    assert_eq!(makespan(&switch((0..n).map(rank).collect())), steps * WAY);
+}
+
+#[test]
+fn joins_probes_and_messages_to_oneself() {
+    let mut first = Rank::default();
+    let a = first.push(send(1, 64, 1));
+    let b = first.push(calc(3 * US));
+    let join = first.push(Op { kind: Kind::Join, ..calc(0) });
+    first.requires(join, a);
+    first.requires(join, b);
+    let own = first.push(Op { after: After::Finish, ..send(0, 1 << 30, 2) });
+    let back = first.push(recv(0, 1 << 30, 2));
+    first.follows(back, own);
+    let any = first.push(Op { kind: Kind::JoinAny, ..calc(0) });
+    let never = first.push(recv(1, 64, 3));
+    first.requires(any, never);
+    first.requires(any, back);
+    let last = first.push(send(1, 64, 4));
+    first.requires(last, any);
+    let probe = Op { kind: Kind::Probe, ..recv(ANY_SOURCE, 0, ANY_TAG) };
+    let second = chain(&[probe, recv(0, 64, 1), recv(0, 64, 4), send(0, 64, 3)]);
+    assert_eq!(makespan(&switch(vec![first, second])), 3 * US + 2 * WAY);
+}
+
+/// Random pairs, sizes, tags and wildcards; every message has its receive.
+fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
+    let mut random = Stream::new(seed, Purpose::Test, 0);
+    let mut all = vec![Rank::default(); ranks as usize];
+    for n in 0..messages {
+        let from = random.below(u64::from(ranks)) as u32;
+        let to = random.below(u64::from(ranks)) as u32;
+        let bytes = [0, 40, 700, 3000][random.below(4) as usize];
+        let after = |n: u64| if n % 3 == 0 { After::Finish } else { After::Start };
+        let tag = n % 2;
+        let wild = random.below(4) == 0;
+        all[from as usize].push(Op { after: After::Start, ..send(to, bytes, tag) });
+        let source = if wild { ANY_SOURCE } else { from };
+        // Only starts are waited for where a rank may have to send first.
+        all[to as usize].push(Op { after: After::Start, ..recv(source, bytes, tag) });
+        if random.below(3) == 0 {
+            all[from as usize].push(Op { after: after(1), ..calc(random.below(US)) });
+        }
+    }
+    all
+}
+
+#[test]
+fn random_programs_end_alike_however_they_are_spread() {
+    for seed in 0..3 {
+        let mut setup = dragonfly(random(40, 600, seed));
+        setup.packet.eager = 1000;
+        let summary = run(&setup);
+        // Wildcards may take what another receive needs, but nothing is lost in the network.
+        let counts = summary.messages.unwrap();
+        assert!(counts.delivered > 500 && counts.in_flight == 0, "{counts:?}");
+    }
+}
+
+/// Large messages with tags of their own go to receives of any tag, small ones right behind them to receives of their tag: a small one that
+/// overtook would be taken by the wrong receive and missed by its own.
+#[test]
+fn messages_of_a_pair_match_in_the_order_of_sending() {
+    let n = 200;
+    let sends: Vec<Op> = (0..n).map(|k| send(1, if k % 2 == 0 { 4096 } else { 1 }, k)).collect();
+    let receives: Vec<Op> = (0..n).map(|k| recv(0, 0, if k % 2 == 0 { ANY_TAG } else { k })).collect();
+    let setup = dragonfly(vec![chain(&sends), chain(&receives)]);
+    let summary = run(&setup);
+    assert_eq!(summary.verdict.state, State::Ok, "{:?}", summary.verdict);
+    assert_eq!(summary.messages.unwrap().delivered, u64::from(n));
+}
+
+#[test]
+fn who_waits_for_what_is_told() {
+    let setup = switch(vec![
+        chain(&[recv(1, 64, 3), send(1, 64, 4)]),
+        chain(&[recv(0, 64, 4), send(0, 64, 3)]),
+        chain(&[recv(ANY_SOURCE, 64, ANY_TAG)]),
+    ]);
+    let summary = run(&setup);
+    assert_eq!(summary.verdict.state, State::Deadlock);
+    let detail = &summary.verdict.detail;
+    assert_eq!(detail[0], "rank 0 waits to receive from rank 1, tag 3 (operation 0)");
+    assert_eq!(detail[1], "rank 1 waits to receive from rank 0, tag 4 (operation 0)");
+    assert_eq!(detail[2], "rank 2 waits to receive from any rank, any tag (operation 0)");
+}
+
+#[test]
+fn every_handler_can_be_undone() {
+    let mut setup = dragonfly(random(30, 400, 9));
+    setup.packet.eager = 1000;
+    setup.packet.overhead = 20_000;
+    let end = 200 * US;
+    let net = Arc::new(Network::new(&setup, 1));
+    let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
+    let (mut plain, mut again) = (observer(), observer());
+    let domain = || PacketDomain::new(Arc::clone(&net), 0);
+    let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
+    assert!(events > 1000, "{events} events");
+    engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
+    assert_eq!(again.fingerprint, plain.fingerprint, "a rollback left a trace");
+}

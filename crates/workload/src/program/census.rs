@@ -1,0 +1,319 @@
+//! What a program or script holds, counted.
+
+use super::{
+    ANY_SOURCE, ANY_TAG, Batch, Damage, Kind, Op, Program,
+    file::Content,
+    mpi::{Call, Collective, Envelope, Mode, PROC_NULL, Script},
+    ranks::collective_name,
+};
+use base::{hash::hash4, time::Ps};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Operations or calls by name.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Dependencies; 0 for scripts.
+    pub edges: u64,
+    /// Point-to-point messages that are sent, by size: `sizes[0]` counts those without bytes, `sizes[i]` those of 2^(i-1) bytes and more.
+    pub sizes: Vec<u64>,
+    /// Bytes of these messages.
+    pub bytes: u64,
+    /// Largest of them.
+    pub largest: u64,
+    /// Computed time of each rank.
+    pub compute: Vec<Ps>,
+    /// Number of different ranks to which each rank sends.
+    pub peers: Vec<u32>,
+    /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs tell operations
+    /// instead of calls.
+    pub collectives: BTreeMap<String, (u64, u64)>,
+    /// Do sends and receives fit together?
+    pub matching: Matching,
+}
+
+/// How sends and receives fit together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Every send has a receive of the same ranks, tag and context, and the other way round.
+    #[default]
+    Exact,
+    /// Each rank receives as often as it is sent to, but some receives leave source or tag open, so that more cannot be said.
+    Open,
+    /// Each rank receives as often as it is sent to, but not from the same ranks or with the same tags.
+    Tags,
+    /// This rank is sent to so many times, but receives so many times.
+    Count {
+        /// The first such rank.
+        rank: u32,
+        /// Messages to it.
+        sent: u64,
+        /// Its receives.
+        received: u64,
+    },
+    /// Not known: ranks of communicators other than the world.
+    Unknown,
+}
+
+/// Sends and receives on their way to a [`Matching`]: sums of hashes are equal if the sets are.
+struct Balance {
+    sent: Vec<u64>,
+    received: Vec<u64>,
+    sum: u128,
+    open: bool,
+    unknown: bool,
+}
+
+impl Balance {
+    fn new(ranks: u32) -> Self {
+        let zero = vec![0; ranks as usize];
+        Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false }
+    }
+
+    fn send(&mut self, from: u32, to: u32, tag: u32, context: u32) {
+        self.sent[to as usize] += 1;
+        self.sum = self.sum.wrapping_add(hash4(from.into(), to.into(), tag.into(), context.into()));
+    }
+
+    fn receive(&mut self, from: u32, to: u32, tag: u32, context: u32) {
+        self.received[to as usize] += 1;
+        self.open |= from == ANY_SOURCE || tag == ANY_TAG;
+        self.sum = self.sum.wrapping_sub(hash4(from.into(), to.into(), tag.into(), context.into()));
+    }
+
+    fn matching(&self) -> Matching {
+        let wrong = (0u32..).zip(self.sent.iter().zip(&self.received)).find(|(_, (s, r))| s != r);
+        match wrong {
+            _ if self.unknown => Matching::Unknown,
+            Some((rank, (&sent, &received))) => Matching::Count { rank, sent, received },
+            None if self.open => Matching::Open,
+            None if self.sum == 0 => Matching::Exact,
+            None => Matching::Tags,
+        }
+    }
+}
+
+impl Census {
+    /// Counts everything; reads all of it once.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn of(content: &Content) -> Result<Self, Damage> {
+        match content {
+            Content::Program(program) => Self::of_program(&**program),
+            Content::Script(script) => Self::of_script(&**script),
+        }
+    }
+
+    fn of_program(program: &dyn Program) -> Result<Self, Damage> {
+        let mut census = Self::default();
+        let mut balance = Balance::new(program.ranks());
+        let mut batch = Batch::default();
+        for rank in 0..program.ranks() {
+            let (mut cursor, mut peers, mut compute) = (program.open(rank), BTreeSet::new(), 0u64);
+            loop {
+                batch.clear();
+                cursor.fill(&mut batch)?;
+                if batch.ops.is_empty() {
+                    break;
+                }
+                census.edges += batch.edges.len() as u64;
+                for op in &batch.ops {
+                    census.operation(rank, op, &mut balance);
+                    match op.kind {
+                        Kind::Send => _ = peers.insert(op.peer),
+                        Kind::Calc => compute = compute.saturating_add(op.amount),
+                        _ => {}
+                    }
+                    let name =
+                        usize::from(op.collective).checked_sub(1).and_then(|i| program.collectives().get(i));
+                    if let Some(name) = name {
+                        let entry = census.collectives.entry(name.clone()).or_default();
+                        entry.0 += 1;
+                        entry.1 += if op.kind == Kind::Send { op.amount } else { 0 };
+                    }
+                }
+            }
+            census.compute.push(compute);
+            census.peers.push(peers.len() as u32);
+        }
+        census.matching = balance.matching();
+        Ok(census)
+    }
+
+    fn operation(&mut self, rank: u32, op: &Op, balance: &mut Balance) {
+        let name = match op.kind {
+            Kind::Send => "send",
+            Kind::Recv => "recv",
+            Kind::Calc => "calc",
+            Kind::Join => "join",
+            Kind::JoinAny => "join-any",
+            Kind::Probe => "probe",
+        };
+        *self.kinds.entry(name).or_default() += 1;
+        match op.kind {
+            Kind::Send => {
+                self.message(op.amount);
+                balance.send(rank, op.peer, op.tag, op.context);
+            }
+            Kind::Recv => balance.receive(op.peer, rank, op.tag, op.context),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, bytes: u64) {
+        let bin = (u64::BITS - bytes.leading_zeros()) as usize;
+        if self.sizes.len() <= bin {
+            self.sizes.resize(bin + 1, 0);
+        }
+        self.sizes[bin] += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.largest = self.largest.max(bytes);
+    }
+
+    fn of_script(script: &dyn Script) -> Result<Self, Damage> {
+        let mut census = Self::default();
+        let mut balance = Balance::new(script.ranks());
+        for rank in 0..script.ranks() {
+            let (mut calls, mut peers, mut compute) = (script.open(rank), BTreeSet::new(), 0u64);
+            // What persistent requests do when they are started.
+            let mut prepared = BTreeMap::new();
+            while let Some((call, _)) = calls.next()? {
+                *census.kinds.entry(name(&call)).or_default() += 1;
+                let mut send = |e: &Envelope, census: &mut Self, balance: &mut Balance| {
+                    if e.peer != PROC_NULL {
+                        census.message(e.bytes);
+                        peers.insert(e.peer);
+                        balance.unknown |= e.comm != super::mpi::WORLD;
+                        balance.send(rank, e.peer, e.tag, e.comm);
+                    }
+                };
+                let receive = |e: &Envelope, balance: &mut Balance| {
+                    if e.peer != PROC_NULL {
+                        balance.unknown |= e.comm != super::mpi::WORLD;
+                        balance.receive(e.peer, rank, e.tag, e.comm);
+                    }
+                };
+                match &call {
+                    Call::Compute(ps) => compute = compute.saturating_add(*ps),
+                    Call::Send(e, _) | Call::Isend(e, ..) => send(e, &mut census, &mut balance),
+                    Call::Recv(e) | Call::Irecv(e, _) => receive(e, &mut balance),
+                    Call::SendRecv(s, r) => {
+                        send(s, &mut census, &mut balance);
+                        receive(r, &mut balance);
+                    }
+                    Call::SendInit(e, _, r) => _ = prepared.insert(*r, (*e, true)),
+                    Call::RecvInit(e, r) => _ = prepared.insert(*r, (*e, false)),
+                    Call::Start(list) => {
+                        for r in list.iter() {
+                            match prepared.get(r) {
+                                Some((e, true)) => send(e, &mut census, &mut balance),
+                                Some((e, false)) => receive(e, &mut balance),
+                                None => {}
+                            }
+                        }
+                    }
+                    Call::Collective(c) => census.collective(c),
+                    _ => {}
+                }
+            }
+            census.compute.push(compute);
+            census.peers.push(peers.len() as u32);
+        }
+        census.matching = balance.matching();
+        Ok(census)
+    }
+
+    fn collective(&mut self, c: &Collective) {
+        let bytes =
+            c.counts.as_ref().map_or(c.bytes, |counts| counts.iter().fold(0, |a, b| a.saturating_add(*b)));
+        let entry = self.collectives.entry(collective_name(c.kind).to_owned()).or_default();
+        entry.0 += 1;
+        entry.1 = entry.1.saturating_add(bytes);
+    }
+}
+
+fn name(call: &Call) -> &'static str {
+    match call {
+        Call::Compute(_) => "compute",
+        Call::Send(_, Mode::Standard) => "send",
+        Call::Send(_, Mode::Synchronous) => "ssend",
+        Call::Send(_, Mode::Buffered) => "bsend",
+        Call::Isend(_, Mode::Standard, _) => "isend",
+        Call::Isend(_, Mode::Synchronous, _) => "issend",
+        Call::Isend(_, Mode::Buffered, _) => "ibsend",
+        Call::Recv(_) => "recv",
+        Call::Irecv(..) => "irecv",
+        Call::SendRecv(..) => "sendrecv",
+        Call::SendInit(..) => "send_init",
+        Call::RecvInit(..) => "recv_init",
+        Call::Start(_) => "start",
+        Call::RequestFree(_) => "free",
+        Call::Wait(_) => "wait",
+        Call::Waitall(_) => "waitall",
+        Call::Waitany { .. } => "waitany",
+        Call::Test { .. } => "test",
+        Call::Probe(_) => "probe",
+        Call::Collective(_) => "collective",
+        Call::CommDup { .. } => "dup",
+        Call::CommSplit { .. } => "split",
+        Call::CommCreate { .. } => "create",
+        Call::CommFree(_) => "free_comm",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::input::Input;
+
+    fn census(text: &str) -> Census {
+        let (_, content) = Content::read(&Input::bytes("x", text.as_bytes()), 1_000).unwrap();
+        Census::of(&content).unwrap()
+    }
+
+    #[test]
+    fn graphs() {
+        let all = census(
+            "num_ranks 3\nrank 0 {\na: send 0b to 1\nb: send 5b to 2\nb requires a\ncalc 7\n}\n\
+            rank 1 {\nrecv 0b from 0\n}\nrank 2 {\nrecv 5b from 0\n}\n",
+        );
+        assert_eq!(all.kinds, BTreeMap::from([("calc", 1), ("recv", 2), ("send", 2)]));
+        assert_eq!((all.edges, all.bytes, all.largest, all.matching), (1, 5, 5, Matching::Exact));
+        assert_eq!((all.sizes, all.compute, all.peers), (vec![1, 0, 0, 1], vec![7_000, 0, 0], vec![2, 0, 0]));
+    }
+
+    #[test]
+    fn scripts() {
+        let all = census(
+            "ranks 2\nall {\nrepeat 3 { sendrecv 1 KiB to 1-rank recv 1 KiB from 1-rank }\n\
+            send_init 8 B to 1 - rank as s\nrecv_init 8 B from 1 - rank as r\nrepeat 2 { start s r\nwaitall }\n\
+            send 1 B to null\nallreduce 8 B\nallgatherv counts [1 B, 2 B]\ncompute 5 us\n}\n",
+        );
+        assert_eq!((all.kinds["sendrecv"], all.kinds["start"], all.kinds["collective"]), (6, 4, 4));
+        assert_eq!((all.bytes, all.matching), (6 * 1024 + 4 * 8, Matching::Exact));
+        assert_eq!((all.sizes[4], all.sizes[11]), (4, 6));
+        assert_eq!(
+            all.collectives,
+            BTreeMap::from([("allgatherv".into(), (2, 6)), ("allreduce".into(), (2, 16))])
+        );
+        assert_eq!((all.compute, all.peers), (vec![5_000_000; 2], vec![1; 2]));
+    }
+
+    #[test]
+    fn what_does_not_fit_together() {
+        let of = |one: &str, two: &str| {
+            census(&format!("num_ranks 2\nrank 0 {{\n{one}\n}}\nrank 1 {{\n{two}\n}}\n")).matching
+        };
+        assert_eq!(of("send 1b to 1 tag 1", "recv 1b from 0 tag 1"), Matching::Exact);
+        assert_eq!(of("send 1b to 1 tag 1", "recv 1b from 0 tag 2"), Matching::Tags);
+        assert_eq!(of("send 1b to 1 tag 1", "recv 1b from -1 tag 2"), Matching::Open);
+        let count = Matching::Count { rank: 1, sent: 1, received: 0 };
+        assert_eq!(of("send 1b to 1 tag 1", ""), count);
+        assert_eq!(
+            census("ranks 2\nall {\ndup world as c\nsend 1 B to 0 comm c\n}").matching,
+            Matching::Unknown
+        );
+    }
+}

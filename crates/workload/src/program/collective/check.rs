@@ -1,0 +1,517 @@
+//! Follows the data of every algorithm: who holds what, and whether everybody ends up with what MPI promises.
+//!
+//! Data is cut into atoms (bytes of a vector, blocks, pairs of an all-to-all). For every rank and atom the simulator keeps the
+//! set of ranks whose contribution it contains. A message carries the sets that its sender has when it posts it.
+
+use super::{ALGORITHMS, Algorithm, How, Piece, Sink, Task};
+use crate::program::mpi::{Collective, CollectiveKind, CollectiveKind::*, PROC_NULL};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+
+type Set = u64;
+
+/// A fault to be found: what happens to the n-th transfer of a rank.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Drop,
+    WrongPeer,
+    Shrink,
+}
+
+#[derive(Clone, Copy)]
+struct Setting {
+    /// A send ends when its receive is posted.
+    rendezvous: bool,
+    fault: Option<(u32, usize, Fault)>,
+}
+
+const EAGER: Setting = Setting { rendezvous: false, fault: None };
+const RENDEZVOUS: Setting = Setting { rendezvous: true, fault: None };
+
+struct Message {
+    piece: Piece,
+    bytes: u64,
+    sets: Vec<(usize, Set)>,
+}
+
+struct Rank {
+    task: Task,
+    round: u32,
+    rounds: u32,
+    /// True while a round's transfers are on their way.
+    busy: bool,
+    /// Transfers so far.
+    posts: usize,
+    /// What is passed on, and for scans the result.
+    total: Vec<Set>,
+    result: Vec<Set>,
+    receives: Vec<(u32, Piece, How, Option<Message>)>,
+    unmatched_sends: usize,
+}
+
+/// What went over the network.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Traffic {
+    messages: u64,
+    bytes: u64,
+}
+
+struct Simulator {
+    ranks: Vec<Rank>,
+    queues: BTreeMap<(u32, u32), VecDeque<Message>>,
+    traffic: Traffic,
+    algorithm: &'static Algorithm,
+    setting: Setting,
+}
+
+#[derive(Default)]
+struct Posts {
+    receives: Vec<(u32, Piece, How)>,
+    sends: Vec<(u32, Piece)>,
+    open: bool,
+    ordered: Vec<bool>,
+}
+
+impl Sink for Posts {
+    fn recv(&mut self, peer: u32, piece: Piece, how: How) {
+        self.receives.push((peer, piece, how));
+        self.ordered.push(true);
+    }
+    fn send(&mut self, peer: u32, piece: Piece) {
+        self.sends.push((peer, piece));
+        self.ordered.push(false);
+    }
+    fn open(&mut self) {
+        self.open = true;
+    }
+}
+
+fn vector(kind: CollectiveKind) -> bool {
+    matches!(kind, Bcast | Reduce | Allreduce | Scan | Exscan)
+}
+
+fn pairs(kind: CollectiveKind) -> bool {
+    matches!(kind, Alltoall | Alltoallv | Alltoallw)
+}
+
+fn atoms(task: &Task, piece: Piece) -> Vec<usize> {
+    let p = task.size as usize;
+    match piece {
+        Piece::Signal if task.kind == Barrier => vec![0],
+        Piece::Signal => vec![],
+        Piece::Bytes { start, len } => (start as usize..(start + len) as usize).collect(),
+        Piece::Blocks { first, count } => (0..count as usize).map(|i| (first as usize + i) % p).collect(),
+        Piece::Pair { from, to } => vec![from as usize * p + to as usize],
+        Piece::Neighbour(_) => vec![],
+        Piece::Ways { bit } => {
+            let me = task.rank as usize;
+            let ways = (1..p).filter(|w| w >> bit & 1 == 1);
+            let pair = |way: usize| {
+                let from = (me + p - (way & ((1 << bit) - 1)) % p) % p;
+                from * p + (from + way) % p
+            };
+            ways.map(pair).collect()
+        }
+    }
+}
+
+fn everybody(task: &Task) -> Set {
+    Set::MAX >> (64 - task.size)
+}
+
+/// What a rank holds before.
+fn before(task: &Task) -> Vec<Set> {
+    let (p, me, mine) = (task.size as usize, task.rank as usize, 1 << task.rank);
+    let is_root = task.rank == task.root;
+    match task.kind {
+        Barrier => vec![mine],
+        Bcast => vec![if is_root { mine } else { 0 }; task.bytes as usize],
+        kind if vector(kind) => vec![mine; task.bytes as usize],
+        ReduceScatter | ReduceScatterBlock => vec![mine; p],
+        Scatter | Scatterv => vec![if is_root { mine } else { 0 }; p],
+        kind if pairs(kind) => (0..p * p).map(|a| if a / p == me { mine } else { 0 }).collect(),
+        _ => (0..p).map(|b| if b == me { mine } else { 0 }).collect(),
+    }
+}
+
+/// What a rank must hold afterwards; `None` where it does not matter.
+fn after(task: &Task) -> Vec<Option<Set>> {
+    let (p, me) = (task.size as usize, task.rank as usize);
+    let (all, root) = (everybody(task), 1 << task.root);
+    let is_root = task.rank == task.root;
+    let block = |b: usize| task.counts.as_ref().is_none_or(|c| c[b] > 0);
+    match task.kind {
+        Barrier => vec![Some(all)],
+        Bcast => vec![Some(root); task.bytes as usize],
+        Allreduce => vec![Some(all); task.bytes as usize],
+        Reduce => vec![is_root.then_some(all); task.bytes as usize],
+        Scan => vec![Some(all >> (p - 1 - me)); task.bytes as usize],
+        Exscan => vec![(me > 0).then_some((1 << me) - 1); task.bytes as usize],
+        Gather | Gatherv => (0..p).map(|b| (is_root && block(b)).then_some(1 << b)).collect(),
+        Allgather | Allgatherv => (0..p).map(|b| block(b).then_some(1 << b)).collect(),
+        Scatter | Scatterv => (0..p).map(|b| (b == me && block(b)).then_some(root)).collect(),
+        ReduceScatter | ReduceScatterBlock => (0..p).map(|b| (b == me && block(b)).then_some(all)).collect(),
+        Alltoall => (0..p * p).map(|a| (a % p == me).then_some(1 << (a / p))).collect(),
+        Alltoallv | Alltoallw => {
+            let counts = task.counts.as_ref().unwrap();
+            let needed = |a: usize| a % p == me && (a / p == me || counts[p + a / p] > 0);
+            (0..p * p).map(|a| needed(a).then_some(1 << (a / p))).collect()
+        }
+        NeighborAllgather | NeighborAlltoall => vec![None; p],
+    }
+}
+
+impl Simulator {
+    fn new(algorithm: &'static Algorithm, tasks: Vec<Task>, setting: Setting) -> Self {
+        let rank = |task: Task| {
+            let total = before(&task);
+            let result = if task.kind == Exscan { vec![0; total.len()] } else { total.clone() };
+            let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
+            let (round, busy, posts, unmatched_sends) = (0, false, 0, 0);
+            Rank { round, rounds, busy, posts, total, result, receives: vec![], unmatched_sends, task }
+        };
+        let ranks = tasks.into_iter().map(rank).collect();
+        Self { ranks, queues: BTreeMap::new(), traffic: Traffic::default(), algorithm, setting }
+    }
+
+    fn run(mut self) -> Result<Traffic, String> {
+        loop {
+            let mut progress = false;
+            for me in 0..self.ranks.len() {
+                progress |= self.begin(me)?;
+                progress |= self.match_receives(me)?;
+                progress |= self.end(me)?;
+            }
+            if !progress {
+                break;
+            }
+        }
+        self.judge()
+    }
+
+    fn begin(&mut self, me: usize) -> Result<bool, String> {
+        let rank = &mut self.ranks[me];
+        if rank.busy || rank.round == rank.rounds {
+            return Ok(false);
+        }
+        let mut posts = Posts::default();
+        loop {
+            posts.open = false;
+            posts.ordered.clear();
+            (self.algorithm.round)(&rank.task, rank.round, &mut posts);
+            if posts.ordered.windows(2).any(|w| !w[0] && w[1]) {
+                return Err("a receive is posted after a send".to_owned());
+            }
+            rank.round += 1;
+            if !posts.open || rank.round == rank.rounds {
+                break;
+            }
+        }
+        rank.busy = true;
+        let size = rank.task.size;
+        for (peer, piece, how) in posts.receives {
+            if let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) {
+                if peer == rank.task.rank || peer >= size {
+                    return Err(format!("{me} receives from {peer}"));
+                }
+                rank.receives.push((peer, piece, how, None));
+            }
+        }
+        for (peer, piece) in posts.sends {
+            let Some((peer, piece)) = hurt(self.setting.fault, me, &mut rank.posts, size, peer, piece) else {
+                continue;
+            };
+            if peer == rank.task.rank || peer >= size {
+                return Err(format!("{me} sends to {peer}"));
+            }
+            let sets: Vec<_> = atoms(&rank.task, piece).into_iter().map(|a| (a, rank.total[a])).collect();
+            if sets.iter().any(|&(_, s)| s == 0) {
+                return Err(format!("{me} sends {piece:?}, which it has not"));
+            }
+            let bytes = rank.task.bytes_of(piece, true);
+            self.traffic.messages += 1;
+            self.traffic.bytes += bytes;
+            rank.unmatched_sends += 1;
+            self.queues.entry((me as u32, peer)).or_default().push_back(Message { piece, bytes, sets });
+        }
+        Ok(true)
+    }
+
+    fn match_receives(&mut self, me: usize) -> Result<bool, String> {
+        let mut senders = Vec::new();
+        let rank = &mut self.ranks[me];
+        for (peer, piece, _, slot) in rank.receives.iter_mut().filter(|r| r.3.is_none()) {
+            let queue = self.queues.entry((*peer, me as u32)).or_default();
+            let Some(message) = queue.pop_front() else { continue };
+            let bytes = rank.task.bytes_of(*piece, false);
+            let neighbour = matches!(piece, Piece::Neighbour(_));
+            if (message.piece != *piece && !neighbour) || message.bytes != bytes {
+                return Err(format!("{me} expects {piece:?} from {peer}, gets {:?}", message.piece));
+            }
+            *slot = Some(message);
+            senders.push(*peer);
+        }
+        for &peer in &senders {
+            self.ranks[peer as usize].unmatched_sends -= 1;
+        }
+        Ok(!senders.is_empty())
+    }
+
+    fn end(&mut self, me: usize) -> Result<bool, String> {
+        let rank = &mut self.ranks[me];
+        let waits = rank.receives.iter().any(|r| r.3.is_none());
+        if !rank.busy || waits || (self.setting.rendezvous && rank.unmatched_sends > 0) {
+            return Ok(false);
+        }
+        rank.busy = false;
+        for (peer, piece, how, message) in rank.receives.drain(..) {
+            for (atom, set) in message.into_iter().flat_map(|m| m.sets) {
+                let (total, result) = (&mut rank.total[atom], &mut rank.result[atom]);
+                if rank.task.kind == Barrier {
+                    *total |= set;
+                } else if how == How::Store {
+                    *total = set;
+                } else {
+                    if *total & set != 0 {
+                        return Err(format!("{me} combines {piece:?} from {peer} twice"));
+                    }
+                    *total |= set;
+                    if how == How::Combine {
+                        *result |= set;
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn judge(self) -> Result<Traffic, String> {
+        for (me, rank) in self.ranks.iter().enumerate() {
+            if rank.busy || rank.round < rank.rounds {
+                return Err(format!("{me} waits for ever in round {}", rank.round));
+            }
+            let held = if matches!(rank.task.kind, Scan | Exscan) { &rank.result } else { &rank.total };
+            let wanted = after(&rank.task);
+            let moved = !rank.task.is_empty();
+            for (atom, want) in wanted.iter().enumerate().filter(|_| moved) {
+                if want.is_some_and(|w| w != held[atom]) {
+                    return Err(format!("{me} ends with {:b} at {atom}, not {want:?}", held[atom]));
+                }
+            }
+        }
+        match self.queues.iter().find(|(_, q)| !q.is_empty()) {
+            Some(((from, to), _)) => Err(format!("a message from {from} to {to} is left")),
+            None => Ok(self.traffic),
+        }
+    }
+}
+
+fn hurt(
+    fault: Option<(u32, usize, Fault)>,
+    me: usize,
+    posts: &mut usize,
+    size: u32,
+    peer: u32,
+    piece: Piece,
+) -> Option<(u32, Piece)> {
+    *posts += 1;
+    match fault {
+        Some((rank, n, fault)) if rank as usize == me && n + 1 == *posts => match (fault, piece) {
+            (Fault::Drop, _) => None,
+            (Fault::WrongPeer, _) => Some(((peer + 1) % size, piece)),
+            (Fault::Shrink, Piece::Bytes { start, len }) if len > 0 => {
+                Some((peer, Piece::Bytes { start, len: len - 1 }))
+            }
+            (Fault::Shrink, _) => None,
+        },
+        _ => Some((peer, piece)),
+    }
+}
+
+/// All ranks' parts of a call. `bytes` of the vector or a block; in v-variants block sizes go 0, bytes, 2 bytes.
+fn tasks(kind: CollectiveKind, size: u32, root: u32, bytes: u64, segment: u64, radix: u32) -> Vec<Task> {
+    let count = |from: u32, to: u32| u64::from((from + 2 * to) % 3) * bytes;
+    let one = |rank: u32| {
+        let counts: Option<Vec<u64>> = match kind {
+            Gatherv | Scatterv | Allgatherv | ReduceScatter => Some((0..size).map(|b| count(b, 0)).collect()),
+            Alltoallv | Alltoallw => {
+                let out = (0..size).map(|to| count(rank, to));
+                Some(out.chain((0..size).map(|from| count(from, rank))).collect())
+            }
+            _ => None,
+        };
+        let ring = vec![(rank + size - 1) % size, PROC_NULL, (rank + 1) % size];
+        let neighbours = matches!(kind, NeighborAllgather | NeighborAlltoall).then(|| ring.into());
+        let counts = counts.map(Into::into);
+        let call =
+            Collective { kind, comm: 0, root, bytes, counts, neighbours, request: None, algorithm: None };
+        let task = Task::new(&call, rank, size).unwrap();
+        Task { segment, radix, ..task }
+    };
+    (0..size).map(one).collect()
+}
+
+fn simulate(algorithm: &'static Algorithm, tasks: Vec<Task>, setting: Setting) -> Result<Traffic, String> {
+    Simulator::new(algorithm, tasks, setting).run()
+}
+
+fn find(kind: CollectiveKind, name: &str) -> &'static Algorithm {
+    ALGORITHMS.iter().find(|a| a.about.name == name && a.kinds.contains(&kind)).unwrap()
+}
+
+#[test]
+fn everybody_gets_what_mpi_promises() {
+    for algorithm in ALGORITHMS {
+        for &kind in algorithm.kinds {
+            for size in (1..=17).chain([32, 33, 64]) {
+                let bytes = if vector(kind) { &[0, 1, 5, 64, 129][..] } else { &[0, 1, 3][..] };
+                let rooted = matches!(kind, Bcast | Reduce | Gather | Gatherv | Scatter | Scatterv);
+                let mut roots = if rooted { vec![0, size / 2, size - 1] } else { vec![0] };
+                roots.dedup();
+                for &root in &roots {
+                    for &bytes in bytes {
+                        for (segment, radix) in [(0, 2), (13, 3), (64, 4)] {
+                            let tasks = tasks(kind, size, root, bytes, segment, radix);
+                            for setting in [EAGER, RENDEZVOUS] {
+                                if let Err(e) = simulate(algorithm, tasks.clone(), setting) {
+                                    let name = algorithm.about.name;
+                                    panic!(
+                                        "{name} {kind:?} P={size} root={root} {bytes} B segment={segment} \
+                                         radix={radix} rendezvous={}: {e}",
+                                        setting.rendezvous
+                                    );
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_moves_in_calls_without_data() {
+    for algorithm in ALGORITHMS {
+        for &kind in algorithm.kinds.iter().filter(|&&k| k != Barrier) {
+            let traffic = simulate(algorithm, tasks(kind, 9, 0, 0, 0, 2), EAGER).unwrap();
+            assert_eq!(traffic, Traffic::default(), "{} {kind:?}", algorithm.about.name);
+        }
+    }
+}
+
+#[test]
+fn traffic_has_its_closed_forms() {
+    let sent = |kind, name, size, bytes| {
+        simulate(find(kind, name), tasks(kind, size, 0, bytes, 16, 2), EAGER).unwrap().bytes
+    };
+    for p in [2u32, 3, 6, 8, 16, 33] {
+        let q = u64::from(p);
+        let (n, b) = (96, 3);
+        for name in ["linear", "binomial", "knomial", "binary", "chain"] {
+            assert_eq!(sent(Bcast, name, p, n), (q - 1) * n, "{name}");
+            assert_eq!(sent(Reduce, name, p, n), (q - 1) * n, "{name}");
+        }
+        assert_eq!(sent(Allreduce, "ring", p, n), 2 * (q - 1) * n);
+        assert_eq!(sent(Allreduce, "segmented-ring", p, n), 2 * (q - 1) * n);
+        assert_eq!(sent(Allreduce, "reduce-bcast", p, n), 2 * (q - 1) * n);
+        for name in ["ring", "bruck", "recursive-doubling", "neighbour-exchange"] {
+            assert_eq!(sent(Allgather, name, p, b), q * (q - 1) * b, "{name} {p}");
+        }
+        for name in ["linear", "linear-sync", "pairwise", "pairwise-xor"] {
+            assert_eq!(sent(Alltoall, name, p, b), q * (q - 1) * b, "{name}");
+        }
+        let ways: u64 = (1..p).map(|w| u64::from(w.count_ones())).sum();
+        assert_eq!(sent(Alltoall, "bruck", p, b), q * ways * b);
+        for name in ["ring", "pairwise"] {
+            assert_eq!(sent(ReduceScatterBlock, name, p, b), q * (q - 1) * b, "{name}");
+        }
+        assert_eq!(sent(Gather, "linear", p, b), (q - 1) * b);
+        assert_eq!(sent(Scan, "linear", p, n), (q - 1) * n);
+        if p.is_power_of_two() {
+            let log = u64::from(p.ilog2());
+            assert_eq!(sent(Allreduce, "recursive-doubling", p, n), q * log * n);
+            assert_eq!(sent(Allreduce, "rabenseifner", p, n), 2 * (q - 1) * n);
+            assert_eq!(sent(Reduce, "rabenseifner", p, n), (q - 1) * n + log * n / 2);
+            assert_eq!(sent(ReduceScatterBlock, "recursive-halving", p, b), q * (q - 1) * b);
+            assert_eq!(sent(Gather, "binomial", p, b), q / 2 * log * b);
+            assert_eq!(sent(Scatter, "binomial", p, b), q / 2 * log * b);
+            assert_eq!(sent(Bcast, "scatter-ring", p, n), log * n / 2 + (q - 1) * n);
+            assert_eq!(sent(Bcast, "scatter-doubling", p, n), log * n / 2 + (q - 1) * n);
+        }
+    }
+}
+
+#[test]
+fn barriers_send_their_number_of_signals() {
+    for p in [2u32, 3, 7, 8, 13, 64] {
+        let signals =
+            |name| simulate(find(Barrier, name), tasks(Barrier, p, 0, 0, 0, 2), EAGER).unwrap().messages;
+        let q = u64::from(p);
+        assert_eq!(signals("dissemination"), q * u64::from(p.next_power_of_two().ilog2()));
+        assert_eq!(signals("linear"), 2 * (q - 1));
+        assert_eq!(signals("tree"), 2 * (q - 1));
+        let power = 1u64 << p.ilog2();
+        assert_eq!(signals("recursive-doubling"), power * u64::from(p.ilog2()) + 2 * (q - power));
+    }
+}
+
+#[test]
+fn a_round_posts_few_transfers_even_in_large_calls() {
+    for algorithm in ALGORITHMS {
+        for &kind in algorithm.kinds {
+            for rank in [0, 1, 999] {
+                let mut task = tasks(kind, 1000, 0, 1 << 10, 0, 2).swap_remove(rank);
+                (task.segment, task.radix) = (algorithm.segment, algorithm.radix);
+                for round in 0..(algorithm.rounds)(&task) {
+                    let mut posts = Posts::default();
+                    (algorithm.round)(&task, round, &mut posts);
+                    assert!(posts.ordered.len() <= 64, "{} {kind:?}", algorithm.about.name);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    /// Any transfer dropped, sent elsewhere or cut is found.
+    #[test]
+    fn a_fault_is_found(
+        which in 0..ALGORITHMS.len(),
+        size in 3u32..20,
+        victim in 0u32..20,
+        transfer in 0usize..8,
+        fault in prop::sample::select(vec![Fault::Drop, Fault::WrongPeer, Fault::Shrink]),
+        rendezvous: bool,
+    ) {
+        let algorithm = &ALGORITHMS[which];
+        let kind = algorithm.kinds[0];
+        let rank = victim % size;
+        let tasks = tasks(kind, size, 0, 50, 20, 2);
+        let posts = {
+            let (mut all, task) = (Posts::default(), &tasks[rank as usize]);
+            (0..(algorithm.rounds)(task)).for_each(|r| (algorithm.round)(task, r, &mut all));
+            all.ordered.len()
+        };
+        prop_assume!(posts > 0);
+        let hit = Some((rank, transfer % posts, fault));
+        let found = simulate(algorithm, tasks, Setting { rendezvous, fault: hit });
+        prop_assert!(found.is_err(), "{} {hit:?}", algorithm.about.name);
+    }
+}
+
+#[test]
+fn mistakes_in_calls_are_told() {
+    let call = |kind, root, counts: Option<Vec<u64>>, neighbours: Option<Vec<u32>>| {
+        let (counts, neighbours) = (counts.map(Into::into), neighbours.map(Into::into));
+        let call =
+            Collective { kind, comm: 0, root, bytes: 8, counts, neighbours, request: None, algorithm: None };
+        Task::new(&call, 0, 4).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(call(Bcast, 4, None, None), "root 4 is not among the 4 ranks of the communicator");
+    assert_eq!(call(Gatherv, 0, None, None), "the counts of this collective are missing");
+    assert_eq!(call(Alltoallv, 0, Some(vec![1; 4]), None), "8 counts are needed, 4 are given");
+    assert_eq!(call(NeighborAlltoall, 0, None, None), "a neighbourhood collective needs its neighbours");
+    let message = "neighbour 7 is not among the 4 ranks of the communicator";
+    assert_eq!(call(NeighborAlltoall, 0, None, Some(vec![1, 7])), message);
+}

@@ -1,0 +1,373 @@
+//! Collective operations as point-to-point messages.
+//!
+//! An algorithm is two pure functions of a [`Task`], which is one rank's part of one call: how many *rounds* the rank has,
+//! and what it does in round i. In a round it posts receives and sends one after the other; the next round begins when all of
+//! them have finished (unless the round says [`Sink::open`]). So nothing is kept but a round's index, any rank's part can be made
+//! at any time, and a large call never exists as a whole.
+//!
+//! Every transfer says which [`Piece`] of the data it carries. A replay only asks for its size; the tests of this module follow
+//! the pieces and prove for each algorithm that everybody ends up with what MPI promises.
+//!
+//! All ranks of a call must give the same bytes (and counts, except for all-to-alls), or they may take different algorithms; reductions
+//! count as commutative. Inter-communicators are not modelled.
+//!
+//! A vector that is cut among ranks is cut by bytes, as evenly as possible, whatever the size of its elements. Calls that
+//! move nothing (0 bytes, except barriers, or one rank) send no messages, as in MPICH and Open MPI. Data that stays on its rank
+//! is not copied at any cost.
+
+pub(crate) mod allgather;
+pub(crate) mod allreduce;
+pub(crate) mod alltoall;
+pub(crate) mod barrier;
+pub(crate) mod bcast;
+pub(crate) mod choice;
+pub(crate) mod gather;
+pub(crate) mod mpich;
+pub(crate) mod neighbour;
+pub(crate) mod openmpi;
+pub(crate) mod reduce;
+pub(crate) mod reduce_scatter;
+pub mod registry;
+pub(crate) mod scan;
+pub(crate) mod table;
+pub(crate) mod tree;
+
+#[cfg(test)]
+mod check;
+
+pub use choice::{Choice, Chooser};
+pub use registry::{ALGORITHMS, Algorithm};
+pub use table::{TABLES, Table};
+
+use super::mpi::{Collective, CollectiveKind};
+use base::param::{Kind, Param};
+use std::sync::Arc;
+
+/// Most transfers that a round posts, where an algorithm has many at once: longer ones go on in open rounds.
+pub(crate) const CHUNK: u32 = 32;
+
+/// Setting of algorithms that cut the vector into segments.
+pub(crate) const fn segment(default: &'static str) -> Param {
+    let doc = "bytes of a segment of the vector; 0 B sends it as a whole";
+    Param { name: "segment", kind: Kind::Bytes, default: Some(default), doc }
+}
+
+/// Setting of k-nomial trees.
+pub(crate) const RADIX: Param = Param {
+    name: "radix",
+    kind: Kind::Int { min: 2, max: 1 << 16 },
+    default: Some("4"),
+    doc: "radix k of the tree; 2 is the binomial tree",
+};
+
+/// Setting of algorithms that limit outstanding transfers.
+pub(crate) const WINDOW: Param = Param {
+    name: "window",
+    kind: Kind::Int { min: 1, max: 1 << 16 },
+    default: Some("32"),
+    doc: "most receives, and most sends, outstanding at once",
+};
+
+/// One rank's part of a collective call.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Which collective.
+    pub kind: CollectiveKind,
+    /// This rank, in the communicator.
+    pub rank: u32,
+    /// Ranks of the communicator.
+    pub size: u32,
+    /// Root, or 0.
+    pub root: u32,
+    /// See [`Collective::bytes`].
+    pub bytes: u64,
+    /// See [`Collective::counts`].
+    pub counts: Option<Arc<[u64]>>,
+    /// See [`Collective::neighbours`].
+    pub neighbours: Option<Arc<[u32]>>,
+    /// Bytes of a segment, for algorithms that pipeline; 0 is one segment.
+    pub segment: u64,
+    /// Radix of k-nomial trees, or the window of algorithms that limit outstanding requests.
+    pub radix: u32,
+}
+
+/// Which part of the data a transfer carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Nothing: a signal.
+    Signal,
+    /// Bytes of the one vector that bcast, reduce, allreduce, scan and exscan work on.
+    Bytes {
+        /// First byte.
+        start: u64,
+        /// Number of bytes.
+        len: u64,
+    },
+    /// The blocks of `count` ranks from `first` on, going round: what these ranks contribute to a gather or allgather, or get
+    /// from a scatter or `reduce_scatter`.
+    Blocks {
+        /// First rank.
+        first: u32,
+        /// Number of ranks.
+        count: u32,
+    },
+    /// The block from one rank to another, of an all-to-all.
+    Pair {
+        /// Whose it is.
+        from: u32,
+        /// Who shall get it.
+        to: u32,
+    },
+    /// All blocks at hand whose way (receiver minus sender, modulo ranks) has a certain bit set: Bruck's all-to-all.
+    Ways {
+        /// The bit.
+        bit: u32,
+    },
+    /// The block for or from the neighbour with this index.
+    Neighbour(u32),
+}
+
+/// What is done with received data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is kept as it is.
+    Store,
+    /// It is combined with the rank's own by the reduction.
+    Combine,
+    /// For scans: it is combined with the running total that is passed on, but not with this rank's result.
+    Pass,
+}
+
+/// Takes a rank's rounds.
+pub trait Sink {
+    /// Posts a receive. Within a round receives come before the sends that they may meet.
+    fn recv(&mut self, peer: u32, piece: Piece, how: How);
+    /// Posts a send.
+    fn send(&mut self, peer: u32, piece: Piece);
+    /// The next round continues this one: it starts at once, and what it waits for later includes this round.
+    fn open(&mut self);
+}
+
+impl Task {
+    /// One rank's part of a call on a communicator.
+    ///
+    /// # Errors
+    /// What is wrong with the call.
+    pub fn new(call: &Collective, rank: u32, size: u32) -> Result<Self, String> {
+        use CollectiveKind::{
+            Alltoallv, Alltoallw, Bcast, Gather, Gatherv, NeighborAllgather, NeighborAlltoall, Reduce,
+            Scatter, Scatterv,
+        };
+        let v = matches!(call.kind, Gatherv | Scatterv | Alltoallv | Alltoallw)
+            || matches!(call.kind, CollectiveKind::Allgatherv | CollectiveKind::ReduceScatter);
+        let neighbours = matches!(call.kind, NeighborAllgather | NeighborAlltoall);
+        let rooted = matches!(call.kind, Bcast | Gather | Gatherv | Scatter | Scatterv | Reduce);
+        let root = if rooted { call.root } else { 0 };
+        let pairs = matches!(call.kind, Alltoallv | Alltoallw | NeighborAlltoall);
+        if root >= size {
+            return Err(format!("root {root} is not among the {size} ranks of the communicator"));
+        }
+        let partners = match &call.neighbours {
+            Some(list) if neighbours => list.len(),
+            None if neighbours => return Err("a neighbourhood collective needs its neighbours".to_owned()),
+            _ => size as usize,
+        };
+        let expected = partners * if pairs { 2 } else { 1 };
+        match &call.counts {
+            Some(counts) if (v || pairs) && counts.len() != expected => {
+                return Err(format!("{expected} counts are needed, {} are given", counts.len()));
+            }
+            None if v => return Err("the counts of this collective are missing".to_owned()),
+            _ => {}
+        }
+        let null = super::mpi::PROC_NULL;
+        let foreign = |&&n: &&u32| n >= size && n != null;
+        if let Some(n) = call.neighbours.iter().flat_map(|list| list.iter()).find(foreign) {
+            return Err(format!("neighbour {n} is not among the {size} ranks of the communicator"));
+        }
+        Ok(Self {
+            kind: call.kind,
+            rank,
+            size,
+            root,
+            bytes: call.bytes,
+            counts: call.counts.clone().filter(|_| v || pairs),
+            neighbours: call.neighbours.clone(),
+            segment: 0,
+            radix: 2,
+        })
+    }
+
+    /// True if no rank has anything to send, as all ranks know.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        use CollectiveKind::{Alltoallv, Alltoallw, Barrier, NeighborAllgather, NeighborAlltoall};
+        match (self.kind, &self.counts) {
+            (Alltoallv | Alltoallw, _) => self.size == 1,
+            (NeighborAllgather | NeighborAlltoall, counts) => counts.is_none() && self.bytes == 0,
+            (Barrier, _) => self.size == 1,
+            (_, Some(counts)) => self.size == 1 || counts.iter().all(|&c| c == 0),
+            (_, None) => self.size == 1 || self.bytes == 0,
+        }
+    }
+
+    /// Bytes of a piece; `sending` tells the two directions of unequal neighbours apart.
+    #[must_use]
+    pub fn bytes_of(&self, piece: Piece, sending: bool) -> u64 {
+        match piece {
+            Piece::Signal => 0,
+            Piece::Bytes { len, .. } => len,
+            Piece::Blocks { first, count } => match &self.counts {
+                None => u64::from(count).saturating_mul(self.bytes),
+                Some(c) => (0..count).map(|i| c[self.wrap(first, i) as usize]).fold(0, u64::saturating_add),
+            },
+            Piece::Pair { from, to } => match &self.counts {
+                None => self.bytes,
+                Some(c) if sending => c[to as usize],
+                Some(c) => c[(self.size + from) as usize],
+            },
+            Piece::Ways { bit } => {
+                let (span, rest) = (1u64 << bit, u64::from(self.size) % (2 << bit));
+                let ways = (u64::from(self.size) >> (bit + 1)) * span + rest.saturating_sub(span);
+                ways.saturating_mul(self.bytes)
+            }
+            Piece::Neighbour(i) => match &self.counts {
+                None => self.bytes,
+                Some(c) => c[i as usize + if sending { 0 } else { c.len() / 2 }],
+            },
+        }
+    }
+
+    /// Bytes that decide which algorithm is taken: the vector, or a block, or the sum of the counts.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.counts.as_ref().map_or(self.bytes, |c| c.iter().fold(0, |sum, &c| sum.saturating_add(c)))
+    }
+
+    /// This rank, counted from the root.
+    pub(crate) fn place(&self) -> u32 {
+        self.wrap(self.rank, self.size - self.root)
+    }
+
+    /// The rank at a place counted from the root.
+    pub(crate) fn at(&self, place: u32) -> u32 {
+        self.wrap(place, self.root)
+    }
+
+    /// The rank `distance` (at most the number of ranks) after another, going round.
+    pub(crate) fn wrap(&self, rank: u32, distance: u32) -> u32 {
+        ((u64::from(rank) + u64::from(distance)) % u64::from(self.size)) as u32
+    }
+
+    /// The rank `distance` (at most the number of ranks) after this one.
+    pub(crate) fn right(&self, distance: u32) -> u32 {
+        self.wrap(self.rank, distance)
+    }
+
+    /// The rank `distance` (at most the number of ranks) before this one.
+    pub(crate) fn left(&self, distance: u32) -> u32 {
+        self.wrap(self.rank, self.size - distance)
+    }
+
+    /// All data.
+    pub(crate) fn whole(&self) -> Piece {
+        use CollectiveKind::{Allreduce, Barrier, Bcast, Exscan, Reduce, Scan};
+        match self.kind {
+            Barrier => Piece::Signal,
+            Bcast | Reduce | Allreduce | Scan | Exscan => Piece::Bytes { start: 0, len: self.bytes },
+            _ => Piece::Blocks { first: 0, count: self.size },
+        }
+    }
+
+    /// Number of segments of the vector; everything but a vector is one segment.
+    pub(crate) fn segments(&self) -> u32 {
+        match self.whole() {
+            Piece::Bytes { len, .. } if self.segment > 0 => {
+                u32::try_from(len.div_ceil(self.segment)).unwrap_or(u32::MAX / 4).max(1)
+            }
+            _ => 1,
+        }
+    }
+
+    /// A segment of the vector.
+    pub(crate) fn segment(&self, index: u32) -> Piece {
+        let segments = self.segments();
+        if segments == 1 {
+            return self.whole();
+        }
+        let start = u64::from(index) * self.segment;
+        let len = if index + 1 == segments { self.bytes - start } else { self.segment };
+        Piece::Bytes { start, len }
+    }
+
+    /// Parts `first` to `last - 1` of a vector that is cut into `parts`.
+    pub(crate) fn cut(&self, first: u32, last: u32, parts: u32) -> Piece {
+        let border = |i: u32| (u128::from(self.bytes) * u128::from(i) / u128::from(parts)) as u64;
+        Piece::Bytes { start: border(first), len: border(last) - border(first) }
+    }
+}
+
+/// Number of rounds and what happens in one: an algorithm, or a part of one.
+pub(crate) type Part = (fn(&Task) -> u32, fn(&Task, u32, &mut dyn Sink));
+
+/// Number of rounds of parts that follow each other.
+pub(crate) fn rounds_of(task: &Task, parts: &[Part]) -> u32 {
+    parts.iter().map(|(rounds, _)| rounds(task)).sum()
+}
+
+/// A round of parts that follow each other.
+pub(crate) fn round_of(task: &Task, mut index: u32, parts: &[Part], out: &mut dyn Sink) {
+    for (rounds, round) in parts {
+        let n = rounds(task);
+        if index < n {
+            return round(task, index, out);
+        }
+        index -= n;
+    }
+}
+
+/// Ceiling of the logarithm to base 2.
+pub(crate) fn log2_ceil(n: u32) -> u32 {
+    n.next_power_of_two().ilog2()
+}
+
+/// How algorithms for powers of two deal with other numbers of ranks: with `extra` ranks more than the power of two below, the
+/// first `extra` pairs of neighbouring ranks act as one, which the even rank plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fold {
+    /// The power of two.
+    pub(crate) power: u32,
+    /// Pairs.
+    pub(crate) extra: u32,
+}
+
+impl Fold {
+    pub(crate) fn new(size: u32) -> Self {
+        let power = 1 << size.ilog2();
+        Self { power, extra: size - power }
+    }
+
+    /// Number of exchanges among the players.
+    pub(crate) fn steps(self) -> u32 {
+        self.power.ilog2()
+    }
+
+    /// The player that a rank is; `None` for the odd ranks of pairs.
+    pub(crate) fn player(self, rank: u32) -> Option<u32> {
+        if rank >= 2 * self.extra {
+            Some(rank - self.extra)
+        } else {
+            rank.is_multiple_of(2).then_some(rank / 2)
+        }
+    }
+
+    /// The rank that plays.
+    pub(crate) fn rank(self, player: u32) -> u32 {
+        if player < self.extra { 2 * player } else { player + self.extra }
+    }
+
+    /// The other rank of a pair.
+    pub(crate) fn other(self, rank: u32) -> Option<u32> {
+        (rank < 2 * self.extra).then_some(rank ^ 1)
+    }
+}

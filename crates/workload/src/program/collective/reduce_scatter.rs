@@ -1,0 +1,154 @@
+//! Reductions whose result is cut among the ranks, in equal or unequal blocks.
+
+use super::{
+    Fold, How, Part, Piece, Sink, Task, gather,
+    reduce::range,
+    round_of, rounds_of,
+    tree::{self, BINOMIAL},
+};
+use base::registry::About;
+
+pub(crate) const HALVING: About = About {
+    name: "recursive-halving",
+    summary: "pairs exchange halves, the farthest first",
+    doc: "log2 of the power of two below P exchanges, each of half of the blocks left. Ranks beyond it give their vector to a \
+          neighbour before and get their block afterwards.",
+    source: "MPICH, short messages; Open MPI, `recursive_halving`",
+    params: &[],
+};
+
+pub(crate) fn halving_rounds(task: &Task) -> u32 {
+    Fold::new(task.size).steps() + 2
+}
+
+pub(crate) fn halving(task: &Task, round: u32, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    if round == 0 {
+        return super::reduce::fold_in(task, task.rank, out);
+    }
+    let player = fold.player(task.rank);
+    if round == fold.steps() + 1 {
+        unfold(task, out);
+    } else if let Some(player) = player {
+        let half = fold.power >> round;
+        let partner = player ^ half;
+        let blocks = |player: u32| {
+            let first = player & !(half - 1);
+            players(task, first, first + half)
+        };
+        let peer = fold.rank(partner);
+        out.recv(peer, blocks(player), How::Combine);
+        out.send(peer, blocks(partner));
+    }
+}
+
+pub(crate) const BUTTERFLY: About = About {
+    name: "butterfly",
+    summary: "pairs exchange halves, the nearest first",
+    doc: "As `recursive-halving`, but neighbours exchange the largest halves, so that in the end a rank holds the block of the rank \
+          whose number has its bits in reverse; these exchange them.",
+    source: "Traff 2005; Open MPI, `butterfly`",
+    params: &[],
+};
+
+pub(crate) fn butterfly_rounds(task: &Task) -> u32 {
+    Fold::new(task.size).steps() + 3
+}
+
+pub(crate) fn butterfly(task: &Task, round: u32, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    let steps = fold.steps();
+    if round == 0 {
+        return super::reduce::fold_in(task, task.rank, out);
+    }
+    if round == steps + 2 {
+        return unfold(task, out);
+    }
+    let Some(player) = fold.player(task.rank) else { return };
+    let (partner, own, other) = if round <= steps {
+        let partner = player ^ (1 << (round - 1));
+        (partner, range(fold, player, round), range(fold, partner, round))
+    } else {
+        let mirror = if steps == 0 { player } else { player.reverse_bits() >> (32 - steps) };
+        (mirror, (player, player + 1), (mirror, mirror + 1))
+    };
+    if partner == player {
+        return;
+    }
+    let how = if round <= steps { How::Combine } else { How::Store };
+    out.recv(fold.rank(partner), players(task, own.0, own.1), how);
+    out.send(fold.rank(partner), players(task, other.0, other.1));
+}
+
+/// The even rank of a pair gives the odd one its block.
+fn unfold(task: &Task, out: &mut dyn Sink) {
+    let fold = Fold::new(task.size);
+    let block = |rank| Piece::Blocks { first: rank, count: 1 };
+    match (fold.other(task.rank), fold.player(task.rank)) {
+        (Some(other), Some(_)) => out.send(other, block(other)),
+        (Some(other), None) => out.recv(other, block(task.rank), How::Store),
+        (None, _) => {}
+    }
+}
+
+/// The blocks that players from `first` to `last - 1` and their pairs want.
+fn players(task: &Task, first: u32, last: u32) -> Piece {
+    let fold = Fold::new(task.size);
+    let border = |p: u32| if p == fold.power { task.size } else { fold.rank(p) };
+    Piece::Blocks { first: border(first), count: border(last) - border(first) }
+}
+
+pub(crate) const RING: About = About {
+    name: "ring",
+    summary: "blocks are combined on their way round",
+    doc: "P - 1 steps; a block begins at the rank after its owner and ends at its owner.",
+    source: "Open MPI, `ring`",
+    params: &[],
+};
+
+pub(crate) fn steps(task: &Task) -> u32 {
+    task.size - 1
+}
+
+pub(crate) fn ring(task: &Task, round: u32, out: &mut dyn Sink) {
+    let block = |back| Piece::Blocks { first: task.left(back), count: 1 };
+    out.recv(task.left(1), block((round + 2) % task.size), How::Combine);
+    out.send(task.right(1), block(round + 1));
+}
+
+pub(crate) const PAIRWISE: About = About {
+    name: "pairwise",
+    summary: "P - 1 steps, one partner each",
+    doc: "In step i a rank gets its own block from the rank i after it and sends the block of the rank i before it.",
+    source: "MPICH, long messages",
+    params: &[],
+};
+
+pub(crate) fn pairwise(task: &Task, round: u32, out: &mut dyn Sink) {
+    let target = task.left(round + 1);
+    out.recv(task.right(round + 1), Piece::Blocks { first: task.rank, count: 1 }, How::Combine);
+    out.send(target, Piece::Blocks { first: target, count: 1 });
+}
+
+pub(crate) const REDUCE_SCATTER: About = About {
+    name: "reduce-scatter",
+    summary: "binomial reduce to rank 0, then linear scatter",
+    doc: "The two one after the other.",
+    source: "Open MPI, `non-overlapping`",
+    params: &[],
+};
+
+const PARTS: [Part; 2] = [
+    (gather::binomial_rounds, |task, round, out| {
+        tree::up(task, BINOMIAL, round, out, How::Combine, |_, _| task.whole());
+    }),
+    (gather::linear_rounds, gather::linear_scatter),
+];
+
+pub(crate) fn reduce_scatter_rounds(task: &Task) -> u32 {
+    rounds_of(task, &PARTS)
+}
+
+pub(crate) fn reduce_scatter(task: &Task, round: u32, out: &mut dyn Sink) {
+    round_of(task, round, &PARTS, out);
+}

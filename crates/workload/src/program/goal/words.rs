@@ -1,0 +1,104 @@
+//! The words of a line of GOAL text.
+
+use crate::program::input::Mistake;
+use std::ops::Range;
+
+/// What reading a part of a line gives.
+pub(super) type Step<T> = Result<T, Mistake>;
+
+/// The words of a line.
+pub(super) struct Words<'a> {
+    /// The line.
+    pub(super) text: &'a [u8],
+    /// What has been read of it.
+    pub(super) at: usize,
+    /// Its number.
+    pub(super) line: u64,
+}
+
+impl Words<'_> {
+    /// The next byte that is not blank; 0 at the end, where a byte 0 would be seen as 1.
+    pub(super) fn peek(&mut self) -> u8 {
+        while let Some(b' ' | b'\t' | b'\r') = self.text.get(self.at) {
+            self.at += 1;
+        }
+        self.text.get(self.at).map_or(0, |&byte| byte.max(1))
+    }
+
+    /// The mistake of something else standing here.
+    pub(super) fn wanted(&self, what: &str) -> Mistake {
+        let end = self.text.len();
+        let message = if self.at >= end {
+            format!("the line ends where {what} is wanted")
+        } else {
+            format!("{what} is wanted here")
+        };
+        let word = self.text[self.at.min(end)..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+        Mistake::new(self.line, self.at..(self.at + word.max(1)), message)
+    }
+
+    /// A label or keyword.
+    pub(super) fn word(&mut self, what: &str) -> Step<Range<usize>> {
+        let first = self.peek();
+        if !first.is_ascii_alphabetic() && first != b'_' {
+            return Err(self.wanted(what));
+        }
+        let start = self.at;
+        let rest = self.text[start..].iter();
+        self.at += rest.take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+        Ok(start..self.at)
+    }
+
+    /// This keyword.
+    pub(super) fn keyword(&mut self, keyword: &str) -> Step<()> {
+        self.peek();
+        let start = self.at;
+        match self.word("") {
+            Ok(word) if &self.text[word.clone()] == keyword.as_bytes() => Ok(()),
+            _ => {
+                self.at = start;
+                Err(self.wanted(&format!("`{keyword}`")))
+            }
+        }
+    }
+
+    /// A number and where it stands.
+    pub(super) fn number(&mut self, what: &str, max: u64) -> Step<(u64, Range<usize>)> {
+        if !self.peek().is_ascii_digit() {
+            return Err(self.wanted(what));
+        }
+        let start = self.at;
+        let mut value = Some(0u64);
+        while let Some(digit) = self.text.get(self.at).filter(|b| b.is_ascii_digit()) {
+            value = value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+            self.at += 1;
+        }
+        let span = start..self.at;
+        match value.filter(|&v| v <= max) {
+            Some(value) => Ok((value, span)),
+            None => Err(Mistake::new(self.line, span, format!("{what} is at most {max}"))),
+        }
+    }
+
+    /// `-1`: left open.
+    pub(super) fn minus_one(&mut self, what: &str) -> Step<Range<usize>> {
+        let start = self.at;
+        self.at += 1;
+        match self.number(what, 1) {
+            Ok((1, span)) if span.start == start + 1 => Ok(start..span.end),
+            _ => {
+                self.at = start;
+                Err(self.wanted(&format!("{what} (or -1 for any)")))
+            }
+        }
+    }
+
+    /// Nothing more, but for a brace or a comment.
+    pub(super) fn expect_end(&mut self) -> Step<()> {
+        match self.peek() {
+            0 | b'}' => Ok(()),
+            b'/' if matches!(self.text.get(self.at + 1), Some(b'/' | b'*')) => Ok(()),
+            _ => Err(self.wanted("the end of the line")),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Input files of rank programs: read from the start as often as needed, packed by gzip or not; and the mistakes found in them.
+//!
+//! Readers stream. They note a mistake by its line number and columns; only when a file turns out to be wrong is it read a second
+//! time for the text of those lines ([`Mistakes::problems`]).
+
+use base::param::{Excerpt, Problem};
+use flate2::bufread::MultiGzDecoder;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::PathBuf,
+};
+
+/// Key of the experiment that names the file; mistakes in the file are told under it.
+pub const KEY: &str = "file";
+
+/// Longest line of a text file. Longer ones are no text written by or for people.
+pub const MAX_LINE: u64 = 1 << 20;
+
+/// Most mistakes that are told of one file.
+const MAX_MISTAKES: usize = 20;
+
+/// Most bytes of a line that are kept to be shown.
+const MAX_SHOWN: usize = 4_000;
+
+/// A file, or bytes in its place, that can be read from the start more than once.
+pub struct Input<'a> {
+    name: String,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    File(PathBuf),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Input<'a> {
+    /// A file, which need not exist.
+    #[must_use]
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { name: path.display().to_string(), content: Content::File(path) }
+    }
+
+    /// Bytes in memory under a name that messages show.
+    #[must_use]
+    pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
+        Self { name: name.to_owned(), content: Content::Bytes(bytes) }
+    }
+
+    /// The path or name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts reading at the first byte. What begins with the mark of gzip is unpacked.
+    ///
+    /// # Errors
+    /// If the file is missing or unreadable.
+    pub fn open(&self) -> io::Result<Box<dyn BufRead + 'a>> {
+        const BUFFER: usize = 1 << 18;
+        let mut raw: Box<dyn BufRead + 'a> = match &self.content {
+            Content::File(path) => Box::new(BufReader::with_capacity(BUFFER, File::open(path)?)),
+            Content::Bytes(bytes) => Box::new(*bytes),
+        };
+        if raw.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))));
+        }
+        Ok(raw)
+    }
+
+    /// The first bytes, at most `n`.
+    ///
+    /// # Errors
+    /// If the file is missing or unreadable.
+    pub fn head(&self, n: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.open()?.take(n).read_to_end(&mut head)?;
+        Ok(head)
+    }
+
+    /// A problem with the file as a whole.
+    pub fn problem(&self, message: impl Into<String>) -> Problem {
+        let excerpt = Excerpt { file: self.name.clone(), ..Excerpt::default() };
+        Problem::new(KEY, format!("{}: {}", self.name, message.into())).at(excerpt)
+    }
+
+    /// The problem of a file that cannot be read (on).
+    #[must_use]
+    pub fn unreadable(&self, error: &io::Error) -> Problem {
+        self.problem(format!("cannot be read: {error}"))
+    }
+}
+
+/// Reads lines without their ends, each at most [`MAX_LINE`] long.
+pub struct Lines<'a> {
+    reader: Box<dyn BufRead + 'a>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// Lines of a file, from its start.
+    ///
+    /// # Errors
+    /// If it is missing or unreadable.
+    pub fn new(input: &Input<'a>) -> io::Result<Self> {
+        Ok(Self { reader: input.open()?, line: Vec::new(), number: 0 })
+    }
+
+    /// The number, from 1, and the bytes of the next line; `None` at the end of the file. A byte order mark is no part of the first line.
+    ///
+    /// # Errors
+    /// If the file cannot be read on, or the line is too long.
+    pub fn next_line(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+        self.line.clear();
+        let read = self.reader.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut self.line)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if read as u64 > MAX_LINE {
+            let message = format!("line {} is longer than {MAX_LINE} bytes: this is no text", self.number);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        let mut line = self.line.as_slice();
+        if self.number == 1 {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        line = line.strip_suffix(b"\n").unwrap_or(line);
+        Ok(Some((self.number, line.strip_suffix(b"\r").unwrap_or(line))))
+    }
+}
+
+/// A mistake in a line of a text file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Number of the line, from 1; 0 if the file as a whole is meant.
+    pub line: u64,
+    /// Bytes of the line that are wrong.
+    pub span: std::ops::Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+impl Mistake {
+    /// A mistake at some bytes of a line.
+    pub fn new(line: u64, span: std::ops::Range<usize>, message: impl Into<String>) -> Self {
+        Self { line, span, message: message.into(), help: None }
+    }
+
+    /// Adds a way to mend it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The mistakes found in a file so far: bounded, since a file of the wrong kind is all mistakes.
+#[derive(Debug, Default)]
+pub struct Mistakes(Vec<Mistake>);
+
+impl Mistakes {
+    /// Adds one.
+    pub fn push(&mut self, mistake: Mistake) {
+        if self.0.len() < MAX_MISTAKES {
+            self.0.push(mistake);
+        }
+    }
+
+    /// True if there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// True if there are so many that reading on is of no use.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.len() >= MAX_MISTAKES
+    }
+
+    /// The mistakes as problems in the order of their lines, with the text of those lines, for which the file is read again.
+    #[must_use]
+    pub fn problems(mut self, input: &Input<'_>) -> Vec<Problem> {
+        self.0.sort_by_key(|m| (m.line, m.span.start));
+        let mut lines = Lines::new(input).ok();
+        let mut current = (0, String::new());
+        let mut problems = Vec::with_capacity(self.0.len());
+        for mistake in self.0 {
+            while let Some(reader) = lines.as_mut().filter(|_| current.0 < mistake.line) {
+                match reader.next_line() {
+                    Ok(Some((number, text))) if number == mistake.line => {
+                        let shown = &text[..text.len().min(MAX_SHOWN)];
+                        current = (number, String::from_utf8_lossy(shown).into_owned());
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => lines = None,
+                }
+            }
+            let text = if current.0 == mistake.line { current.1.clone() } else { String::new() };
+            let end = mistake.span.end.min(text.len());
+            let start = mistake.span.start.min(end);
+            let file = input.name().to_owned();
+            let mut problem = Problem::new(KEY, mistake.message);
+            if mistake.line == 0 {
+                problem.message = format!("{file}: {}", problem.message);
+            }
+            problem.help = mistake.help;
+            problems.push(problem.at(Excerpt { file, line: mistake.line, text, start, end }));
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    #[test]
+    fn packed_and_plain_files_read_the_same() {
+        let text = b"\xef\xbb\xbfone\r\ntwo\n\nlast";
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(text).unwrap();
+        let packed = packer.finish().unwrap();
+        for bytes in [text.as_slice(), &packed] {
+            let input = Input::bytes("x", bytes);
+            let mut lines = Lines::new(&input).unwrap();
+            for (number, line) in [(1, "one"), (2, "two"), (3, ""), (4, "last")] {
+                assert_eq!(lines.next_line().unwrap(), Some((number, line.as_bytes())));
+            }
+            assert_eq!(lines.next_line().unwrap(), None);
+            assert_eq!(input.head(6).unwrap(), &text[..6]);
+        }
+        let input = Input::bytes("x", &packed[..packed.len() - 9]);
+        let mut lines = Lines::new(&input).unwrap();
+        assert!(
+            std::iter::from_fn(|| lines.next_line().map(|l| l.map(|_| ())).transpose()).any(|l| l.is_err())
+        );
+    }
+
+    #[test]
+    fn endless_lines_are_refused() {
+        let bytes = vec![b'x'; MAX_LINE as usize + 1];
+        assert!(Lines::new(&Input::bytes("x", &bytes)).unwrap().next_line().is_err());
+    }
+
+    #[test]
+    fn mistakes_show_their_lines() {
+        let mut mistakes = Mistakes::default();
+        mistakes.push(Mistake::new(3, 0..9, "third"));
+        mistakes.push(Mistake::new(1, 2..4, "first").help("mend"));
+        mistakes.push(Mistake::new(0, 0..0, "all"));
+        mistakes.push(Mistake::new(9, 0..1, "beyond"));
+        for _ in 0..100 {
+            mistakes.push(Mistake::new(1, 5..6, "again"));
+        }
+        assert!(mistakes.is_full());
+        let problems = mistakes.problems(&Input::bytes("f", b"line one\nline two\nabc"));
+        assert_eq!(problems.len(), MAX_MISTAKES);
+        assert_eq!(problems[0].message, "f: all");
+        let excerpt = problems[1].input.clone().unwrap();
+        assert_eq!((excerpt.line, excerpt.text.as_str(), excerpt.start, excerpt.end), (1, "line one", 2, 4));
+        assert_eq!(problems[1].help.as_deref(), Some("mend"));
+        let last = problems[MAX_MISTAKES - 2].input.clone().unwrap();
+        assert_eq!((last.line, last.text.as_str(), last.end), (3, "abc", 3));
+        assert_eq!(problems[MAX_MISTAKES - 1].input.clone().unwrap().text, "");
+    }
+}

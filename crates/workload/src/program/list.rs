@@ -1,0 +1,186 @@
+//! Programs held in memory: a list of operations and edges per rank, handed over in batches.
+
+use super::{After, Batch, Cursor, Damage, Edge, Kind, Op, Program};
+use std::sync::Arc;
+
+/// Operations and edges of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rank {
+    /// Operations, by number.
+    pub ops: Vec<Op>,
+    /// Dependencies; those of one `before` free in this order.
+    pub edges: Vec<Edge>,
+}
+
+/// A program in memory. A rank's graph comes as one batch, or cut into batches if every edge leads forward.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    ranks: Arc<Vec<Rank>>,
+    batch: usize,
+    cpus: u8,
+    nics: u8,
+    largest: u64,
+    collectives: Vec<String>,
+}
+
+impl List {
+    /// A program of these ranks; each graph is one batch.
+    #[must_use]
+    pub fn new(ranks: Vec<Rank>) -> Self {
+        let ops = || ranks.iter().flat_map(|r| &r.ops);
+        let (cpus, nics) =
+            (ops().map(|o| o.cpu + 1).max().unwrap_or(1), ops().map(|o| o.nic + 1).max().unwrap_or(1));
+        let largest = ops().filter(|o| o.kind == Kind::Send).map(|o| o.amount).max().unwrap_or(0);
+        Self { ranks: Arc::new(ranks), batch: usize::MAX, cpus, nics, largest, collectives: Vec::new() }
+    }
+
+    /// The same program in batches of `ops` operations.
+    ///
+    /// # Panics
+    /// If an edge leads backward, or `ops` is zero: such a program has no batches.
+    #[must_use]
+    pub fn in_batches(mut self, ops: usize) -> Self {
+        assert!(ops > 0, "a batch holds an operation");
+        let forward = self.ranks.iter().flat_map(|r| &r.edges).all(|e| e.before < e.after);
+        assert!(forward, "edges of a stream lead forward");
+        self.batch = ops;
+        self
+    }
+
+    /// Names of collectives, for [`Op::collective`].
+    #[must_use]
+    pub fn with_collectives(mut self, names: &[&str]) -> Self {
+        self.collectives = names.iter().map(|&n| n.to_owned()).collect();
+        self
+    }
+}
+
+impl Program for List {
+    fn ranks(&self) -> u32 {
+        self.ranks.len() as u32
+    }
+
+    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+        Box::new(Reader { ranks: Arc::clone(&self.ranks), rank: rank as usize, next: 0, batch: self.batch })
+    }
+
+    fn cpus(&self) -> u8 {
+        self.cpus
+    }
+
+    fn nics(&self) -> u8 {
+        self.nics
+    }
+
+    fn describe(&self, _rank: u32, origin: u32) -> String {
+        format!("operation {origin}")
+    }
+
+    fn collectives(&self) -> &[String] {
+        &self.collectives
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.ranks.iter().map(|r| r.ops.len() as u64).sum())
+    }
+
+    fn largest_message(&self) -> Option<u64> {
+        Some(self.largest)
+    }
+}
+
+struct Reader {
+    ranks: Arc<Vec<Rank>>,
+    rank: usize,
+    next: usize,
+    batch: usize,
+}
+
+impl Cursor for Reader {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+        let rank = &self.ranks[self.rank];
+        let end = rank.ops.len().min(self.next.saturating_add(self.batch));
+        batch.ops.extend_from_slice(&rank.ops[self.next..end]);
+        let here = self.next as u64..end as u64;
+        if here.end - here.start == rank.ops.len() as u64 {
+            batch.edges.extend_from_slice(&rank.edges);
+        } else {
+            batch.edges.extend(rank.edges.iter().filter(|e| here.contains(&e.after)));
+        }
+        self.next = end;
+        Ok(())
+    }
+}
+
+impl Rank {
+    /// Appends an operation and returns its number.
+    pub fn push(&mut self, op: Op) -> u64 {
+        self.ops.push(Op { origin: self.ops.len() as u32, ..op });
+        self.ops.len() as u64 - 1
+    }
+
+    /// `after` starts when `before` has finished.
+    pub fn requires(&mut self, after: u64, before: u64) {
+        self.edges.push(Edge { before, after, on_start: false });
+    }
+
+    /// `after` starts when `before` has started.
+    pub fn follows(&mut self, after: u64, before: u64) {
+        self.edges.push(Edge { before, after, on_start: true });
+    }
+}
+
+fn plain(kind: Kind, peer: u32, amount: u64, tag: u32) -> Op {
+    let after = After::Nothing;
+    Op { kind, cpu: 0, nic: 0, after, peer, tag, context: 0, amount, origin: 0, collective: 0 }
+}
+
+/// A send that waits for nothing.
+#[must_use]
+pub fn send(peer: u32, bytes: u64, tag: u32) -> Op {
+    plain(Kind::Send, peer, bytes, tag)
+}
+
+/// A receive that waits for nothing.
+#[must_use]
+pub fn recv(peer: u32, bytes: u64, tag: u32) -> Op {
+    plain(Kind::Recv, peer, bytes, tag)
+}
+
+/// A computation that waits for nothing.
+#[must_use]
+pub fn calc(picoseconds: u64) -> Op {
+    plain(Kind::Calc, 0, picoseconds, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_hold_everything_once() {
+        let mut rank = Rank::default();
+        for n in 0..10 {
+            let op = rank.push(calc(n));
+            if n >= 3 {
+                rank.requires(op, n - 3);
+            }
+        }
+        for size in [1, 3, 10, 11] {
+            let list = List::new(vec![rank.clone()]).in_batches(size);
+            let (mut cursor, mut whole, mut batch) = (list.open(0), Rank::default(), Batch::default());
+            loop {
+                batch.clear();
+                cursor.fill(&mut batch).unwrap();
+                if batch.ops.is_empty() {
+                    break;
+                }
+                let known = (whole.ops.len() + batch.ops.len()) as u64;
+                assert!(batch.edges.iter().all(|e| e.after < known));
+                whole.ops.append(&mut batch.ops);
+                whole.edges.append(&mut batch.edges);
+            }
+            assert_eq!(whole, rank);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A chain of operations: each may begin when the one before has started or finished.
+
+use crate::program::{
+    After, Batch, Edge, Kind, Op,
+    collective::{How, Piece, Sink, Task},
+    mpi::Mode,
+};
+
+/// The end of a chain: what its next operation depends on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chain {
+    /// Number of its last operation.
+    last: u64,
+    /// What the last operation must have done; `Nothing` if there is none.
+    how: After,
+    /// Others that must have finished.
+    more: Vec<u64>,
+}
+
+impl Chain {
+    /// Appends an operation. `then` is what its successor waits for.
+    #[inline]
+    pub(super) fn emit(&mut self, next: &mut u64, batch: &mut Batch, mut op: Op, then: After) -> u64 {
+        let number = *next;
+        if self.last + 1 == number {
+            op.after = self.how;
+        } else if self.how != After::Nothing {
+            let on_start = self.how == After::Start;
+            batch.edges.push(Edge { before: self.last, after: number, on_start });
+        }
+        if !self.more.is_empty() {
+            let edge = |before| Edge { before, after: number, on_start: false };
+            batch.edges.extend(self.more.drain(..).map(edge));
+        }
+        batch.ops.push(op);
+        (self.last, self.how) = (number, then);
+        *next = number + 1;
+        number
+    }
+
+    /// The next operation also waits for this one's end.
+    #[inline]
+    pub(super) fn wait_for(&mut self, number: u64) {
+        if number == self.last && self.how != After::Nothing {
+            self.how = After::Finish;
+        } else {
+            self.more.push(number);
+        }
+    }
+}
+
+/// An operation that does nothing yet.
+#[inline]
+pub(super) fn blank(kind: Kind, origin: u32) -> Op {
+    Op {
+        kind,
+        cpu: 0,
+        nic: 0,
+        after: After::Nothing,
+        peer: 0,
+        tag: 0,
+        context: 0,
+        mode: Mode::Standard,
+        amount: 0,
+        origin,
+        collective: 0,
+    }
+}
+
+/// Appends a round of a collective to a chain.
+pub(super) struct Round<'a> {
+    pub(super) task: &'a Task,
+    /// World ranks of the communicator; `None` if they are the same.
+    pub(super) members: Option<&'a [u32]>,
+    /// Context, tag, origin and collective of its transfers.
+    pub(super) pattern: Op,
+    pub(super) chain: &'a mut Chain,
+    pub(super) next: &'a mut u64,
+    pub(super) batch: &'a mut Batch,
+    /// Transfers that the end of the round waits for.
+    pub(super) posted: &'a mut Vec<u64>,
+    /// Bytes to be combined when they are there.
+    pub(super) combine: &'a mut u64,
+    /// Set by a round that the next one continues.
+    pub(super) open: bool,
+}
+
+impl Round<'_> {
+    fn post(&mut self, kind: Kind, peer: u32, amount: u64) {
+        let peer = self.members.map_or(peer, |m| m[peer as usize]);
+        let op = Op { kind, peer, amount, ..self.pattern };
+        self.posted.push(self.chain.emit(self.next, self.batch, op, After::Start));
+    }
+}
+
+impl Sink for Round<'_> {
+    fn recv(&mut self, peer: u32, piece: Piece, how: How) {
+        let bytes = self.task.bytes_of(piece, false);
+        if how != How::Store {
+            *self.combine = self.combine.saturating_add(bytes);
+        }
+        self.post(Kind::Recv, peer, bytes);
+    }
+
+    fn send(&mut self, peer: u32, piece: Piece) {
+        let bytes = self.task.bytes_of(piece, true);
+        self.post(Kind::Send, peer, bytes);
+    }
+
+    fn open(&mut self) {
+        self.open = true;
+    }
+}

@@ -1,0 +1,231 @@
+//! The communicators of a job, found by reading all ranks' calls once.
+//!
+//! Ranks are advanced from one call that makes a communicator to the next, each as soon as all members of the parent are at
+//! it. What comes out is a number for every communicator, the same for all its members, and its ranks.
+
+use crate::program::{
+    Damage,
+    mpi::{Call, Comm, Script, WORLD},
+};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Communicators of a job and where each rank gets them.
+#[derive(Debug)]
+pub(super) struct Communicators {
+    /// World ranks of each, `None` for those of the world in its order.
+    members: Vec<Option<Arc<[u32]>>>,
+    /// By rank and call that makes one: number and own rank in it, unless the rank is not in it.
+    made: Vec<Vec<Option<(u32, u32)>>>,
+}
+
+impl Communicators {
+    /// What a rank's n-th call got; the outer `None` if the calls were not read.
+    pub(super) fn made(&self, rank: u32, n: usize) -> Option<Option<(u32, u32)>> {
+        self.made.get(rank as usize)?.get(n).copied()
+    }
+
+    /// World ranks, `None` if they are the same.
+    pub(super) fn members(&self, id: u32) -> Option<Arc<[u32]>> {
+        self.members[id as usize].clone()
+    }
+}
+
+/// Reads what is needed.
+///
+/// # Errors
+/// If the source is damaged, or ranks do not agree.
+pub(super) fn resolve(script: &dyn Script) -> Result<Communicators, Damage> {
+    let mut comms = Communicators { members: vec![None], made: Vec::new() };
+    if !script.makes_communicators() {
+        return Ok(comms);
+    }
+    let ranks = script.ranks();
+    comms.made.resize(ranks as usize, Vec::new());
+    let mut walk = Walk { script, at: Vec::new(), waiting: vec![Vec::new()], comms };
+    for rank in 0..ranks {
+        let known = BTreeMap::from([(WORLD, (0, rank))]);
+        walk.at.push(Rank { calls: makers(script, rank)?, next: 0, known });
+    }
+    let mut ready: Vec<u32> = (0..ranks).rev().collect();
+    while let Some(rank) = ready.pop() {
+        walk.advance(rank, &mut ready)?;
+    }
+    walk.finish()
+}
+
+struct Walk<'a> {
+    script: &'a dyn Script,
+    at: Vec<Rank>,
+    /// By communicator: own rank in it and world rank of those that have reached a call on it.
+    waiting: Vec<Vec<(u32, u32)>>,
+    comms: Communicators,
+}
+
+struct Rank {
+    calls: Vec<(Maker, u32)>,
+    next: usize,
+    /// Number and own rank in each communicator by handle.
+    known: BTreeMap<Comm, (u32, u32)>,
+}
+
+enum Maker {
+    Make(Comm, Comm, What),
+    Free(Comm),
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum What {
+    Dup,
+    Split(Option<u32>, i64),
+    Create(Arc<[u32]>),
+}
+
+/// The calls of a rank that matter here, with their positions.
+fn makers(script: &dyn Script, rank: u32) -> Result<Vec<(Maker, u32)>, Damage> {
+    let (mut calls, mut found) = (script.open(rank), Vec::new());
+    while let Some((call, position)) = calls.next()? {
+        let maker = match call {
+            Call::CommDup { comm, new } => Maker::Make(comm, new, What::Dup),
+            Call::CommSplit { comm, color, key, new } => Maker::Make(comm, new, What::Split(color, key)),
+            Call::CommCreate { comm, group, new } => Maker::Make(comm, new, What::Create(group)),
+            Call::CommFree(comm) => Maker::Free(comm),
+            _ => continue,
+        };
+        found.push((maker, position));
+    }
+    Ok(found)
+}
+
+impl Walk<'_> {
+    fn damage(&self, rank: u32, message: &str) -> Damage {
+        let at = &self.at[rank as usize];
+        let position = at.calls.get(at.next).map_or(0, |&(_, position)| position);
+        Damage(format!("{}: rank {rank}: {message}", self.script.describe(rank, position)))
+    }
+
+    /// Takes a rank to its next call that makes a communicator; if it is the last to come there, the call is done.
+    fn advance(&mut self, rank: u32, ready: &mut Vec<u32>) -> Result<(), Damage> {
+        let at = &mut self.at[rank as usize];
+        while let Some((Maker::Free(comm), _)) = at.calls.get(at.next) {
+            at.known.remove(comm);
+            at.next += 1;
+        }
+        let Some((Maker::Make(comm, new, _), _)) = at.calls.get(at.next) else { return Ok(()) };
+        let Some(&(id, me)) = at.known.get(comm) else {
+            let message = format!("communicator {comm} is not known here");
+            return Err(self.damage(rank, &message));
+        };
+        if *new == WORLD {
+            return Err(self.damage(rank, "the world communicator cannot be replaced"));
+        }
+        self.waiting[id as usize].push((me, rank));
+        let size = self.comms.members[id as usize].as_ref().map_or(self.at.len(), |m| m.len());
+        if self.waiting[id as usize].len() < size {
+            return Ok(());
+        }
+        let mut callers = std::mem::take(&mut self.waiting[id as usize]);
+        callers.sort_unstable();
+        self.make(id, &callers)?;
+        ready.extend(callers.iter().rev().map(|&(_, rank)| rank));
+        Ok(())
+    }
+
+    fn what(&self, rank: u32) -> (Comm, &What) {
+        let at = &self.at[rank as usize];
+        match &at.calls[at.next].0 {
+            Maker::Make(_, new, what) => (*new, what),
+            Maker::Free(_) => unreachable!("ranks wait at calls that make communicators"),
+        }
+    }
+
+    /// All members (own rank, world rank; in order) are at the same call.
+    fn make(&mut self, parent: u32, callers: &[(u32, u32)]) -> Result<(), Damage> {
+        let (_, first) = self.what(callers[0].1);
+        let first = first.clone();
+        let groups: Vec<Vec<u32>> = match &first {
+            What::Dup => vec![callers.iter().map(|&(me, _)| me).collect()],
+            What::Create(group) => vec![self.created(group, callers)?],
+            What::Split(..) => self.split(callers)?,
+        };
+        for &(_, rank) in callers {
+            let (_, what) = self.what(rank);
+            let same = match (&first, what) {
+                (What::Split(..), What::Split(..)) => true,
+                (first, what) => first == what,
+            };
+            if !same {
+                let message =
+                    format!("rank {} of the same communicator makes another call here", callers[0].1);
+                return Err(self.damage(rank, &message));
+            }
+        }
+        let mut given: Vec<Option<(u32, u32)>> = vec![None; callers.len()];
+        for group in groups {
+            let id = self.comms.members.len() as u32;
+            for (new, &old) in (0..).zip(&group) {
+                given[old as usize] = Some((id, new));
+            }
+            let members = match (&first, &self.comms.members[parent as usize]) {
+                (What::Dup, same) => same.clone(),
+                _ => Some(group.iter().map(|&old| callers[old as usize].1).collect()),
+            };
+            self.comms.members.push(members);
+            self.waiting.push(Vec::new());
+        }
+        for (&(_, rank), given) in callers.iter().zip(given) {
+            let (new, _) = self.what(rank);
+            self.comms.made[rank as usize].push(given);
+            let at = &mut self.at[rank as usize];
+            match given {
+                Some(given) => at.known.insert(new, given),
+                None => at.known.remove(&new),
+            };
+            at.next += 1;
+        }
+        Ok(())
+    }
+
+    /// Ranks of the parent in the group of a `CommCreate`.
+    fn created(&self, group: &[u32], callers: &[(u32, u32)]) -> Result<Vec<u32>, Damage> {
+        let mut sorted = group.to_vec();
+        sorted.sort_unstable();
+        if sorted.last().is_some_and(|&last| last as usize >= callers.len()) {
+            return Err(self.damage(callers[0].1, "the group has ranks that the communicator has not"));
+        }
+        if sorted.windows(2).any(|w| w[0] == w[1]) {
+            return Err(self.damage(callers[0].1, "the group has a rank twice"));
+        }
+        Ok(group.to_vec())
+    }
+
+    /// Ranks of the parent by colour, each in the order of keys.
+    fn split(&self, callers: &[(u32, u32)]) -> Result<Vec<Vec<u32>>, Damage> {
+        let mut order = Vec::new();
+        for &(me, rank) in callers {
+            match self.what(rank).1 {
+                What::Split(Some(color), key) => order.push((*color, *key, me)),
+                What::Split(None, _) => {}
+                _ => return Err(self.damage(rank, "other ranks of the same communicator split it here")),
+            }
+        }
+        order.sort_unstable();
+        let by_color = order.chunk_by(|a, b| a.0 == b.0);
+        Ok(by_color.map(|ranks| ranks.iter().map(|&(_, _, me)| me).collect()).collect())
+    }
+
+    /// All ranks must have come to their ends.
+    fn finish(self) -> Result<Communicators, Damage> {
+        for (rank, at) in (0..).zip(&self.at) {
+            if let Some((Maker::Make(comm, ..), _)) = at.calls.get(at.next) {
+                let id = at.known.get(comm).map_or(0, |&(id, _)| id as usize);
+                let size = self.comms.members[id].as_ref().map_or(self.at.len(), |m| m.len());
+                let message = format!(
+                    "only {} of {size} ranks of communicator {comm} make this call",
+                    self.waiting[id].len()
+                );
+                return Err(self.damage(rank, &message));
+            }
+        }
+        Ok(self.comms)
+    }
+}

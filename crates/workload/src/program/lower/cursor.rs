@@ -1,0 +1,407 @@
+//! One rank's calls, turned into operations as they are asked for.
+
+use super::{
+    MAKERS, Shared,
+    chain::{Chain, Round, blank},
+    handles::Handles,
+};
+use crate::program::{
+    ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
+    collective::{Algorithm, Task},
+    mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, WORLD},
+};
+use std::sync::Arc;
+
+/// Operations after which a batch is handed over.
+const BATCH: usize = 64;
+
+/// Largest tag of a collective, so that none is [`ANY_TAG`].
+const TAGS: u32 = 1 << 31;
+
+/// A communicator as one of its ranks sees it.
+#[derive(Debug)]
+struct Member {
+    /// Number of the communicator in the job.
+    id: u32,
+    /// Own rank in it.
+    me: u32,
+    size: u32,
+    /// World ranks; `None` if they are the same.
+    members: Option<Arc<[u32]>>,
+    /// Collective calls so far.
+    sequence: u32,
+}
+
+/// A request.
+#[derive(Debug)]
+enum Slot {
+    /// Of a call that needs waiting for at most once.
+    Once(State),
+    /// Of a persistent send (with its mode) or receive.
+    Persistent(Envelope, Option<Mode>, State),
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Persistent and not started.
+    Idle,
+    /// Complete without any operation.
+    Done,
+    /// An operation's end.
+    Op(u64),
+}
+
+/// A collective call on its way.
+struct Running {
+    task: Task,
+    algorithm: &'static Algorithm,
+    rounds: u32,
+    round: u32,
+    members: Option<Arc<[u32]>>,
+    pattern: Op,
+    posted: Vec<u64>,
+    combine: u64,
+}
+
+pub(super) struct Lowering {
+    shared: Arc<Shared>,
+    calls: Box<dyn Calls>,
+    rank: u32,
+    /// Number of the next operation.
+    next: u64,
+    chain: Chain,
+    requests: Handles<Slot>,
+    comms: Handles<Member>,
+    /// Calls so far that make communicators.
+    made: usize,
+    running: Option<Running>,
+}
+
+type Outcome = Result<(), String>;
+
+impl Cursor for Lowering {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+        while batch.ops.len() < BATCH {
+            if let Some(running) = &mut self.running {
+                if !running.step(&mut self.chain, &mut self.next, batch, &self.shared) {
+                    self.running = None;
+                }
+                continue;
+            }
+            // Calls are looked at where they are: moving them would cost as much as all the rest.
+            match self.calls.next() {
+                Ok(Some((ref call, position))) => {
+                    if let Err(message) = self.call(call, position, batch) {
+                        return Err(self.damage(position, &message));
+                    }
+                }
+                Ok(None) => break,
+                Err(damage) => return Err(damage),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lowering {
+    pub(super) fn new(shared: &Arc<Shared>, rank: u32) -> Self {
+        let mut comms = Handles::new();
+        let size = shared.script.ranks();
+        comms.insert(WORLD, Member { id: 0, me: rank, size, members: None, sequence: 0 });
+        Self {
+            shared: Arc::clone(shared),
+            calls: shared.script.open(rank),
+            rank,
+            next: 0,
+            chain: Chain::default(),
+            requests: Handles::new(),
+            comms,
+            made: 0,
+            running: None,
+        }
+    }
+
+    #[cold]
+    fn damage(&self, position: u32, message: &str) -> Damage {
+        let place = self.shared.script.describe(self.rank, position);
+        Damage(format!("{place}: rank {}: {message}", self.rank))
+    }
+
+    #[inline]
+    fn call(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
+        match *call {
+            Call::Compute(amount) => {
+                let op = Op { amount, ..blank(Kind::Calc, position) };
+                self.chain.emit(&mut self.next, batch, op, After::Finish);
+            }
+            Call::Send(ref to, mode) => {
+                self.post(to, Some(mode), position, batch, After::Finish)?;
+            }
+            Call::Recv(ref from) => {
+                self.post(from, None, position, batch, After::Finish)?;
+            }
+            Call::Isend(ref to, mode, request) => {
+                let state = self.post(to, Some(mode), position, batch, After::Start)?;
+                self.open_request(request, Slot::Once(state))?;
+            }
+            Call::Irecv(ref from, request) => {
+                let state = self.post(from, None, position, batch, After::Start)?;
+                self.open_request(request, Slot::Once(state))?;
+            }
+            Call::Wait(request) => self.wait(&[request], position, batch)?,
+            Call::Waitall(ref requests) => self.wait(requests, position, batch)?,
+            Call::SendRecv(ref to, ref from) => {
+                let received = self.post(from, None, position, batch, After::Start)?;
+                self.post(to, Some(Mode::Standard), position, batch, After::Finish)?;
+                if let State::Op(number) = received {
+                    self.chain.wait_for(number);
+                }
+            }
+            _ => self.rarer(call, position, batch)?,
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn rarer(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
+        match *call {
+            Call::SendInit(to, mode, request) => {
+                self.open_request(request, Slot::Persistent(to, Some(mode), State::Idle))
+            }
+            Call::RecvInit(from, request) => {
+                self.open_request(request, Slot::Persistent(from, None, State::Idle))
+            }
+            Call::Start(ref requests) => requests.iter().try_for_each(|&r| self.start(r, position, batch)),
+            Call::RequestFree(request) => {
+                self.requests.remove(request).map(drop).ok_or_else(|| unknown_request(request))
+            }
+            Call::Waitany { ref requests, ref completed } if completed.is_empty() => {
+                self.wait_any(requests, position, batch)
+            }
+            Call::Waitany { ref completed, .. } => self.wait(completed, position, batch),
+            Call::Test { ref completed } if completed.is_empty() => Ok(()),
+            Call::Test { ref completed } => self.wait(completed, position, batch),
+            Call::Probe(ref from) => {
+                if let Some((peer, context)) = self.route(from, true)? {
+                    let op = Op { peer, context, tag: from.tag, ..blank(Kind::Probe, position) };
+                    self.chain.emit(&mut self.next, batch, op, After::Finish);
+                }
+                Ok(())
+            }
+            Call::Collective(ref call) => self.collective(call, None, position, batch),
+            Call::CommDup { comm, new } => self.make(comm, new, 0, position, batch),
+            Call::CommSplit { comm, new, .. } => self.make(comm, new, 1, position, batch),
+            Call::CommCreate { comm, new, .. } => self.make(comm, new, 2, position, batch),
+            Call::CommFree(WORLD) => Err("the world communicator cannot be freed".to_owned()),
+            Call::CommFree(comm) => self.comms.remove(comm).map(drop).ok_or_else(|| unknown_comm(comm)),
+            _ => unreachable!("the frequent calls are handled before"),
+        }
+    }
+
+    /// World rank and context of an envelope; `None` for the null process.
+    #[inline]
+    fn route(&self, envelope: &Envelope, receiving: bool) -> Result<Option<(u32, u32)>, String> {
+        let peer = envelope.peer;
+        let comm = self.comms.get(envelope.comm).ok_or_else(|| unknown_comm(envelope.comm))?;
+        if peer < comm.size && (receiving || envelope.tag != ANY_TAG) {
+            let peer = comm.members.as_ref().map_or(peer, |m| m[peer as usize]);
+            return Ok(Some((peer, 2 * comm.id)));
+        }
+        match peer {
+            PROC_NULL => Ok(None),
+            ANY_SOURCE if receiving => Ok(Some((ANY_SOURCE, 2 * comm.id))),
+            _ if peer < comm.size => Err("a send cannot have any tag".to_owned()),
+            _ => Err(format!("rank {peer} is not among the {} ranks of its communicator", comm.size)),
+        }
+    }
+
+    /// Appends a send (with a mode) or a receive.
+    #[inline]
+    fn post(
+        &mut self,
+        envelope: &Envelope,
+        mode: Option<Mode>,
+        origin: u32,
+        batch: &mut Batch,
+        then: After,
+    ) -> Result<State, String> {
+        let Some((peer, context)) = self.route(envelope, mode.is_none())? else { return Ok(State::Done) };
+        let kind = if mode.is_some() { Kind::Send } else { Kind::Recv };
+        let (tag, amount, mode) = (envelope.tag, envelope.bytes, mode.unwrap_or_default());
+        let op = Op { peer, tag, context, mode, amount, ..blank(kind, origin) };
+        Ok(State::Op(self.chain.emit(&mut self.next, batch, op, then)))
+    }
+
+    #[inline]
+    fn open_request(&mut self, request: Request, slot: Slot) -> Outcome {
+        match self.requests.insert(request, slot) {
+            None => Ok(()),
+            Some(_) => Err(format!("request {request} is used again, but nothing has waited for it")),
+        }
+    }
+
+    fn start(&mut self, request: Request, position: u32, batch: &mut Batch) -> Outcome {
+        let (envelope, mode) = match self.requests.get_mut(request) {
+            Some(Slot::Persistent(envelope, mode, State::Idle)) => (*envelope, *mode),
+            Some(Slot::Persistent(..)) => return Err(format!("request {request} is started twice")),
+            Some(Slot::Once(_)) => return Err(format!("request {request} is not persistent")),
+            None => return Err(unknown_request(request)),
+        };
+        let started = self.post(&envelope, mode, position, batch, After::Start)?;
+        if let Some(Slot::Persistent(_, _, state)) = self.requests.get_mut(request) {
+            *state = started;
+        }
+        Ok(())
+    }
+
+    /// A request is complete: takes it, or makes it ready to be started again. Returns what it waited for.
+    #[inline]
+    fn complete(&mut self, request: Request) -> Result<State, String> {
+        match self.requests.get_mut(request) {
+            Some(Slot::Persistent(_, _, state)) => Ok(std::mem::replace(state, State::Idle)),
+            Some(Slot::Once(state)) => {
+                let state = *state;
+                self.requests.remove(request);
+                Ok(state)
+            }
+            None => Err(unknown_request(request)),
+        }
+    }
+
+    fn wait(&mut self, requests: &[Request], position: u32, batch: &mut Batch) -> Outcome {
+        for &request in requests {
+            if let State::Op(number) = self.complete(request)? {
+                self.chain.wait_for(number);
+            }
+        }
+        self.chain.emit(&mut self.next, batch, blank(Kind::Join, position), After::Finish);
+        Ok(())
+    }
+
+    /// Waits for any of the requests that are open. Those that are not are passed over, as MPI does.
+    fn wait_any(&mut self, requests: &[Request], position: u32, batch: &mut Batch) -> Outcome {
+        let state = |slot: &Slot| match slot {
+            Slot::Once(state) | Slot::Persistent(_, _, state) => *state,
+        };
+        let open: Vec<(Request, State)> = requests
+            .iter()
+            .filter_map(|&r| Some((r, state(self.requests.get(r)?))))
+            .filter(|&(_, s)| s != State::Idle)
+            .collect();
+        let Some(&(first, _)) = open.first() else { return self.wait(&[], position, batch) };
+        self.complete(first)?;
+        if open.iter().all(|&(_, s)| s != State::Done) {
+            let mut any = Chain::default();
+            let numbers = open.iter().filter_map(|&(_, s)| if let State::Op(n) = s { Some(n) } else { None });
+            numbers.for_each(|n| any.wait_for(n));
+            let any = any.emit(&mut self.next, batch, blank(Kind::JoinAny, position), After::Finish);
+            self.chain.wait_for(any);
+        }
+        self.wait(&[], position, batch)
+    }
+
+    fn collective(
+        &mut self,
+        call: &Collective,
+        maker: Option<u16>,
+        position: u32,
+        batch: &mut Batch,
+    ) -> Outcome {
+        let comm = self.comms.get_mut(call.comm).ok_or_else(|| unknown_comm(call.comm))?;
+        let mut task = Task::new(call, comm.me, comm.size)?;
+        let algorithm = self.shared.options.chooser.choose(&mut task, call.algorithm)?;
+        let tag = comm.sequence % TAGS;
+        comm.sequence = comm.sequence.wrapping_add(1);
+        let collective = 1 + maker.unwrap_or(call.kind as u16);
+        let pattern = Op { context: 2 * comm.id + 1, tag, collective, ..blank(Kind::Join, position) };
+        let members = comm.members.clone();
+        let rounds = if task.is_empty() { 0 } else { (algorithm.rounds)(&task) };
+        let posted = Vec::new();
+        let mut running = Running { task, algorithm, rounds, round: 0, members, pattern, posted, combine: 0 };
+        let Some(request) = call.request else {
+            self.running = Some(running);
+            return Ok(());
+        };
+        let mut state = State::Done;
+        if rounds > 0 {
+            let mut beside = self.chain.clone();
+            while running.step(&mut beside, &mut self.next, batch, &self.shared) {}
+            state = State::Op(beside.emit(&mut self.next, batch, pattern, After::Finish));
+            self.chain.emit(&mut self.next, batch, pattern, After::Finish);
+        }
+        self.open_request(request, Slot::Once(state))
+    }
+
+    /// A call that makes a communicator: a small collective, then it exists.
+    fn make(&mut self, comm: Comm, new: Comm, maker: u16, position: u32, batch: &mut Batch) -> Outcome {
+        let kind = if maker == 1 { CollectiveKind::Allgather } else { CollectiveKind::Allreduce };
+        let call = Collective {
+            kind,
+            comm,
+            root: 0,
+            bytes: 8,
+            counts: None,
+            neighbours: None,
+            request: None,
+            algorithm: None,
+        };
+        debug_assert!(usize::from(maker) < MAKERS.len());
+        self.collective(&call, Some(CollectiveKind::ALL.len() as u16 + maker), position, batch)?;
+        let made = self.shared.comms.made(self.rank, self.made);
+        self.made += 1;
+        let Some((id, me)) =
+            made.ok_or("the script says that it makes no communicators, but this call does")?
+        else {
+            self.comms.remove(new);
+            return Ok(());
+        };
+        let members = self.shared.comms.members(id);
+        let size = members.as_ref().map_or(self.shared.script.ranks(), |m| m.len() as u32);
+        self.comms.insert(new, Member { id, me, size, members, sequence: 0 });
+        Ok(())
+    }
+}
+
+impl Running {
+    /// Appends a round; false if there is none left.
+    fn step(&mut self, chain: &mut Chain, next: &mut u64, batch: &mut Batch, shared: &Shared) -> bool {
+        if self.round >= self.rounds {
+            return false;
+        }
+        let mut round = Round {
+            task: &self.task,
+            members: self.members.as_deref(),
+            pattern: self.pattern,
+            chain,
+            next,
+            batch,
+            posted: &mut self.posted,
+            combine: &mut self.combine,
+            open: false,
+        };
+        (self.algorithm.round)(&self.task, self.round, &mut round);
+        let open = round.open;
+        self.round += 1;
+        if open && self.round < self.rounds {
+            return true;
+        }
+        self.posted.drain(..).for_each(|number| chain.wait_for(number));
+        let amount = std::mem::take(&mut self.combine).saturating_mul(shared.options.reduce_ps_per_byte);
+        if amount > 0 {
+            let op = Op { kind: Kind::Calc, amount, ..self.pattern };
+            chain.emit(next, batch, op, After::Finish);
+        }
+        true
+    }
+}
+
+#[cold]
+fn unknown_request(request: Request) -> String {
+    format!("there is no open request {request}")
+}
+
+#[cold]
+fn unknown_comm(comm: Comm) -> String {
+    format!("communicator {comm} is not known here")
+}

@@ -1,0 +1,93 @@
+//! From MPI calls to operations.
+//!
+//! Each rank's [`Cursor`] reads calls and appends operations, some dozens at a time. The calls of a rank make one *chain*:
+//!
+//! | call | operations | the chain goes on when |
+//! | --- | --- | --- |
+//! | compute | a computation | it has finished |
+//! | send, receive, probe | one of that kind | it has finished |
+//! | isend, irecv, start | one each | it has started: posting order is kept |
+//! | sendrecv | the receive, then the send | both have finished |
+//! | wait, waitall, test | a join after the requests' operations | it has finished |
+//! | waitany, waitsome | a join after the requests seen complete; if the source does not tell, after any one | it has finished |
+//! | collective | the transfers of its rounds ([`super::collective`]) | all have finished |
+//! | non-blocking collective | the same beside the chain, ended by a join for its request; a join in the chain | at once |
+//! | making a communicator | an allreduce (dup, create) or allgather (split) of 8 bytes | all have finished |
+//!
+//! A blocking collective appears round by round. A non-blocking one appears as a whole, so that it goes on whatever the chain waits for.
+//!
+//! **Matching.** Communicator c has the context 2c for messages and 2c + 1 for collectives, whose tag is the number of the call on
+//! the communicator: transfers of different calls never meet. Communicators are numbered by reading all ranks' calls once
+//! beforehand, unless the script says that none is made.
+//!
+//! **Mistakes** of a source are told with the call's position: waiting for a request that there is not, using a request again that is not
+//! complete, ranks and roots out of range, unknown communicators, calls of which some ranks miss.
+//! Requests still open when a rank ends are no mistake: the job ends when their transfers do.
+
+mod chain;
+mod comms;
+mod cursor;
+mod handles;
+#[cfg(test)]
+mod tests;
+
+use super::{
+    Cursor, Damage, Program,
+    collective::Chooser,
+    mpi::{CollectiveKind, Script},
+};
+use comms::Communicators;
+use std::sync::Arc;
+
+/// How calls become operations.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The algorithms of collectives.
+    pub chooser: Chooser,
+    /// Picoseconds that combining one received byte costs in reductions; 0 is free.
+    pub reduce_ps_per_byte: u64,
+}
+
+/// Makes a program of a script.
+///
+/// # Errors
+/// If the communicators that its ranks make do not fit together.
+pub fn lower(script: Arc<dyn Script>, options: Options) -> Result<Arc<dyn Program>, Damage> {
+    let comms = comms::resolve(script.as_ref())?;
+    let kinds = CollectiveKind::ALL.map(CollectiveKind::name);
+    let collectives = kinds.into_iter().chain(MAKERS).map(str::to_owned).collect();
+    Ok(Arc::new(Lowered { shared: Arc::new(Shared { script, options, comms }), collectives }))
+}
+
+/// Calls that make communicators: named after the collectives in [`Program::collectives`].
+const MAKERS: [&str; 3] = ["MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create"];
+
+/// What all cursors of a program need.
+struct Shared {
+    script: Arc<dyn Script>,
+    options: Options,
+    comms: Communicators,
+}
+
+struct Lowered {
+    shared: Arc<Shared>,
+    collectives: Vec<String>,
+}
+
+impl Program for Lowered {
+    fn ranks(&self) -> u32 {
+        self.shared.script.ranks()
+    }
+
+    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+        Box::new(cursor::Lowering::new(&self.shared, rank))
+    }
+
+    fn describe(&self, rank: u32, origin: u32) -> String {
+        self.shared.script.describe(rank, origin)
+    }
+
+    fn collectives(&self) -> &[String] {
+        &self.collectives
+    }
+}

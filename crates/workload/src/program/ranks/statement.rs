@@ -1,0 +1,174 @@
+//! Statements as they are written; running a rank turns them into calls.
+
+use super::expression::{Expression, Scope};
+use crate::program::{
+    ANY_SOURCE, ANY_TAG,
+    mpi::{CollectiveKind, Comm, Mode, PROC_NULL, Request},
+};
+use base::{
+    time::Ps,
+    units::{MAX_BYTES, MAX_TIME},
+};
+use std::sync::Arc;
+
+/// A statement.
+#[derive(Debug)]
+pub(super) enum Statement {
+    Call(u32, Call),
+    Repeat { line: u32, count: Expression, body: Vec<Statement> },
+}
+
+/// A number of bytes or picoseconds: an expression times a unit.
+#[derive(Debug)]
+pub(super) struct Quantity {
+    pub(super) number: Expression,
+    pub(super) unit: u64,
+}
+
+/// Items of a list; each several times, or up to another number.
+#[derive(Debug)]
+pub(super) struct Counts(pub(super) Vec<(Quantity, Expression)>);
+
+/// Ranks: single ones, and from one to another.
+#[derive(Debug)]
+pub(super) struct Group(pub(super) Vec<(Expression, Expression)>);
+
+/// The other rank.
+#[derive(Debug)]
+pub(super) enum Peer {
+    Any,
+    Null,
+    Is(Expression),
+}
+
+/// One end of a message.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) peer: Peer,
+    /// `None`: any.
+    pub(super) tag: Option<Expression>,
+    pub(super) bytes: Quantity,
+    pub(super) comm: Comm,
+}
+
+/// A call; requests are numbers of names.
+#[derive(Debug)]
+pub(super) enum Call {
+    Compute(Quantity),
+    Send(End, Mode),
+    Recv(End),
+    /// Requests without a name get one of their own.
+    Isend(End, Mode, Option<Request>),
+    Irecv(End, Option<Request>),
+    SendRecv(End, End),
+    SendInit(End, Mode, Request),
+    RecvInit(End, Request),
+    Start(Arc<[Request]>),
+    Free(Request),
+    Wait(Request),
+    /// `None`: all that are open.
+    Waitall(Option<Arc<[Request]>>),
+    Waitany(Arc<[Request]>, Arc<[Request]>),
+    Test(Arc<[Request]>),
+    Probe(End),
+    Collective(Box<Collective>),
+    Dup(Comm, Comm),
+    Split {
+        comm: Comm,
+        color: Option<Expression>,
+        key: Expression,
+        new: Comm,
+    },
+    Create {
+        comm: Comm,
+        group: Group,
+        new: Comm,
+    },
+    FreeComm(Comm),
+}
+
+#[derive(Debug)]
+pub(super) struct Collective {
+    pub(super) kind: CollectiveKind,
+    pub(super) comm: Comm,
+    pub(super) root: Option<Expression>,
+    pub(super) bytes: Option<Quantity>,
+    pub(super) counts: Option<Counts>,
+    pub(super) neighbours: Option<Group>,
+    /// Set if it does not block.
+    pub(super) request: Option<Option<Request>>,
+}
+
+/// Longest list.
+const MAX_LIST: u64 = 1 << 24;
+
+impl Quantity {
+    pub(super) fn bytes(&self, scope: &Scope<'_>) -> Result<u64, String> {
+        self.value(scope, "a number of bytes", MAX_BYTES)
+    }
+
+    pub(super) fn time(&self, scope: &Scope<'_>) -> Result<Ps, String> {
+        self.value(scope, "a time", MAX_TIME)
+    }
+
+    fn value(&self, scope: &Scope<'_>, what: &str, max: u64) -> Result<u64, String> {
+        let number = self.number.value(scope)?;
+        let number = u64::try_from(number).map_err(|_| format!("{what} cannot be negative ({number})"))?;
+        number.checked_mul(self.unit).filter(|&v| v <= max).ok_or_else(|| format!("{what} is too large"))
+    }
+}
+
+impl Counts {
+    pub(super) fn values(&self, scope: &Scope<'_>) -> Result<Arc<[u64]>, String> {
+        let mut values = Vec::new();
+        for (quantity, times) in &self.0 {
+            let (bytes, times) = (quantity.bytes(scope)?, times.value(scope)?);
+            let times = u64::try_from(times).map_err(|_| format!("{times} times cannot be"))?;
+            if values.len() as u64 + times > MAX_LIST {
+                return Err("this list is too long".to_owned());
+            }
+            values.extend((0..times).map(|_| bytes));
+        }
+        Ok(values.into())
+    }
+}
+
+impl Group {
+    pub(super) fn ranks(&self, scope: &Scope<'_>) -> Result<Arc<[u32]>, String> {
+        let mut ranks = Vec::new();
+        for (from, to) in &self.0 {
+            let (from, to) = (rank(from.value(scope)?, scope)?, rank(to.value(scope)?, scope)?);
+            if ranks.len() as u64 + u64::from(to.saturating_sub(from)) > MAX_LIST {
+                return Err("this list is too long".to_owned());
+            }
+            ranks.extend(from..=to);
+        }
+        Ok(ranks.into())
+    }
+}
+
+impl Peer {
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Result<u32, String> {
+        match self {
+            Self::Any => Ok(ANY_SOURCE),
+            Self::Null => Ok(PROC_NULL),
+            Self::Is(expression) => rank(expression.value(scope)?, scope),
+        }
+    }
+}
+
+/// A rank of the world; that of a smaller communicator is at least below that.
+pub(super) fn rank(value: i64, scope: &Scope<'_>) -> Result<u32, String> {
+    let size = scope.size;
+    u32::try_from(value)
+        .ok()
+        .filter(|&r| r < size)
+        .ok_or_else(|| format!("there is no rank {value}: the {size} ranks count from 0"))
+}
+
+pub(super) fn tag(tag: Option<&Expression>, scope: &Scope<'_>) -> Result<u32, String> {
+    let Some(expression) = tag else { return Ok(ANY_TAG) };
+    let value = expression.value(scope)?;
+    let tag = u32::try_from(value).ok().filter(|&t| t != ANY_TAG);
+    tag.ok_or_else(|| format!("tags are 0 to {}, this is {value}", ANY_TAG - 1))
+}
