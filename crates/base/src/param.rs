@@ -54,6 +54,8 @@ pub enum Kind {
     Bool,
     /// Any text.
     Text,
+    /// List of texts.
+    Texts,
     /// Path of an input file. The experiment reader makes it relative to the working directory; whoever builds the
     /// strategy reads it, and tells mistakes in it by [`Problem::at`].
     File,
@@ -78,6 +80,8 @@ pub enum Value {
     Bool(bool),
     /// See [`Kind::Text`], [`Kind::File`] and [`Kind::Choice`].
     Text(String),
+    /// See [`Kind::Texts`].
+    Texts(Vec<String>),
 }
 
 /// Checked values by key. The accessors panic when a key or type was not declared: that is our bug, never a user's.
@@ -154,6 +158,7 @@ impl Values {
     accessor!(bandwidth, Bandwidth, Bandwidth, "A bandwidth.");
     accessor!(bool, Bool, bool, "True or false.");
     accessor!(text, Text, String, "A text or a choice.");
+    accessor!(texts, Texts, Vec<String>, "A list of texts.");
 
     /// An integer as `u32`; the declared range must fit.
     #[must_use]

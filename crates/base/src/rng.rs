@@ -23,6 +23,8 @@ pub enum Purpose {
     Tie = 7,
     /// Tests and benchmarks.
     Test = 8,
+    /// Which links and routers fail.
+    Fault = 9,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

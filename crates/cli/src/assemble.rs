@@ -3,9 +3,12 @@
 //! What is built depends on what is sound: a mistake in one section does not hide those of another. Only an
 //! experiment without mistakes becomes a setup.
 
-use crate::experiment::{
-    reader::Section,
-    sections::{Experiment, Job},
+use crate::{
+    experiment::{
+        reader::Section,
+        sections::{Experiment, Job},
+    },
+    faults,
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
@@ -23,7 +26,7 @@ use model::{
     AnySetup,
     packet::PacketConfig,
     registry::ModelKind,
-    setup::{JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+    setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
 };
 use std::sync::Arc;
 use workload::{
@@ -49,6 +52,7 @@ pub fn fabric_bytes(experiment: &Experiment) -> Option<u64> {
 struct Parts {
     fabric: Option<Arc<Fabric>>,
     routing: Option<Arc<dyn Routing>>,
+    change: Option<Change>,
     links: Vec<Option<LinkParams>>,
     jobs: Vec<JobSetup>,
     scheduling: Scheduling,
@@ -56,7 +60,13 @@ struct Parts {
 
 /// Builds what the experiment describes. `check` switches the checkers on.
 pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
-    let fabric = fabric(experiment, diagnostics);
+    let (fabric, broken) = fabrics(experiment, diagnostics);
+    let change = broken.as_ref().and_then(|broken| {
+        let bind = |left: &Arc<Fabric>, diagnostics: &mut Diagnostics| routing(experiment, left, diagnostics);
+        faults::change(experiment, broken, bind, diagnostics)
+    });
+    // Ranks live on what is left.
+    let left = broken.map(|b| b.fabric).or_else(|| fabric.clone());
     let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
     let links = links(experiment, diagnostics);
     check_transfers(experiment, &links, diagnostics);
@@ -68,9 +78,9 @@ pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnost
         fabric.is_none() && !diagnostics.is_empty()
     };
     // Without knowing the fabric nothing can be said about jobs.
-    let jobs = if unknown { Vec::new() } else { jobs(experiment, fabric.as_deref(), bandwidth, diagnostics) };
+    let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
     let scheduling = scheduling(experiment, diagnostics);
-    let parts = Parts { fabric, routing, links, jobs, scheduling };
+    let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     match experiment.model.as_ref()?.entry.kind {
         ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
     }
@@ -84,7 +94,7 @@ fn packet_setup(
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     if let Some(packet) = &packet {
-        check_vcs(experiment, packet, parts.routing.as_deref(), diagnostics);
+        check_vcs(experiment, packet, &parts, diagnostics);
         check_buffers(experiment, packet, &parts.links, diagnostics);
     }
     if !diagnostics.is_empty() {
@@ -93,6 +103,7 @@ fn packet_setup(
     Some(Setup {
         fabric: parts.fabric?,
         routing: parts.routing?,
+        change: parts.change,
         links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
         jobs: parts.jobs,
         packet: packet?,
@@ -110,6 +121,19 @@ fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<
     let values = &chosen.section.values;
     let built = (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values));
     built.map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+}
+
+/// The fabric as the run begins with it, and what is left of it if links fail later.
+fn fabrics(
+    experiment: &Experiment,
+    diagnostics: &mut Diagnostics,
+) -> (Option<Arc<Fabric>>, Option<faults::Broken>) {
+    let Some(whole) = fabric(experiment, diagnostics) else { return (None, None) };
+    match faults::broken(experiment, &whole, diagnostics) {
+        None => (Some(whole), None),
+        Some(broken) if broken.at == 0 => (Some(broken.fabric), None),
+        Some(broken) => (Some(whole), Some(broken)),
+    }
 }
 
 fn routing(
@@ -170,20 +194,22 @@ fn packet(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Pack
     config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
 }
 
-fn check_vcs(
-    experiment: &Experiment,
-    packet: &PacketConfig,
-    routing: Option<&dyn Routing>,
-    diagnostics: &mut Diagnostics,
-) {
-    let (Some(routing), Some(chosen), Some(model)) = (routing, &experiment.routing, &experiment.model) else {
+fn check_vcs(experiment: &Experiment, packet: &PacketConfig, parts: &Parts, diagnostics: &mut Diagnostics) {
+    let (Some(routing), Some(chosen), Some(model)) = (&parts.routing, &experiment.routing, &experiment.model)
+    else {
         return;
     };
-    if packet.vcs < routing.vcs() {
+    let before = routing.vcs();
+    let after = parts.change.as_ref().map(|c| (c.routing.vcs(), c.detour.vcs()));
+    let needed = after.map_or(before, |(after, detour)| before + after + detour);
+    if packet.vcs < needed {
         let name = chosen.entry.about.name;
-        let message = format!("routing \"{name}\" needs {} virtual channels on this fabric", routing.vcs());
+        let mut message = format!("routing \"{name}\" needs {needed} virtual channels on this fabric");
+        if let Some((after, detour)) = after {
+            message += &format!(": {before} before links fail, {after} after it and {detour} for detours");
+        }
         let label = format!("only {}", packet.vcs);
-        let help = format!("set `vcs = {}` or more", routing.vcs());
+        let help = format!("set `vcs = {needed}` or more");
         diagnostics.push(Diagnostic::new(model.section.place("vcs"), message).label(label).help(help));
     }
 }
@@ -233,7 +259,7 @@ fn jobs(
     bandwidth: Option<Bandwidth>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<JobSetup> {
-    let mut free: Vec<u32> = fabric.map_or_else(Vec::new, |f| (0..f.terminals()).collect());
+    let mut free: Vec<u32> = fabric.map_or_else(Vec::new, |f| f.reachable().collect());
     let mut unplaced = 0;
     let mut setups = Vec::new();
     for (index, job) in experiment.jobs.iter().enumerate() {
@@ -376,11 +402,22 @@ pub fn check_deadlock(
     setup: &AnySetup,
     diagnostics: &mut Diagnostics,
 ) -> Option<deadlock::Report> {
-    let report = deadlock::check(setup.fabric()?, setup.routing()?, deadlock::DEFAULT_BUDGET);
+    let check = |fabric, routing| deadlock::check(fabric, routing, deadlock::DEFAULT_BUDGET);
+    let report = check(setup.fabric()?, setup.routing()?);
+    tell_deadlock(experiment, &report, diagnostics);
+    let Some(change) = setup.change() else { return Some(report) };
+    let after = check(&change.fabric, change.routing.as_ref());
+    tell_deadlock(experiment, &after, diagnostics);
+    // The weaker of the two answers is told.
+    let sample = matches!(after, deadlock::Report::Free { exhaustive: false, .. });
+    Some(if sample { after } else { report })
+}
+
+fn tell_deadlock(experiment: &Experiment, report: &deadlock::Report, diagnostics: &mut Diagnostics) {
     let chosen = experiment.routing.as_ref().expect("a setup has a routing");
     let name = chosen.entry.about.name;
     let place = chosen.section.place("algorithm");
-    match &report {
+    match report {
         deadlock::Report::Free { .. } => {}
         deadlock::Report::Cycle(channels) => diagnostics.push(cycle(name, place, channels)),
         deadlock::Report::Astray(astray) => {
@@ -388,7 +425,6 @@ pub fn check_deadlock(
             diagnostics.push(Diagnostic::new(place, message));
         }
     }
-    Some(report)
 }
 
 /// Channels shown of a long cycle.

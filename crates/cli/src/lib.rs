@@ -14,6 +14,7 @@ pub mod execute;
 pub mod exit;
 pub mod experiment;
 pub mod failure;
+pub mod faults;
 pub mod prepare;
 pub mod render;
 

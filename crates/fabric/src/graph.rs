@@ -48,13 +48,27 @@ pub struct Fabric {
     pub shape: Arc<dyn Any + Send + Sync>,
     /// Links between routers that failed: their ports' peer is [`Peer::None`], and [`Fabric::shape`] still tells of them.
     pub failed: u32,
+    /// Terminals that failures cut off from most of the network, ascending: no rank may live there, and no routing finds a way
+    /// to them; see [`crate::faults`].
+    pub cut_off: Vec<u32>,
 }
 
 impl Fabric {
-    /// True if no link failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
+    /// True if nothing failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
     #[must_use]
     pub fn intact(&self) -> bool {
-        self.failed == 0
+        self.failed == 0 && self.cut_off.is_empty()
+    }
+
+    /// True if failures cut this terminal off.
+    #[must_use]
+    pub fn is_cut_off(&self, terminal: u32) -> bool {
+        self.cut_off.binary_search(&terminal).is_ok()
+    }
+
+    /// Terminals that are not cut off, ascending.
+    pub fn reachable(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.terminals()).filter(|&t| !self.is_cut_off(t))
     }
 
     /// Router at the other end of a router's port, if there is one.
@@ -75,10 +89,10 @@ impl Fabric {
         })
     }
 
-    /// Routers with terminals, in order.
+    /// Routers with terminals that are not cut off, in order.
     #[must_use]
     pub fn ends(&self) -> Vec<u32> {
-        let mut ends: Vec<u32> = self.attach.iter().map(|&(router, _)| router).collect();
+        let mut ends: Vec<u32> = self.reachable().map(|t| self.router_at(t)).collect();
         ends.sort_unstable();
         ends.dedup();
         ends

@@ -4,7 +4,7 @@ use crate::{
     failure::Failure,
     memory::{self, Prediction},
     run::{self, Finished, Progress},
-    setup::{JobSetup, Measure, Setup},
+    setup::{Change, JobSetup, Measure, Setup},
 };
 use fabric::{graph::Fabric, routing::Routing};
 
@@ -56,6 +56,14 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
+        }
+    }
+
+    /// What fails while the run is under way.
+    #[must_use]
+    pub fn change(&self) -> Option<&Change> {
+        match self {
+            Self::Packet(setup) => setup.change.as_ref(),
         }
     }
 

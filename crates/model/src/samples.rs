@@ -51,7 +51,8 @@ fn default_of(param: &Param) -> Value {
         Kind::Bandwidth => units::parse_bandwidth(text).ok().map(Value::Bandwidth),
         Kind::Bool => text.parse().ok().map(Value::Bool),
         Kind::Text | Kind::File | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
-        Kind::Ints { .. } => None,
+        Kind::Ints { .. } => (text == "[]").then(|| Value::Ints(Vec::new())),
+        Kind::Texts => (text == "[]").then(|| Value::Texts(Vec::new())),
     };
     read.unwrap_or_else(|| panic!("the default of `{}` cannot be read", param.name))
 }
@@ -141,6 +142,7 @@ pub fn setup(
     Setup {
         fabric,
         routing,
+        change: None,
         links,
         jobs: vec![job],
         packet,

@@ -77,6 +77,19 @@ pub struct Measure {
     pub pairs: bool,
 }
 
+/// Links and routers that fail during a run.
+#[derive(Clone)]
+pub struct Change {
+    /// When.
+    pub at: Ps,
+    /// The network that is left, numbered as the whole one.
+    pub fabric: Arc<Fabric>,
+    /// The routing on it.
+    pub routing: Arc<dyn Routing>,
+    /// The way around the failures for packets that follow the routing from before: from any router, on one virtual channel.
+    pub detour: Arc<dyn Routing>,
+}
+
 /// A run, resolved.
 #[derive(Clone)]
 pub struct Setup {
@@ -84,6 +97,8 @@ pub struct Setup {
     pub fabric: Arc<Fabric>,
     /// Its routing.
     pub routing: Arc<dyn Routing>,
+    /// What fails while the run is under way; no job may use a terminal that it cuts off.
+    pub change: Option<Change>,
     /// Parameters by link class, in the order of [`Fabric::classes`].
     pub links: Vec<LinkParams>,
     /// The jobs.
@@ -102,4 +117,13 @@ pub struct Setup {
     pub check: bool,
     /// Tables and series.
     pub measure: Measure,
+}
+
+impl Setup {
+    /// Virtual channels that the routings need together.
+    #[must_use]
+    pub fn vcs_needed(&self) -> u8 {
+        let after = self.change.as_ref().map_or(0, |c| c.routing.vcs() + c.detour.vcs());
+        self.routing.vcs() + after
+    }
 }

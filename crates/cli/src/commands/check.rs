@@ -5,6 +5,7 @@ use crate::{
     console::Console,
     exit::Exit,
     failure::Outcome,
+    faults,
     prepare::{Prepared, prepare, rounded},
 };
 use serde_json::{Map, Value as Json, json};
@@ -29,6 +30,9 @@ fn text(prepared: &Prepared) -> String {
         let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports.len());
         let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");
         lines.push(("fabric", format!("{}: {sizes}", fabric.topology)));
+    }
+    if let Some(faults) = faults::text(setup) {
+        lines.push(("faults", faults));
     }
     if let Some(report) = &prepared.routing {
         let name = prepared.experiment["routing"]["algorithm"].as_str().unwrap_or("");
@@ -57,6 +61,9 @@ fn object(prepared: &Prepared) -> Json {
             "topology": fabric.topology, "terminals": fabric.terminals(), "routers": fabric.routers(),
             "router_ports": fabric.ports.len(),
         });
+    }
+    if let Some(faults) = faults::object(setup) {
+        object["faults"] = faults;
     }
     if let Some(report) = &prepared.routing {
         object["routing"] = json!(report.to_string());

@@ -83,6 +83,7 @@ pub(super) fn form(param: &Param) -> String {
         Kind::Bandwidth => "bandwidth".to_owned(),
         Kind::Bool => "true or false".to_owned(),
         Kind::Text => "text".to_owned(),
+        Kind::Texts => "list of texts".to_owned(),
         Kind::File => "path".to_owned(),
         Kind::Choice(words) => words.join(" | "),
     };

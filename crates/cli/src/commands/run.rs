@@ -6,6 +6,7 @@ use crate::{
     execute::{execute, exit_of},
     exit::Exit,
     failure::{Failure, Outcome},
+    faults,
     prepare::{Prepared, prepare},
 };
 use fabric::deadlock::Report;
@@ -33,6 +34,9 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     let prepared = prepare(&args.input, args.memory_limit, args.check)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
+    }
+    if let Some(faults) = faults::text(&prepared.setup) {
+        console.remark(&format!("note: faults: {faults}"));
     }
     let started = Timestamp::now();
     let finished = execute(&prepared, console)?;

@@ -8,8 +8,8 @@ use crate::{
     exit::Exit,
     experiment::{
         keys::{
-            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
-            TOPOLOGY, WORKLOAD,
+            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
+            PLACEMENT, TOPOLOGY, WORKLOAD,
         },
         reader::Choice,
         value,
@@ -56,6 +56,7 @@ pub fn schema() -> Json {
         "properties": {
             "experiment": experiment,
             "fabric": {"oneOf": topologies},
+            "faults": object(&FAULTS, properties(FAULTS.params)),
             "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
             "job": {"type": "array", "minItems": 1, "items": job()},
             "model": {"oneOf": KIND.entries.iter().map(|e| named(&KIND, e.about())).collect::<Json>()},
@@ -160,6 +161,7 @@ fn property(param: &Param) -> Json {
         Kind::Bandwidth => quantity(Family::Bandwidth),
         Kind::Bool => json!({"type": "boolean"}),
         Kind::Text | Kind::File => json!({"type": "string"}),
+        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Choice(words) => json!({"enum": words}),
     };
     property["description"] = json!(param.doc);

@@ -85,6 +85,62 @@ pub const LINK: About = About {
     ],
 };
 
+/// `[faults]`.
+pub const FAULTS: About = About {
+    name: "faults",
+    summary: "links and routers that fail",
+    doc: "A failed link is gone in both directions; a failed router loses all its links to others. Cables and routers \
+          drawn by a fraction follow the seed; a larger fraction fails the same ones and more. The routing must find \
+          its way in what is left: `shortest-path`, `up-down`, `valiant` and `ugal` can. Terminals cut off from most \
+          of the network get no rank, from the beginning on. With `at` the links are taken out of service while the \
+          run is under way: packets that enter the network from then on follow the routing on what is left, on virtual \
+          channels of their own; earlier ones go on as before, but where a failed link comes next, from there on they \
+          take up*/down* ways, on one more virtual channel. What was routed to a link before it failed still crosses it. So \
+          nothing is lost, and no deadlock is possible if each routing is free of it; the model needs virtual channels for \
+          both routings and one. Not modelled: lost packets and retransmission, the time to notice a failure and to find \
+          new routes, failed cables of terminals.",
+    source: "two sets of virtual channels: Pinkston, Pang, Duato: Deadlock-Free Dynamic Reconfiguration Schemes for \
+             Increased Network Dependability, IEEE TPDS 2003",
+    params: &[
+        Param {
+            name: "links",
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Links by router and port at either end, such as \"12:3\".",
+        },
+        Param {
+            name: "routers",
+            kind: Kind::Ints { min: 0, max: u32::MAX as u64 },
+            default: Some("[]"),
+            doc: "Routers by number.",
+        },
+        Param {
+            name: "link_fraction",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("0.0"),
+            doc: "Share of the cables between routers that fails, drawn at random, rounded to whole cables.",
+        },
+        Param {
+            name: "router_fraction",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("0.0"),
+            doc: "Share of the routers that fails, drawn at random, rounded to whole routers.",
+        },
+        Param {
+            name: "classes",
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Link classes that cables are drawn from; [] for all between routers.",
+        },
+        Param {
+            name: "at",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Virtual time of the failure; 0 s: from the start.",
+        },
+    ],
+};
+
 /// `[routing]`, beside what the algorithm takes.
 pub const ROUTING: About = About {
     name: "routing",
@@ -205,10 +261,10 @@ pub const OUTPUT: About = About {
 };
 
 /// All sections in the order of the file.
-pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
+pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
 
 /// Keys of the root.
-pub const ROOT: &[&str] = &["experiment", "fabric", "routing", "job", "model", "engine", "output"];
+pub const ROOT: &[&str] = &["experiment", "fabric", "faults", "routing", "job", "model", "engine", "output"];
 
 /// The choice of a topology.
 pub const TOPOLOGY: Choice<'static, Topology> = Choice {

@@ -25,6 +25,9 @@ pub fn json(experiment: &Experiment) -> Json {
         object.insert("link".to_owned(), Json::Object(links.collect()));
         root.insert("fabric".to_owned(), Json::Object(object));
     }
+    if let Some(faults) = &experiment.faults {
+        root.insert("faults".to_owned(), Json::Object(keys(faults)));
+    }
     if let Some(routing) = &experiment.routing {
         let mut object = named("algorithm", routing.entry.about.name);
         object.append(&mut keys(&routing.section));

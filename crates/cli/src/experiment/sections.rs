@@ -5,8 +5,8 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT, ROOT,
-        SECTIONS, TOPOLOGY, WORKLOAD,
+        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
+        ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -44,6 +44,8 @@ pub struct Experiment {
     pub fabric: Option<Chosen<Topology>>,
     /// Links by class, in the order of the topology's classes.
     pub links: Vec<(&'static str, Section)>,
+    /// `[faults]`, if it is there.
+    pub faults: Option<Section>,
     /// `[routing]`.
     pub routing: Option<Chosen<RoutingEntry>>,
     /// `[[job]]`.
@@ -72,6 +74,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let needs = model.and_then(|(table, _)| named_model(table)).map(|m| m.needs);
     let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
     let routing = part("routing", needs.is_none_or(|n| n.routing));
+    let faults = part("faults", false);
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
@@ -81,6 +84,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         experiment: read_experiment(experiment, e_home, present, diagnostics),
         fabric,
         links,
+        faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, table, home, &[], diagnostics)),
         jobs: read_jobs(root, end, diagnostics),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),

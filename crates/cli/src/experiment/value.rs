@@ -40,6 +40,13 @@ pub fn read(name: &str, kind: Kind, node: &Node) -> Result<Value, Box<Diagnostic
         }
         (Kind::Bool, Data::Bool(b)) => Ok(Value::Bool(*b)),
         (Kind::Text | Kind::File, Data::Text(text)) => Ok(Value::Text(text.clone())),
+        (Kind::Texts, Data::List(items)) => {
+            let item = |item: &Node| match &item.data {
+                Data::Text(text) => Ok(text.clone()),
+                _ => Err(mismatch(&format!("each entry of `{name}`"), Kind::Text, item)),
+            };
+            Ok(Value::Texts(items.iter().map(item).collect::<Result<_, _>>()?))
+        }
         (Kind::Choice(words), Data::Text(text)) => choice(name, words, text, node),
         _ => Err(mismatch(&format!("`{name}`"), kind, node)),
     }
@@ -63,6 +70,8 @@ pub fn default(param: &Param, text: &str) -> Value {
         Kind::Time | Kind::Bytes | Kind::Bandwidth => quantity(param.kind, text).unwrap_or_else(|_| wrong()),
         Kind::Bool => Value::Bool(text.parse().unwrap_or_else(|_| wrong())),
         Kind::Text | Kind::File => Value::Text(text.to_owned()),
+        Kind::Texts if text == "[]" => Value::Texts(Vec::new()),
+        Kind::Texts => wrong(),
         Kind::Choice(words) if words.contains(&text) => Value::Text(text.to_owned()),
         Kind::Choice(_) => wrong(),
     }
@@ -80,6 +89,7 @@ pub fn json(kind: Kind, value: &Value) -> Json {
         Value::Bandwidth(b) => json!(units::print_bandwidth(*b)),
         Value::Bool(b) => json!(b),
         Value::Text(text) => json!(text),
+        Value::Texts(list) => json!(list),
     }
 }
 
@@ -95,6 +105,7 @@ pub fn wanted(kind: Kind) -> String {
         Kind::Bandwidth => "a bandwidth such as \"25 GB/s\"".to_owned(),
         Kind::Bool => "true or false".to_owned(),
         Kind::Text => "text in quotes".to_owned(),
+        Kind::Texts => "a list of texts such as [\"a\", \"b\"]".to_owned(),
         Kind::File => "the path of a file in quotes".to_owned(),
         Kind::Choice(words) => format!("one of {}", quoted(words.iter().copied())),
     }

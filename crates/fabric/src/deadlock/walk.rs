@@ -120,10 +120,11 @@ pub(super) fn all(
     Ok((states, true))
 }
 
-/// Terminals to walk between: all, or one of each router.
+/// Terminals to walk between, those cut off left out: all, or one of each router.
 fn ends(fabric: &Fabric, alike: bool) -> Vec<u32> {
     let mut known = vec![false; fabric.routers() as usize];
-    (0..fabric.terminals())
+    fabric
+        .reachable()
         .filter(|&t| {
             let known = &mut known[fabric.router_at(t) as usize];
             !std::mem::replace(known, alike) || !alike

@@ -74,11 +74,11 @@ fn cables(fabric: &Fabric) -> Vec<u64> {
     ends.into_iter().map(|n| n / 2).collect()
 }
 
-/// Terminals on each router.
+/// Terminals on each router; those cut off by failures do not count.
 fn weights(fabric: &Fabric) -> Vec<u32> {
     let mut weights = vec![0; fabric.routers() as usize];
-    for &(router, _) in &fabric.attach {
-        weights[router as usize] += 1;
+    for terminal in fabric.reachable() {
+        weights[fabric.router_at(terminal) as usize] += 1;
     }
     weights
 }

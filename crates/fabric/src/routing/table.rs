@@ -90,19 +90,20 @@ fn too_large(entries: u64) -> Vec<Problem> {
     ]
 }
 
-/// Refuses a fabric in which some terminals cannot reach each other, naming the first pairs.
+/// Refuses a fabric in which some terminals cannot reach each other, naming the first pairs. Those known to be cut off do
+/// not count.
 pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
     const TOLD: usize = 3;
-    let Some(&(first, _)) = fabric.attach.first() else { return Ok(()) };
-    let distance = distances(fabric, first);
-    let lost: Vec<usize> =
-        (0..fabric.attach.len()).filter(|&t| distance[fabric.attach[t].0 as usize] == u32::MAX).collect();
+    let Some(first) = fabric.reachable().next() else { return Ok(()) };
+    let distance = distances(fabric, fabric.router_at(first));
+    let lost: Vec<u32> =
+        fabric.reachable().filter(|&t| distance[fabric.router_at(t) as usize] == u32::MAX).collect();
     if lost.is_empty() {
         return Ok(());
     }
     let names: Vec<String> = lost.iter().take(TOLD).map(ToString::to_string).collect();
     let message = format!(
-        "no way between terminal 0 and terminal{} {}{}: {} of {} terminals are cut off from it",
+        "no way between terminal {first} and terminal{} {}{}: {} of {} terminals are cut off from it",
         if names.len() == 1 { "" } else { "s" },
         names.join(", "),
         if lost.len() > TOLD { ", .." } else { "" },

@@ -9,9 +9,13 @@ use super::{
     select::{SELECT, Select},
     table::{self, Table},
 };
-use crate::{graph::Fabric, metrics::distances, registry::RoutingEntry};
+use crate::{
+    graph::Fabric,
+    metrics::distances,
+    registry::{Bound, RoutingEntry},
+};
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
 use std::sync::Arc;
@@ -66,6 +70,7 @@ struct UpDown {
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     table::connected(&fabric)?;
     let root = root(&fabric, &values.text("root"))?;
+    reaches(&fabric, root)?;
     let rank =
         if values.text("tree") == "bfs" { breadth_first(&fabric, root) } else { depth_first(&fabric, root) };
     let table = legal(&fabric, &rank)?;
@@ -76,6 +81,20 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         }
     }
     Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values, SELECT.name), came_down }))
+}
+
+/// A way around failures: up*/down* from any router to any terminal that is not cut off, one port per router and
+/// destination, on one virtual channel and without state. Ask as at the first router ([`Hop::visited`] 0) where it
+/// begins.
+///
+/// # Errors
+/// If terminals that are not cut off cannot reach each other, or the table would be too large.
+pub fn detour(fabric: Arc<Fabric>) -> Bound {
+    let values = Values::default()
+        .with(SELECT.name, Value::Text("static".to_owned()))
+        .with("tree", Value::Text("bfs".to_owned()))
+        .with("root", Value::Text("centre".to_owned()));
+    build(fabric, &values)
 }
 
 /// The root that the user named, or the centre.
@@ -96,6 +115,18 @@ fn root(fabric: &Fabric, text: &str) -> Result<u32, Vec<Problem>> {
         }
     }
     Ok((0..fabric.routers()).min_by_key(|&r| (sums[r as usize], r)).unwrap_or(0))
+}
+
+/// Refuses a root without a way to the terminals, as a failed router has none.
+fn reaches(fabric: &Fabric, root: u32) -> Result<(), Vec<Problem>> {
+    let distance = distances(fabric, root);
+    match fabric.ends().iter().find(|&&end| distance[end as usize] == u32::MAX) {
+        None => Ok(()),
+        Some(end) => {
+            let message = format!("router {root} has no way to router {end}: it cannot be the root");
+            Err(vec![Problem::new("root", message).help("`centre` finds one that can")])
+        }
+    }
 }
 
 /// Number of each router in a breadth-first walk; routers that it cannot reach come last.
@@ -211,7 +242,9 @@ impl UpDown {
         if router == hop.router {
             return Way::Out(port);
         }
-        let came_down = self.came_down[self.fabric.port_index(hop.router, hop.in_port) as usize];
+        // A packet may begin anywhere: where it came in does not matter at its first router.
+        let came_in = self.fabric.port_index(hop.router, hop.in_port);
+        let came_down = hop.visited > 0 && self.came_down[came_in as usize];
         let plane = if came_down { DOWN } else { ANY };
         Way::Ports(self.table.ports(plane, self.table.end(router), hop.router))
     }

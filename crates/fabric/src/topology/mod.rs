@@ -113,6 +113,7 @@ impl Wiring {
             attach: self.attach,
             shape: Arc::new(shape),
             failed: 0,
+            cut_off: Vec::new(),
         }
     }
 }

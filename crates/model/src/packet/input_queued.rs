@@ -152,7 +152,7 @@ impl Clocked {
         let used = net.config.router == RouterKind::InputQueued;
         let ports = if used { local.router_ports() as usize } else { 0 };
         let routers = if used { local.routers.len() } else { 0 };
-        let each = net.config.vcs / net.routing.vcs().max(1);
+        let each = net.config.vcs / net.routes.vcs().max(1);
         let mask = |vcs: u8| u16::MAX >> (16 - vcs.min(16));
         let classes = local.lines[..ports].iter().map(|line| match line.end {
             End::Terminal { .. } => (mask(net.config.vcs), 0),

@@ -11,6 +11,7 @@ pub mod network;
 pub mod observe;
 pub mod publish;
 mod remote;
+pub mod routes;
 pub mod rows;
 pub mod sample;
 pub mod state;

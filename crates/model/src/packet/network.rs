@@ -2,6 +2,7 @@
 
 use super::{
     config::{PacketConfig, RouterKind},
+    routes::Routes,
     state::REMOTE,
 };
 use crate::setup::{JobSetup, LinkParams, Setup};
@@ -10,10 +11,7 @@ use base::{
     rng::{Purpose, Stream},
     time::Ps,
 };
-use fabric::{
-    graph::{Fabric, Peer},
-    routing::Routing,
-};
+use fabric::graph::{Fabric, Peer};
 use std::sync::Arc;
 use workload::registry::Work;
 
@@ -96,8 +94,8 @@ pub struct Line {
 pub struct Network {
     /// The graph.
     pub fabric: Arc<Fabric>,
-    /// The routing.
-    pub routing: Arc<dyn Routing>,
+    /// The routing, or those before and after a failure.
+    pub routes: Routes,
     /// Model parameters.
     pub config: PacketConfig,
     /// By link class; injection links come last.
@@ -161,7 +159,7 @@ impl Network {
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         Self {
-            routing: Arc::clone(&setup.routing),
+            routes: Routes::new(setup),
             config: setup.packet,
             part_shift: part_shift(&timings),
             timings,
@@ -223,7 +221,7 @@ impl Network {
 /// How often queues are published for a routing that reads them.
 fn info_period(setup: &Setup) -> Ps {
     let between = setup.links.iter().skip(1).map(|l| l.latency).min().unwrap_or(0).max(1);
-    match (setup.routing.needs_published(), setup.packet.info_delay) {
+    match (Routes::new(setup).needs_published(), setup.packet.info_delay) {
         (false, _) => 0,
         (true, 0) => between,
         (true, delay) => delay,

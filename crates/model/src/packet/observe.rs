@@ -111,8 +111,9 @@ impl Observer {
     /// Nothing measured yet.
     #[must_use]
     pub fn new(net: Arc<Network>, warmup: Ps, end: Ps, measure: Measure, check: bool) -> Self {
-        let in_order =
-            net.config.route_per == RoutePer::Packet || net.config.router == RouterKind::InputQueued;
+        // Chunks of one packet may be routed before and after a failure.
+        let together = net.config.route_per == RoutePer::Packet && !net.routes.change();
+        let in_order = together || net.config.router == RouterKind::InputQueued;
         Self {
             warmup,
             end,

@@ -296,7 +296,7 @@ impl PacketDomain {
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
             flights: Pool::default(),
-            notes: Notes::new(net.routing.stateful()),
+            notes: Notes::new(net.routes.stateful()),
             packets: Pool::default(),
             credits: Pool::default(),
             more_credits: Table::new(lines, Fifo::default()),

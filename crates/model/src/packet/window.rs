@@ -15,6 +15,8 @@ struct View<'a, F> {
     state: &'a mut State,
     cx: &'a Static,
     base: u32,
+    /// The asking routing's virtual channel 0.
+    first_vc: u8,
     fx: &'a mut F,
 }
 
@@ -36,7 +38,8 @@ impl<F: Fx> Congestion for View<'_, F> {
         self.backlog(port);
         let u = self.base + port;
         let capacity = self.cx.net.timings[State::line(self.cx, u).timing as usize].capacity;
-        let used = self.state.vcs.get(self.state.vcs_per_port(u) + u32::from(vc)).occupancy;
+        let v = self.state.vcs_per_port(u) + u32::from(self.first_vc + vc);
+        let used = self.state.vcs.get(v).occupancy;
         u64::from(capacity.saturating_sub(used)) * u64::from(self.cx.net.config.chunk)
     }
 
@@ -77,29 +80,42 @@ impl State {
             random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
         };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
-        // Clocked routers ask for heads only.
-        let trail =
-            follow && many && cx.net.config.router == RouterKind::Window && !cx.net.routing.oblivious();
-        if trail && !first {
+        let way = cx.net.routes.way(packet.start, vc);
+        // Clocked routers ask for heads only; diverted chunks all go one way.
+        let clocked = cx.net.config.router == RouterKind::InputQueued;
+        let trail = follow && many && !clocked && !way.diverted && !way.routing.oblivious();
+        let choice = if trail && !first {
             let known = if last {
                 self.trails.remove(id, u32::from(visited))
             } else {
                 self.trails.get(id, u32::from(visited))
             };
-            return known.expect("the first chunk went before");
+            known.expect("the first chunk went before")
+        } else {
+            let choice = way.route(&mut hop, &mut View { state: self, cx, base, first_vc: way.first_vc, fx });
+            if trail {
+                self.trails.set(id, u32::from(visited), choice);
+            }
+            choice
+        };
+        if !cx.net.routes.change() {
+            return choice;
         }
-        let choice = cx.net.routing.route(&mut hop, &mut View { state: self, cx, base, fx });
-        if trail {
-            self.trails.set(id, u32::from(visited), choice);
+        let link = cx.net.fabric.port_index(router, choice.port);
+        match cx.net.routes.divert(fx.now() - Ps::from(clocked), router, link) {
+            // As if it began here.
+            Some(around) => around.route(&mut Hop { vc: 0, visited: 0, state: 0, ..hop }, &mut Blind),
+            None => choice,
         }
-        choice
     }
 
     /// Touches the output that the chunk of a flight on link `u` will take, if that can be told ahead.
     #[inline]
     pub(super) fn prefetch_output(&self, cx: &Static, u: u32, flight: u32) {
         let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
-        if !cx.net.routing.oblivious() {
+        // Clocked routers know classes of channels, and are not worth it.
+        let clocked = cx.net.config.router == RouterKind::InputQueued;
+        if !cx.net.routes.oblivious() || (clocked && cx.net.routes.change()) {
             return;
         }
         let flight = self.flights.get(flight);
@@ -115,7 +131,7 @@ impl State {
             state: self.notes.get(flight.chunk),
             random: cx.net.route_stream,
         };
-        let choice = cx.net.routing.route(&mut hop, &mut Blind);
+        let choice = cx.net.routes.way(packet.start, flight.vc).route(&mut hop, &mut Blind);
         self.ports.prefetch(base + choice.port);
         self.vcs.prefetch(self.vcs_per_port(base + choice.port));
     }

@@ -295,6 +295,7 @@ impl Sketch {
             jobs: self.jobs(&fabric, &links, count),
             fabric,
             routing,
+            change: None,
             links,
             packet,
             seed: self.seed,

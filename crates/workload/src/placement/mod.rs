@@ -32,7 +32,14 @@ impl PlacementContext<'_> {
             "{ranks} ranks do not fit on {free} free terminals (the network has {})",
             self.fabric.terminals()
         );
-        Err(vec![Problem::new("ranks", message).help("one terminal holds one rank")])
+        let off = &self.fabric.cut_off;
+        let mut help = "one terminal holds one rank".to_owned();
+        if !off.is_empty() {
+            let names: Vec<String> = off.iter().take(8).map(ToString::to_string).collect();
+            let more = if off.len() > 8 { ", .." } else { "" };
+            help += &format!("; faults cut off {} terminals: {}{more}", off.len(), names.join(", "));
+        }
+        Err(vec![Problem::new("ranks", message).help(help)])
     }
 }
 
@@ -52,6 +59,7 @@ mod tests {
             attach: vec![(0, 0); terminals as usize],
             shape: Arc::new(()),
             failed: 0,
+            cut_off: Vec::new(),
         }
     }
 

@@ -1,0 +1,105 @@
+//! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is told.
+
+use crate::experiment::sections::Experiment;
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::Value,
+    time::Ps,
+    units::print_time,
+};
+use fabric::{
+    faults::{Faults, degrade},
+    graph::Fabric,
+    routing::{Routing, up_down},
+};
+use model::{AnySetup, setup::Change};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// A fabric that loses links, and when.
+pub struct Broken {
+    /// Virtual time of the failure; 0 for from the start.
+    pub at: Ps,
+    /// What is left.
+    pub fabric: Arc<Fabric>,
+}
+
+/// What `[faults]` leaves of a fabric; `None` if there is no such section or it has mistakes.
+pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagnostics) -> Option<Broken> {
+    let section = experiment.faults.as_ref().filter(|f| f.complete)?;
+    let seed = match experiment.experiment.get("seed") {
+        Some(Value::Int(seed)) => *seed,
+        _ => 0,
+    };
+    let at = section.values.time("at");
+    if let (Some(Value::Time(end)), 1..) = (experiment.experiment.get("duration"), at)
+        && at >= *end
+    {
+        let message = format!("links fail at {}, when the run is over", print_time(at));
+        diagnostics.push(Diagnostic::new(section.place("at"), message).label("after the end"));
+        return None;
+    }
+    let degraded = Faults::from_values(&section.values, seed).and_then(|faults| degrade(fabric, &faults));
+    match degraded {
+        Ok(degraded) => Some(Broken { at, fabric: Arc::new(degraded.fabric) }),
+        Err(problems) => {
+            section.tell(problems, diagnostics);
+            None
+        }
+    }
+}
+
+/// The failure during the run, with the routing that `bind` finds on what is left.
+pub fn change(
+    experiment: &Experiment,
+    broken: &Broken,
+    bind: impl FnOnce(&Arc<Fabric>, &mut Diagnostics) -> Option<Arc<dyn Routing>>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Change> {
+    let routing = bind(&broken.fabric, diagnostics)?;
+    match up_down::detour(Arc::clone(&broken.fabric)) {
+        Ok(detour) => {
+            let fabric = Arc::clone(&broken.fabric);
+            Some(Change { at: broken.at, fabric, routing, detour: Arc::from(detour) })
+        }
+        Err(problems) => {
+            if let Some(routing) = &experiment.routing {
+                routing.section.tell(problems, diagnostics);
+            }
+            None
+        }
+    }
+}
+
+/// The network once everything has failed, and when that is.
+fn left(setup: &AnySetup) -> Option<(&Fabric, Ps)> {
+    let change = setup.change().map(|change| (change.fabric.as_ref(), change.at));
+    change.or_else(|| Some((setup.fabric()?, 0))).filter(|(fabric, _)| !fabric.intact())
+}
+
+/// What fails, in words; `None` if nothing does.
+#[must_use]
+pub fn text(setup: &AnySetup) -> Option<String> {
+    /// Terminals told by number.
+    const TOLD: usize = 8;
+    let (fabric, at) = left(setup)?;
+    let when = if at == 0 { "from the start".to_owned() } else { format!("at {}", print_time(at)) };
+    let links =
+        format!("{} link{} between routers", fabric.failed, if fabric.failed == 1 { "" } else { "s" });
+    let mut text = format!("{links} failed, {when}");
+    let off = &fabric.cut_off;
+    if !off.is_empty() {
+        let names: Vec<String> = off.iter().take(TOLD).map(ToString::to_string).collect();
+        let more = if off.len() > TOLD { ", .." } else { "" };
+        let (count, all) = (off.len(), fabric.terminals());
+        text += &format!("; {count} of {all} terminals cut off and left free: {}{more}", names.join(", "));
+    }
+    Some(text)
+}
+
+/// The same as JSON.
+#[must_use]
+pub fn object(setup: &AnySetup) -> Option<Json> {
+    let (fabric, at) = left(setup)?;
+    Some(json!({"links": fabric.failed, "at": print_time(at), "terminals_cut_off": fabric.cut_off}))
+}

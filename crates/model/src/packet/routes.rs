@@ -1,0 +1,156 @@
+//! Which routing decides at a router: always the same, or another one once links have failed.
+//!
+//! A change of routing at an instant t is a pure function of what the model knows of a chunk and of time, so that it needs no event
+//! and every partition sees the same:
+//!
+//! - A packet whose first chunk started onto its terminal's link before t follows the routing *before* the failure to its end, one
+//!   that started at t or later the routing *after* it. The two use disjoint sets of virtual channels, as in the
+//!   double scheme of Pinkston, Pang and Duato: neither can wait for the other's buffers.
+//! - A chunk of the first kind that is routed at t or later to a link that failed is *diverted*: from this router on it takes
+//!   up*/down* ways around the failures, on one more virtual channel of their own. It never comes back, so that the channels
+//!   before the failure may wait for those of diverted chunks and not the other way round: as long as each of the three
+//!   routings is free of deadlock, so is the whole.
+//! - What was routed to a failing link before t still crosses it, and a router that is cut off from the network passes on what is in it:
+//!   links are taken out of service, not torn. Nothing is lost.
+//!
+//! Source: Pinkston, Pang, Duato: Deadlock-Free Dynamic Reconfiguration Schemes for Increased Network Dependability, IEEE TPDS
+//! 2003. Not modelled: loss and retransmission, the time that it takes to notice a failure and to find new routes.
+
+use crate::setup::Setup;
+use base::time::Ps;
+use fabric::{
+    graph::Fabric,
+    metrics::distances,
+    routing::{Choice, Congestion, Hop, Routing},
+};
+use std::sync::Arc;
+
+/// The routings of a run.
+pub struct Routes {
+    before: Arc<dyn Routing>,
+    change: Option<After>,
+}
+
+struct After {
+    at: Ps,
+    routing: Arc<dyn Routing>,
+    detour: Arc<dyn Routing>,
+    /// First virtual channel of `routing`.
+    first_vc: u8,
+    /// The one of diverted chunks.
+    detour_vc: u8,
+    /// Links that fail, by number.
+    fails: Vec<bool>,
+    /// Routers that the failure cuts off from the network.
+    cut_off: Vec<bool>,
+}
+
+/// The routing that a chunk follows.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// It.
+    pub routing: &'a dyn Routing,
+    /// Its virtual channel 0 in the network.
+    pub first_vc: u8,
+    /// The chunk was diverted.
+    pub diverted: bool,
+}
+
+impl Way<'_> {
+    /// Asks the routing; virtual channels of `hop` and of the answer are the network's.
+    #[inline]
+    pub fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+        // What comes from a terminal has no channel of the routing's yet.
+        hop.vc = hop.vc.saturating_sub(self.first_vc);
+        let choice = self.routing.route(hop, congestion);
+        Choice { vc: choice.vc + self.first_vc, ..choice }
+    }
+}
+
+impl Routes {
+    /// Those of a setup.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        let before = Arc::clone(&setup.routing);
+        let change = setup.change.as_ref().map(|change| After {
+            at: change.at,
+            routing: Arc::clone(&change.routing),
+            detour: Arc::clone(&change.detour),
+            first_vc: before.vcs(),
+            detour_vc: before.vcs() + change.routing.vcs(),
+            fails: failing(&setup.fabric, &change.fabric),
+            cut_off: cut_off(&change.fabric),
+        });
+        Self { before, change }
+    }
+
+    /// Virtual channels that they need together.
+    #[must_use]
+    pub fn vcs(&self) -> u8 {
+        self.change.as_ref().map_or(self.before.vcs(), |after| after.detour_vc + after.detour.vcs())
+    }
+
+    /// Some routing carries a state.
+    #[must_use]
+    pub fn stateful(&self) -> bool {
+        self.before.stateful() || self.change.as_ref().is_some_and(|after| after.routing.stateful())
+    }
+
+    /// None looks at congestion.
+    #[must_use]
+    pub fn oblivious(&self) -> bool {
+        self.before.oblivious() && self.change.as_ref().is_none_or(|after| after.routing.oblivious())
+    }
+
+    /// Some routing reads other routers' queues.
+    #[must_use]
+    pub fn needs_published(&self) -> bool {
+        self.before.needs_published() || self.change.as_ref().is_some_and(|a| a.routing.needs_published())
+    }
+
+    /// True if the routing changes during the run.
+    #[must_use]
+    pub fn change(&self) -> bool {
+        self.change.is_some()
+    }
+
+    /// The routing of a chunk that came in on virtual channel (or class of them) `vc`, of a packet whose first chunk started onto its
+    /// terminal's link at `start`.
+    #[inline]
+    #[must_use]
+    pub fn way(&self, start: Ps, vc: u8) -> Way<'_> {
+        match &self.change {
+            Some(after) if vc == after.detour_vc => after.way_around(),
+            Some(after) if start >= after.at => {
+                Way { routing: after.routing.as_ref(), first_vc: after.first_vc, diverted: false }
+            }
+            _ => Way { routing: self.before.as_ref(), first_vc: 0, diverted: false },
+        }
+    }
+
+    /// The way of a chunk that is about to take `link` of `router` at instant `now`, if it has to be diverted.
+    #[inline]
+    #[must_use]
+    pub fn divert(&self, now: Ps, router: u32, link: u32) -> Option<Way<'_>> {
+        let after = self.change.as_ref()?;
+        let fails = now >= after.at && after.fails[link as usize] && !after.cut_off[router as usize];
+        fails.then(|| after.way_around())
+    }
+}
+
+impl After {
+    fn way_around(&self) -> Way<'_> {
+        Way { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true }
+    }
+}
+
+/// Links between routers that only the first network has.
+fn failing(before: &Fabric, after: &Fabric) -> Vec<bool> {
+    before.ports.iter().zip(&after.ports).map(|(before, after)| before.peer != after.peer).collect()
+}
+
+/// Routers without a way to the terminals of the network.
+fn cut_off(fabric: &Fabric) -> Vec<bool> {
+    let network = fabric.ends().first().map(|&end| distances(fabric, end));
+    network.unwrap_or_default().iter().map(|&d| d == u32::MAX).collect()
+}
