@@ -12,7 +12,7 @@ use crate::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
-    param::{Kind, Value, Values},
+    param::{Kind, Problem, Value, Values},
     rate::Bandwidth,
     time::{Ps, S},
     units::print_bytes,
@@ -31,6 +31,7 @@ use model::{
 use std::sync::Arc;
 use workload::{
     placement::PlacementContext,
+    program::{collective::Chooser, lower},
     registry::{ArrivalChoice, JobContext, PlacementEntry, Takes, Work},
 };
 
@@ -326,7 +327,9 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         Some(Value::Int(bytes)) => Some(*bytes),
         _ => None,
     };
+    let lowering = lowering(section, diagnostics)?;
     let context = JobContext {
+        lowering,
         ranks,
         asked: asked.is_some(),
         seed: site.seed,
@@ -344,6 +347,24 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         _ => JobSetup::COMPUTE_AS_IS,
     };
     Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
+}
+
+/// How a job's MPI calls become operations.
+fn lowering(section: &Section, diagnostics: &mut Diagnostics) -> Option<lower::Options> {
+    let (Some(Value::Text(library)), Some(Value::Texts(fixed)), Some(Value::Time(combine))) =
+        (section.get("library"), section.get("collectives"), section.get("combine"))
+    else {
+        return Some(lower::Options::default());
+    };
+    let pairs = fixed
+        .iter()
+        .map(|text| text.split_once('=').map_or((text.trim(), ""), |(a, b)| (a.trim(), b.trim())));
+    let told = |problems: Vec<Problem>| {
+        let at = |p: Problem| Problem { key: "collectives".to_owned(), ..p };
+        section.tell(problems.into_iter().map(at).collect(), diagnostics);
+    };
+    let chooser = Chooser::read(library, pairs).map_err(told).ok()?;
+    Some(lower::Options { chooser, reduce_ps_per_byte: *combine })
 }
 
 /// Terminals of a job's ranks; without a fabric, as many as there are ranks.

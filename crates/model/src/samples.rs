@@ -93,7 +93,8 @@ pub fn traffic(
     let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");
     let choice = ArrivalChoice { entry: arrivals, values: values(arrivals, &[]), load, bandwidth };
     let arrival = (entry.takes == Takes::Arrivals).then_some(choice);
-    let context = JobContext { ranks, asked: true, seed, job: 0, message, arrival };
+    let context =
+        JobContext { ranks, asked: true, seed, job: 0, message, arrival, lowering: Default::default() };
     (entry.build)(&context, &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}"))
 }
 

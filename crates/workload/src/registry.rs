@@ -4,7 +4,7 @@ use crate::{
     arrival::{self, Arrival, ArrivalContext},
     pattern,
     placement::{self, PlacementContext},
-    program::{Program, file},
+    program::{Program, file, lower},
     traffic::Traffic,
 };
 use base::{
@@ -155,6 +155,8 @@ pub struct JobContext {
     pub message: u64,
     /// When messages are created; `None` for closed-loop workloads and programs.
     pub arrival: Option<ArrivalChoice>,
+    /// How MPI calls become operations, for programs made of calls.
+    pub lowering: lower::Options,
 }
 
 /// A load and the arrival process that offers it.

@@ -20,7 +20,15 @@ fn context_with(ranks: u32, arrival: &str, load: f64) -> JobContext {
         load,
         bandwidth: Bandwidth::new(2 << 30, 1).unwrap(),
     };
-    JobContext { ranks, asked: false, seed: 1, job: 0, message: 1024, arrival: Some(choice) }
+    JobContext {
+        ranks,
+        asked: false,
+        seed: 1,
+        job: 0,
+        message: 1024,
+        arrival: Some(choice),
+        lowering: Default::default(),
+    }
 }
 
 /// The declared defaults, as the experiment reader would hand them over.

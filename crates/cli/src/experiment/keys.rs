@@ -194,6 +194,24 @@ pub const JOB: About = About {
             default: Some("1.0"),
             doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
         },
+        Param {
+            name: "library",
+            kind: Kind::Choice(&["simple", "openmpi", "mpich"]),
+            default: Some("openmpi"),
+            doc: "Programs of MPI calls: the library whose rules choose the algorithm of a collective by ranks and bytes.",
+        },
+        Param {
+            name: "collectives",
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Programs of MPI calls: algorithms that hold for all calls of a collective, such as `[\"allreduce=ring\"]`.",
+        },
+        Param {
+            name: "combine",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Programs of MPI calls: time to combine a received byte in a reduction.",
+        },
     ],
 };
 

@@ -392,13 +392,16 @@ fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<
 type Shared = (&'static str, &'static str, fn(Takes) -> bool);
 
 /// Keys that several workloads share, what they are, and who takes them.
-const SHARED: [Shared; 4] = [
+const SHARED: [Shared; 7] = [
     ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| t != Takes::Program),
     ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
         t == Takes::Arrivals
     }),
     ("arrival", "", |t| t == Takes::Arrivals),
     ("compute", "", |t| t == Takes::Program),
+    ("library", "", |t| t == Takes::Program),
+    ("collectives", "", |t| t == Takes::Program),
+    ("combine", "", |t| t == Takes::Program),
 ];
 
 /// Open-loop workloads need a load, patterns a message size; what a workload does not take is refused.
@@ -419,8 +422,10 @@ fn check_taken(
             (false, true) if !own => {
                 let why = match workload.takes {
                     Takes::Program => "its messages follow from the program",
-                    Takes::Message if key != "compute" => "its messages follow from what it receives",
-                    _ => "it does not compute",
+                    Takes::Message if ["load", "arrival"].contains(&key) => {
+                        "its messages follow from what it receives"
+                    }
+                    _ => "it is no program",
                 };
                 let message = format!("workload \"{name}\" takes no `{key}`: {why}");
                 let help = format!("remove `{key}`");

@@ -3,6 +3,7 @@
 use super::{
     Program, goal,
     input::{Input, KEY},
+    lower::lower,
     mpi::Script,
     ranks,
 };
@@ -119,7 +120,7 @@ impl Content {
 /// The workload of a file.
 pub const ABOUT: About = About {
     name: "trace",
-    summary: "Rank program from a file: GOAL text or binary",
+    summary: "Rank program from a file: GOAL text or binary, or MPI calls as text",
     doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip are \
         read as they are. GOAL does not say how long a unit of its computations is: `unit` does. The job has as many ranks as the \
         file; if `ranks` is given it must be that number. `netloom trace info FILE` shows what a file holds.",
@@ -152,9 +153,8 @@ pub fn build(context: &JobContext, values: &Values) -> Built<Work> {
     let input = Input::file(values.text(KEY));
     let program = match Content::read(&input, unit)?.1 {
         Content::Program(program) => program,
-        Content::Script(_) => {
-            let help = "convert it to GOAL elsewhere, or describe the program in GOAL";
-            return Err(vec![input.problem("programs of MPI calls cannot be simulated yet").help(help)]);
+        Content::Script(script) => {
+            lower(script, context.lowering.clone()).map_err(|damage| vec![input.problem(damage.0)])?
         }
     };
     let ranks = program.ranks();
@@ -217,7 +217,7 @@ mod tests {
         );
         assert_eq!(refused(&free, &values("a.goal", 0)).0, "unit");
         assert_eq!(refused(&free, &values("b.goal", NS)).2, Some(3));
-        assert!(refused(&free, &values("c.ranks", NS)).1.contains("MPI calls"));
+        assert_eq!(build(&free, &values("c.ranks", NS)).unwrap().ranks(), Some(2));
         let missing = refused(&free, &values("none", NS));
         assert!(missing.1.contains("cannot be read") && missing.2 == Some(0) && Path::new(&folder).exists());
         fs::remove_dir_all(&folder).unwrap();

@@ -33,7 +33,7 @@ mod tests;
 
 use super::{
     Cursor, Damage, Program,
-    collective::Chooser,
+    collective::{Chooser, TABLES},
     mpi::{CollectiveKind, Script},
 };
 use comms::Communicators;
@@ -46,6 +46,14 @@ pub struct Options {
     pub chooser: Chooser,
     /// Picoseconds that combining one received byte costs in reductions; 0 is free.
     pub reduce_ps_per_byte: u64,
+}
+
+impl Default for Options {
+    /// As Open MPI chooses; combining is free.
+    fn default() -> Self {
+        let table = TABLES.iter().find(|t| t.about.name == "openmpi").unwrap_or(&TABLES[0]);
+        Self { chooser: Chooser::new(table), reduce_ps_per_byte: 0 }
+    }
 }
 
 /// Makes a program of a script.
