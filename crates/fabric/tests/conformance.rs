@@ -53,7 +53,7 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
     all
 }
 
-/// Path of a file with a routing table of all shortest paths.
+/// Path of a new file with a routing table of all shortest paths.
 fn shortest_paths(fabric: &Fabric) -> String {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let mut text = String::new();
@@ -68,7 +68,7 @@ fn shortest_paths(fabric: &Fabric) -> String {
         }
     }
     let number = FILES.fetch_add(1, Ordering::Relaxed);
-    let path = format!("{}/table-{number}.txt", env!("CARGO_TARGET_TMPDIR"));
+    let path = format!("{}/table-{}-{number}.txt", env!("CARGO_TARGET_TMPDIR"), std::process::id());
     std::fs::write(&path, text).expect("a place for temporary files");
     path
 }
@@ -119,7 +119,11 @@ fn pairs() -> Vec<Pair> {
         let before = all.len();
         for entry in ROUTINGS {
             for values in variants(entry.about().params, &fabric) {
-                match (entry.build)(fabric.clone(), &values) {
+                let bound = (entry.build)(fabric.clone(), &values);
+                if let Some(Value::Text(path)) = values.0.get("file") {
+                    std::fs::remove_file(path).expect("the file that was written");
+                }
+                match bound {
                     Ok(routing) => {
                         all.push((
                             format!("{} on {name}", entry.about.name),

@@ -77,6 +77,8 @@ enum Mark {
     New,
     /// All its routes are in the layer.
     In,
+    /// Likewise, and a route that was accepted needs them.
+    Kept,
     /// Some would close a cycle.
     Out,
 }
@@ -85,13 +87,20 @@ struct Walk {
     marks: Vec<Mark>,
     /// Routers that were marked.
     marked: Vec<u32>,
+    /// Dependencies that were added, with the router whose routes need them.
+    added: Vec<(u32, u32, u32)>,
     /// Depth-first path: router and how many of its next hops are done.
     path: Vec<(u32, usize)>,
 }
 
 impl Walk {
     fn new(fabric: &Fabric) -> Self {
-        Self { marks: vec![Mark::New; fabric.routers() as usize], marked: Vec::new(), path: Vec::new() }
+        Self {
+            marks: vec![Mark::New; fabric.routers() as usize],
+            marked: Vec::new(),
+            added: Vec::new(),
+            path: Vec::new(),
+        }
     }
 }
 
@@ -115,15 +124,34 @@ impl Filling<'_> {
             }
             let router = self.table.ends[source];
             self.visit(plane, end, router);
-            if self.walk.marks[router as usize] == Mark::In {
+            if matches!(self.walk.marks[router as usize], Mark::In | Mark::Kept) {
                 *layer = self.number;
                 added += 1;
+                self.keep(plane, end, router);
+            }
+        }
+        // What was added for routes that did not fit in the end is taken out again.
+        for (router, from, to) in self.walk.added.drain(..) {
+            if self.walk.marks[router as usize] != Mark::Kept {
+                self.order.remove(from, to);
             }
         }
         for router in self.walk.marked.drain(..) {
             self.walk.marks[router as usize] = Mark::New;
         }
         added
+    }
+
+    /// Marks a router and all behind it on its routes as needed.
+    fn keep(&mut self, plane: u32, end: u32, router: u32) {
+        let mut todo = vec![router];
+        while let Some(router) = todo.pop() {
+            if std::mem::replace(&mut self.walk.marks[router as usize], Mark::Kept) == Mark::Kept {
+                continue;
+            }
+            let ports = self.table.ports(plane, end, router).iter();
+            todo.extend(ports.filter_map(|&port| self.fabric.next_router(router, port)));
+        }
     }
 
     /// Marks a router after all routers on its routes, by depth-first search without recursion.
@@ -157,7 +185,7 @@ impl Filling<'_> {
         let mut added = Vec::new();
         for &port in self.table.ports(plane, end, router) {
             let Some(next) = self.fabric.next_router(router, port) else { continue };
-            let mut ok = self.walk.marks[next as usize] == Mark::In;
+            let mut ok = matches!(self.walk.marks[next as usize], Mark::In | Mark::Kept);
             let from = self.fabric.port_index(router, port);
             for &onward in if ok { self.table.ports(plane, end, next) } else { &[] } {
                 let to = self.fabric.port_index(next, onward);
@@ -176,6 +204,7 @@ impl Filling<'_> {
                 return false;
             }
         }
+        self.walk.added.extend(added.into_iter().map(|(from, to)| (router, from, to)));
         true
     }
 
