@@ -107,7 +107,7 @@ if [ -x "$netloom" ]; then
   done
 fi
 if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
-  step 'fuzz target builds' cargo +nightly fuzz build experiment
+  step 'fuzz targets build' cargo +nightly fuzz build
 else
   skip 'fuzz target' 'cargo install cargo-fuzz; rustup toolchain install nightly'
 fi

@@ -1,10 +1,11 @@
 //! The command line as typed. Nothing here touches the machine.
 
 use crate::exit::Exit;
-use base::units;
+use base::units::{self, UnitError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use workload::program::file::Format as ProgramFormat;
 
 /// Version and revision of this build.
 pub const VERSION: &str = match env!("NETLOOM_REVISION").as_bytes() {
@@ -55,6 +56,8 @@ pub enum Command {
     },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
     Study(StudyArgs),
+    /// Look into a file of rank programs (GOAL, MPI calls) or convert it
+    Trace(TraceArgs),
 }
 
 /// An experiment file and what overrides it.
@@ -144,6 +147,82 @@ pub struct StudyArgs {
     pub studies: PathBuf,
 }
 
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// What to do with the file.
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+/// What to do with a file of rank programs.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show what a file holds: ranks, operations, messages, computing; do sends and receives fit together?
+    Info {
+        /// The file.
+        #[command(flatten)]
+        input: TraceInput,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Print the first operations of some ranks
+    Print {
+        /// The file.
+        #[command(flatten)]
+        input: TraceInput,
+        /// Ranks, such as 0-3,7
+        #[arg(long, value_name = "RANKS", default_value = "0", value_delimiter = ',', value_parser = rank_range)]
+        ranks: Vec<RankRange>,
+        /// Operations of each rank
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        count: u64,
+        /// Form of the result
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Write a file in another format
+    Convert(ConvertArgs),
+}
+
+/// Arguments of `trace convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// The file.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// File to write; text whose name ends with .gz is packed
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
+    #[arg(long, value_name = "FORMAT", value_parser = program_format)]
+    pub to: Option<ProgramFormat>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A file of rank programs.
+#[derive(Debug, Args)]
+pub struct TraceInput {
+    /// GOAL text or binary, or MPI calls as text; packed by gzip or not
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Time of one unit of GOAL's computations
+    #[arg(long, value_name = "TIME", default_value = "1 ns", value_parser = unit_of_time)]
+    pub unit: u64,
+}
+
+/// Ranks from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankRange {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
 /// Form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -173,10 +252,36 @@ fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
     if text == "none" {
         return Ok(MemoryLimit::None);
     }
-    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(|e| match e.help {
+    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(told)
+}
+
+fn rank_range(text: &str) -> Result<RankRange, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(RankRange { first, last }),
+        _ => Err("write ranks as 0-3,7".to_owned()),
+    }
+}
+
+fn program_format(text: &str) -> Result<ProgramFormat, String> {
+    let found = ProgramFormat::ALL.into_iter().find(|f| f.name() == text);
+    found.ok_or_else(|| format!("there are {}", ProgramFormat::ALL.map(ProgramFormat::name).join(", ")))
+}
+
+fn unit_of_time(text: &str) -> Result<u64, String> {
+    match units::parse_time(text) {
+        Ok(0) => Err("a unit of computations needs some time".to_owned()),
+        Ok(ps) => Ok(ps),
+        Err(e) => Err(told(e)),
+    }
+}
+
+fn told(e: UnitError) -> String {
+    match e.help {
         Some(help) => format!("{}; {help}", e.message),
         None => e.message,
-    })
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Why a command failed, and how that is told.
 
 use crate::{exit::Exit, render};
-use base::diag::Diagnostics;
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::Problem,
+};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -23,6 +26,26 @@ impl Failure {
     /// A failure with a message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self::Told { exit, message: message.into(), help: None }
+    }
+
+    /// Mistakes in an input file that the command line names.
+    #[must_use]
+    pub fn input(problems: Vec<Problem>) -> Self {
+        let mut diagnostics = Diagnostics::default();
+        for problem in problems {
+            let mut diagnostic = Diagnostic::new(None, problem.message);
+            diagnostic.input = true;
+            if let Some(input) = problem.input.filter(|input| input.line > 0) {
+                let (start, end) = (input.start, input.end);
+                let source = diagnostics.add_excerpt(input.file, input.text, input.line);
+                diagnostic.place = Some(Place { source, start, end });
+            }
+            diagnostics.push(match problem.help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
+        }
+        Self::Experiment(Box::new(diagnostics))
     }
 
     /// Adds what to do about it.

@@ -8,3 +8,4 @@ pub mod reference;
 pub mod run;
 pub mod schema;
 pub mod study;
+pub mod trace;

@@ -1,0 +1,122 @@
+//! `netloom trace convert FILE OUT`
+
+use super::{damaged, read};
+use crate::{
+    args::ConvertArgs,
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use flate2::{Compression, write::GzEncoder};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+use workload::program::{
+    file::{Content, Format},
+    goal::{self, Losses},
+    ranks,
+};
+
+pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome {
+    let out = args.out.display().to_string();
+    let packed = out.ends_with(".gz");
+    let format = match &args.to {
+        Some(format) => *format,
+        None => by_name(out.strip_suffix(".gz").unwrap_or(&out))?,
+    };
+    if packed && format == Format::GoalBinary {
+        let message = "a GOAL binary is not packed, since its readers map it into memory";
+        return Err(Failure::new(Exit::Usage, message).with_help("leave `.gz` out"));
+    }
+    if !args.force && args.out.exists() {
+        let message = format!("`{out}` exists already");
+        return Err(Failure::new(Exit::Output, message).with_help("--force replaces it"));
+    }
+    let content = read(&args.input)?.1;
+    let part = args.out.with_added_extension("part");
+    let unit = args.input.unit;
+    let result = write(&content, format, unit, &part, packed).and_then(|losses| {
+        fs::rename(&part, &args.out).map_err(|e| unwritable(&args.out, &e))?;
+        Ok(losses)
+    });
+    let losses = result.inspect_err(|_| _ = fs::remove_file(&part))?;
+    for line in losses.lines() {
+        console.remark(&format!("note: {line}"));
+    }
+    console.print(&format!("{out}: {} ranks, {}\n", content.ranks(), format.name()))?;
+    Ok(Exit::Done)
+}
+
+fn by_name(name: &str) -> Result<Format, Failure> {
+    match Path::new(name).extension().and_then(|e| e.to_str()) {
+        Some("goal") => Ok(Format::Goal),
+        Some("bin") => Ok(Format::GoalBinary),
+        Some("ranks") => Ok(Format::Ranks),
+        _ => {
+            let message = format!("the name `{name}` does not tell the format");
+            let help = "end it with .goal, .bin or .ranks, or add --to goal, goal-binary or ranks";
+            Err(Failure::new(Exit::Usage, message).with_help(help))
+        }
+    }
+}
+
+fn write(content: &Content, to: Format, unit: u64, path: &Path, packed: bool) -> Result<Losses, Failure> {
+    let program = match (content, to) {
+        (Content::Script(script), Format::Ranks) => {
+            return written(path, packed, |out| {
+                ranks::write(&**script, out).map(|()| Losses::default()).map_err(|e| match e {
+                    ranks::WriteError::Io(e) => unwritable(path, &e),
+                    ranks::WriteError::Damage(damage) => damaged(damage),
+                })
+            });
+        }
+        (Content::Script(_), _) => {
+            let message = "MPI calls cannot be turned into GOAL yet: their collectives are no messages";
+            return Err(Failure::new(Exit::Usage, message));
+        }
+        (Content::Program(_), Format::Ranks) => {
+            let message = "a graph of operations cannot be written as MPI calls";
+            let help = "its dependencies may be ones that no order of calls has";
+            return Err(Failure::new(Exit::Usage, message).with_help(help));
+        }
+        (Content::Program(program), _) => &**program,
+    };
+    let told = |e| match e {
+        goal::WriteError::Io(e) => unwritable(path, &e),
+        goal::WriteError::Damage(damage) => damaged(damage),
+        goal::WriteError::Unfit(message) => Failure::new(Exit::Output, message),
+    };
+    if to == Format::Goal {
+        return written(path, packed, |out| goal::write_text(program, unit, out).map_err(told));
+    }
+    let mut out = BufWriter::new(File::create(path).map_err(|e| unwritable(path, &e))?);
+    let losses = goal::write_binary(program, unit, &mut out).map_err(told)?;
+    out.flush().map_err(|e| unwritable(path, &e))?;
+    Ok(losses)
+}
+
+/// Lets `write` write a file, packed by gzip or not.
+fn written(
+    path: &Path,
+    packed: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<Losses, Failure>,
+) -> Result<Losses, Failure> {
+    let fails = |e: io::Error| unwritable(path, &e);
+    let mut out = BufWriter::new(File::create(path).map_err(fails)?);
+    let losses = if packed {
+        let mut packer = BufWriter::new(GzEncoder::new(&mut out, Compression::default()));
+        let losses = write(&mut packer)?;
+        packer.into_inner().map_err(|e| fails(e.into_error()))?.finish().map_err(fails)?;
+        losses
+    } else {
+        write(&mut out)?
+    };
+    out.flush().map_err(fails)?;
+    Ok(losses)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Output, format!("cannot write `{}`: {error}", path.display()))
+}

@@ -1,0 +1,39 @@
+//! `netloom trace`: looks into files of rank programs and converts them.
+
+mod convert;
+mod info;
+mod print;
+
+use crate::{
+    args::{TraceArgs, TraceCommand, TraceInput},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use workload::program::{
+    Damage,
+    file::{Content, Format},
+    input::Input,
+};
+
+/// Runs one of the subcommands.
+///
+/// # Errors
+/// If the file cannot be read or has mistakes, or the result not be written.
+pub fn trace(args: &TraceArgs, console: &mut Console<'_>) -> Outcome {
+    match &args.command {
+        TraceCommand::Info { input, format } => info::info(input, *format, console),
+        TraceCommand::Print { input, ranks, count, format } => {
+            print::print(input, ranks, *count, *format, console)
+        }
+        TraceCommand::Convert(args) => convert::convert(args, console),
+    }
+}
+
+fn read(input: &TraceInput) -> Result<(Format, Content), Failure> {
+    Content::read(&Input::file(&input.file), input.unit).map_err(Failure::input)
+}
+
+fn damaged(Damage(message): Damage) -> Failure {
+    Failure::new(Exit::Input, message)
+}

@@ -1,0 +1,169 @@
+//! `netloom trace print FILE`
+
+use super::{damaged, read};
+use crate::{
+    args::{Format, RankRange, TraceInput},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use base::units::{print_bytes, print_time};
+use serde_json::{Value as Json, json};
+use std::{collections::BTreeMap, fmt::Write};
+use workload::program::{
+    ANY_SOURCE, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
+};
+
+/// Prints the first `count` operations of ranks.
+pub(super) fn print(
+    input: &TraceInput,
+    chosen: &[RankRange],
+    count: u64,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Outcome {
+    let content = read(input)?.1;
+    let ranks = content.ranks();
+    if let Some(range) = chosen.iter().find(|r| r.last >= ranks) {
+        let message = format!("there is no rank {}: the {ranks} ranks count from 0", range.last);
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let mut object = Vec::new();
+    for rank in chosen.iter().flat_map(|r| r.first..=r.last) {
+        let (rows, more) = match &content {
+            Content::Program(program) => operations(&**program, rank, count),
+            Content::Script(script) => calls(&**script, rank, count),
+        }
+        .map_err(damaged)?;
+        match format {
+            Format::Text => console.print(&text(rank, &rows, more))?,
+            Format::Json => {
+                let rows: Json = rows.into_iter().map(|row| row.object).collect();
+                object.push(json!({"rank": rank, "complete": !more, "operations": rows}));
+            }
+        }
+    }
+    if format == Format::Json {
+        console.print_json(&Json::from(object))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// An operation or call.
+struct Row {
+    number: u64,
+    text: String,
+    after: String,
+    place: String,
+    object: Json,
+}
+
+fn text(rank: u32, rows: &[Row], more: bool) -> String {
+    let mut text = format!("rank {rank}\n");
+    let width = |of: fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0).min(60);
+    let numbers = rows.last().map_or(1, |r| r.number.to_string().len());
+    let (texts, afters) = (width(|r| r.text.len()), width(|r| r.after.len()));
+    for row in rows {
+        let line =
+            format!("{:>numbers$}  {:texts$}  {:afters$}  {}", row.number, row.text, row.after, row.place);
+        let _ = writeln!(text, "  {}", line.trim_end());
+    }
+    if more {
+        text += "  ..\n";
+    }
+    text
+}
+
+/// The first operations of a rank, and whether there are more.
+fn operations(program: &dyn Program, rank: u32, count: u64) -> Result<(Vec<Row>, bool), Damage> {
+    let (mut cursor, mut batch, mut rows, mut first) =
+        (program.open(rank), Batch::default(), Vec::new(), 0u64);
+    loop {
+        batch.clear();
+        cursor.fill(&mut batch)?;
+        if batch.ops.is_empty() {
+            return Ok((rows, false));
+        }
+        let mut before: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
+        for edge in batch.edges.iter().filter(|e| e.after < count) {
+            before.entry(edge.after).or_default().push((edge.before, edge.on_start));
+        }
+        for (number, op) in (first..).zip(&batch.ops) {
+            if number >= count {
+                return Ok((rows, true));
+            }
+            let mut waits = before.remove(&number).unwrap_or_default();
+            if op.after != After::Nothing && number > 0 {
+                waits.insert(0, (number - 1, op.after == After::Start));
+            }
+            rows.push(row(program, rank, number, op, &waits));
+        }
+        first += batch.ops.len() as u64;
+    }
+}
+
+fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bool)]) -> Row {
+    let (peer, tag) = ((op.peer != ANY_SOURCE).then_some(op.peer), (op.tag != ANY_TAG).then_some(op.tag));
+    let shown = |n: Option<u32>| n.map_or_else(|| "any".to_owned(), |n| n.to_string());
+    let mut text = match op.kind {
+        Kind::Send => format!("send {} to {} tag {}", print_bytes(op.amount), op.peer, shown(tag)),
+        Kind::Recv => format!("recv {} from {} tag {}", print_bytes(op.amount), shown(peer), shown(tag)),
+        Kind::Probe => format!("probe from {} tag {}", shown(peer), shown(tag)),
+        Kind::Calc => format!("calc {}", print_time(op.amount)),
+        Kind::Join => "join".to_owned(),
+        Kind::JoinAny => "join any".to_owned(),
+    };
+    for (name, value) in [("context", op.context), ("cpu", op.cpu.into()), ("nic", op.nic.into())] {
+        if value > 0 {
+            let _ = write!(text, " {name} {value}");
+        }
+    }
+    let waited = waits.iter().map(|(n, start)| if *start { format!("{n} started") } else { n.to_string() });
+    let waited: Vec<String> = waited.collect();
+    let after = if waited.is_empty() { String::new() } else { format!("after {}", waited.join(", ")) };
+    let mut object = json!({
+        "number": number,
+        "kind": match op.kind {
+            Kind::Send => "send",
+            Kind::Recv => "recv",
+            Kind::Calc => "calc",
+            Kind::Join => "join",
+            Kind::JoinAny => "join-any",
+            Kind::Probe => "probe",
+        },
+        "cpu": op.cpu,
+        "nic": op.nic,
+        "after": waits.iter().map(|(n, start)| json!({"operation": n, "started": start})).collect::<Json>(),
+        "place": program.describe(rank, op.origin),
+    });
+    if let Some(object) = object.as_object_mut() {
+        match op.kind {
+            Kind::Send | Kind::Recv | Kind::Probe => {
+                object.insert("peer".to_owned(), json!(peer));
+                object.insert("tag".to_owned(), json!(tag));
+                object.insert("context".to_owned(), json!(op.context));
+                object.insert("bytes".to_owned(), json!(op.amount));
+            }
+            Kind::Calc => _ = object.insert("ps".to_owned(), json!(op.amount)),
+            Kind::Join | Kind::JoinAny => {}
+        }
+    }
+    Row { number, text, after, place: program.describe(rank, op.origin), object }
+}
+
+/// The first calls of a rank, and whether there are more.
+fn calls(script: &dyn Script, rank: u32, count: u64) -> Result<(Vec<Row>, bool), Damage> {
+    let (mut reader, mut rows) = (script.open(rank), Vec::new());
+    for number in 0.. {
+        let Some((call, position)) = reader.next()? else { break };
+        if number >= count {
+            return Ok((rows, true));
+        }
+        let mut text = String::new();
+        ranks::call(&mut text, &call);
+        let place = script.describe(rank, position);
+        let object = json!({"number": number, "call": text, "place": place});
+        rows.push(Row { number, text, after: String::new(), place, object });
+    }
+    Ok((rows, false))
+}

@@ -1,0 +1,130 @@
+//! `netloom trace`, from the outside.
+
+mod common;
+
+use common::netloom;
+use insta::assert_snapshot;
+use serde_json::Value as Json;
+use std::{fs, path::Path};
+
+const GOAL: &str = "tests/traces/small.goal";
+const RANKS: &str = "tests/traces/small.ranks";
+const EXAMPLE: &str = "../../examples/programs/tree-dissemination-16.goal";
+
+fn good(arguments: &[&str]) -> String {
+    let run = netloom(arguments);
+    assert_eq!((run.status, run.err.as_str()), (0, ""), "{arguments:?}");
+    run.out
+}
+
+fn json(arguments: &[&str]) -> Json {
+    serde_json::from_str(&good(&[arguments, &["--format", "json"]].concat())).expect("one JSON value")
+}
+
+#[test]
+fn info_tells_what_is_in_a_file() {
+    assert_snapshot!("trace-info-goal", good(&["trace", "info", GOAL]));
+    assert_snapshot!("trace-info-ranks", good(&["trace", "info", RANKS]));
+    let info = json(&["trace", "info", GOAL, "--unit", "1 us"]);
+    assert_eq!(info["format"], "goal");
+    assert_eq!(info["messages"]["bytes"], 1124);
+    assert_eq!(info["compute_ps"]["max"], 2_500_000_000_000u64);
+    assert_eq!(info["matching"], "exact");
+    assert_eq!(json(&["trace", "info", RANKS])["collectives"]["bcast"]["bytes"], 4 << 20);
+}
+
+#[test]
+fn print_shows_operations() {
+    assert_snapshot!("trace-print-goal", good(&["trace", "print", GOAL, "--ranks", "0-1,2", "--count", "2"]));
+    assert_snapshot!("trace-print-ranks", good(&["trace", "print", RANKS, "--ranks", "3"]));
+    let rows = json(&["trace", "print", GOAL]);
+    assert_eq!(rows[0]["operations"][2]["after"][0]["started"], true);
+    assert_eq!(rows[0]["complete"], true);
+    let calls = json(&["trace", "print", RANKS, "--count", "1"]);
+    assert_eq!(calls[0]["operations"][0]["call"], "irecv 8 KiB from 3 as r0");
+    assert_eq!(calls[0]["complete"], false);
+}
+
+#[test]
+fn every_example_is_sound() {
+    for entry in fs::read_dir("../../examples/programs").expect("examples") {
+        let path = entry.expect("an entry").path();
+        let info = json(&["trace", "info", path.to_str().expect("text")]);
+        assert_eq!(info["matching"], "exact", "{}", path.display());
+    }
+}
+
+#[test]
+fn conversions_there_and_back() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let convert = |from: &str, to: &str| good(&["trace", "convert", from, to]);
+    let said = convert(EXAMPLE, &path("a.bin"));
+    assert!(said.ends_with("a.bin: 16 ranks, goal-binary\n"), "{said}");
+    convert(&path("a.bin"), &path("b.goal.gz"));
+    convert(&path("b.goal.gz"), &path("c.goal"));
+    convert(&path("c.goal"), &path("d.bin"));
+    let bytes = |name: &str| fs::read(path(name)).expect("it was written");
+    assert_eq!(bytes("a.bin"), bytes("d.bin"));
+    assert!(bytes("b.goal.gz").starts_with(&[0x1f, 0x8b]));
+    let count = |file: &str| json(&["trace", "info", file])["operations"].clone();
+    assert_eq!(count(EXAMPLE), count(&path("c.goal")));
+    convert(RANKS, &path("e.ranks"));
+    convert(&path("e.ranks"), &path("f.ranks"));
+    let calls = |file: &str| {
+        let mut rows = json(&["trace", "print", file, "--ranks", "0-3", "--count", "99"]);
+        for row in rows
+            .as_array_mut()
+            .expect("ranks")
+            .iter_mut()
+            .flat_map(|r| r["operations"].as_array_mut().expect("calls"))
+        {
+            row["place"].take();
+        }
+        rows
+    };
+    assert_eq!(calls(&path("e.ranks")), calls(&path("f.ranks")));
+    let finer = netloom(&["trace", "convert", GOAL, &path("g.goal"), "--unit", "1 ps"]);
+    assert_eq!(finer.status, 0);
+
+    for (arguments, status, told) in [
+        ([EXAMPLE, &path("a.bin"), "--to=goal-binary"], 7, "exists already"),
+        ([EXAMPLE, &path("a.txt"), "--force"], 2, "does not tell the format"),
+        ([EXAMPLE, &path("a.bin.gz"), "--force"], 2, "is not packed"),
+        ([EXAMPLE, &path("a.ranks"), "--force"], 2, "cannot be written as MPI calls"),
+        ([RANKS, &path("x.goal"), "--force"], 2, "cannot be turned into GOAL"),
+        ([EXAMPLE, "no/such/folder/x.goal", "--force"], 7, "cannot write"),
+        ([EXAMPLE, &path("a.bin"), "--to=gaol"], 2, "there are goal, goal-binary, ranks"),
+        (["tests/traces/none", &path("y.goal"), "--force"], 4, "cannot be read"),
+    ] {
+        let run = netloom(&[&["trace", "convert"][..], &arguments].concat());
+        assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+    }
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).expect("a directory").flatten().map(|e| e.path()).collect();
+    assert!(left.iter().all(|p| p.extension() != Some("part".as_ref())), "{left:?}");
+    assert!(!Path::new(&path("x.goal")).exists());
+}
+
+#[test]
+fn mistakes_are_told_with_their_lines() {
+    for name in ["goal", "ranks"] {
+        let run = netloom(&["trace", "info", &format!("tests/traces/wrong.{name}")]);
+        assert_eq!((run.status, run.out.as_str()), (4, ""));
+        assert_snapshot!(format!("trace-wrong-{name}"), run.err);
+    }
+    for (arguments, status, told) in [
+        (&["trace", "print", GOAL, "--ranks", "2-3"][..], 2, "there is no rank 3"),
+        (&["trace", "print", GOAL, "--ranks", "3-2"], 2, "write ranks as 0-3,7"),
+        (&["trace", "info", GOAL, "--unit", "0 ns"], 2, "needs some time"),
+        (&["trace", "info", GOAL, "--unit", "5"], 2, "no unit"),
+        (&["trace", "info", "Cargo.toml"], 4, "no program of ranks in a known format"),
+        (&["trace", "info", "tests"], 4, "cannot be read"),
+        (&["trace"], 2, "Usage"),
+    ] {
+        let run = netloom(arguments);
+        assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+    }
+}
