@@ -37,8 +37,17 @@ struct Member {
 enum Slot {
     /// Of a call that needs waiting for at most once.
     Once(State),
-    /// Of a persistent send (with its mode) or receive.
-    Persistent(Envelope, Option<Mode>, State),
+    /// Of a persistent send or receive.
+    Persistent(Box<Persistent>),
+}
+
+/// A persistent request.
+#[derive(Debug)]
+struct Persistent {
+    envelope: Envelope,
+    /// Of a send; `None` for a receive.
+    mode: Option<Mode>,
+    state: State,
 }
 
 /// What a request waits for.
@@ -76,6 +85,12 @@ pub(super) struct Lowering {
     /// Calls so far that make communicators.
     made: usize,
     running: Option<Running>,
+}
+
+impl Slot {
+    fn persistent(envelope: Envelope, mode: Option<Mode>) -> Self {
+        Self::Persistent(Box::new(Persistent { envelope, mode, state: State::Idle }))
+    }
 }
 
 type Outcome = Result<(), String>;
@@ -166,12 +181,8 @@ impl Lowering {
     #[inline(never)]
     fn rarer(&mut self, call: &Call, position: u32, batch: &mut Batch) -> Outcome {
         match *call {
-            Call::SendInit(to, mode, request) => {
-                self.open_request(request, Slot::Persistent(to, Some(mode), State::Idle))
-            }
-            Call::RecvInit(from, request) => {
-                self.open_request(request, Slot::Persistent(from, None, State::Idle))
-            }
+            Call::SendInit(to, mode, request) => self.open_request(request, Slot::persistent(to, Some(mode))),
+            Call::RecvInit(from, request) => self.open_request(request, Slot::persistent(from, None)),
             Call::Start(ref requests) => requests.iter().try_for_each(|&r| self.start(r, position, batch)),
             Call::RequestFree(request) => {
                 self.requests.remove(request).map(drop).ok_or_else(|| unknown_request(request))
@@ -243,14 +254,14 @@ impl Lowering {
 
     fn start(&mut self, request: Request, position: u32, batch: &mut Batch) -> Outcome {
         let (envelope, mode) = match self.requests.get_mut(request) {
-            Some(Slot::Persistent(envelope, mode, State::Idle)) => (*envelope, *mode),
-            Some(Slot::Persistent(..)) => return Err(format!("request {request} is started twice")),
+            Some(Slot::Persistent(p)) if p.state == State::Idle => (p.envelope, p.mode),
+            Some(Slot::Persistent(_)) => return Err(format!("request {request} is started twice")),
             Some(Slot::Once(_)) => return Err(format!("request {request} is not persistent")),
             None => return Err(unknown_request(request)),
         };
         let started = self.post(&envelope, mode, position, batch, After::Start)?;
-        if let Some(Slot::Persistent(_, _, state)) = self.requests.get_mut(request) {
-            *state = started;
+        if let Some(Slot::Persistent(p)) = self.requests.get_mut(request) {
+            p.state = started;
         }
         Ok(())
     }
@@ -259,7 +270,7 @@ impl Lowering {
     #[inline]
     fn complete(&mut self, request: Request) -> Result<State, String> {
         match self.requests.get_mut(request) {
-            Some(Slot::Persistent(_, _, state)) => Ok(std::mem::replace(state, State::Idle)),
+            Some(Slot::Persistent(p)) => Ok(std::mem::replace(&mut p.state, State::Idle)),
             Some(Slot::Once(state)) => {
                 let state = *state;
                 self.requests.remove(request);
@@ -282,7 +293,8 @@ impl Lowering {
     /// Waits for any of the requests that are open. Those that are not are passed over, as MPI does.
     fn wait_any(&mut self, requests: &[Request], position: u32, batch: &mut Batch) -> Outcome {
         let state = |slot: &Slot| match slot {
-            Slot::Once(state) | Slot::Persistent(_, _, state) => *state,
+            Slot::Once(state) => *state,
+            Slot::Persistent(p) => p.state,
         };
         let open: Vec<(Request, State)> = requests
             .iter()

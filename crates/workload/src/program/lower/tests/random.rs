@@ -4,10 +4,7 @@
 //! A program is a list of steps that all ranks follow in order, so that it cannot deadlock; requests are waited for at later
 //! steps. A call's position is its step: sender and receiver of a message must come from the same step.
 
-use super::{
-    cases::options,
-    execute::{Executor, Listed, Run},
-};
+use super::execute::{Executor, Listed, Run};
 use crate::program::{
     ANY_SOURCE, ANY_TAG,
     collective::{ALGORITHMS, Chooser, TABLES},
@@ -251,7 +248,7 @@ proptest! {
     ) {
         let script = Arc::new(program(seed, size, 40));
         let blocking: Vec<Vec<bool>> = script.ranks.iter().map(|calls| steps_that_block(calls)).collect();
-        let options = Options { chooser: Chooser::new(&TABLES[table]), reduce_ps_per_byte: seed % 2, ..options() };
+        let options = Options { chooser: Chooser::new(&TABLES[table]), reduce_ps_per_byte: seed % 2 };
         let lowered = lower(script, options).map_err(|d| TestCaseError::fail(d.0))?;
         let run = Executor::new(&lowered, eager, seed).with_blocking(blocking).run().map_err(TestCaseError::fail)?;
         check(&run)?;
