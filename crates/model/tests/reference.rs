@@ -42,6 +42,7 @@ fn seen(record: &Record) -> Seen {
         Record::Message { time, created, source, destination, number } => {
             Seen::Message { time, created, source, destination, number }
         }
+        Record::Operation { .. } => unreachable!("patterns have no operations"),
     }
 }
 

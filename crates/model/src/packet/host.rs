@@ -31,7 +31,7 @@ use engine::{
     state::{Fifo, Journal, Linked, NIL, Pool, Table},
 };
 use std::sync::Arc;
-use workload::program::Kind;
+use workload::program::{Kind, mpi::Mode};
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,7 +354,7 @@ impl State {
         if destination == source {
             self.finish(cx, row, fx);
             self.in_turn(cx, source, source, envelope, fx);
-        } else if op.amount <= cx.net.config.eager {
+        } else if is_eager(op.mode, op.amount, cx.net.config.eager) {
             self.dispatch(cx, rank, destination, op.amount, envelope, fx);
             self.finish(cx, row, fx);
         } else {
@@ -477,6 +477,15 @@ impl State {
         let Row { op, rank, .. } = *self.host.window.get(row);
         let cpu = self.host.first_cpu[rank as usize] + u32::from(op.cpu);
         self.enqueue(cx, cpu, row, fx);
+    }
+}
+
+/// True if a message goes without asking.
+fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
+    match mode {
+        Mode::Standard => bytes <= most,
+        Mode::Synchronous => false,
+        Mode::Buffered => true,
     }
 }
 

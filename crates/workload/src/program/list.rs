@@ -132,7 +132,19 @@ impl Rank {
 
 fn plain(kind: Kind, peer: u32, amount: u64, tag: u32) -> Op {
     let after = After::Nothing;
-    Op { kind, cpu: 0, nic: 0, after, peer, tag, context: 0, amount, origin: 0, collective: 0 }
+    Op {
+        kind,
+        cpu: 0,
+        nic: 0,
+        after,
+        peer,
+        tag,
+        context: 0,
+        mode: crate::program::mpi::Mode::Standard,
+        amount,
+        origin: 0,
+        collective: 0,
+    }
 }
 
 /// A send that waits for nothing.

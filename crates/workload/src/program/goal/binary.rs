@@ -199,6 +199,7 @@ impl<'a> Section<'a> {
             peer: op_peer,
             tag: op_tag,
             context: 0,
+            mode: crate::program::mpi::Mode::Standard,
             amount,
             origin: number,
             collective: 0,

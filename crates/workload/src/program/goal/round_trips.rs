@@ -23,7 +23,19 @@ fn op() -> impl Strategy<Value = Op> {
             let (peer, tag, amount) =
                 if kind == Kind::Calc { (0, 0, amount * NS) } else { (peer, tag, amount) };
             let after = After::Nothing;
-            Op { kind, cpu, nic, after, peer, tag, context: 0, amount, origin: 0, collective: 0 }
+            Op {
+                kind,
+                cpu,
+                nic,
+                after,
+                peer,
+                tag,
+                context: 0,
+                mode: crate::program::mpi::Mode::Standard,
+                amount,
+                origin: 0,
+                collective: 0,
+            }
         },
     )
 }
@@ -138,6 +150,7 @@ const ODD: Op = Op {
     peer: 0,
     tag: 0,
     context: 0,
+    mode: crate::program::mpi::Mode::Standard,
     amount: 0,
     origin: 0,
     collective: 0,
@@ -149,12 +162,27 @@ impl Cursor for OddCursor {
         let peer = 1 - self.1;
         let ops = [
             Op { kind: message, peer, tag: 7, amount: 3, ..ODD },
-            Op { kind: message, peer, tag: 7, context: 4, after: After::Start, ..ODD },
+            Op {
+                kind: message,
+                peer,
+                tag: 7,
+                context: 4,
+                mode: crate::program::mpi::Mode::Standard,
+                after: After::Start,
+                ..ODD
+            },
             Op { kind: Kind::Calc, amount: 1_500, after: After::Finish, ..ODD },
             ODD,
             Op { kind: Kind::JoinAny, ..ODD },
             Op { kind: Kind::Probe, tag: 3, peer: 1, ..ODD },
-            Op { kind: Kind::Recv, peer: ANY_SOURCE, tag: ANY_TAG, context: 4, ..ODD },
+            Op {
+                kind: Kind::Recv,
+                peer: ANY_SOURCE,
+                tag: ANY_TAG,
+                context: 4,
+                mode: crate::program::mpi::Mode::Standard,
+                ..ODD
+            },
         ];
         batch.ops.extend(ops.get(self.0));
         if self.0 == 3 {

@@ -456,6 +456,7 @@ pub(super) const CALC: Op = Op {
     peer: 0,
     tag: 0,
     context: 0,
+    mode: crate::program::mpi::Mode::Standard,
     amount: 0,
     origin: 0,
     collective: 0,
