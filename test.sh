@@ -72,11 +72,10 @@ example() {
 examples() {
   for file in examples/*.toml; do
     case $(basename "$file") in
-      ping-pong.toml) set -- ;;
       zero-load.toml) set -- --set experiment.duration="1 ms" ;;
       dragonfly-1056.toml) set -- --set experiment.duration="5 us" ;;
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
-      *) set -- --set experiment.duration="50 us" ;;
+      *) if grep -q '^until' "$file"; then set --; else set -- --set experiment.duration="50 us"; fi ;;
     esac
     step "example $(basename "$file" .toml): repeatable, 1, 2 and 64 partitions" example "$file" "$@"
   done

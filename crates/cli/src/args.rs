@@ -41,6 +41,12 @@ pub enum Command {
     Run(RunArgs),
     /// Parse, resolve, check for deadlock and predict memory; no simulation
     Check(CheckArgs),
+    /// Measure the network of an experiment, or write it for other programs
+    Fabric {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: FabricCommand,
+    },
     /// List what an experiment can name
     List(ListArgs),
     /// Explain a name: what it does, its keys, where it comes from
@@ -106,6 +112,54 @@ pub struct CheckArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// What to do with a fabric. Only [fabric], [faults] and the seed of the file are read.
+#[derive(Debug, Subcommand)]
+pub enum FabricCommand {
+    /// Print distances, bisection, diversity of paths and cost; failed links count as failed
+    Metrics(MetricsArgs),
+    /// Write routers, terminals and cables for other programs; failed links are left out
+    Export(ExportArgs),
+}
+
+/// Arguments of `fabric metrics`.
+#[derive(Debug, Args)]
+pub struct MetricsArgs {
+    /// The experiment.
+    #[command(flatten)]
+    pub input: Input,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `fabric export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The experiment.
+    #[command(flatten)]
+    pub input: Input,
+    /// Form of the file
+    #[arg(long, value_enum)]
+    pub to: Form,
+    /// Write this file; left out: standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "out")]
+    pub force: bool,
+}
+
+/// Form of an exported fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Graphviz
+    Dot,
+    /// All of the graph, port numbers included; topology `graph` reads it back
+    Json,
+    /// One cable per line; topology `graph` reads it and numbers ports anew
+    EdgeList,
 }
 
 /// Arguments of `list`.

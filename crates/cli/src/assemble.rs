@@ -5,7 +5,7 @@
 
 use crate::{
     experiment::{
-        reader::Section,
+        reader::{Chosen, Section},
         sections::{Experiment, Job},
     },
     faults,
@@ -20,6 +20,7 @@ use base::{
 use fabric::{
     deadlock,
     graph::{Fabric, Port},
+    registry::Topology,
     routing::Routing,
 };
 use model::{
@@ -41,11 +42,10 @@ const MAX_DELAY: Ps = 1_000 * S;
 /// Longest time that a message or buffer may take on a link.
 const MAX_TRANSFER: Ps = 1 << 60;
 
-/// Bytes that the fabric's graph will take; `None` if it cannot be built.
+/// Bytes that a fabric's graph will take; `None` if it cannot be built.
 #[must_use]
-pub fn fabric_bytes(experiment: &Experiment) -> Option<u64> {
-    let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
-    let sizes = (chosen.entry.sizes)(&chosen.section.values).ok()?;
+pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
+    let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
     Some(sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8)
 }
 

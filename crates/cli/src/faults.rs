@@ -1,6 +1,6 @@
 //! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is told.
 
-use crate::experiment::sections::Experiment;
+use crate::experiment::{reader::Section, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
@@ -39,14 +39,16 @@ pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagno
         diagnostics.push(Diagnostic::new(section.place("at"), message).label("after the end"));
         return None;
     }
-    let degraded = Faults::from_values(&section.values, seed).and_then(|faults| degrade(fabric, &faults));
-    match degraded {
-        Ok(degraded) => Some(Broken { at, fabric: Arc::new(degraded.fabric) }),
-        Err(problems) => {
-            section.tell(problems, diagnostics);
-            None
-        }
+    Some(Broken { at, fabric: Arc::new(left(section, seed, fabric, diagnostics)?) })
+}
+
+/// What the section leaves of a fabric once everything has failed; `None` if it has mistakes.
+pub fn left(section: &Section, seed: u64, fabric: &Fabric, diagnostics: &mut Diagnostics) -> Option<Fabric> {
+    if !section.complete {
+        return None;
     }
+    let degraded = Faults::from_values(&section.values, seed).and_then(|faults| degrade(fabric, &faults));
+    degraded.map(|d| d.fabric).map_err(|problems| section.tell(problems, diagnostics)).ok()
 }
 
 /// The failure during the run, with the routing that `bind` finds on what is left.
@@ -72,7 +74,7 @@ pub fn change(
 }
 
 /// The network once everything has failed, and when that is.
-fn left(setup: &AnySetup) -> Option<(&Fabric, Ps)> {
+fn finally(setup: &AnySetup) -> Option<(&Fabric, Ps)> {
     let change = setup.change().map(|change| (change.fabric.as_ref(), change.at));
     change.or_else(|| Some((setup.fabric()?, 0))).filter(|(fabric, _)| !fabric.intact())
 }
@@ -80,19 +82,29 @@ fn left(setup: &AnySetup) -> Option<(&Fabric, Ps)> {
 /// What fails, in words; `None` if nothing does.
 #[must_use]
 pub fn text(setup: &AnySetup) -> Option<String> {
+    let (fabric, at) = finally(setup)?;
+    let when = if at == 0 { "from the start".to_owned() } else { format!("at {}", print_time(at)) };
+    left_text(fabric).map(|text| format!("{when}: {text}"))
+}
+
+/// What failed in a fabric, in words; `None` if nothing did.
+#[must_use]
+pub fn left_text(fabric: &Fabric) -> Option<String> {
     /// Terminals told by number.
     const TOLD: usize = 8;
-    let (fabric, at) = left(setup)?;
-    let when = if at == 0 { "from the start".to_owned() } else { format!("at {}", print_time(at)) };
-    let links =
-        format!("{} link{} between routers", fabric.failed, if fabric.failed == 1 { "" } else { "s" });
-    let mut text = format!("{links} failed, {when}");
-    let off = &fabric.cut_off;
+    if fabric.intact() {
+        return None;
+    }
+    let (failed, off) = (fabric.failed, &fabric.cut_off);
+    let mut text = format!("{failed} link{} between routers failed", if failed == 1 { "" } else { "s" });
     if !off.is_empty() {
         let names: Vec<String> = off.iter().take(TOLD).map(ToString::to_string).collect();
         let more = if off.len() > TOLD { ", .." } else { "" };
         let (count, all) = (off.len(), fabric.terminals());
-        text += &format!("; {count} of {all} terminals cut off and left free: {}{more}", names.join(", "));
+        text += &format!(
+            "; {count} of {all} terminals are cut off and carry no rank: {}{more}",
+            names.join(", ")
+        );
     }
     Some(text)
 }
@@ -100,6 +112,6 @@ pub fn text(setup: &AnySetup) -> Option<String> {
 /// The same as JSON.
 #[must_use]
 pub fn object(setup: &AnySetup) -> Option<Json> {
-    let (fabric, at) = left(setup)?;
+    let (fabric, at) = finally(setup)?;
     Some(json!({"links": fabric.failed, "at": print_time(at), "terminals_cut_off": fabric.cut_off}))
 }

@@ -42,6 +42,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     match command {
         Command::Run(args) => commands::run::run(args, console),
         Command::Check(args) => commands::check::check(args, console),
+        Command::Fabric { command } => commands::fabric::fabric(command, console),
         Command::List(args) => commands::list::list(args, console),
         Command::Explain(args) => commands::explain::explain(args, console),
         Command::Schema => commands::schema::print(console),

@@ -42,7 +42,7 @@ pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Res
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
     let limit = limit_in_bytes(limit);
-    if let Some(bytes) = assemble::fabric_bytes(&experiment) {
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
     let Some(setup) = assemble::assemble(&experiment, checkers, &mut diagnostics) else {
@@ -81,7 +81,8 @@ pub fn read_file(path: &Path) -> Result<String, Failure> {
 }
 
 /// The limit in bytes; `None` if there is none or the machine does not tell.
-fn limit_in_bytes(limit: Option<MemoryLimit>) -> Option<u64> {
+#[must_use]
+pub fn limit_in_bytes(limit: Option<MemoryLimit>) -> Option<u64> {
     match limit {
         Some(MemoryLimit::None) => None,
         Some(MemoryLimit::Bytes(bytes)) => Some(bytes),
@@ -89,7 +90,11 @@ fn limit_in_bytes(limit: Option<MemoryLimit>) -> Option<u64> {
     }
 }
 
-fn fits(what: &str, bytes: u64, limit: Option<u64>) -> Result<(), Failure> {
+/// Refuses what needs more memory than may be used.
+///
+/// # Errors
+/// If it needs more.
+pub fn fits(what: &str, bytes: u64, limit: Option<u64>) -> Result<(), Failure> {
     match limit {
         Some(limit) if bytes > limit => {
             let (needs, has) = (rounded(bytes), rounded(limit));

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod completions;
 pub mod explain;
+pub mod fabric;
 pub mod list;
 pub mod reference;
 pub mod run;

@@ -60,6 +60,39 @@ pub struct Experiment {
     pub output: Section,
 }
 
+/// The network of an experiment and nothing else. What a mistake left open is `None` or an incomplete [`Section`].
+pub struct FabricOnly {
+    /// `[fabric]` without the links.
+    pub fabric: Option<Chosen<Topology>>,
+    /// `[faults]`, if it is there.
+    pub faults: Option<Section>,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// Checks `[fabric]` (its links may be missing), `[faults]` and the seed.
+pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> FabricOnly {
+    let fabric = part(root, "fabric", true, end, diagnostics);
+    let faults = part(root, "faults", false, end, diagnostics);
+    let seed = match root.get("experiment").map(|e| &e.node.data) {
+        Some(Data::Table(table)) => {
+            let seed = EXPERIMENT.params.iter().filter(|p| p.name == "seed").copied().collect();
+            let spec =
+                Spec { title: "[experiment]", params: seed, also: &[], elsewhere: Vec::new(), lenient: true };
+            reader::read(&spec, table, end, diagnostics)
+        }
+        _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),
+    };
+    FabricOnly {
+        fabric: fabric.and_then(|(table, home)| chosen(&TOPOLOGY, table, home, &["link"], diagnostics)),
+        faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
+        seed: match seed.get("seed") {
+            Some(Value::Int(seed)) => *seed,
+            _ => 0,
+        },
+    }
+}
+
 /// Checks a tree; `end` is where missing sections are told, the end of the file.
 pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Experiment {
     for entry in &root.entries {

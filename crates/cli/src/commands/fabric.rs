@@ -1,0 +1,199 @@
+//! `netloom fabric`: the network of an experiment without a simulation, measured or written for other programs.
+//!
+//! Only `[fabric]`, `[faults]` and the seed are read, so that a file with nothing but a topology will do. Faults count
+//! as if they had all happened.
+
+use crate::{
+    args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
+    assemble::fabric_bytes,
+    console::Console,
+    exit::Exit,
+    experiment::{self, sections::FabricOnly},
+    failure::{Failure, Outcome},
+    faults,
+    prepare::{fits, limit_in_bytes, read_file},
+};
+use base::diag::Diagnostics;
+use fabric::{
+    export,
+    graph::Fabric,
+    metrics::{Metrics, measure},
+};
+use serde_json::{Map, Value as Json, json};
+use std::{fs::OpenOptions, io::Write, path::Path};
+
+/// Runs one of the commands about fabrics.
+///
+/// # Errors
+/// If the fabric cannot be read, built or written.
+pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
+    match command {
+        FabricCommand::Metrics(args) => metrics(args, console),
+        FabricCommand::Export(args) => export(args, console),
+    }
+}
+
+/// Reads and builds what `[fabric]` describes and `[faults]` leaves.
+fn load(input: &Input) -> Result<Fabric, Failure> {
+    let text = read_file(&input.file)?;
+    let mut diagnostics = Diagnostics::default();
+    let name = input.file.display().to_string();
+    let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
+    let built = read.and_then(|only| build(&only, &mut diagnostics).transpose());
+    match built {
+        Some(fabric) if diagnostics.is_empty() => fabric,
+        _ => Err(Failure::Experiment(Box::new(diagnostics))),
+    }
+}
+
+/// The fabric; `None` if it has mistakes, a failure if it does not fit in memory.
+fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabric>, Failure> {
+    let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
+    if let Some(bytes) = fabric_bytes(chosen) {
+        fits("the fabric", bytes, limit_in_bytes(None))?;
+    }
+    let values = &chosen.section.values;
+    match (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values)) {
+        Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
+        Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
+        Err(problems) => {
+            chosen.section.tell(problems, diagnostics);
+            Ok(None)
+        }
+    }
+}
+
+fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
+    let fabric = load(&args.input)?;
+    let measured = measure(&fabric);
+    match args.format {
+        Format::Text => console.print(&text(&fabric, &measured))?,
+        Format::Json => console.print_json(&object(&fabric, &measured))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// `12 local, 8 global`, without what there is none of.
+fn by_class(counts: &[(&'static str, u64)]) -> String {
+    let there = counts.iter().filter(|(_, n)| *n > 0);
+    let parts: Vec<String> = there.map(|(class, n)| format!("{n} {class}")).collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+fn each(count: u64, terminals: u32) -> f64 {
+    count as f64 / f64::from(terminals.max(1))
+}
+
+fn text(fabric: &Fabric, m: &Metrics) -> String {
+    let mut lines = vec![("topology", fabric.topology.to_owned())];
+    lines.push(("terminals", m.terminals.to_string()));
+    let routers =
+        format!("{} with up to {} ports; {} ports without a cable", m.routers, m.radix, m.unplugged);
+    lines.push(("routers", routers));
+    lines.push(("cables", by_class(&m.cables)));
+    if let Some(failed) = faults::left_text(fabric) {
+        lines.push(("faults", failed));
+    }
+    let all: u64 = m.cables.iter().map(|(_, n)| n).sum();
+    let (routers, cables) = (each(m.routers.into(), m.terminals), each(all, m.terminals));
+    lines.push(("cost", format!("{routers:.3} routers and {cables:.3} cables per terminal")));
+    let d = &m.distances;
+    let sample = if d.sources < d.routers {
+        format!(" (a sample: from {} of {} routers)", d.sources, d.routers)
+    } else {
+        String::new()
+    };
+    let diameter = d.diameter.map_or_else(|| "none: some pairs have no way".to_owned(), |d| d.to_string());
+    lines.push(("diameter", format!("{diameter}{sample}")));
+    lines.push(("distance", format!("{:.3} links between routers in the mean{sample}", d.mean)));
+    let rows = d.histogram.iter().enumerate().filter(|(_, n)| **n > 0);
+    lines.push(("", rows.map(|(d, n)| format!("{d}: {n}")).collect::<Vec<_>>().join(", ") + " pairs"));
+    if let Some(b) = &m.bisection {
+        let half = b.halves[0].min(b.halves[1]).max(1);
+        let share = b.cables as f64 / half as f64;
+        let cut = format!(
+            "{} cables at most ({}), {share:.3} per terminal of a half",
+            b.cables,
+            by_class(&b.classes)
+        );
+        lines.push(("bisection", cut));
+    }
+    if let Some(s) = &m.shortest {
+        let sources = format!("from {} of {} routers", s.sources, d.routers);
+        lines.push(("shortest", format!("{:.3} ways in the mean, {} at least, {sources}", s.mean, s.least)));
+    }
+    if let Some(p) = &m.disjoint {
+        let pairs = format!("over {} pairs of routers", p.pairs);
+        lines.push(("disjoint", format!("{:.3} ways in the mean, {} at least, {pairs}", p.mean, p.least)));
+    }
+    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+}
+
+fn counts(counts: &[(&'static str, u64)]) -> Json {
+    Json::Object(counts.iter().map(|(class, n)| ((*class).to_owned(), json!(n))).collect::<Map<_, _>>())
+}
+
+fn object(fabric: &Fabric, m: &Metrics) -> Json {
+    let d = &m.distances;
+    let all: u64 = m.cables.iter().map(|(_, n)| n).sum();
+    let mut object = json!({
+        "topology": fabric.topology,
+        "terminals": m.terminals,
+        "routers": m.routers,
+        "radix": m.radix,
+        "ports_without_cable": m.unplugged,
+        "cables": counts(&m.cables),
+        "cost": {
+            "routers_per_terminal": each(m.routers.into(), m.terminals),
+            "cables_per_terminal": each(all, m.terminals),
+        },
+        "distances": {
+            "diameter": d.diameter, "mean": d.mean, "pairs_by_distance": d.histogram,
+            "sources": d.sources, "routers": d.routers,
+        },
+    });
+    if !fabric.intact() {
+        object["faults"] = json!({"links": fabric.failed, "terminals_cut_off": fabric.cut_off});
+    }
+    if let Some(b) = &m.bisection {
+        object["bisection"] = json!({
+            "cables_at_most": b.cables, "classes": counts(&b.classes), "halves": b.halves, "start": b.start,
+        });
+    }
+    if let Some(s) = &m.shortest {
+        object["shortest_paths"] = json!({"mean": s.mean, "least": s.least, "sources": s.sources});
+    }
+    if let Some(p) = &m.disjoint {
+        object["disjoint_paths"] = json!({"mean": p.mean, "least": p.least, "pairs": p.pairs});
+    }
+    object
+}
+
+fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
+    let fabric = load(&args.input)?;
+    let mut bytes = Vec::new();
+    let written = match args.to {
+        Form::Dot => export::dot(&fabric, &mut bytes),
+        Form::Json => export::json(&fabric, &mut bytes),
+        Form::EdgeList => export::edge_list(&fabric, &mut bytes),
+    };
+    written.map_err(|e| Failure::new(Exit::Internal, format!("cannot write the fabric: {e}")))?;
+    match &args.out {
+        Some(path) => write_file(path, &bytes, args.force)?,
+        None => console.print(&String::from_utf8_lossy(&bytes))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| {
+        let failure = Failure::new(Exit::Output, format!("cannot write `{}`: {e}", path.display()));
+        if e.kind() == std::io::ErrorKind::AlreadyExists {
+            return failure.with_help("choose another --out, or replace it with --force");
+        }
+        failure
+    };
+    let mut options = OpenOptions::new();
+    let options = options.write(true).truncate(force).create(force).create_new(!force);
+    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+}
