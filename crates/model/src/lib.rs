@@ -1,8 +1,10 @@
 //! Network models: what turns "message injected" into "message delivered".
 
+pub mod delay;
 pub mod failure;
 pub mod memory;
 pub mod packet;
+pub mod rank;
 pub mod registry;
 pub mod run;
 pub mod samples;

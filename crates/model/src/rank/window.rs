@@ -1,0 +1,448 @@
+//! The window of operations of each rank: what is read and not yet finished, and who waits for whom.
+//!
+//! Operations become rows when their batch is read. A row counts what it still waits for; starting or finishing a row takes
+//! its edges off and hands out the operations that have become executable, in the order in which they may be taken up. Rows that are
+//! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
+
+use base::time::Ps;
+use engine::state::{Journal, Linked, NIL, Pool, Table};
+use std::sync::Arc;
+use workload::program::{After, Batch, Cursor, Kind, Op, Program};
+
+/// Order of creation: what is created first comes first among equals. Compared as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp {
+    /// When it was created.
+    pub created: u64,
+    /// When its creator had been created.
+    pub creator: u64,
+    /// Rank of the creator, and the rank's count of things created.
+    pub who: u64,
+}
+
+/// An operation that is read and not retired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// What it does.
+    pub op: Op,
+    /// Latest end of what it waited for; its own end once it is finished.
+    pub ready: Ps,
+    /// When it became executable, in the order of creation.
+    pub stamp: Stamp,
+    /// Local rank.
+    pub rank: u32,
+    /// Number within the rank.
+    pub number: u32,
+    /// How much it still waits for.
+    waits: u32,
+    /// Executable, started, finished.
+    state: u8,
+    starts: u32,
+    ends: u32,
+    next: u32,
+    kept: u32,
+}
+
+const EXECUTABLE: u8 = 1;
+const STARTED: u8 = 2;
+const FINISHED: u8 = 4;
+
+impl Row {
+    /// True once nothing keeps it from being taken up.
+    #[must_use]
+    pub fn is_executable(&self) -> bool {
+        self.state & EXECUTABLE != 0
+    }
+
+    /// True once it was taken up.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.state & STARTED != 0
+    }
+
+    /// True once it is over.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state & FINISHED != 0
+    }
+
+    /// Number of starts and ends that it still waits for.
+    #[must_use]
+    pub fn waits(&self) -> u32 {
+        self.waits
+    }
+}
+
+impl Linked for Row {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Link {
+    to: u32,
+    next: u32,
+}
+
+impl Linked for Link {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// How far a rank has been read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Reach {
+    /// Operations read.
+    read: u32,
+    /// Batches read.
+    batches: u32,
+    /// List of its rows, latest first.
+    rows: u32,
+    /// Row of the last operation read.
+    last: u32,
+    /// No more batches, or no more that could be read.
+    over: bool,
+}
+
+/// Where a rank's operations come from. Not state: a cursor that is not where the rank is, is opened anew.
+struct Source {
+    program: Arc<dyn Program>,
+    rank: u32,
+    cursor: Option<Box<dyn Cursor>>,
+    at: u32,
+}
+
+/// The windows of a partition's ranks.
+pub struct Window {
+    rows: Pool<Row>,
+    links: Pool<Link>,
+    reach: Table<Reach>,
+    sources: Vec<Source>,
+    batch: Batch,
+    fresh: Vec<u32>,
+    /// The first source that turned out to be damaged: rank and message.
+    pub damage: Option<(u32, String)>,
+}
+
+impl Window {
+    /// Windows of these ranks: program and rank in it.
+    pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
+        let source = |(program, rank)| Source { program, rank, cursor: None, at: u32::MAX };
+        let sources: Vec<Source> = ranks.into_iter().map(source).collect();
+        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false };
+        Self {
+            rows: Pool::default(),
+            links: Pool::default(),
+            reach: Table::new(sources.len(), unread),
+            sources,
+            batch: Batch::default(),
+            fresh: Vec::new(),
+            damage: None,
+        }
+    }
+
+    /// A row.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, row: u32) -> &Row {
+        self.rows.get(row)
+    }
+
+    /// The rows, to read lists threaded through them.
+    #[must_use]
+    pub fn pool(&self) -> &Pool<Row> {
+        &self.rows
+    }
+
+    /// The rows, for lists threaded through them and for stamps.
+    #[inline]
+    pub fn rows(&mut self) -> &mut Pool<Row> {
+        &mut self.rows
+    }
+
+    /// Hints that a row will be read soon.
+    #[inline]
+    pub fn prefetch(&self, row: u32) {
+        self.rows.prefetch(row);
+    }
+
+    /// Rows of a rank that are not retired, in no particular order.
+    pub fn of_rank(&self, rank: u32) -> impl Iterator<Item = u32> {
+        let first = self.reach.get(rank).rows;
+        std::iter::successors((first != NIL).then_some(first), |&r| {
+            Some(self.rows.get(r).kept).filter(|&n| n != NIL)
+        })
+    }
+
+    /// Number of operations that a rank has read.
+    #[must_use]
+    pub fn read(&self, rank: u32) -> u32 {
+        self.reach.get(rank).read
+    }
+
+    /// Reads batches of a rank until one has operations or the rank has no more. Appends what is executable at once to `freed`.
+    pub fn refill(&mut self, rank: u32, now: Ps, freed: &mut Vec<u32>) {
+        let reach = *self.reach.get(rank);
+        if reach.over {
+            return;
+        }
+        if let Err(damage) = self.sources[rank as usize].read(reach.batches, &mut self.batch) {
+            self.damage.get_or_insert((rank, damage));
+            self.batch.clear();
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.reach.edit(rank).batches += 1;
+        if batch.ops.is_empty() {
+            self.reach.edit(rank).over = true;
+        } else {
+            self.retire(rank, now);
+            self.append(rank, &batch, freed);
+        }
+        self.batch = batch;
+    }
+
+    /// Gives back the rows of a rank that nobody needs any more.
+    fn retire(&mut self, rank: u32, now: Ps) {
+        let mut row = self.reach.get(rank).rows;
+        let mut kept = NIL;
+        while row != NIL {
+            let r = *self.rows.get(row);
+            if r.is_finished() && r.waits == 0 && r.ready <= now {
+                self.rows.give(row);
+            } else {
+                self.rows.edit(row).kept = kept;
+                kept = row;
+            }
+            row = r.kept;
+        }
+        // The list was turned around: turn it back, latest first.
+        let (mut row, mut list) = (kept, NIL);
+        while row != NIL {
+            let next = self.rows.get(row).kept;
+            self.rows.edit(row).kept = list;
+            list = row;
+            row = next;
+        }
+        self.reach.edit(rank).rows = list;
+    }
+
+    fn append(&mut self, rank: u32, batch: &Batch, freed: &mut Vec<u32>) {
+        let Reach { read, rows: old, last, .. } = *self.reach.get(rank);
+        let mut list = old;
+        let mut fresh = std::mem::take(&mut self.fresh);
+        fresh.clear();
+        for (n, &op) in batch.ops.iter().enumerate() {
+            list = self.rows.take(Row {
+                op,
+                ready: 0,
+                stamp: Stamp::default(),
+                rank,
+                number: read + n as u32,
+                waits: 0,
+                state: 0,
+                starts: NIL,
+                ends: NIL,
+                next: NIL,
+                kept: list,
+            });
+            fresh.push(list);
+        }
+        // Lists are built from their ends; edges of one operation keep their order.
+        for edge in batch.edges.iter().rev() {
+            let after = fresh[(edge.after - u64::from(read)) as usize];
+            match edge.before.checked_sub(u64::from(read)) {
+                Some(n) => self.link_front(fresh[n as usize], after, edge.on_start),
+                None => {
+                    if let Some(before) = self.find(old, edge.before as u32) {
+                        self.link_old(before, after, edge.on_start);
+                    }
+                }
+            }
+        }
+        let mut before = (read > 0 && self.is_kept(old, last)).then_some(last);
+        for (n, op) in batch.ops.iter().enumerate() {
+            if let (Some(b), true) = (before, op.after != After::Nothing) {
+                self.link_old(b, fresh[n], op.after == After::Start);
+            }
+            before = Some(fresh[n]);
+        }
+        *self.reach.edit(rank) = Reach {
+            read: read.checked_add(batch.ops.len() as u32).expect("a rank has fewer than 2^32 operations"),
+            rows: list,
+            last: list,
+            ..*self.reach.get(rank)
+        };
+        for &row in &fresh {
+            if self.rows.get(row).waits == 0 {
+                self.rows.edit(row).state |= EXECUTABLE;
+                freed.push(row);
+            }
+        }
+        self.fresh = fresh;
+    }
+
+    /// The row of an earlier operation, if it is kept.
+    fn find(&self, list: u32, number: u32) -> Option<u32> {
+        let rows = std::iter::successors((list != NIL).then_some(list), |&r| {
+            Some(self.rows.get(r).kept).filter(|&n| n != NIL)
+        });
+        // Numbers fall along the list.
+        rows.take_while(|&r| self.rows.get(r).number >= number).find(|&r| self.rows.get(r).number == number)
+    }
+
+    /// True if `row` is in `list`; it can only be its first.
+    fn is_kept(&self, list: u32, row: u32) -> bool {
+        list == row && row != NIL
+    }
+
+    fn link_front(&mut self, before: u32, after: u32, on_start: bool) {
+        self.rows.edit(after).waits += 1;
+        let row = self.rows.edit(before);
+        let head = if on_start { &mut row.starts } else { &mut row.ends };
+        let next = *head;
+        *head = self.links.take(Link { to: after, next });
+    }
+
+    /// Like [`Window::link_front`] at the end of the list, for an operation that may have begun.
+    fn link_old(&mut self, before: u32, after: u32, on_start: bool) {
+        let row = *self.rows.get(before);
+        if row.is_finished() || (on_start && row.is_started()) {
+            let ready = &mut self.rows.edit(after).ready;
+            *ready = (*ready).max(if row.is_finished() { row.ready } else { 0 });
+            return;
+        }
+        let mut at = if on_start { row.starts } else { row.ends };
+        if at == NIL {
+            return self.link_front(before, after, on_start);
+        }
+        while self.links.get(at).next != NIL {
+            at = self.links.get(at).next;
+        }
+        self.rows.edit(after).waits += 1;
+        let link = self.links.take(Link { to: after, next: NIL });
+        self.links.edit(at).next = link;
+    }
+
+    /// Takes an operation up at `at`; appends what that frees, the next batch included if it was the last one read.
+    pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
+        let r = self.rows.edit(row);
+        r.state |= STARTED;
+        let (list, rank) = (r.starts, r.rank);
+        r.starts = NIL;
+        if list != NIL {
+            self.release(list, at, freed);
+        }
+        if self.reach.get(rank).last == row {
+            self.refill(rank, at, freed);
+        }
+    }
+
+    /// Ends an operation that was taken up; appends what that frees. `at` may lie ahead.
+    pub fn finish(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
+        let r = self.rows.edit(row);
+        r.state |= FINISHED;
+        r.ready = at;
+        let list = r.ends;
+        r.ends = NIL;
+        if list != NIL {
+            self.release(list, at, freed);
+        }
+    }
+
+    fn release(&mut self, mut list: u32, at: Ps, freed: &mut Vec<u32>) {
+        while list != NIL {
+            let Link { to, next } = *self.links.get(list);
+            self.links.give(list);
+            list = next;
+            let row = self.rows.edit(to);
+            row.waits -= 1;
+            if row.state & EXECUTABLE != 0 {
+                continue;
+            }
+            row.ready = row.ready.max(at);
+            if row.waits == 0 || row.op.kind == Kind::JoinAny {
+                row.state |= EXECUTABLE;
+                freed.push(to);
+            }
+        }
+    }
+
+    /// Shows every table to the engine.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.rows);
+        visit(&mut self.links);
+        visit(&mut self.reach);
+    }
+
+    /// Bytes that the tables occupy.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + self.links.bytes() + self.reach.bytes()
+    }
+}
+
+/// The order in which operations that become executable together are taken up: sends, receives and probes, computations.
+#[must_use]
+pub fn turn(kind: Kind) -> u8 {
+    match kind {
+        Kind::Send => 0,
+        Kind::Recv | Kind::Probe => 1,
+        Kind::Calc | Kind::Join | Kind::JoinAny => 2,
+    }
+}
+
+impl Source {
+    /// Reads batch number `index`.
+    fn read(&mut self, index: u32, batch: &mut Batch) -> Result<(), String> {
+        if self.at != index || self.cursor.is_none() {
+            self.cursor = Some(self.program.open(self.rank));
+            self.at = 0;
+        }
+        while let Some(cursor) = &mut self.cursor {
+            batch.clear();
+            cursor.fill(batch).map_err(|d| d.0)?;
+            self.at += 1;
+            if self.at > index {
+                break;
+            }
+        }
+        if batch.ops.is_empty() {
+            self.cursor = None;
+        }
+        Ok(())
+    }
+}
+
+impl Clone for Window {
+    fn clone(&self) -> Self {
+        let source = |s: &Source| Source {
+            program: Arc::clone(&s.program),
+            rank: s.rank,
+            cursor: None,
+            at: u32::MAX,
+        };
+        Self {
+            rows: self.rows.clone(),
+            links: self.links.clone(),
+            reach: self.reach.clone(),
+            sources: self.sources.iter().map(source).collect(),
+            batch: Batch::default(),
+            fresh: Vec::new(),
+            damage: self.damage.clone(),
+        }
+    }
+}
+
+impl PartialEq for Window {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.links == other.links && self.reach == other.reach
+    }
+}
