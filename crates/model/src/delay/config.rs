@@ -15,6 +15,15 @@ pub enum Cost {
     Pure,
 }
 
+/// Order of what happens at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// As created, counted over all ranks: LogGOPSim's order. All ranks are one cell.
+    Queue,
+    /// As created by time, then by the creator's creation, then by rank: known without a count, so ranks can be partitioned.
+    Causes,
+}
+
 /// Parameters of the delay model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelayConfig {
@@ -38,6 +47,8 @@ pub struct DelayConfig {
     pub eager: u64,
     /// Factor of compute times.
     pub compute: f64,
+    /// Order of what happens at the same time.
+    pub ties: Ties,
 }
 
 /// Documentation and keys of the model.
@@ -49,8 +60,8 @@ pub const ABOUT: About = About {
           receiver's processor for o + (s-1) max(O, G) and its interface for g + (s-1) G, posted or not; s is the size in bytes, \
           and (s-1) is 0 for an empty message. Larger messages than `eager` are sent by rendezvous: the send ends when \
           a receive has matched, which the sender knows at once. A receive costs nothing itself. Among operations that \
-          wait for the same processor and interface the one that became executable first goes first; simultaneous ones in the order \
-          of their causes, then of ranks. A rank's makespan is its last processor time. With `cost = \"pure\"` messages cost the ranks nothing. \
+          wait for the same processor and interface the one that became executable first goes first. With several processors an operation \
+          may start in the past, as it does there: the clock of its own processor alone counts. A rank's makespan is its last processor time. With `cost = \"pure\"` messages cost the ranks nothing. \
           Not modelled: contention in the network, operating-system noise.",
     source: "Hoefler, Schneider, Lumsdaine: LogGOPSim, Simulating Large-Scale Applications in the LogGOPS Model, LSAP 2010; agrees \
              with the program LogGOPSim, with its sort of simultaneous operations made stable",
@@ -112,6 +123,14 @@ pub const ABOUT: About = About {
             default: Some("1.0"),
             doc: "Factor of all compute times; 0 for infinitely fast processors.",
         },
+        Param {
+            name: "ties",
+            kind: Kind::Choice(&["queue", "causes"]),
+            default: Some("queue"),
+            doc: "Order of what happens at the same time and wants the same processor. `queue`: as it was created, counted over all ranks, \
+                  exactly as LogGOPSim; all ranks run in one partition. `causes`: by time of creation, then the creator's, then rank; ranks can be \
+                  partitioned. The two differ only where two things were created at the same instant. `pure` costs always use `causes`.",
+        },
     ],
 };
 
@@ -130,6 +149,7 @@ impl DelayConfig {
             byte_gap: 6_000,
             eager: 65_535,
             compute: 1.0,
+            ties: Ties::Queue,
         }
     }
 
@@ -137,7 +157,7 @@ impl DelayConfig {
     #[must_use]
     pub fn pure(latency: Ps, hop_latency: Ps, byte_time: Ps) -> Self {
         let ends = Self { overhead: 0, byte_overhead: 0, gap: 0, byte_gap: 0, ..Self::loggops() };
-        Self { cost: Cost::Pure, latency, hop_latency, byte_time, eager: u64::MAX, ..ends }
+        Self { cost: Cost::Pure, latency, hop_latency, byte_time, eager: u64::MAX, ties: Ties::Causes, ..ends }
     }
 
     /// Reads checked values.
@@ -156,6 +176,7 @@ impl DelayConfig {
             byte_gap: values.time("byte_gap"),
             eager: values.int("eager"),
             compute: values.real("compute"),
+            ties: if values.text("ties") == "queue" { Ties::Queue } else { Ties::Causes },
         };
         let config = match values.text("cost").as_str() {
             "loggops" => all,

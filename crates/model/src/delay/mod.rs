@@ -14,5 +14,5 @@ mod step;
 pub mod stuck;
 pub mod tables;
 
-pub use config::{Cost, DelayConfig};
-pub use run::{DelayJob, DelaySetup, simulate};
+pub use config::{Cost, DelayConfig, Ties};
+pub use run::{DelayFinished, DelayJob, DelaySetup, simulate};

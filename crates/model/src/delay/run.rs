@@ -1,7 +1,7 @@
 //! Runs a setup of the delay model from start to results.
 
 use super::{
-    config::{Cost, DelayConfig},
+    config::{Cost, DelayConfig, Ties},
     distance::{Hops, Linear},
     finish::{self, Ended},
     machine::{Context, Machine, Place},
@@ -65,6 +65,8 @@ pub struct DelayFinished {
     pub tables: Vec<Table>,
     /// Why ranks did not come to their end, if so.
     pub stuck: Stuck,
+    /// Operations done.
+    pub operations: u64,
 }
 
 /// Events between two calls of the progress function.
@@ -109,9 +111,10 @@ pub fn simulate(setup: &DelaySetup, progress: &mut dyn FnMut(Progress) -> bool) 
         }
     }
     let observer = observer.expect("there is at least one partition");
+    let operations = observer.operations();
     let (mut summary, tables, stuck) = finish::finish(setup, Ended { machines, observer, dry });
     summary.performance = Some(performance);
-    Ok(DelayFinished { summary, tables, stuck })
+    Ok(DelayFinished { summary, tables, stuck, operations })
 }
 
 /// Resolves what does not change during the run.
@@ -154,7 +157,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let cpus = u32::from(jobs().map(|p| p.cpus()).max().unwrap_or(1).max(1));
     let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
     let rendezvous = jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
-    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1);
+    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
     let hosts = places.len() as u32;
     let parts = if coupled { 1 } else { setup.partitions.clamp(1, hosts.max(1)) };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
