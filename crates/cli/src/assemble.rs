@@ -15,7 +15,7 @@ use base::{
     param::{Kind, Problem, Value, Values},
     rate::Bandwidth,
     time::{Ps, S},
-    units::print_bytes,
+    units::{print_bytes, print_time},
 };
 use fabric::{
     deadlock,
@@ -25,8 +25,10 @@ use fabric::{
 };
 use model::{
     AnySetup,
+    any::DelayRun,
+    delay::{DelayConfig, DelaySetup},
     packet::PacketConfig,
-    registry::ModelKind,
+    registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
 };
 use std::sync::Arc;
@@ -84,7 +86,40 @@ pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnost
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     match experiment.model.as_ref()?.entry.kind {
         ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
+        ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
     }
+}
+
+fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<DelayRun> {
+    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+    check_delays(chosen, diagnostics);
+    let config = DelayConfig::from_values(&chosen.section.values);
+    let config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    if let Some(change) = &parts.change {
+        let message = "model \"delay\" has no links that could fail during the run";
+        let place = experiment.faults.as_ref().map(|f| f.place("at"));
+        diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
+    }
+    let Scheduling::Sequential { partitions } = parts.scheduling;
+    let setup = DelaySetup {
+        jobs: Vec::new(),
+        config: config?,
+        fabric: parts.fabric,
+        seed: seed(experiment),
+        partitions,
+        limit: match until(&experiment.experiment) {
+            Until::Time(end) | Until::WorkloadDone { limit: end } => end,
+        },
+        measure: model::delay::observe::Measure::default(),
+    };
+    let run = DelayRun::new(setup, parts.jobs, measure(&experiment.output.values));
+    let run = run.map_err(|index| {
+        let section = &experiment.jobs[index].section;
+        let message = "model \"delay\" carries rank programs, and this workload is traffic by rule";
+        let help = "use model \"packet\", or a program such as \"trace\"";
+        diagnostics.push(Diagnostic::new(section.place("workload"), message).help(help));
+    });
+    run.ok().filter(|_| diagnostics.is_empty())
 }
 
 fn packet_setup(
@@ -186,11 +221,16 @@ fn check_delay(section: &Section, key: &str, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn packet(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
-    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+/// Refuses delays of a model that are too long.
+fn check_delays(chosen: &Chosen<ModelEntry>, diagnostics: &mut Diagnostics) {
     for param in chosen.section.params.iter().filter(|p| p.kind == Kind::Time) {
         check_delay(&chosen.section, param.name, diagnostics);
     }
+}
+
+fn packet(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
+    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+    check_delays(chosen, diagnostics);
     let config = PacketConfig::from_values(&chosen.section.values);
     config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
 }
@@ -414,6 +454,7 @@ fn measure(values: &Values) -> Measure {
         packets: values.bool("packets"),
         messages: values.bool("messages"),
         pairs: values.bool("pairs"),
+        operations: values.bool("operations"),
     }
 }
 

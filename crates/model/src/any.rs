@@ -1,6 +1,7 @@
 //! One setup for every model: what the command line builds, checks and runs without knowing which model it is.
 
 use crate::{
+    delay::{self, DelayJob, DelaySetup},
     failure::Failure,
     memory::{self, Prediction},
     run::{self, Finished, Progress},
@@ -12,6 +13,36 @@ use fabric::{graph::Fabric, routing::Routing};
 pub enum AnySetup {
     /// See [`crate::packet`].
     Packet(Setup),
+    /// See [`crate::delay`].
+    Delay(DelayRun),
+}
+
+/// A run of the delay model, with what is told about it beforehand.
+pub struct DelayRun {
+    setup: DelaySetup,
+    jobs: Vec<JobSetup>,
+    measure: Measure,
+}
+
+impl DelayRun {
+    /// A run of these jobs; [`DelaySetup::jobs`] and [`DelaySetup::measure`] are made from them.
+    ///
+    /// # Errors
+    /// The index of the first job that is no rank program.
+    pub fn new(mut setup: DelaySetup, jobs: Vec<JobSetup>, measure: Measure) -> Result<Self, usize> {
+        setup.jobs.clear();
+        for (index, job) in jobs.iter().enumerate() {
+            setup.jobs.push(DelayJob {
+                name: job.name.clone(),
+                program: job.work.program().cloned().ok_or(index)?,
+                start: job.start,
+                placement: job.placement.clone(),
+                compute_ppb: job.compute_ppb,
+            });
+        }
+        setup.measure = delay::observe::Measure { pairs: measure.pairs, operations: measure.operations };
+        Ok(Self { setup, jobs, measure })
+    }
 }
 
 impl AnySetup {
@@ -22,6 +53,10 @@ impl AnySetup {
     pub fn simulate(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
         match self {
             Self::Packet(setup) => run::simulate(setup, progress),
+            Self::Delay(run) => {
+                let done = delay::simulate(&run.setup, progress)?;
+                Ok(Finished { summary: done.summary, tables: done.tables })
+            }
         }
     }
 
@@ -32,6 +67,7 @@ impl AnySetup {
     pub fn validate(&self) -> Result<(), Failure> {
         match self {
             Self::Packet(setup) => run::validate(setup),
+            Self::Delay(run) => delay::run::context(&run.setup).map(drop),
         }
     }
 
@@ -40,6 +76,7 @@ impl AnySetup {
     pub fn memory(&self) -> Prediction {
         match self {
             Self::Packet(setup) => memory::predict(setup),
+            Self::Delay(run) => memory::predict_ranks(&run.jobs),
         }
     }
 
@@ -48,6 +85,7 @@ impl AnySetup {
     pub fn fabric(&self) -> Option<&Fabric> {
         match self {
             Self::Packet(setup) => Some(&setup.fabric),
+            Self::Delay(run) => run.setup.fabric.as_deref(),
         }
     }
 
@@ -56,6 +94,7 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
+            Self::Delay(_) => None,
         }
     }
 
@@ -64,6 +103,7 @@ impl AnySetup {
     pub fn change(&self) -> Option<&Change> {
         match self {
             Self::Packet(setup) => setup.change.as_ref(),
+            Self::Delay(_) => None,
         }
     }
 
@@ -72,6 +112,7 @@ impl AnySetup {
     pub fn jobs(&self) -> &[JobSetup] {
         match self {
             Self::Packet(setup) => &setup.jobs,
+            Self::Delay(run) => &run.jobs,
         }
     }
 
@@ -80,6 +121,7 @@ impl AnySetup {
     pub fn measure(&self) -> Measure {
         match self {
             Self::Packet(setup) => setup.measure,
+            Self::Delay(run) => run.measure,
         }
     }
 
@@ -88,6 +130,7 @@ impl AnySetup {
     pub fn seed(&self) -> u64 {
         match self {
             Self::Packet(setup) => setup.seed,
+            Self::Delay(run) => run.setup.seed,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     packet::rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
-    setup::{Setup, Until},
+    setup::{JobSetup, Setup, Until},
 };
 use fabric::graph::Port;
 
@@ -54,4 +54,23 @@ fn sendable(setup: &Setup) -> u64 {
     let rate = setup.links[0].bandwidth.bytes_per_s();
     let each = rate * end as f64 / 1e12 / f64::from(setup.packet.chunk) + 1.0;
     (each * f64::from(setup.fabric.terminals())) as u64
+}
+
+/// Predicts the memory of a run of rank programs without a network: all operations of programs that come as graphs, a few batches per
+/// rank of those that stream.
+#[must_use]
+pub fn predict_ranks(jobs: &[JobSetup]) -> Prediction {
+    /// Operations of a rank that streams, in memory at a time.
+    const STREAMED: u64 = 256;
+    let (mut ranks, mut operations) = (0u64, 0u64);
+    for program in jobs.iter().filter_map(|j| j.work.program()) {
+        let count = u64::from(program.ranks());
+        ranks += count;
+        operations = operations.saturating_add(program.total().unwrap_or(count * STREAMED));
+    }
+    let row = (size_of::<crate::rank::window::Row>() + 2 * 8) as u64;
+    let mut parts =
+        vec![("operations", operations.saturating_mul(2 * row)), ("ranks", ranks * 512), ("fixed", 24 << 20)];
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }

@@ -18,6 +18,8 @@ pub struct ModelEntry {
 pub enum ModelKind {
     /// Chunks, buffers, virtual channels: [`crate::packet`].
     Packet,
+    /// Messages by formula: [`crate::delay`].
+    Delay,
 }
 
 /// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
@@ -37,8 +39,15 @@ impl Registered for ModelEntry {
 }
 
 /// All models.
-pub const MODELS: &[ModelEntry] = &[ModelEntry {
-    about: crate::packet::config::ABOUT,
-    kind: ModelKind::Packet,
-    needs: Needs { fabric: true, routing: true },
-}];
+pub const MODELS: &[ModelEntry] = &[
+    ModelEntry {
+        about: crate::packet::config::ABOUT,
+        kind: ModelKind::Packet,
+        needs: Needs { fabric: true, routing: true },
+    },
+    ModelEntry {
+        about: crate::delay::config::ABOUT,
+        kind: ModelKind::Delay,
+        needs: Needs { fabric: false, routing: false },
+    },
+];

@@ -38,6 +38,17 @@ pub struct JobSetup {
 impl JobSetup {
     /// Computations as long as the program says.
     pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
+
+    /// Time of a computation of `amount` under a factor in billionths, rounded once.
+    #[inline]
+    #[must_use]
+    pub fn computing(amount: Ps, compute_ppb: u64) -> Ps {
+        if compute_ppb == Self::COMPUTE_AS_IS {
+            return amount;
+        }
+        let wide = u128::from(amount) * u128::from(compute_ppb) + u128::from(Self::COMPUTE_AS_IS / 2);
+        u64::try_from(wide / u128::from(Self::COMPUTE_AS_IS)).unwrap_or(Ps::MAX)
+    }
 }
 
 /// When a run ends.
@@ -75,6 +86,8 @@ pub struct Measure {
     pub messages: bool,
     /// A row per pair of source and destination terminal.
     pub pairs: bool,
+    /// A row per operation of a rank program.
+    pub operations: bool,
 }
 
 /// Links and routers that fail during a run.

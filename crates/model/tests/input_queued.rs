@@ -131,8 +131,14 @@ fn variety() -> Vec<(String, Setup)> {
             let size = (chunks, 8, buffer);
             let mut setup = clocked((topology, &params), (algorithm, &[]), size, ("uniform", arrival, load));
             setup.until = Until::Time(4 * US);
-            setup.measure =
-                Measure { window: 700 * NS, per_port: true, packets: true, messages: true, pairs: true };
+            setup.measure = Measure {
+                window: 700 * NS,
+                per_port: true,
+                packets: true,
+                messages: true,
+                pairs: true,
+                operations: false,
+            };
             setup.packet.route_per = if chunks == 5 { RoutePer::Packet } else { RoutePer::Chunk };
             all.push((
                 format!("{topology} {algorithm} {chunks} chunks, buffer {buffer}, {arrival} {load}"),

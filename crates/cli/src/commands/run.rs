@@ -100,12 +100,28 @@ fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Man
         fingerprint: finished.summary.fingerprint.clone(),
         seed: prepared.setup.seed(),
         experiment: prepared.experiment.clone(),
-        inputs: vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())],
+        inputs: inputs(prepared),
         host: host(),
         started: started.to_string(),
         ended: Timestamp::now().to_string(),
         warnings: finished.summary.verdict.flags.clone(),
     }
+}
+
+/// Largest input file that is hashed.
+const MAX_HASHED: u64 = 1 << 30;
+
+/// The experiment file and the files that its jobs name, as far as they are not too large to hash.
+fn inputs(prepared: &Prepared) -> Vec<Input> {
+    let mut inputs = vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())];
+    let jobs = prepared.experiment["job"].as_array().into_iter().flatten();
+    for path in jobs.filter_map(|job| job["file"].as_str()) {
+        let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= MAX_HASHED);
+        if let Some(bytes) = small.then(|| std::fs::read(path).ok()).flatten() {
+            inputs.push(Input::new(path, &bytes));
+        }
+    }
+    inputs
 }
 
 /// Name of the machine, where it tells.

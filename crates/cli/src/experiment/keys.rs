@@ -45,7 +45,7 @@ pub const EXPERIMENT: About = About {
             name: "limit",
             kind: Kind::Time,
             default: OPTIONAL,
-            doc: "With `until`: virtual time after which the run is given up; 1 s if left out.",
+            doc: "With `until`: virtual time after which the run is given up; if left out 1 s, or 6 days if all jobs are programs.",
         },
         Param {
             name: "warmup",
@@ -274,6 +274,12 @@ pub const OUTPUT: About = About {
             kind: Kind::Bool,
             default: Some("false"),
             doc: "A row per pair of source and destination.",
+        },
+        Param {
+            name: "operations",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "A row per operation of a rank program (model \"delay\").",
         },
     ],
 };

@@ -24,6 +24,9 @@ use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
 /// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
 const DEFAULT_LIMIT: Ps = S;
 
+/// The same if all jobs are programs, which end by themselves: six days, near the longest time that runs can have.
+const PROGRAM_LIMIT: Ps = 6 * 86_400 * S;
+
 /// A job as written.
 pub struct Job {
     /// All its keys.
@@ -113,7 +116,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let present = root.get("experiment").is_some();
     let fabric = fabric.map(|(table, home)| read_fabric(table, home, diagnostics));
     let (fabric, links) = fabric.unwrap_or((None, Vec::new()));
-    Experiment {
+    let mut experiment = Experiment {
         experiment: read_experiment(experiment, e_home, present, diagnostics),
         fabric,
         links,
@@ -124,7 +127,13 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
+    };
+    let programs = experiment.jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
+    let section = &mut experiment.experiment;
+    if programs && section.values.0.contains_key("limit") && !section.places.contains_key("limit") {
+        section.values.0.insert("limit".to_owned(), Value::Time(PROGRAM_LIMIT));
     }
+    experiment
 }
 
 /// The model that `[model]` names; a wrong name is told elsewhere.

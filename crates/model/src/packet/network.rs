@@ -184,9 +184,7 @@ impl Network {
     /// Time of a computation of a job.
     #[must_use]
     pub fn computing(&self, job: u32, amount: Ps) -> Ps {
-        let wide = u128::from(amount) * u128::from(self.compute_ppb[job as usize]);
-        let unit = u128::from(JobSetup::COMPUTE_AS_IS);
-        u64::try_from((wide + unit / 2) / unit).unwrap_or(Ps::MAX)
+        JobSetup::computing(amount, self.compute_ppb[job as usize])
     }
 
     /// Index in `timings` of injection links.

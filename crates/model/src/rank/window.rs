@@ -156,6 +156,12 @@ impl Window {
         self.rows.get(row)
     }
 
+    /// The rows, to read lists threaded through them.
+    #[must_use]
+    pub fn pool(&self) -> &Pool<Row> {
+        &self.rows
+    }
+
     /// The rows, for lists threaded through them and for stamps.
     #[inline]
     pub fn rows(&mut self) -> &mut Pool<Row> {

@@ -303,7 +303,14 @@ impl Sketch {
             warmup: 0,
             scheduling: Scheduling::Sequential { partitions: 1 },
             check: true,
-            measure: Measure { window: 1 << 20, per_port: true, packets: true, messages: true, pairs: true },
+            measure: Measure {
+                window: 1 << 20,
+                per_port: true,
+                packets: true,
+                messages: true,
+                pairs: true,
+                operations: false,
+            },
         }
     }
 

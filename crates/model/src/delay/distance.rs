@@ -1,0 +1,146 @@
+//! How long a message is under way between two ranks' terminals.
+
+use super::config::DelayConfig;
+use base::time::Ps;
+use fabric::{graph::Fabric, metrics, topology::grid::GridShape};
+
+/// Time of a message in the network: from the end of the sender's overhead o to its arrival.
+pub trait Delays: Send + Sync {
+    /// Delay of `bytes` from one place to another.
+    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps;
+
+    /// No delay is shorter.
+    fn least(&self) -> Ps;
+}
+
+/// Latency, a time per link on a shortest way, and a time per byte.
+pub struct Linear {
+    latency: Ps,
+    hop_latency: Ps,
+    byte_time: Ps,
+    hops: Hops,
+}
+
+impl Linear {
+    /// Delays of a configuration over these distances.
+    #[must_use]
+    pub fn new(config: &DelayConfig, hops: Hops) -> Self {
+        let DelayConfig { latency, hop_latency, byte_time, .. } = *config;
+        Self { latency, hop_latency, byte_time, hops }
+    }
+}
+
+impl Delays for Linear {
+    #[inline]
+    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        let hops = if self.hop_latency == 0 { 0 } else { self.hops.between(from, to) };
+        self.latency + self.hop_latency * u64::from(hops) + self.byte_time * bytes
+    }
+
+    fn least(&self) -> Ps {
+        self.latency
+    }
+}
+
+/// Number of links between the routers of two terminals on a shortest way.
+#[derive(Clone, Debug)]
+pub enum Hops {
+    /// No fabric: always 0.
+    Flat,
+    /// Mesh or torus: by coordinates. Per terminal its router's coordinates, one after another.
+    Grid {
+        /// Routers along each dimension.
+        dims: Vec<u32>,
+        /// True for a torus.
+        wraps: bool,
+        /// Coordinates of each terminal's router.
+        coordinates: Vec<u32>,
+    },
+    /// Anything else: a table of routers with terminals, searched breadth first.
+    Table {
+        /// Row of each terminal's router.
+        row: Vec<u32>,
+        /// Number of rows.
+        rows: u32,
+        /// Distances, row by row; 65535 where there is no way.
+        table: Vec<u16>,
+    },
+}
+
+/// Most entries of a distance table.
+const MAX_TABLE: u64 = 1 << 30;
+
+impl Hops {
+    /// Distances of a fabric.
+    ///
+    /// # Errors
+    /// If it is no grid and has too many routers with terminals for a table.
+    pub fn of(fabric: &Fabric) -> Result<Self, String> {
+        if let Some(GridShape { dims, wraps, .. }) = fabric.shape::<GridShape>() {
+            let shape = fabric.shape::<GridShape>();
+            let coordinates =
+                fabric.attach.iter().flat_map(|a| shape.map(|s| s.coordinates(a.0)).unwrap_or_default());
+            return Ok(Self::Grid { dims: dims.clone(), wraps: *wraps, coordinates: coordinates.collect() });
+        }
+        let mut ends: Vec<u32> = fabric.attach.iter().map(|a| a.0).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let rows = ends.len() as u64;
+        if rows * rows > MAX_TABLE {
+            return Err(format!(
+                "distances of {rows} routers to each other do not fit the table of the delay model"
+            ));
+        }
+        let row = fabric.attach.iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
+        let mut table = Vec::with_capacity((rows * rows) as usize);
+        for &from in &ends {
+            let all = metrics::distances(fabric, from);
+            table.extend(ends.iter().map(|&to| u16::try_from(all[to as usize]).unwrap_or(u16::MAX)));
+        }
+        Ok(Self::Table { row, rows: rows as u32, table })
+    }
+
+    /// Links between the routers of two terminals.
+    #[inline]
+    #[must_use]
+    pub fn between(&self, from: u32, to: u32) -> u32 {
+        match self {
+            Self::Flat => 0,
+            Self::Grid { dims, wraps, coordinates } => {
+                let n = dims.len();
+                let (a, b) = (&coordinates[from as usize * n..][..n], &coordinates[to as usize * n..][..n]);
+                let along = |((&x, &y), &size): ((&u32, &u32), &u32)| {
+                    let d = x.abs_diff(y);
+                    if *wraps { d.min(size - d) } else { d }
+                };
+                a.iter().zip(b).zip(dims).map(along).sum()
+            }
+            Self::Table { row, rows, table } => {
+                u32::from(table[(row[from as usize] * rows + row[to as usize]) as usize])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::registry::{TOPOLOGIES, values};
+
+    /// The closed form and the table agree with a search on every small registered fabric.
+    #[test]
+    fn distances_are_those_of_a_search() {
+        for topology in TOPOLOGIES {
+            for sample in topology.small {
+                let fabric = (topology.build)(&values(topology.about.params, sample)).unwrap();
+                let hops = Hops::of(&fabric).unwrap();
+                for a in 0..fabric.terminals() {
+                    let all = metrics::distances(&fabric, fabric.router_at(a));
+                    for b in 0..fabric.terminals() {
+                        assert_eq!(hops.between(a, b), all[fabric.router_at(b) as usize]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! From measurements to the summary.
+
+use super::{machine::Machine, observe::Observer, run::DelaySetup, stuck::Stuck, tables};
+use base::{hash::Fingerprint, time::Ps};
+use results::{
+    summary::{Counts, Job, State, Summary, Verdict},
+    table::Table,
+};
+
+/// A run that came to its end.
+pub struct Ended {
+    /// The partitions' ranks, in order.
+    pub machines: Vec<Machine>,
+    /// Measurements of all partitions.
+    pub observer: Observer,
+    /// True if nothing was pending any more; false if the limit came first.
+    pub dry: bool,
+}
+
+/// Makes the summary and the tables, and says why ranks did not come to their end.
+#[must_use]
+pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
+    let Ended { machines, mut observer, dry } = ended;
+    let refs: Vec<&Machine> = machines.iter().collect();
+    let stuck = Stuck::of(&refs);
+    let cx = &refs[0].cx;
+    let makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let mut summary =
+        Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
+    summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0);
+    let counts = |from: usize, to: usize| {
+        let part = &observer.ranks[from..to];
+        let (injected, delivered) =
+            (part.iter().map(|r| r.sent).sum::<u64>(), part.iter().map(|r| r.received).sum());
+        Counts { injected, delivered, in_flight: injected - delivered }
+    };
+    summary.messages = Some(counts(0, makespans.len()));
+    summary.bytes_delivered = observer.ranks.iter().map(|r| r.received_bytes).sum();
+    for (n, job) in setup.jobs.iter().enumerate() {
+        let (from, to) = (cx.bases[n] as usize, cx.bases[n + 1] as usize);
+        let part = &observer.ranks[from..to];
+        let makespan = makespans[from..to].iter().map(|m| m - job.start).max().unwrap_or(0);
+        let compute: u128 = part.iter().map(|r| u128::from(r.compute)).sum();
+        let all = u128::from(makespan) * (to - from) as u128;
+        summary.jobs.push(Job {
+            name: job.name.clone(),
+            ranks: (to - from) as u32,
+            messages: Some(counts(from, to)),
+            makespan_ps: stuck.is_done().then_some(makespan),
+            compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
+        });
+    }
+    let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
+    let tables = tables::all(cx, &names, &mut observer, &makespans);
+    (summary, tables, stuck)
+}
+
+/// All happenings and the last clocks.
+fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
+    let mut sum = observer.fingerprint;
+    for (host, &end) in makespans.iter().enumerate() {
+        sum.add(1 << 40, host as u64, end, 0);
+    }
+    sum
+}
+
+fn verdict(stuck: &Stuck, dry: bool) -> Verdict {
+    let mut verdict = Verdict::ok();
+    if !dry {
+        let ranks = format!("the limit came first: {} ranks have operations left", stuck.ranks);
+        verdict.find(State::Incomplete, [ranks]);
+    } else if !stuck.is_done() {
+        verdict.find(State::Deadlock, stuck.lines());
+    } else if stuck.unreceived > 0 {
+        verdict.flag("unreceived-messages");
+        verdict.detail.extend(stuck.lines());
+    }
+    verdict
+}

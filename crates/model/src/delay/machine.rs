@@ -1,0 +1,376 @@
+//! State of a partition's ranks under the delay model.
+
+use super::{config::DelayConfig, distance::Delays};
+use crate::rank::{
+    heap::Heaped,
+    matching::Matching,
+    window::{Stamp, Window},
+};
+use base::time::{NEVER, Ps};
+use engine::state::{Fifo, Journal, Linked, NIL, Pool, Table};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use workload::program::Program;
+
+/// A rank of a job, among the ranks of all jobs (a *host*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its job.
+    pub job: u32,
+    /// Its rank in the job.
+    pub rank: u32,
+    /// Its terminal, as [`Delays`] counts.
+    pub terminal: u32,
+}
+
+/// What does not change during a run.
+pub struct Context {
+    /// Parameters.
+    pub config: DelayConfig,
+    /// Times in the network.
+    pub delays: Box<dyn Delays>,
+    /// Programs of the jobs.
+    pub programs: Vec<Arc<dyn Program>>,
+    /// When each job starts.
+    pub starts: Vec<Ps>,
+    /// Factor on the computations of each job, in billionths.
+    pub compute_ppb: Vec<u64>,
+    /// First host of each job, and one past the last.
+    pub bases: Vec<u32>,
+    /// All hosts.
+    pub places: Vec<Place>,
+    /// First host of each partition, and one past the last.
+    pub bounds: Vec<u32>,
+    /// Processors and interfaces per host.
+    pub cpus: u32,
+    /// Interfaces per host.
+    pub nics: u32,
+    /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
+    pub coupled: bool,
+    /// How far a rank may run ahead of its event: nothing unknown can reach it earlier.
+    pub ahead: Ps,
+    /// Nothing happens at or after this time.
+    pub end: Ps,
+}
+
+impl Context {
+    /// Partition of a host.
+    #[must_use]
+    pub fn partition_of(&self, host: u32) -> u32 {
+        (self.bounds.partition_point(|&b| b <= host) - 1) as u32
+    }
+
+    /// Shortest time from the start of a send to its arrival.
+    #[must_use]
+    pub fn lookahead(&self) -> Ps {
+        self.config.overhead + self.delays.least()
+    }
+}
+
+/// A host's events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Host {
+    /// Earliest alarm that is set, and one more that is known.
+    pub alarm: Ps,
+    pub spare: Ps,
+    /// Messages on their way, a heap by arrival and stamp.
+    pub inbox: u32,
+    /// Things created.
+    pub created: u32,
+    /// Alarms set.
+    pub alarms: u32,
+    /// Next host that is due at this instant, if coupled.
+    pub due: u32,
+}
+
+/// A processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Core {
+    /// When it is free.
+    pub free: Ps,
+    /// Computations that wait for it, in order of their stamps.
+    pub calcs: Fifo,
+    /// Receives and probes, in order of their times and stamps.
+    pub recvs: Fifo,
+}
+
+/// A network interface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Nic {
+    /// When it can send.
+    pub send: Ps,
+    /// When it can receive.
+    pub receive: Ps,
+}
+
+/// What waits for a processor and an interface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lane {
+    /// Sends, in order of their stamps.
+    pub sends: Fifo,
+    /// Messages that have arrived, a heap by stamp.
+    pub ready: u32,
+}
+
+/// A message from its send to its receive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Message {
+    /// When it is there.
+    pub arrival: Ps,
+    /// When it was sent.
+    pub stamp: Stamp,
+    /// Size.
+    pub bytes: u64,
+    /// Receiving host.
+    pub to: u32,
+    /// Sending rank, as the job counts.
+    pub from: u32,
+    /// Tag.
+    pub tag: u32,
+    /// Matching context.
+    pub context: u32,
+    /// The sender's row of the send, if it waits for the receiver, else none.
+    pub send: u32,
+    /// The sender's number of the send.
+    pub number: u32,
+    /// Processor and interface of the sender, and of the receiver.
+    pub cpu: u8,
+    /// See `cpu`.
+    pub nic: u8,
+    pub(super) next: u32,
+    pub(super) child: u32,
+}
+
+impl Linked for Message {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl Heaped for Message {
+    fn child(&self) -> u32 {
+        self.child
+    }
+    fn set_child(&mut self, child: u32) {
+        self.child = child;
+    }
+}
+
+/// What is coupled: one count of things created, and the hosts that are due at this instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub created: u64,
+    pub due: u32,
+    pub instants: u32,
+    /// Something lay beyond the end.
+    pub cut: bool,
+}
+
+/// What can happen next at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Calc { cpu: u32 },
+    Recv { cpu: u32 },
+    Send { cpu: u32, nic: u32 },
+    Ready { cpu: u32, nic: u32 },
+    Arrival,
+}
+
+/// What happens next at a host, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub time: Ps,
+    pub stamp: Stamp,
+    pub what: What,
+}
+
+/// What a rank did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A computation is done.
+    Calc,
+    /// A send is done.
+    Send,
+    /// A receive is done.
+    Recv,
+    /// A join is done.
+    Join,
+    /// A probe is done.
+    Probe,
+    /// A send was taken up: processor busy from `start` to `end`.
+    Sending,
+    /// A message was taken in: processor busy from `start` to `end`.
+    Arrival,
+}
+
+/// Something to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// What was done.
+    pub act: Act,
+    /// By which host.
+    pub host: u32,
+    /// Number of the operation; the sender's for an arrival.
+    pub number: u32,
+    /// Index of its collective plus 1, or 0.
+    pub collective: u16,
+    /// When it started.
+    pub start: Ps,
+    /// When it ends.
+    pub end: Ps,
+    /// Destination host of a send; source host of an arrival or a receive.
+    pub peer: u32,
+    /// Bytes of a message.
+    pub bytes: u64,
+}
+
+/// The ranks of one partition.
+pub struct Machine {
+    /// What does not change.
+    pub cx: Arc<Context>,
+    /// Number of the partition.
+    pub part: u32,
+    /// First host of the partition.
+    pub first: u32,
+    pub(super) hosts: Table<Host>,
+    pub(super) cores: Table<Core>,
+    pub(super) nics: Table<Nic>,
+    pub(super) lanes: Table<Lane>,
+    pub(super) cell: Table<Cell>,
+    pub(super) messages: Pool<Message>,
+    pub(super) window: Window,
+    pub(super) matching: Matching,
+    /// Operations freed by the present event; empty between events, like what follows.
+    pub(super) freed: Vec<u32>,
+    pub(super) answered: Vec<u32>,
+    pub(super) touched: Vec<u32>,
+    pub(super) instant: BinaryHeap<Reverse<(Ps, Stamp, u32)>>,
+}
+
+impl Machine {
+    /// The ranks of partition `part` before anything has happened.
+    #[must_use]
+    pub fn new(cx: Arc<Context>, part: u32) -> Self {
+        let (first, last) = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        let count = (last - first) as usize;
+        let places = &cx.places[first as usize..last as usize];
+        let window = Window::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
+        let starts = |each: u32| {
+            places.iter().flat_map(move |p| (0..each).map(|_| p.job)).map(|j| cx.starts[j as usize])
+        };
+        let core = |free| Core { free, calcs: Fifo::default(), recvs: Fifo::default() };
+        let nic = |free| Nic { send: free, receive: free };
+        let host = Host { alarm: NEVER, spare: NEVER, inbox: NIL, created: 0, alarms: 0, due: NIL };
+        Self {
+            part,
+            first,
+            hosts: Table::new(count, host),
+            cores: Table::from(starts(cx.cpus).map(core).collect::<Vec<_>>()),
+            nics: Table::from(starts(cx.nics).map(nic).collect::<Vec<_>>()),
+            lanes: Table::new(
+                count * (cx.cpus * cx.nics) as usize,
+                Lane { sends: Fifo::default(), ready: NIL },
+            ),
+            cell: Table::new(1, Cell { created: 0, due: NIL, instants: 0, cut: false }),
+            messages: Pool::default(),
+            window,
+            matching: Matching::new(count as u32),
+            freed: Vec::new(),
+            answered: Vec::new(),
+            touched: Vec::new(),
+            instant: BinaryHeap::new(),
+            cx,
+        }
+    }
+
+    /// Number of hosts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// Last processor time of a host.
+    #[must_use]
+    pub fn makespan(&self, host: u32) -> Ps {
+        let cpus = self.cx.cpus;
+        (0..cpus).map(|c| self.cores.get(host * cpus + c).free).max().unwrap_or(0)
+    }
+
+    /// The windows of the ranks, to look at.
+    #[must_use]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The matching, to look at.
+    #[must_use]
+    pub fn matching(&self) -> &Matching {
+        &self.matching
+    }
+
+    /// A message that is kept, to look at.
+    #[must_use]
+    pub fn message(&self, row: u32) -> &Message {
+        self.messages.get(row)
+    }
+
+    /// True if something was left out because it lay beyond the end of the run.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        self.cell.get(0).cut
+    }
+
+    /// True if a message is on its way to a host.
+    #[must_use]
+    pub fn expects(&self, host: u32) -> bool {
+        self.hosts.get(host).inbox != NIL
+    }
+
+    pub(super) fn all_tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.hosts);
+        visit(&mut self.cores);
+        visit(&mut self.nics);
+        visit(&mut self.lanes);
+        visit(&mut self.cell);
+        visit(&mut self.messages);
+        self.window.tables(visit);
+        self.matching.tables(visit);
+    }
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Self {
+            cx: Arc::clone(&self.cx),
+            part: self.part,
+            first: self.first,
+            hosts: self.hosts.clone(),
+            cores: self.cores.clone(),
+            nics: self.nics.clone(),
+            lanes: self.lanes.clone(),
+            cell: self.cell.clone(),
+            messages: self.messages.clone(),
+            window: self.window.clone(),
+            matching: self.matching.clone(),
+            freed: Vec::new(),
+            answered: Vec::new(),
+            touched: Vec::new(),
+            instant: BinaryHeap::new(),
+        }
+    }
+}
+
+impl PartialEq for Machine {
+    fn eq(&self, other: &Self) -> bool {
+        self.hosts == other.hosts
+            && self.cores == other.cores
+            && self.nics == other.nics
+            && self.lanes == other.lanes
+            && self.cell == other.cell
+            && self.messages == other.messages
+            && self.window == other.window
+            && self.matching == other.matching
+    }
+}

@@ -1,0 +1,18 @@
+//! The delay model: ranks that pay for messages by a formula, on a network without queues.
+//!
+//! What a message costs is LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, LSAP 2010) with exactly the semantics of the program of
+//! that name, or a pure delay of hops and bytes. Rules are in `DELAY.md`. Start at [`run::simulate`].
+
+pub mod config;
+pub mod distance;
+mod drive;
+pub mod finish;
+pub mod machine;
+pub mod observe;
+pub mod run;
+mod step;
+pub mod stuck;
+pub mod tables;
+
+pub use config::{Cost, DelayConfig, Ties};
+pub use run::{DelayFinished, DelayJob, DelaySetup, simulate};

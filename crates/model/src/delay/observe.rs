@@ -1,0 +1,197 @@
+//! What is measured: times by rank, messages by size, pair and collective, the fingerprint of all happenings.
+
+use super::machine::{Act, Context, Record};
+use base::{hash::Fingerprint, time::Ps};
+use engine::domain::Observer as Observe;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What to measure beyond the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measure {
+    /// A row per pair of ranks that exchange messages.
+    pub pairs: bool,
+    /// A row per operation: memory grows with the run. The critical path is found from them.
+    pub operations: bool,
+}
+
+/// Sums of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankTimes {
+    /// Processor time of computations.
+    pub compute: Ps,
+    /// Processor time of messages.
+    pub overhead: Ps,
+    /// End of its last operation.
+    pub last: Ps,
+    /// Operations done.
+    pub operations: u64,
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+}
+
+/// Sums of a collective of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collective {
+    /// Operations done.
+    pub operations: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Processor time of its computations and sends.
+    pub busy: Ps,
+}
+
+/// An operation that was done, for tables on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Done {
+    /// Host.
+    pub host: u32,
+    /// Its number.
+    pub number: u32,
+    /// Name of what it is.
+    pub what: &'static str,
+    /// When it was taken up.
+    pub start: Ps,
+    /// When it was over.
+    pub end: Ps,
+    /// Host at the other end.
+    pub peer: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+/// Measurements of one partition.
+pub struct Observer {
+    cx: Arc<Context>,
+    measure: Measure,
+    /// First host.
+    first: u32,
+    /// Sum over all operations done.
+    pub fingerprint: Fingerprint,
+    /// Times by host.
+    pub ranks: Vec<RankTimes>,
+    /// Messages sent by size: number in `[2^(n-1), 2^n)`, empty ones first.
+    pub sizes: [u64; 65],
+    /// Sums by job and collective.
+    pub collectives: BTreeMap<(u32, u16), Collective>,
+    /// Messages and bytes by source and destination host.
+    pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
+    /// Operations done.
+    pub done: Vec<Done>,
+}
+
+impl Observer {
+    /// Nothing measured yet of the hosts from `first` to `last`.
+    #[must_use]
+    pub fn new(cx: Arc<Context>, (first, last): (u32, u32), measure: Measure) -> Self {
+        Self {
+            cx,
+            measure,
+            first,
+            fingerprint: Fingerprint::default(),
+            ranks: vec![RankTimes::default(); (last - first) as usize],
+            sizes: [0; 65],
+            collectives: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Operations done so far.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.ranks.iter().map(|r| r.operations).sum()
+    }
+
+    /// Adds what the partition of the next hosts measured.
+    pub fn merge(&mut self, other: Self) {
+        self.fingerprint.merge(other.fingerprint);
+        self.ranks.extend(other.ranks);
+        for (a, b) in self.sizes.iter_mut().zip(other.sizes) {
+            *a += b;
+        }
+        for (key, c) in other.collectives {
+            let sum = self.collectives.entry(key).or_default();
+            sum.operations += c.operations;
+            sum.messages += c.messages;
+            sum.bytes += c.bytes;
+            sum.busy += c.busy;
+        }
+        for (key, (messages, bytes)) in other.pairs {
+            let sum = self.pairs.entry(key).or_default();
+            *sum = (sum.0 + messages, sum.1 + bytes);
+        }
+        self.done.extend(other.done);
+    }
+
+    fn sending(&mut self, r: &Record) {
+        self.sizes[(u64::BITS - r.bytes.leading_zeros()) as usize] += 1;
+        let rank = &mut self.ranks[(r.host - self.first) as usize];
+        rank.overhead += r.end - r.start;
+        rank.sent += 1;
+        rank.bytes += r.bytes;
+        if self.measure.pairs {
+            let sum = self.pairs.entry((r.host, r.peer)).or_default();
+            *sum = (sum.0 + 1, sum.1 + r.bytes);
+        }
+        if r.collective > 0 {
+            let sum = self.collective(r);
+            sum.messages += 1;
+            sum.bytes += r.bytes;
+            sum.busy += r.end - r.start;
+        }
+    }
+
+    fn collective(&mut self, r: &Record) -> &mut Collective {
+        let job = self.cx.places[r.host as usize].job;
+        self.collectives.entry((job, r.collective)).or_default()
+    }
+
+    fn done(&mut self, r: &Record, what: &'static str) {
+        self.fingerprint.add(r.end, u64::from(r.host), u64::from(r.number), r.bytes);
+        let rank = &mut self.ranks[(r.host - self.first) as usize];
+        rank.operations += 1;
+        rank.last = rank.last.max(r.end);
+        match r.act {
+            Act::Calc => rank.compute += r.end - r.start,
+            Act::Recv => {
+                rank.received += 1;
+                rank.received_bytes += r.bytes;
+            }
+            _ => {}
+        }
+        if r.collective > 0 {
+            let sum = self.collective(r);
+            sum.operations += 1;
+            if r.act == Act::Calc {
+                sum.busy += r.end - r.start;
+            }
+        }
+        if self.measure.operations {
+            let Record { host, number, start, end, peer, bytes, .. } = *r;
+            self.done.push(Done { host, number, what, start, end, peer, bytes });
+        }
+    }
+}
+
+impl Observe<Record> for Observer {
+    #[inline]
+    fn commit(&mut self, r: &Record) {
+        match r.act {
+            Act::Sending => self.sending(r),
+            Act::Arrival => self.ranks[(r.host - self.first) as usize].overhead += r.end - r.start,
+            Act::Calc => self.done(r, "calc"),
+            Act::Send => self.done(r, "send"),
+            Act::Recv => self.done(r, "recv"),
+            Act::Join => self.done(r, "join"),
+            Act::Probe => self.done(r, "probe"),
+        }
+    }
+}

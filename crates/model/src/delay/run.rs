@@ -1,0 +1,244 @@
+//! Runs a setup of the delay model from start to results.
+
+use super::{
+    config::{Cost, DelayConfig, Ties},
+    distance::{Hops, Linear},
+    finish::{self, Ended},
+    machine::{Context, Machine, Place},
+    observe::{Measure, Observer},
+    stuck::Stuck,
+};
+use crate::{
+    failure::Failure,
+    run::{Progress, cpu_time, peak_rss},
+    setup::JobSetup,
+};
+use base::{
+    hash::mix64,
+    time::{NEVER, Ps},
+};
+use engine::executor::{Executor, Options, Stop};
+use fabric::graph::Fabric;
+use results::{
+    summary::{Performance, Summary},
+    table::Table,
+};
+use std::{sync::Arc, time::Instant};
+use workload::program::Program;
+
+/// One job: a program and where its ranks live.
+#[derive(Clone)]
+pub struct DelayJob {
+    /// Name shown in results.
+    pub name: String,
+    /// What its ranks do.
+    pub program: Arc<dyn Program>,
+    /// When its ranks start.
+    pub start: Ps,
+    /// Terminal of each rank; without a fabric it has no meaning and may be empty.
+    pub placement: Vec<u32>,
+    /// Factor on the time of every computation, in billionths.
+    pub compute_ppb: u64,
+}
+
+/// A run of the delay model, resolved.
+#[derive(Clone)]
+pub struct DelaySetup {
+    /// The jobs.
+    pub jobs: Vec<DelayJob>,
+    /// Parameters.
+    pub config: DelayConfig,
+    /// The network whose distances count, if any.
+    pub fabric: Option<Arc<Fabric>>,
+    /// Seed of the order of simultaneous events; results do not depend on it.
+    pub seed: u64,
+    /// Number of partitions; programs that must be one cell run in one whatever is said here.
+    pub partitions: u32,
+    /// Virtual time at which the run is given up; [`NEVER`] for none. What happens at the time itself no longer counts.
+    pub limit: Ps,
+    /// Tables on demand.
+    pub measure: Measure,
+}
+
+/// What a run leaves.
+pub struct DelayFinished {
+    /// The summary; its `experiment` block is left to the caller.
+    pub summary: Summary,
+    /// Tidy tables.
+    pub tables: Vec<Table>,
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Operations done.
+    pub operations: u64,
+}
+
+/// Events between two calls of the progress function.
+const BUDGET: u64 = 1 << 18;
+
+/// Simulates. `progress` is called every quarter of a million events or so; it stops the run by returning false.
+///
+/// # Errors
+/// A setup that cannot be simulated, a program that turns out to be damaged, or a stop by `progress`.
+pub fn simulate(
+    setup: &DelaySetup,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<DelayFinished, Failure> {
+    let begun = (Instant::now(), cpu_time());
+    let cx = Arc::new(context(setup)?);
+    let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
+        let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
+    });
+    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
+    let mut executor = Executor::new(parts, options);
+    let damage = |e: &Executor<Machine, Observer>| {
+        e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
+    };
+    let stop = executor.direct(setup.limit, &mut (), BUDGET, |e| {
+        let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0 };
+        damage(e).is_none() && progress(at)
+    });
+    if let Some((first, (rank, message))) = damage(&executor) {
+        let place = cx.places[(first + rank) as usize];
+        let job = &setup.jobs[place.job as usize].name;
+        return Err(Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank)));
+    }
+    if stop == Stop::Budget {
+        return Err(Failure::Stopped(executor.now()));
+    }
+    let performance = measured(&executor, begun);
+    let dry = stop == Stop::Dry && executor.partitions.iter().all(|p| !p.domain.was_cut());
+    let (mut machines, mut observer) = (Vec::new(), None::<Observer>);
+    for part in executor.partitions {
+        machines.push(part.domain);
+        match &mut observer {
+            None => observer = Some(part.observer),
+            Some(o) => o.merge(part.observer),
+        }
+    }
+    let observer = observer.expect("there is at least one partition");
+    let operations = observer.operations();
+    let (mut summary, tables, stuck) = finish::finish(setup, Ended { machines, observer, dry });
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+/// Resolves what does not change during the run.
+///
+/// # Errors
+/// [`Failure::Setup`] with the reason.
+pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
+    let refuse = |text: String| Err(Failure::Setup(text));
+    if setup.jobs.is_empty() {
+        return refuse("there is no job".into());
+    }
+    let config = setup.config;
+    let hops = match &setup.fabric {
+        Some(fabric) if config.hop_latency > 0 => Hops::of(fabric).map_err(Failure::Setup)?,
+        Some(_) => Hops::Flat,
+        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology".into()),
+        None => Hops::Flat,
+    };
+    let (mut places, mut bases) = (Vec::new(), vec![0]);
+    for (n, job) in setup.jobs.iter().enumerate() {
+        let ranks = job.program.ranks();
+        if setup.fabric.is_some() && job.placement.len() != ranks as usize {
+            return refuse(format!(
+                "job `{}` has {ranks} ranks and {} places",
+                job.name,
+                job.placement.len()
+            ));
+        }
+        let base = places.len() as u32;
+        let place = |rank| Place {
+            job: n as u32,
+            rank,
+            terminal: job.placement.get(rank as usize).copied().unwrap_or(base + rank),
+        };
+        places.extend((0..ranks).map(place));
+        bases.push(places.len() as u32);
+    }
+    if let Some(fabric) = &setup.fabric
+        && places.iter().any(|p| p.terminal >= fabric.terminals())
+    {
+        return refuse("a rank is placed on a terminal that the network does not have".into());
+    }
+    let jobs = || setup.jobs.iter().map(|j| &j.program);
+    let cpus = u32::from(jobs().map(|p| p.cpus()).max().unwrap_or(1).max(1));
+    let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
+    let rendezvous =
+        jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
+    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
+    let hosts = places.len() as u32;
+    let parts = if coupled { 1 } else { setup.partitions.clamp(1, hosts.max(1)) };
+    let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let mut cx = Context {
+        delays: Box::new(Linear::new(&config, hops)),
+        config,
+        programs: jobs().map(Arc::clone).collect(),
+        starts: setup.jobs.iter().map(|j| j.start).collect(),
+        compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+        bases,
+        places,
+        bounds,
+        cpus,
+        nics,
+        coupled,
+        ahead: 0,
+        end: setup.limit,
+    };
+    if cx.lookahead() == 0 {
+        return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
+    }
+    if parts == 1 && !coupled {
+        cx.ahead = cx.lookahead();
+    }
+    Ok(cx)
+}
+
+/// Wheel slots of which each holds a few events: ranks spread over the time of a message.
+fn wheel_shift(cx: &Context) -> u32 {
+    let between = cx.lookahead() / (cx.places.len() as u64).max(1);
+    between.max(1).ilog2().clamp(7, 20)
+}
+
+fn measured(executor: &Executor<Machine, Observer>, begun: (Instant, Option<f64>)) -> Performance {
+    let wall_s = begun.0.elapsed().as_secs_f64();
+    let cpu_s = begun.1.and_then(|before| cpu_time().map(|now| now - before));
+    let time = cpu_s.filter(|&t| t > 0.0).unwrap_or(wall_s).max(1e-9);
+    let events = executor.events();
+    Performance {
+        wall_s,
+        cpu_s,
+        events,
+        events_per_s: events as f64 / time,
+        chunk_hops: None,
+        chunk_hops_per_s: None,
+        peak_rss_bytes: peak_rss(),
+        scheduler: "sequential".to_owned(),
+        partitions: executor.partitions.len() as u32,
+        threads: 1,
+        ranks: 1,
+    }
+}
+
+/// A setup without limit or fabric, one partition: for tests and programs that vary a little.
+#[must_use]
+pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
+    let job = DelayJob {
+        name: "job".to_owned(),
+        program,
+        start: 0,
+        placement: Vec::new(),
+        compute_ppb: JobSetup::COMPUTE_AS_IS,
+    };
+    DelaySetup {
+        jobs: vec![job],
+        config,
+        fabric: None,
+        seed: 1,
+        partitions: 1,
+        limit: NEVER,
+        measure: Measure::default(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Tidy tables of a run: ranks, message sizes, collectives, and on demand pairs and operations.
+
+use super::{machine::Context, observe::Observer};
+use base::time::Ps;
+use results::table::{Cell, Column, Table, TextColumn};
+
+fn u32s() -> Column {
+    Column::U32(Vec::new())
+}
+
+fn u64s() -> Column {
+    Column::U64(Vec::new())
+}
+
+fn text() -> Column {
+    Column::Text(TextColumn::default())
+}
+
+/// All tables; `makespans` by host.
+#[must_use]
+pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &[Ps]) -> Vec<Table> {
+    let mut tables = vec![ranks(cx, names, observer, makespans), sizes(observer)];
+    if !observer.collectives.is_empty() {
+        tables.push(collectives(cx, names, observer));
+    }
+    if !observer.pairs.is_empty() {
+        tables.push(pairs(cx, names, observer));
+    }
+    if !observer.done.is_empty() {
+        observer.done.sort_unstable();
+        tables.push(operations(cx, names, observer));
+    }
+    tables
+}
+
+/// One row per rank.
+fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) -> Table {
+    let mut table = Table::new("ranks")
+        .with("job", text())
+        .with("rank", u32s())
+        .with("makespan_ps", u64s())
+        .with("compute_ps", u64s())
+        .with("overhead_ps", u64s())
+        .with("wait_ps", u64s())
+        .with("operations", u64s())
+        .with("messages_sent", u64s())
+        .with("bytes_sent", u64s())
+        .with("messages_received", u64s());
+    for ((place, r), &end) in cx.places.iter().zip(&observer.ranks).zip(makespans) {
+        let span = end - cx.starts[place.job as usize];
+        // Several processors of a rank may be busy at the same time.
+        let wait = (span * u64::from(cx.cpus)).saturating_sub(r.compute + r.overhead);
+        table.push(&[
+            Cell::Text(&names[place.job as usize]),
+            Cell::U32(place.rank),
+            Cell::U64(span),
+            Cell::U64(r.compute),
+            Cell::U64(r.overhead),
+            Cell::U64(wait),
+            Cell::U64(r.operations),
+            Cell::U64(r.sent),
+            Cell::U64(r.bytes),
+            Cell::U64(r.received),
+        ]);
+    }
+    table
+}
+
+/// One row per power of two that occurs.
+fn sizes(observer: &Observer) -> Table {
+    let mut table = Table::new("message_sizes")
+        .with("from_bytes", u64s())
+        .with("below_bytes", u64s())
+        .with("messages", u64s());
+    for (n, &count) in observer.sizes.iter().enumerate().filter(|s| *s.1 > 0) {
+        let from = if n == 0 { 0 } else { 1 << (n - 1) };
+        let below = 1u64.checked_shl(n as u32).unwrap_or(u64::MAX);
+        table.push(&[Cell::U64(from), Cell::U64(below), Cell::U64(count)]);
+    }
+    table
+}
+
+/// One row per job and collective.
+fn collectives(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("collectives")
+        .with("job", text())
+        .with("collective", text())
+        .with("operations", u64s())
+        .with("messages", u64s())
+        .with("bytes", u64s())
+        .with("busy_ps", u64s());
+    for (&(job, index), c) in &observer.collectives {
+        let all = cx.programs[job as usize].collectives();
+        let name = all.get(usize::from(index) - 1).map_or("unnamed", String::as_str);
+        table.push(&[
+            Cell::Text(&names[job as usize]),
+            Cell::Text(name),
+            Cell::U64(c.operations),
+            Cell::U64(c.messages),
+            Cell::U64(c.bytes),
+            Cell::U64(c.busy),
+        ]);
+    }
+    table
+}
+
+/// One row per pair of ranks with messages.
+fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("pairs")
+        .with("job", text())
+        .with("source", u32s())
+        .with("destination", u32s())
+        .with("messages", u64s())
+        .with("bytes", u64s());
+    for (&(from, to), &(messages, bytes)) in &observer.pairs {
+        let (from, to) = (cx.places[from as usize], cx.places[to as usize]);
+        table.push(&[
+            Cell::Text(&names[from.job as usize]),
+            Cell::U32(from.rank),
+            Cell::U32(to.rank),
+            Cell::U64(messages),
+            Cell::U64(bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per operation, by rank and number.
+fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("operations")
+        .with("job", text())
+        .with("rank", u32s())
+        .with("operation", u32s())
+        .with("kind", text())
+        .with("start_ps", u64s())
+        .with("end_ps", u64s())
+        .with("bytes", u64s());
+    for d in &observer.done {
+        let place = cx.places[d.host as usize];
+        table.push(&[
+            Cell::Text(&names[place.job as usize]),
+            Cell::U32(place.rank),
+            Cell::U32(d.number),
+            Cell::Text(d.what),
+            Cell::U64(d.start),
+            Cell::U64(d.end),
+            Cell::U64(d.bytes),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,292 @@
+//! The delay model against closed forms, against a plain simulator with one global queue, and against itself: partitions, batches, undo.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod programs;
+mod queue;
+
+use base::time::NEVER;
+use engine::undo_check;
+use fabric::registry::{TOPOLOGIES, values};
+use model::{
+    Failure,
+    delay::{
+        DelayConfig, DelayFinished, DelayJob, DelaySetup, Ties,
+        machine::Machine,
+        observe::{Measure, Observer},
+        run::{context, plain, simulate},
+    },
+};
+use programs::{alltoall, binomial, dissemination, random, ring, stencil, wavefront};
+use proptest::prelude::*;
+use results::{summary::State, table::Column};
+use std::sync::Arc;
+use workload::program::{
+    After, Kind, Op,
+    list::{List, Rank, calc, recv, send},
+};
+
+/// LogGOPSim's parameter sets of the tests, in nanoseconds: L, o, g, G, O, and S.
+pub const SETS: [[u64; 6]; 3] =
+    [[2500, 1500, 1000, 6, 0, 65_535], [5000, 1200, 3000, 3, 1, 1024], [1000, 0, 0, 1, 0, 65_535]];
+
+pub fn config(p: &[u64; 6]) -> DelayConfig {
+    DelayConfig {
+        latency: p[0] * 1000,
+        overhead: p[1] * 1000,
+        gap: p[2] * 1000,
+        byte_gap: p[3] * 1000,
+        byte_overhead: p[4] * 1000,
+        eager: p[5],
+        ..DelayConfig::loggops()
+    }
+}
+
+fn run(setup: &DelaySetup) -> DelayFinished {
+    simulate(setup, &mut |_| true).unwrap()
+}
+
+/// Makespans by rank in nanoseconds, if the run came to its end.
+fn makespans(finished: &DelayFinished) -> Option<Vec<u64>> {
+    let table = finished.tables.iter().find(|t| t.name() == "ranks").unwrap();
+    let Some(Column::U64(ends)) = table.column("makespan_ps") else { panic!("makespans are integers") };
+    finished.stuck.is_done().then(|| ends.iter().map(|e| e / 1000).collect())
+}
+
+fn longest(ranks: Vec<Rank>, p: &[u64; 6]) -> u64 {
+    let finished = run(&plain(Arc::new(List::new(ranks)), config(p)));
+    *makespans(&finished).unwrap().iter().max().unwrap()
+}
+
+/// Facts: k rounds of L + 2 o + (s-1) max(G, O) each, where nothing blocks.
+#[test]
+fn trees_and_dissemination_have_closed_forms() {
+    for p in &SETS {
+        let round = |bytes: u64| p[0] + 2 * p[1] + (bytes - 1) * p[3].max(p[4]);
+        for (k, ranks) in [(1, 2), (4, 16), (10, 1024)] {
+            for bytes in [1, 8] {
+                assert_eq!(
+                    longest(dissemination(ranks, bytes), p),
+                    k * round(bytes),
+                    "{p:?} {ranks} {bytes}"
+                );
+            }
+            assert_eq!(longest(binomial(ranks, 1), p), k * round(1));
+        }
+    }
+    assert_eq!(longest(binomial(1024, 1), &SETS[0]), 55_000);
+    assert_eq!(longest(dissemination(1024, 1024), &SETS[0]), 116_380);
+}
+
+/// What the program LogGOPSim says of small cases.
+#[test]
+fn small_cases_agree_with_loggopsim() {
+    for (name, ranks, set, expected) in programs::known() {
+        assert_eq!(longest(ranks, &SETS[set]), expected, "{name}, set {set}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// One global queue, everything blocked put back: the same makespans of all ranks. Rendezvous, several processors, wildcards
+    /// and ties included, where the order is that of one queue.
+    #[test]
+    fn agrees_with_one_global_queue(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32) {
+        let ranks = random(seed, kind);
+        let expected = queue::simulate(&ranks, &SETS[set]);
+        let finished = run(&plain(Arc::new(List::new(ranks)), config(&SETS[set])));
+        prop_assert_eq!(makespans(&finished), expected);
+    }
+
+    /// Partitions, seeds of ties and batches change nothing.
+    #[test]
+    fn one_answer(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, pure in any::<bool>()) {
+        let program: Arc<List> = Arc::new(List::new(random(seed, kind)));
+        let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
+        let costs = if pure { DelayConfig::pure(700_000, 0, 50) } else { free };
+        let base = plain(program, costs);
+        let first = run(&base);
+        for (partitions, seed) in [(2, 1), (64, 1), (1, 2), (3, 9)] {
+            let other = run(&DelaySetup { partitions, seed, ..base.clone() });
+            prop_assert_eq!(&first.summary.without_performance(), &other.summary.without_performance());
+            prop_assert_eq!(&first.tables, &other.tables);
+            prop_assert_eq!(&first.stuck, &other.stuck);
+        }
+    }
+
+    /// Every event can be undone, alone and many at a time.
+    #[test]
+    fn every_event_can_be_undone(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
+        let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
+        let costs = [DelayConfig::pure(700_000, 0, 50), free, config(&SETS[set])][costs as usize];
+        let setup = plain(Arc::new(List::new(random(seed, kind)).in_batches(7)), costs);
+        let expected = run(&setup).summary;
+        let cx = Arc::new(context(&setup).unwrap());
+        let fresh = || {
+            let hosts = (0, cx.places.len() as u32);
+            (Machine::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, Measure::default()))
+        };
+        let (machine, mut observer) = fresh();
+        let (_, events) = undo_check::run_with_undo(machine, &mut observer, 5, NEVER);
+        prop_assert!(events > 0);
+        let (machine, mut rolled) = fresh();
+        undo_check::run_with_rollbacks(machine, &mut rolled, (5, NEVER), (12, seed));
+        prop_assert_eq!(observer.fingerprint, rolled.fingerprint);
+        prop_assert_eq!(&observer.ranks, &rolled.ranks);
+        prop_assert_eq!(expected.messages.unwrap().delivered, observer.ranks.iter().map(|r| r.received).sum::<u64>());
+    }
+}
+
+#[test]
+fn batches_give_what_a_graph_gives_where_order_is_program_order() {
+    for p in &SETS {
+        let ranks = wavefront(6, 64, 9);
+        let whole = plain(Arc::new(List::new(ranks.clone())), config(p));
+        let first = makespans(&run(&whole)).unwrap();
+        for batch in [1, 2, 5, 1000] {
+            let cut = plain(Arc::new(List::new(ranks.clone()).in_batches(batch)), config(p));
+            assert_eq!(makespans(&run(&cut)).unwrap(), first, "batches of {batch}");
+        }
+    }
+}
+
+/// A chain of blocking messages over a torus takes the sum of its delays; computations come on top.
+#[test]
+fn pure_delays_add_up() {
+    let torus = TOPOLOGIES.iter().find(|t| t.about.name == "torus").unwrap();
+    let fabric = Arc::new((torus.build)(&values(torus.about.params, torus.small[0])).unwrap());
+    let n = fabric.terminals();
+    let ranks: Vec<Rank> = (0..n)
+        .map(|r| {
+            let mut rank = Rank::default();
+            if r > 0 {
+                rank.push(recv(r - 1, 100, 0));
+            }
+            rank.push(Op { after: After::Finish, ..calc(1_000) });
+            if r + 1 < n {
+                rank.push(Op { after: After::Finish, ..send(r + 1, 100, 0) });
+            }
+            rank
+        })
+        .collect();
+    let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(500, 30, 2));
+    setup.jobs[0].placement = (0..n).collect();
+    setup.fabric = Some(Arc::clone(&fabric));
+    let hops: u64 = (1..n)
+        .map(|r| {
+            u64::from(
+                fabric::metrics::distances(&fabric, fabric.router_at(r - 1))[fabric.router_at(r) as usize],
+            )
+        })
+        .sum();
+    let expected = u64::from(n) * 1_000 + u64::from(n - 1) * (500 + 200) + hops * 30;
+    assert_eq!(run(&setup).summary.jobs[0].makespan_ps, Some(expected));
+    setup.jobs[0].compute_ppb = 0;
+    assert_eq!(run(&setup).summary.jobs[0].makespan_ps, Some(expected - u64::from(n) * 1_000));
+}
+
+#[test]
+fn jobs_start_at_their_times_and_do_not_meet() {
+    let program: Arc<List> = Arc::new(List::new(ring(8, 64, 5)));
+    let alone = run(&plain(Arc::clone(&program) as _, config(&SETS[0])));
+    let mut both = plain(Arc::clone(&program) as _, config(&SETS[0]));
+    both.jobs.push(DelayJob { name: "late".into(), program, start: 7_000_000, placement: Vec::new() });
+    let both = run(&both);
+    for job in &both.summary.jobs {
+        assert_eq!(job.makespan_ps, alone.summary.jobs[0].makespan_ps);
+    }
+}
+
+#[test]
+fn what_cannot_end_is_diagnosed() {
+    let mut ranks = vec![Rank::default(); 3];
+    for (r, from) in [(0, 1), (1, 0)] {
+        let first = ranks[r].push(recv(from, 8, 5));
+        let next = ranks[r].push(send(from, 8, 5));
+        ranks[r].requires(next, first);
+    }
+    ranks[2].push(send(0, 8, 77));
+    let finished = run(&plain(Arc::new(List::new(ranks)), config(&SETS[0])));
+    let (stuck, verdict) = (&finished.stuck, &finished.summary.verdict);
+    assert_eq!(verdict.state, State::Deadlock);
+    assert_eq!((stuck.ranks, stuck.waiting, stuck.unreceived, stuck.cyclic), (2, 2, 1, 0));
+    assert_eq!(stuck.cycle, [(0, 0), (0, 1)]);
+    assert_eq!(
+        stuck.first_waiting[0].to_string(),
+        "rank 0 waits for a message from rank 1, tag 5 (operation 0)"
+    );
+    assert!(
+        verdict.detail.iter().any(|l| l == "rank 0 never received 8 B from rank 2, tag 77"),
+        "{verdict:?}"
+    );
+    assert_eq!(finished.summary.jobs[0].makespan_ps, None);
+}
+
+#[test]
+fn a_limit_ends_a_run_and_is_told() {
+    let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[0]) };
+    let mut setup = plain(Arc::new(List::new(ring(8, 64, 50))), free);
+    let whole = run(&setup).summary;
+    setup.limit = whole.simulated_ps / 2;
+    let cut = run(&setup).summary;
+    assert_eq!(cut.verdict.state, State::Incomplete);
+    assert!(cut.messages.unwrap().injected < whole.messages.unwrap().injected);
+    for partitions in [2, 8] {
+        let other = run(&DelaySetup { partitions, ..setup.clone() }).summary;
+        assert_eq!(other.without_performance(), cut.without_performance());
+    }
+    let stopped = simulate(&DelaySetup { limit: NEVER, ..setup }, &mut |_| false);
+    assert!(!matches!(stopped, Err(Failure::Setup(_))));
+}
+
+/// A join takes the time of the last that it waits for, a join of any that of the first; neither takes a processor.
+#[test]
+fn joins_wait_and_cost_nothing() {
+    let join = |kind| Op { kind, ..calc(0) };
+    let program = |kind| {
+        let mut a = Rank::default();
+        let (x, y) = (a.push(recv(1, 1, 0)), a.push(recv(2, 1, 0)));
+        let j = a.push(join(kind));
+        a.requires(j, x);
+        a.requires(j, y);
+        let s = a.push(send(3, 1, 0));
+        a.requires(s, j);
+        let mut ranks = vec![a, Rank::default(), Rank::default(), Rank::default()];
+        ranks[1].push(send(0, 1, 0));
+        let c = ranks[2].push(calc(10_000_000));
+        let s = ranks[2].push(send(0, 1, 0));
+        ranks[2].requires(s, c);
+        ranks[3].push(recv(0, 1, 0));
+        ranks
+    };
+    let hop = SETS[0][0] + 2 * SETS[0][1];
+    assert_eq!(longest(program(Kind::Join), &SETS[0]), 10_000 + 2 * hop);
+    let finished = run(&plain(Arc::new(List::new(program(Kind::JoinAny))), config(&SETS[0])));
+    assert_eq!(makespans(&finished).unwrap()[3], 2 * hop);
+}
+
+#[test]
+fn a_probe_sees_a_message_and_leaves_it() {
+    let mut ranks = vec![Rank::default(); 2];
+    let c = ranks[0].push(calc(5_000_000));
+    let s = ranks[0].push(send(1, 1, 3));
+    ranks[0].requires(s, c);
+    let p = ranks[1].push(Op { kind: Kind::Probe, ..recv(0, 1, 3) });
+    let r = ranks[1].push(recv(0, 1, 3));
+    ranks[1].requires(r, p);
+    assert_eq!(longest(ranks, &SETS[0]), 5_000 + 2_500 + 3_000);
+}
+
+#[test]
+fn all_ranks_to_all_and_neighbours_come_to_their_end() {
+    for p in &SETS {
+        for ranks in [alltoall(40, 100), stencil(5, 2000, 4)] {
+            let setup = plain(Arc::new(List::new(ranks)), config(p));
+            let finished = run(&setup);
+            assert!(finished.stuck.is_done() && finished.stuck.unreceived == 0);
+            let counts = finished.summary.messages.unwrap();
+            assert_eq!(counts.injected, counts.delivered);
+        }
+    }
+}
