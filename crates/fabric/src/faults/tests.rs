@@ -113,9 +113,9 @@ fn what_does_not_exist_is_refused_by_name() {
         (Faults { links: vec![(99, 0)], ..Faults::default() }, "links", "there is no router 99"),
         (Faults { links: vec![(3, 70)], ..Faults::default() }, "links", "router 3 has no port 70"),
         (
-            Faults { links: vec![(3, 0)], ..Faults::default() },
+            Faults { links: vec![(3, 5)], ..Faults::default() },
             "links",
-            "port 0 of router 3 leads to terminal 6",
+            "port 5 of router 3 leads to terminal 6",
         ),
         (Faults { classes: vec!["globl".into()], ..Faults::default() }, "classes", "no link class `globl`"),
         (

@@ -1,9 +1,9 @@
-//! Minimal routing of dragonflies, dragonfly+ and single switches.
+//! Minimal routing of dragonflies of all kinds and single switches.
 
 use super::{
     Choice, Congestion, Hop, Routing,
     dragonfly::{Tables, VCS},
-    legs::dragonfly_plus::DragonflyPlusLeg,
+    legs::{cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
     select::Select,
     two_legs::{self, Rule},
 };
@@ -18,15 +18,17 @@ use std::sync::Arc;
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "minimal",
-        summary: "at most one global link (dragonfly, dragonfly+); straight out (single switch)",
+        summary: "at most one global link (dragonflies); straight out (single switch)",
         doc: "Dragonfly: to another group over a global link of this router if it has one there, else over the local \
               link to a router of the group that has one; among several links one is drawn at random, evenly over the \
               global links to the other group. \
               Within a group over the direct link. Virtual channels (4): in the source group the number of local \
               links crossed so far (0 or 1), in any other group on the way 2, in the destination's group 3, the \
               ejection link included; where source and destination share a group, the first rule holds. Dragonfly+: up to \
-              a spine with a link to the right group, across, down, each drawn by a random seed of the packet, evenly over \
-              links; 2 virtual channels, 1 in the destination's group and 0 before. On a single switch the packet leaves at once, on VC 0.",
+              a spine with a link to the right group, across, down. Two-dimensional groups (`cray-dragonfly`): to a nearest router with a link to the right group, across, \
+              and on, in a group along the row and then the column. In both, a random seed of the packet draws among \
+              equally good ports, and there are 2 virtual channels: 1 in the destination's group, 0 before. On a \
+              single switch the packet leaves at once, on VC 0.",
         source: "Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008, section 4 \
                  (MIN); candidates and virtual channels as in CODES, model dragonfly-dally",
         params: &[],
@@ -39,11 +41,14 @@ fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Proble
     if fabric.shape::<SwitchShape>().is_some() {
         return Ok(Box::new(Straight { fabric }));
     }
+    let rule = Rule::Among { others: 0, select: Select::Random };
     if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
-        let rule = Rule::Among { others: 0, select: Select::Random };
         return two_legs::bind(fabric, leg, rule, true, u8::MAX);
     }
-    let known = ["dragonfly", "dragonfly-plus", "single-switch"];
+    if let Some(leg) = CrayDragonflyLeg::new(&fabric) {
+        return two_legs::bind(fabric, leg, rule, true, u8::MAX);
+    }
+    let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly", "single-switch"];
     match Tables::new(&fabric) {
         Some(tables) => Ok(Box::new(Minimal { tables })),
         None => Err(super::unsuited(&ROUTING.about, fabric.topology, &known)),

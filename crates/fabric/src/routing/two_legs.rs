@@ -7,8 +7,9 @@
 use super::{
     Choice, Congestion, Hop, Routing,
     legs::{
-        self, At, Leg, Ways, dragonfly::DragonflyLeg, dragonfly_plus::DragonflyPlusLeg, grid::GridLeg,
-        hierarchical::HierarchicalLeg, hyperx::HyperxLeg, table::TableLeg,
+        self, At, Leg, Ways, cray_dragonfly::CrayDragonflyLeg, dragonfly::DragonflyLeg,
+        dragonfly_plus::DragonflyPlusLeg, grid::GridLeg, hierarchical::HierarchicalLeg, hyperx::HyperxLeg,
+        table::TableLeg,
     },
     select::Select,
 };
@@ -74,6 +75,9 @@ pub(crate) fn build(
             return bind(fabric, leg, rule, by_area, most);
         }
         if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
+            return bind(fabric, leg, rule, by_area, most);
+        }
+        if let Some(leg) = CrayDragonflyLeg::new(&fabric) {
             return bind(fabric, leg, rule, by_area, most);
         }
         if let Some(leg) = HierarchicalLeg::new(&fabric) {

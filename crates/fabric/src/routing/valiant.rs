@@ -12,7 +12,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         doc: "An intermediate router is drawn evenly for each decision from all routers with terminals; if it is the \
               source's or the destination's, the way is minimal. Any traffic then loads the network like uniform random \
               traffic, at up to twice the distance. Minimal ways are local, global, local on a dragonfly; leaf, \
-              spine, global, spine, leaf on a dragonfly+; direct (see `hierarchical-direct`) on a hierarchical network; dimension order on the HyperX family, meshes and tori (with \
+              spine, global, spine, leaf on a dragonfly+; row, column, global, row, column with two-dimensional groups; direct (see `hierarchical-direct`) on a hierarchical network; dimension order on the HyperX family, meshes and tori (with \
               datelines); and by tables of all shortest paths on any other graph, or if links failed. Among equally \
               good ports a packet takes one by a random seed of its own. Packets between terminals of one router stay \
               there. Virtual channels: twice as many as the minimal way needs: 4 on dragonflies, dragonfly+ and tori, 2 \

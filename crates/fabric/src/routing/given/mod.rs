@@ -79,7 +79,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let bytes = std::fs::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
     let entries = parse::parse(&text, &fabric).map_err(|mistakes| tell(&path, &text, mistakes))?;
-    bind(fabric, &entries, values, |message| whole(message))
+    bind(fabric, &entries, values, whole)
 }
 
 /// Mistakes with the lines that they are in.

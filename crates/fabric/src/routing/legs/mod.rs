@@ -3,6 +3,7 @@
 //! A leg has virtual channels of its own, free of deadlock by themselves. A route of several legs gives each its own
 //! set, in ascending order, so it is free of deadlock as a whole.
 
+pub(crate) mod cray_dragonfly;
 pub(crate) mod dragonfly;
 pub(crate) mod dragonfly_plus;
 pub(crate) mod grid;
@@ -173,6 +174,33 @@ mod tests {
                     3
                 }
         });
+    }
+
+    #[test]
+    fn two_dimensional_groups_take_two_links_at_most() {
+        let sample = [
+            ("groups", Constant::Int(4)),
+            ("rows", Constant::Int(2)),
+            ("columns", Constant::Int(3)),
+            ("terminals_per_router", Constant::Int(1)),
+            ("global_ports_per_router", Constant::Int(2)),
+            ("row_cables", Constant::Int(2)),
+        ];
+        let fabric = testing::build("cray-dragonfly", &sample);
+        let leg = cray_dragonfly::CrayDragonflyLeg::new(&fabric).unwrap();
+        lengths(&fabric, &leg, |from, to, links| {
+            let grid = u32::from(from / 3 % 2 != to / 3 % 2) + u32::from(from % 3 != to % 3);
+            if leg.area(from) == leg.area(to) { links == grid } else { (1..=5).contains(&links) }
+        });
+        for (from, to) in
+            fabric.ends().into_iter().flat_map(|a| fabric.ends().into_iter().map(move |b| (a, b)))
+        {
+            let mut classes = Vec::new();
+            let link = |router, port: u32| classes.push(fabric.ports_of(router)[port as usize].class);
+            follow(&leg, &fabric, At::start(from, 0), (to, false), 1, link);
+            let mut shape = [1, 2, 3, 1, 2].iter();
+            assert!(classes.iter().all(|c| shape.any(|s| s == c)), "{from} -> {to}: {classes:?}");
+        }
     }
 
     #[test]
