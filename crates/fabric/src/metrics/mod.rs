@@ -29,6 +29,8 @@ pub struct Metrics {
     pub terminals: u32,
     /// Most ports of a router, those without a cable included.
     pub radix: u32,
+    /// Number of ports and how many routers have so many, ascending: the switches to buy.
+    pub switches: Vec<(u32, u32)>,
     /// Ports without a cable.
     pub unplugged: u64,
     /// Cables by link class, the terminals' own first.
@@ -47,11 +49,14 @@ pub struct Metrics {
 #[must_use]
 pub fn measure(fabric: &Fabric) -> Metrics {
     let counts = cables(fabric);
-    let degree = |router| fabric.ports_of(router).len() as u32;
+    let mut degrees: Vec<u32> = (0..fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();
+    degrees.sort_unstable();
+    let kinds = degrees.chunk_by(|a, b| a == b).map(|kind| (kind[0], kind.len() as u32));
     Metrics {
         routers: fabric.routers(),
         terminals: fabric.terminals(),
-        radix: (0..fabric.routers()).map(degree).max().unwrap_or(0),
+        radix: degrees.last().copied().unwrap_or(0),
+        switches: kinds.collect(),
         unplugged: fabric.ports.iter().filter(|p| p.peer == Peer::None).count() as u64,
         cables: fabric.classes.iter().copied().zip(counts).collect(),
         distances: all_distances(fabric, DISTANCE_BUDGET),

@@ -196,6 +196,10 @@ fn cost_counts_cables_and_ports() {
     assert_eq!((metrics.routers, metrics.terminals, metrics.radix, metrics.unplugged), (36, 72, 7, 0));
     assert_eq!(metrics.cables, [("terminal", 72), ("local", 54), ("global", 36)]);
     assert_eq!(metrics.distances.diameter, Some(3));
+    assert_eq!(metrics.switches, [(7, 36)]);
+    // Two levels of routers with eight ports, a top with four.
+    let tree = build("fat-tree", &[("k", Constant::Int(4)), ("levels", Constant::Int(3))]);
+    assert_eq!(measure(&tree).switches, [(4, 16), (8, 32)]);
     let mesh = measure(&grid("mesh", &[4, 3]));
     assert_eq!((mesh.cables[1].1, mesh.unplugged), (17, 14));
     // One router with all terminals: nothing to cut, nothing to go.
