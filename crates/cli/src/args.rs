@@ -5,7 +5,7 @@ use base::units::{self, UnitError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
-use workload::program::file::Format as ProgramFormat;
+use workload::program::file::{Format as ProgramFormat, LIBRARY};
 
 /// Version and revision of this build.
 pub const VERSION: &str = match env!("NETLOOM_REVISION").as_bytes() {
@@ -252,6 +252,9 @@ pub struct ConvertArgs {
     /// Format to write: goal, goal-binary, ranks; left out: by the name (.goal, .bin, .ranks)
     #[arg(long, value_name = "FORMAT", value_parser = program_format)]
     pub to: Option<ProgramFormat>,
+    /// From MPI calls to GOAL: whose algorithms the collectives follow: simple, openmpi, mpich
+    #[arg(long, value_name = "LIBRARY", default_value = LIBRARY)]
+    pub library: String,
     /// Replace the file if it exists
     #[arg(long)]
     pub force: bool,

@@ -84,6 +84,14 @@ fn conversions_there_and_back() {
         rows
     };
     assert_eq!(calls(&path("e.ranks")), calls(&path("f.ranks")));
+    for library in ["simple", "openmpi", "mpich"] {
+        let lowered = path(&format!("{library}.goal"));
+        let run = netloom(&["trace", "convert", RANKS, &lowered, "--library", library]);
+        assert_eq!(run.status, 0, "{}", run.err);
+        let info = json(&["trace", "info", &lowered]);
+        assert_eq!((&info["ranks"], &info["matching"]), (&Json::from(4), &Json::from("exact")));
+        assert!(info["messages"]["bytes"].as_u64().expect("bytes") >= 8 * 8192 + 3 * (1 << 20), "{info}");
+    }
     let finer = netloom(&["trace", "convert", GOAL, &path("g.goal"), "--unit", "1 ps"]);
     assert_eq!(finer.status, 0);
 
@@ -92,7 +100,7 @@ fn conversions_there_and_back() {
         ([EXAMPLE, &path("a.txt"), "--force"], 2, "does not tell the format"),
         ([EXAMPLE, &path("a.bin.gz"), "--force"], 2, "is not packed"),
         ([EXAMPLE, &path("a.ranks"), "--force"], 2, "cannot be written as MPI calls"),
-        ([RANKS, &path("x.goal"), "--force"], 2, "cannot be turned into GOAL"),
+        ([RANKS, &path("x.goal"), "--library=opnmpi"], 2, "did you mean `openmpi`?"),
         ([EXAMPLE, "no/such/folder/x.goal", "--force"], 7, "cannot write"),
         ([EXAMPLE, &path("a.bin"), "--to=gaol"], 2, "there are goal, goal-binary, ranks"),
         (["tests/traces/none", &path("y.goal"), "--force"], 4, "cannot be read"),

@@ -1,9 +1,9 @@
 //! Files of rank programs: what they hold is told by their content, never by their name.
 
 use super::{
-    Program, goal,
+    Damage, Program, goal,
     input::{Input, KEY},
-    lower::lower,
+    lower::{self, lower},
     mpi::Script,
     ranks,
 };
@@ -107,6 +107,17 @@ impl Content {
         Ok((format, content))
     }
 
+    /// The operations; those of MPI calls as `options` say.
+    ///
+    /// # Errors
+    /// If the communicators that its ranks make do not fit together.
+    pub fn program(self, input: &Input<'_>, options: lower::Options) -> Built<Arc<dyn Program>> {
+        match self {
+            Self::Program(program) => Ok(program),
+            Self::Script(script) => lower(script, options).map_err(|Damage(m)| vec![input.problem(m)]),
+        }
+    }
+
     /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
@@ -117,12 +128,16 @@ impl Content {
     }
 }
 
+/// The library whose algorithms collectives follow unless another one is chosen.
+pub const LIBRARY: &str = "openmpi";
+
 /// The workload of a file.
 pub const ABOUT: About = About {
     name: "trace",
     summary: "Rank program from a file: GOAL text or binary, or MPI calls as text",
     doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip are \
-        read as they are. GOAL does not say how long a unit of its computations is: `unit` does. The job has as many ranks as the \
+        read as they are. GOAL does not say how long a unit of its computations is: `unit` does. The collectives of MPI calls become the \
+        messages that an MPI library would send; `library` chooses which. The job has as many ranks as the \
         file; if `ranks` is given it must be that number. `netloom trace info FILE` shows what a file holds.",
     source: "Hoefler, Siebert, Lumsdaine 2009 (GOAL); binaries as LogGOPSim reads them",
     params: &[
@@ -151,12 +166,7 @@ pub fn build(context: &JobContext, values: &Values) -> Built<Work> {
         return Err(vec![Problem::new("unit", "a unit of computations needs some time")]);
     }
     let input = Input::file(values.text(KEY));
-    let program = match Content::read(&input, unit)?.1 {
-        Content::Program(program) => program,
-        Content::Script(script) => {
-            lower(script, context.lowering.clone()).map_err(|damage| vec![input.problem(damage.0)])?
-        }
-    };
+    let program = Content::read(&input, unit)?.1.program(&input, context.lowering.clone())?;
     let ranks = program.ranks();
     if context.asked && context.ranks != ranks {
         let message = format!("the job asks for {} ranks, but the file has {ranks}", context.ranks);
@@ -217,7 +227,10 @@ mod tests {
         );
         assert_eq!(refused(&free, &values("a.goal", 0)).0, "unit");
         assert_eq!(refused(&free, &values("b.goal", NS)).2, Some(3));
-        assert_eq!(build(&free, &values("c.ranks", NS)).unwrap().ranks(), Some(2));
+        let lowered = build(&free, &values("c.ranks", NS)).unwrap();
+        let mut batch = super::super::Batch::default();
+        lowered.program().unwrap().open(1).fill(&mut batch).unwrap();
+        assert!(lowered.ranks() == Some(2) && batch.ops.iter().any(|op| op.peer == 0));
         let missing = refused(&free, &values("none", NS));
         assert!(missing.1.contains("cannot be read") && missing.2 == Some(0) && Path::new(&folder).exists());
         fs::remove_dir_all(&folder).unwrap();

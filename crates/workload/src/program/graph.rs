@@ -1,6 +1,6 @@
 //! A program held in memory: every rank's operations and edges, some 45 bytes for an operation with its edges.
 
-use super::{Batch, Cursor, Damage, Edge, Op, Program};
+use super::{Batch, Cursor, Damage, Edge, Kind, Op, Program};
 use std::sync::Arc;
 
 /// Most operations of a rank.
@@ -118,6 +118,11 @@ impl Program for Graph {
             Positions::Lines => format!("{}:{origin}", self.name),
             Positions::Operations => format!("operation {origin} of rank {rank} of {}", self.name),
         }
+    }
+
+    fn largest_message(&self) -> Option<u64> {
+        let sends = self.parts.iter().flat_map(|p| p.ops.iter()).filter(|op| op.kind == Kind::Send);
+        Some(sends.map(|op| op.amount).max().unwrap_or(0))
     }
 
     fn total(&self) -> Option<u64> {

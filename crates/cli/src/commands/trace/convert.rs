@@ -7,6 +7,7 @@ use crate::{
     exit::Exit,
     failure::{Failure, Outcome},
 };
+use base::param::Problem;
 use flate2::{Compression, write::GzEncoder};
 use std::{
     fs::{self, File},
@@ -14,8 +15,11 @@ use std::{
     path::Path,
 };
 use workload::program::{
+    collective::Chooser,
     file::{Content, Format},
     goal::{self, Losses},
+    input::Input,
+    lower::Options,
     ranks,
 };
 
@@ -36,8 +40,7 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
     }
     let content = read(&args.input)?.1;
     let part = args.out.with_added_extension("part");
-    let unit = args.input.unit;
-    let result = write(&content, format, unit, &part, packed).and_then(|losses| {
+    let result = write(&content, format, args, &part, packed).and_then(|losses| {
         fs::rename(&part, &args.out).map_err(|e| unwritable(&args.out, &e))?;
         Ok(losses)
     });
@@ -62,7 +65,14 @@ fn by_name(name: &str) -> Result<Format, Failure> {
     }
 }
 
-fn write(content: &Content, to: Format, unit: u64, path: &Path, packed: bool) -> Result<Losses, Failure> {
+fn write(
+    content: &Content,
+    to: Format,
+    args: &ConvertArgs,
+    path: &Path,
+    packed: bool,
+) -> Result<Losses, Failure> {
+    let unit = args.input.unit;
     let program = match (content, to) {
         (Content::Script(script), Format::Ranks) => {
             return written(path, packed, |out| {
@@ -72,17 +82,18 @@ fn write(content: &Content, to: Format, unit: u64, path: &Path, packed: bool) ->
                 })
             });
         }
-        (Content::Script(_), _) => {
-            let message = "MPI calls cannot be turned into GOAL yet: their collectives are no messages";
-            return Err(Failure::new(Exit::Usage, message));
-        }
         (Content::Program(_), Format::Ranks) => {
             let message = "a graph of operations cannot be written as MPI calls";
             let help = "its dependencies may be ones that no order of calls has";
             return Err(Failure::new(Exit::Usage, message).with_help(help));
         }
-        (Content::Program(program), _) => &**program,
+        _ => {
+            let chooser = Chooser::read(&args.library, []).map_err(unknown_library)?;
+            let options = Options { chooser, reduce_ps_per_byte: 0 };
+            content.clone().program(&Input::file(&args.input.file), options).map_err(Failure::input)?
+        }
     };
+    let program = &*program;
     let told = |e| match e {
         goal::WriteError::Io(e) => unwritable(path, &e),
         goal::WriteError::Damage(damage) => damaged(damage),
@@ -115,6 +126,15 @@ fn written(
     };
     out.flush().map_err(fails)?;
     Ok(losses)
+}
+
+fn unknown_library(problems: Vec<Problem>) -> Failure {
+    let first = problems.into_iter().next().unwrap_or_else(|| Problem::new("library", "unknown library"));
+    let failure = Failure::new(Exit::Usage, first.message);
+    match first.help {
+        Some(help) => failure.with_help(help),
+        None => failure,
+    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

@@ -4,7 +4,7 @@
 //! say is written as near as possible and counted in [`Losses`].
 
 use super::binary::{COOKIE, COOKIE_BYTES, HEAD_BYTES, NODE_BYTES};
-use crate::program::{ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program};
+use crate::program::{ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program, mpi::Mode};
 use base::time::Ps;
 use std::{
     collections::BTreeMap,
@@ -23,6 +23,8 @@ pub struct Losses {
     pub waits_for_any: u64,
     /// Probes, which became computations of no time.
     pub probes: u64,
+    /// Sends of another mode than the standard one (synchronous, buffered), which GOAL does not tell apart.
+    pub modes: u64,
     /// Receives of any tag in a communicator other than the world, which may now match messages of others.
     pub open_tags: u64,
 }
@@ -35,6 +37,7 @@ impl Losses {
             (self.rounded, "computations were rounded to whole units"),
             (self.waits_for_any, "waits for one of several operations became waits for all of them"),
             (self.probes, "probes were left out"),
+            (self.modes, "synchronous or buffered sends became ordinary ones"),
             (self.open_tags, "receives of any tag in a communicator may now match messages of another one"),
         ];
         told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
@@ -278,6 +281,7 @@ impl Translator {
     fn translate(&mut self, op: &mut Op) {
         match op.kind {
             Kind::Send | Kind::Recv => {
+                self.losses.modes += u64::from(op.kind == Kind::Send && op.mode != Mode::Standard);
                 if op.context != 0 {
                     match self.tags.get(&(op.context, op.tag)) {
                         Some(&tag) => op.tag = tag,
