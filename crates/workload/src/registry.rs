@@ -138,6 +138,12 @@ pub const ARRIVALS: &[ArrivalEntry] = &[
 pub const PLACEMENTS: &[PlacementEntry] = &[
     PlacementEntry { about: placement::linear::ABOUT, build: placement::linear::build },
     PlacementEntry { about: placement::random::ABOUT, build: placement::random::build },
+    PlacementEntry { about: placement::xyz::ABOUT, build: placement::xyz::build },
+    PlacementEntry { about: placement::round_robin::ABOUT, build: placement::round_robin::build },
+    PlacementEntry { about: placement::by_group::ABOUT, build: placement::by_group::build },
+    PlacementEntry { about: placement::breadth_first::ABOUT, build: placement::breadth_first::build },
+    PlacementEntry { about: placement::min_manhattan::ABOUT, build: placement::min_manhattan::build },
+    PlacementEntry { about: placement::explicit::ABOUT, build: placement::explicit::build },
 ];
 
 /// What every workload is built from, beside its own parameters.
