@@ -4,7 +4,7 @@ use crate::{
     arrival::{self, Arrival, ArrivalContext},
     pattern,
     placement::{self, PlacementContext},
-    program::{Program, file, lower},
+    program::{Program, file, generate, lower},
     traffic::Traffic,
 };
 use base::{
@@ -101,6 +101,17 @@ pub struct PlacementEntry {
     pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<u32>>,
 }
 
+/// The entry of a generator of rank programs.
+macro_rules! generated {
+    ($name:ident) => {
+        WorkloadEntry {
+            about: generate::$name::ABOUT,
+            build: |context, values| generate::work(generate::$name::build, context, values),
+            takes: Takes::Program,
+        }
+    };
+}
+
 /// All workloads.
 pub const WORKLOADS: &[WorkloadEntry] = &[
     WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, takes: Takes::Arrivals },
@@ -125,6 +136,19 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         takes: Takes::Message,
     },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
+    generated!(lu),
+    generated!(bt),
+    generated!(stencil),
+    generated!(jacobi3d),
+    generated!(milc),
+    generated!(sweep),
+    generated!(fft),
+    generated!(gups),
+    generated!(conjugate_gradient),
+    generated!(training),
+    generated!(pipeline),
+    generated!(ring),
+    generated!(collective),
 ];
 
 /// All arrival processes.

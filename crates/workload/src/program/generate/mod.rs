@@ -24,40 +24,28 @@ pub mod training;
 pub(crate) mod testing;
 
 use super::{
-    Damage,
+    Damage, lower,
     mpi::{
         Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, Script, Sent,
         WORLD,
     },
 };
-use crate::registry::{Built, JobContext};
-use base::{param::Values, registry::About, time::Ps};
+use crate::registry::{Built, JobContext, Work};
+use base::{
+    param::{Problem, Values},
+    time::Ps,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A generator as registered.
-pub struct GeneratorEntry {
-    /// Name, documentation, parameters.
-    pub about: About,
-    /// Makes the script of a job from checked parameters.
-    pub build: fn(&JobContext, &Values) -> Built<Arc<dyn Script>>,
-}
+/// How a generator is built: a script from a job and its checked parameters.
+pub(crate) type Build = fn(&JobContext, &Values) -> Built<Arc<dyn Script>>;
 
-/// All generators, in the order in which they are listed.
-pub const GENERATORS: &[GeneratorEntry] = &[
-    GeneratorEntry { about: lu::ABOUT, build: lu::build },
-    GeneratorEntry { about: bt::ABOUT, build: bt::build },
-    GeneratorEntry { about: stencil::ABOUT, build: stencil::build },
-    GeneratorEntry { about: jacobi3d::ABOUT, build: jacobi3d::build },
-    GeneratorEntry { about: milc::ABOUT, build: milc::build },
-    GeneratorEntry { about: sweep::ABOUT, build: sweep::build },
-    GeneratorEntry { about: fft::ABOUT, build: fft::build },
-    GeneratorEntry { about: gups::ABOUT, build: gups::build },
-    GeneratorEntry { about: conjugate_gradient::ABOUT, build: conjugate_gradient::build },
-    GeneratorEntry { about: training::ABOUT, build: training::build },
-    GeneratorEntry { about: pipeline::ABOUT, build: pipeline::build },
-    GeneratorEntry { about: ring::ABOUT, build: ring::build },
-    GeneratorEntry { about: collective::ABOUT, build: collective::build },
-];
+/// The workload of a generator.
+pub(crate) fn work(build: Build, context: &JobContext, values: &Values) -> Built<Work> {
+    let script = build(context, values)?;
+    let program = lower::lower(script, context.lowering.clone());
+    program.map(Work::Program).map_err(|damage| vec![Problem::new("workload", damage.0)])
+}
 
 /// An application with its parameters.
 pub trait Generator: Send + Sync {
@@ -299,7 +287,39 @@ impl Calls for Walk {
 #[cfg(test)]
 mod tests {
     use super::{testing::*, *};
-    use base::param::{Kind, Value};
+    use crate::registry::{Takes, WORKLOADS};
+    use base::{
+        param::{Kind, Value},
+        registry::About,
+    };
+
+    struct GeneratorEntry {
+        about: About,
+        build: Build,
+    }
+
+    /// All generators.
+    const GENERATORS: &[GeneratorEntry] = &[
+        GeneratorEntry { about: lu::ABOUT, build: lu::build },
+        GeneratorEntry { about: bt::ABOUT, build: bt::build },
+        GeneratorEntry { about: stencil::ABOUT, build: stencil::build },
+        GeneratorEntry { about: jacobi3d::ABOUT, build: jacobi3d::build },
+        GeneratorEntry { about: milc::ABOUT, build: milc::build },
+        GeneratorEntry { about: sweep::ABOUT, build: sweep::build },
+        GeneratorEntry { about: fft::ABOUT, build: fft::build },
+        GeneratorEntry { about: gups::ABOUT, build: gups::build },
+        GeneratorEntry { about: conjugate_gradient::ABOUT, build: conjugate_gradient::build },
+        GeneratorEntry { about: training::ABOUT, build: training::build },
+        GeneratorEntry { about: pipeline::ABOUT, build: pipeline::build },
+        GeneratorEntry { about: ring::ABOUT, build: ring::build },
+        GeneratorEntry { about: collective::ABOUT, build: collective::build },
+    ];
+
+    #[test]
+    fn every_registered_program_is_tested_here() {
+        let registered = WORKLOADS.iter().filter(|e| e.takes == Takes::Program).map(|e| e.about.name);
+        assert!(registered.filter(|&n| n != "trace").eq(GENERATORS.iter().map(|g| g.about.name)));
+    }
 
     /// Parameters that make the default problem small.
     const SMALL: &[(&str, u64)] = &[("window", 8), ("cg_iterations", 3), ("iterations", 3)];

@@ -1,8 +1,10 @@
 //! For the tests of generators: building them, adding up what they do, and running them with the strictest semantics.
 
+use super::Build;
 use crate::{
+    program::lower::Options,
     program::mpi::{Call, Calls, CollectiveKind, Comm, Envelope, PROC_NULL, Request, Script, Sent, WORLD},
-    registry::{Built, JobContext},
+    registry::JobContext,
 };
 use base::{
     param::{Kind, Value, Values},
@@ -11,11 +13,9 @@ use base::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-type Build = fn(&JobContext, &Values) -> Built<Arc<dyn Script>>;
-
 /// A job that asks for so many ranks.
 pub(crate) fn asking(ranks: u32) -> JobContext {
-    JobContext { ranks, asked: true, seed: 1, job: 0, message: 0, arrival: None }
+    JobContext { ranks, asked: true, seed: 1, job: 0, message: 0, arrival: None, lowering: Options::default() }
 }
 
 /// The declared defaults.
