@@ -15,7 +15,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// A job that asks for so many ranks.
 pub(crate) fn asking(ranks: u32) -> JobContext {
-    JobContext { ranks, asked: true, seed: 1, job: 0, message: 0, arrival: None, lowering: Options::default() }
+    JobContext {
+        ranks,
+        asked: true,
+        seed: 1,
+        job: 0,
+        message: 0,
+        arrival: None,
+        lowering: Options::default(),
+    }
 }
 
 /// The declared defaults.
