@@ -380,7 +380,7 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
     let work =
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
-    let program = work.as_ref().and_then(Work::program).map(AsRef::as_ref);
+    let program = work.as_ref().and_then(Work::program).map(|program| &**program);
     let job = JobToPlace { ranks, index, program };
     let placement = place(placement, section, site, &job, free, diagnostics);
     let (name, start) = (values.text("name"), values.time("start"));
