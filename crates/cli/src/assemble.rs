@@ -380,13 +380,22 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
     let work =
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
-    let placement = place(placement, section, site, (ranks, index), free, diagnostics);
+    let program = work.as_ref().and_then(Work::program).map(|program| &**program);
+    let job = JobToPlace { ranks, index, program };
+    let placement = place(placement, section, site, &job, free, diagnostics);
     let (name, start) = (values.text("name"), values.time("start"));
     let compute_ppb = match section.get("compute") {
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
         _ => JobSetup::COMPUTE_AS_IS,
     };
     Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
+}
+
+/// What a placement asks about a job.
+struct JobToPlace<'a> {
+    ranks: u32,
+    index: u32,
+    program: Option<&'a dyn workload::program::Program>,
 }
 
 /// How a job's MPI calls become operations.
@@ -412,7 +421,7 @@ fn place(
     entry: &PlacementEntry,
     section: &Section,
     site: &Site<'_>,
-    (ranks, job): (u32, u32),
+    job: &JobToPlace<'_>,
     free: &[u32],
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<u32>> {
@@ -421,9 +430,10 @@ fn place(
             let diagnostic = Diagnostic::new(section.place("placement"), "a placement needs a [fabric]");
             diagnostics.push(diagnostic.help("remove it, or describe the network"));
         }
-        return Some((0..ranks).collect());
+        return Some((0..job.ranks).collect());
     };
-    let context = PlacementContext { ranks, fabric, free, seed: site.seed, job };
+    let (ranks, index, program) = (job.ranks, job.index, job.program);
+    let context = PlacementContext { ranks, fabric, free, seed: site.seed, job: index, program };
     (entry.build)(&context, &section.values).map_err(|problems| section.tell(problems, diagnostics)).ok()
 }
 

@@ -4,7 +4,7 @@ use crate::{
     arrival::{self, Arrival, ArrivalContext},
     pattern,
     placement::{self, PlacementContext},
-    program::{Program, file, lower},
+    program::{Program, file, generate, lower},
     traffic::Traffic,
 };
 use base::{
@@ -101,6 +101,17 @@ pub struct PlacementEntry {
     pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<u32>>,
 }
 
+/// The entry of a generator of rank programs.
+macro_rules! generated {
+    ($name:ident) => {
+        WorkloadEntry {
+            about: generate::$name::ABOUT,
+            build: |context, values| generate::work(generate::$name::build, context, values),
+            takes: Takes::Program,
+        }
+    };
+}
+
 /// All workloads.
 pub const WORKLOADS: &[WorkloadEntry] = &[
     WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, takes: Takes::Arrivals },
@@ -125,6 +136,19 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         takes: Takes::Message,
     },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
+    generated!(lu),
+    generated!(bt),
+    generated!(stencil),
+    generated!(jacobi3d),
+    generated!(milc),
+    generated!(sweep),
+    generated!(fft),
+    generated!(gups),
+    generated!(conjugate_gradient),
+    generated!(training),
+    generated!(pipeline),
+    generated!(ring),
+    generated!(collective),
 ];
 
 /// All arrival processes.
@@ -138,6 +162,12 @@ pub const ARRIVALS: &[ArrivalEntry] = &[
 pub const PLACEMENTS: &[PlacementEntry] = &[
     PlacementEntry { about: placement::linear::ABOUT, build: placement::linear::build },
     PlacementEntry { about: placement::random::ABOUT, build: placement::random::build },
+    PlacementEntry { about: placement::xyz::ABOUT, build: placement::xyz::build },
+    PlacementEntry { about: placement::round_robin::ABOUT, build: placement::round_robin::build },
+    PlacementEntry { about: placement::by_group::ABOUT, build: placement::by_group::build },
+    PlacementEntry { about: placement::breadth_first::ABOUT, build: placement::breadth_first::build },
+    PlacementEntry { about: placement::min_manhattan::ABOUT, build: placement::min_manhattan::build },
+    PlacementEntry { about: placement::explicit::ABOUT, build: placement::explicit::build },
 ];
 
 /// What every workload is built from, beside its own parameters.

@@ -35,7 +35,7 @@ pub(crate) const ABOUT: About = About {
 /// Rounds of the Feistel network; four would suffice for pseudo-randomness in theory, small domains need more.
 const ROUNDS: u64 = 10;
 
-struct RandomPermutation {
+pub(crate) struct RandomPermutation {
     ranks: u32,
     /// Side of the smallest square that holds all ranks.
     side: u64,
@@ -83,10 +83,17 @@ impl RandomPermutation {
     }
 
     /// Partner of `rank` in the permutation number `draw`.
-    fn partner(&self, draw: u64, rank: u32) -> u32 {
+    pub(crate) fn partner(&self, draw: u64, rank: u32) -> u32 {
         let key = self.keys.at(draw).next_u64();
         let place = self.backward(key, even_out(key, u64::from(rank))) + 1;
         even_out(key, self.forward(key, if place == u64::from(self.ranks) { 0 } else { place })) as u32
+    }
+
+    /// The rank whose partner is `rank` in the permutation number `draw`.
+    pub(crate) fn origin(&self, draw: u64, rank: u32) -> u32 {
+        let key = self.keys.at(draw).next_u64();
+        let place = self.backward(key, even_out(key, u64::from(rank)));
+        even_out(key, self.forward(key, place.checked_sub(1).unwrap_or(u64::from(self.ranks) - 1))) as u32
     }
 }
 
@@ -101,7 +108,8 @@ fn even_out(key: u64, rank: u64) -> u64 {
     if rank < 2 && key >> 63 == 1 { 1 - rank } else { rank }
 }
 
-fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation {
+/// The series of permutations of a job, from its seed.
+pub(crate) fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation {
     let side = (u64::from(context.ranks) - 1).isqrt() + 1;
     let stay =
         if redraw_bytes == 0 { u64::MAX } else { redraw_bytes.div_ceil(context.message.max(1)).max(1) };

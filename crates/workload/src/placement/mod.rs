@@ -1,8 +1,19 @@
 //! Which terminal each rank of a job lives on.
 
+pub mod breadth_first;
+pub mod by_group;
+pub mod explicit;
+mod groups;
 pub mod linear;
+pub mod min_manhattan;
 pub mod random;
+pub mod round_robin;
+pub mod xyz;
 
+#[cfg(test)]
+mod testing;
+
+use crate::program::Program;
 use base::param::Problem;
 use fabric::graph::Fabric;
 
@@ -19,6 +30,8 @@ pub struct PlacementContext<'a> {
     pub seed: u64,
     /// Index of the job.
     pub job: u32,
+    /// What the ranks do, if it is a program: tells who sends to whom.
+    pub program: Option<&'a dyn Program>,
 }
 
 impl PlacementContext<'_> {
@@ -41,44 +54,60 @@ impl PlacementContext<'_> {
         }
         Err(vec![Problem::new("ranks", message).help(help)])
     }
+
+    /// For each terminal whether it is free.
+    pub(crate) fn is_free(&self) -> Vec<bool> {
+        let mut free = vec![false; self.fabric.terminals() as usize];
+        self.free.iter().for_each(|&t| free[t as usize] = true);
+        free
+    }
+
+    /// The ranks on the first free ones of terminals in some order, in which each comes once.
+    pub(crate) fn first_free(&self, order: impl IntoIterator<Item = u32>) -> Result<Vec<u32>, Vec<Problem>> {
+        let (ranks, free) = (self.need_room()?, self.is_free());
+        Ok(order.into_iter().filter(|&t| free[t as usize]).take(ranks).collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::registry::PLACEMENTS;
-    use base::{param::Values, registry::find};
-    use std::sync::Arc;
-
-    fn network(terminals: u32) -> Fabric {
-        Fabric {
-            topology: "test",
-            classes: vec!["terminal"],
-            port_base: vec![0, 0],
-            ports: vec![],
-            attach: vec![(0, 0); terminals as usize],
-            shape: Arc::new(()),
-            failed: 0,
-            cut_off: Vec::new(),
-        }
-    }
+    use super::{testing::grid, *};
+    use crate::{
+        program::{
+            generate::{
+                ring,
+                testing::{asking, defaults},
+            },
+            matrix::testing::Known,
+        },
+        registry::PLACEMENTS,
+    };
+    use base::{param::Value, registry::find};
 
     fn place(name: &str, ranks: u32, free: &[u32], seed: u64, job: u32) -> Result<Vec<u32>, Vec<Problem>> {
-        let fabric = network(20);
-        let context = PlacementContext { ranks, fabric: &fabric, free, seed, job };
-        (find(PLACEMENTS, name).unwrap().build)(&context, &Values::default())
+        let fabric = grid("torus", &[5, 4], 1);
+        let entry = find(PLACEMENTS, name).unwrap();
+        let mut values = defaults(&entry.about);
+        if name == "explicit" {
+            let backwards = free.iter().rev().map(|&t| u64::from(t)).collect();
+            values = values.with("terminals", Value::Ints(backwards));
+        }
+        let known = Known(ring::build(&asking(ranks.max(2)), &defaults(&ring::ABOUT)).unwrap());
+        let program: Option<&dyn Program> = (ranks > 1).then_some(&known);
+        let context = PlacementContext { ranks, fabric: &fabric, free, seed, job, program };
+        (entry.build)(&context, &values)
     }
 
     #[test]
     fn every_rank_has_its_own_free_terminal() {
         let free: Vec<u32> = (0..20).filter(|t| t % 3 != 0).collect();
         for entry in PLACEMENTS {
-            for ranks in [0, 1, 7, free.len() as u32] {
+            for ranks in [2, 7, free.len() as u32] {
                 let mut placed = place(entry.about.name, ranks, &free, 1, 0).unwrap();
                 placed.sort_unstable();
                 placed.dedup();
-                assert_eq!(placed.len(), ranks as usize);
-                assert!(placed.iter().all(|t| free.contains(t)));
+                assert_eq!(placed.len(), ranks as usize, "{}", entry.about.name);
+                assert!(placed.iter().all(|t| free.contains(t)), "{}", entry.about.name);
             }
             let refused = place(entry.about.name, 14, &free, 1, 0).unwrap_err();
             assert_eq!(refused[0].key, "ranks");

@@ -20,11 +20,13 @@
 pub mod census;
 pub mod collective;
 pub mod file;
+pub mod generate;
 pub mod goal;
 pub mod graph;
 pub mod input;
 pub mod list;
 pub mod lower;
+pub mod matrix;
 pub mod mpi;
 pub mod ranks;
 
@@ -168,6 +170,12 @@ pub trait Program: Send + Sync {
 
     /// Number of operations of all ranks, if known beforehand: for progress.
     fn total(&self) -> Option<u64> {
+        None
+    }
+
+    /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations
+    /// ([`matrix::sent`] reads them).
+    fn sent(&self, _rank: u32) -> Option<Vec<mpi::Sent>> {
         None
     }
 }

@@ -222,6 +222,17 @@ pub enum Call {
     CommFree(Comm),
 }
 
+/// Messages of one size that a rank sends to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sent {
+    /// Destination: a rank of the job.
+    pub peer: u32,
+    /// Payload of each.
+    pub bytes: u64,
+    /// How many.
+    pub messages: u64,
+}
+
 /// Where calls come from. Calls carry a position for diagnoses, which [`Script::describe`] explains.
 pub trait Script: Send + Sync {
     /// Number of ranks.
@@ -236,6 +247,12 @@ pub trait Script: Send + Sync {
     /// False if no call ever makes a communicator: the ranks' streams then need not be searched for them beforehand.
     fn makes_communicators(&self) -> bool {
         true
+    }
+
+    /// What the rank's point-to-point calls send, by peer and size ascending, if the source knows without reading them all.
+    /// Collectives are not in it.
+    fn sent(&self, _rank: u32) -> Option<Vec<Sent>> {
+        None
     }
 }
 

@@ -34,7 +34,7 @@ mod tests;
 use super::{
     Cursor, Damage, Program,
     collective::{Chooser, TABLES},
-    mpi::{CollectiveKind, Script},
+    mpi::{CollectiveKind, Script, Sent},
 };
 use comms::Communicators;
 use std::sync::Arc;
@@ -97,5 +97,9 @@ impl Program for Lowered {
 
     fn collectives(&self) -> &[String] {
         &self.collectives
+    }
+
+    fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
+        self.shared.script.sent(rank)
     }
 }

@@ -1,0 +1,59 @@
+//! What the NAS Parallel Benchmarks share: classes of problems and the distribution of computation.
+
+use super::Body;
+use base::{
+    param::{Kind, Param, Values},
+    time::Ps,
+};
+
+/// The class of a problem.
+pub(crate) const CLASS: Param = Param {
+    name: "class",
+    kind: Kind::Choice(&["S", "W", "A", "B", "C", "D", "E"]),
+    default: Some("C"),
+    doc: "size of the problem, as the benchmark defines it",
+};
+
+/// Computation of the whole run.
+pub(crate) const TOTAL_COMPUTE: Param = Param {
+    name: "total_compute",
+    kind: Kind::Time,
+    default: Some("0 s"),
+    doc: "computation of each rank over the whole run",
+};
+
+/// Whether collectives are made.
+pub(crate) const REDUCTIONS: Param = Param {
+    name: "reductions",
+    kind: Kind::Bool,
+    default: Some("true"),
+    doc: "the broadcasts, norms and barrier around the solver; false: point-to-point messages alone",
+};
+
+/// Index of the chosen class in tables ordered S W A B C D E.
+pub(crate) fn class(values: &Values) -> usize {
+    let name = values.text(CLASS.name);
+    let Kind::Choice(names) = CLASS.kind else { return 0 };
+    names.iter().position(|&n| n == name).unwrap_or(0)
+}
+
+/// Time in equal parts; what does not divide remains.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    /// Each part.
+    pub each: Ps,
+    /// What remains.
+    pub rest: Ps,
+}
+
+impl Parts {
+    /// `total` in `count` parts.
+    pub(crate) fn of(total: Ps, count: u64) -> Self {
+        Self { each: total / count, rest: total % count }
+    }
+
+    /// Computes one part.
+    pub(crate) fn compute(self, body: &mut Body) {
+        body.compute(self.each);
+    }
+}

@@ -1,0 +1,171 @@
+//! Who sends how many messages to whom: the traffic matrix of a program, without collectives.
+
+use super::{Batch, Damage, Kind, Program, mpi::Sent};
+use std::collections::BTreeMap;
+
+/// Messages between two ranks, in both directions together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The lower rank.
+    pub low: u32,
+    /// The higher rank.
+    pub high: u32,
+    /// How many messages.
+    pub messages: u64,
+}
+
+/// What a rank sends outside of collectives, by peer and size ascending: as the program knows it, or else counted by reading
+/// the rank's operations.
+///
+/// # Errors
+/// If the program's source is damaged.
+pub fn sent(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
+    program.sent(rank).map_or_else(|| read(program, rank), Ok)
+}
+
+/// What a rank sends outside of collectives, counted by reading its operations.
+fn read(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
+    let mut totals: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+    loop {
+        batch.clear();
+        cursor.fill(&mut batch)?;
+        if batch.ops.is_empty() {
+            break;
+        }
+        for op in batch.ops.iter().filter(|op| op.kind == Kind::Send && op.collective == 0) {
+            *totals.entry((op.peer, op.amount)).or_default() += 1;
+        }
+    }
+    Ok(totals.into_iter().map(|((peer, bytes), messages)| Sent { peer, bytes, messages }).collect())
+}
+
+/// The pairs of different ranks that send to each other, by lower, then higher rank.
+///
+/// # Errors
+/// If the program's source is damaged.
+pub fn pairs(program: &dyn Program) -> Result<Vec<Pair>, Damage> {
+    let mut all: Vec<Pair> = Vec::new();
+    for rank in 0..program.ranks() {
+        // Messages of different sizes to the same peer stand side by side.
+        let first = all.len();
+        for s in sent(program, rank)?.into_iter().filter(|s| s.peer != rank) {
+            let (low, high) = (rank.min(s.peer), rank.max(s.peer));
+            match all[first..].last_mut() {
+                Some(last) if (last.low, last.high) == (low, high) => last.messages += s.messages,
+                _ => all.push(Pair { low, high, messages: s.messages }),
+            }
+        }
+    }
+    all.sort_unstable_by_key(|p| (p.low, p.high));
+    all.dedup_by(|later, kept| {
+        let same = (later.low, later.high) == (kept.low, kept.high);
+        kept.messages += if same { later.messages } else { 0 };
+        same
+    });
+    Ok(all)
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::program::{After, Cursor, Op, mpi::Script};
+    use std::sync::Arc;
+
+    /// A program that knows what a script sends, and can do no more.
+    pub(crate) struct Known(pub Arc<dyn Script>);
+
+    impl Program for Known {
+        fn ranks(&self) -> u32 {
+            self.0.ranks()
+        }
+
+        fn open(&self, _: u32) -> Box<dyn Cursor> {
+            panic!("what is known need not be read")
+        }
+
+        fn describe(&self, _: u32, _: u32) -> String {
+            String::new()
+        }
+
+        fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
+            self.0.sent(rank)
+        }
+    }
+
+    /// Three ranks that send messages of 8 B: to each (peer, whether in a collective).
+    pub(crate) struct Read(pub [Vec<(u32, bool)>; 3]);
+
+    struct Once(Vec<(u32, bool)>);
+
+    impl Cursor for Once {
+        fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+            let op = |(peer, collective): (u32, bool)| Op {
+                kind: Kind::Send,
+                cpu: 0,
+                nic: 0,
+                after: After::Nothing,
+                peer,
+                tag: 0,
+                context: 0,
+                mode: crate::program::mpi::Mode::Standard,
+                amount: 8,
+                origin: 0,
+                collective: collective.into(),
+            };
+            batch.ops.extend(self.0.drain(..).map(op));
+            Ok(())
+        }
+    }
+
+    impl Program for Read {
+        fn ranks(&self) -> u32 {
+            3
+        }
+
+        fn open(&self, rank: u32) -> Box<dyn Cursor> {
+            Box::new(Once(self.0[rank as usize].clone()))
+        }
+
+        fn describe(&self, _: u32, _: u32) -> String {
+            String::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        program::generate::testing::{asking, defaults},
+        registry::{Takes, WORKLOADS},
+    };
+    use base::param::Value;
+
+    /// What generators say they send is what is left of them when their calls have become operations.
+    #[test]
+    fn what_programs_know_is_what_they_do() {
+        for entry in WORKLOADS.iter().filter(|e| e.takes == Takes::Program && e.about.name != "trace") {
+            let small = [("class", Value::Text("S".into())), ("window", Value::Int(5))];
+            let values = small.into_iter().fold(defaults(&entry.about), |v, (key, value)| v.with(key, value));
+            let work = (entry.build)(&asking(4), &values).unwrap();
+            let program = work.program().unwrap();
+            for rank in 0..4 {
+                let read = read(program.as_ref(), rank).unwrap();
+                assert_eq!(sent(program.as_ref(), rank).unwrap(), read, "{} {rank}", entry.about.name);
+            }
+        }
+    }
+
+    #[test]
+    fn both_directions_count_and_collectives_do_not() {
+        let program = testing::Read([
+            vec![(1, false), (2, false), (1, true)],
+            vec![(0, false), (1, false), (0, false)],
+            vec![(1, true)],
+        ]);
+        let expected = [Pair { low: 0, high: 1, messages: 3 }, Pair { low: 0, high: 2, messages: 1 }];
+        assert_eq!(pairs(&program).unwrap(), expected);
+        assert_eq!(sent(&program, 1).unwrap()[0], Sent { peer: 0, bytes: 8, messages: 2 });
+    }
+}
