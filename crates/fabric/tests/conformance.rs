@@ -4,11 +4,12 @@
 use base::{
     hash::mix64,
     param::{Kind, Param, Value, Values},
-    registry::Registered,
+    registry::{Registered, find},
     rng::{Purpose, Stream},
 };
 use fabric::{
     deadlock::{self, Report},
+    faults::{Faults, degrade},
     graph::{Fabric, Peer},
     metrics::{diameter, distances},
     registry::{Constant, ROUTINGS, TOPOLOGIES, values},
@@ -191,6 +192,37 @@ fn pairs_are_free_of_deadlock_unless_asked_not_to_be() {
             _ => panic!("{name}: {report}"),
         }
     }
+}
+
+/// A routing that binds to a network with failures finds its way in what is left, without deadlock; the others refuse it.
+#[test]
+fn what_binds_to_a_network_with_failures_copes_with_them() {
+    let mut bound = 0;
+    for (name, intact) in fabrics() {
+        let faults = Faults { link_fraction: 0.1, router_fraction: 0.1, seed: 7, ..Faults::default() };
+        let left = degrade(&intact, &faults).expect("fractions are never refused").fabric;
+        if left.intact() || left.ends().len() < 2 {
+            continue;
+        }
+        let left = Arc::new(left);
+        for entry in ROUTINGS {
+            let Ok(routing) = (entry.build)(Arc::clone(&left), &values(entry.about.params, &[])) else {
+                continue;
+            };
+            bound += 1;
+            let report = deadlock::check(&left, routing.as_ref(), u64::MAX);
+            assert!(report.is_free(), "{} on {name} with failures: {report}", entry.about.name);
+        }
+        assert!(
+            (find(ROUTINGS, "up-down").expect("registered").build)(left, &values_of("up-down")).is_ok(),
+            "{name}"
+        );
+    }
+    assert!(bound > 20, "{bound}");
+}
+
+fn values_of(routing: &str) -> Values {
+    values(find(ROUTINGS, routing).expect("registered").about.params, &[])
 }
 
 /// One packet's way: its length in links between routers, after checking every step.

@@ -19,14 +19,16 @@ use super::{
     config::{Arbiter, RouterKind},
     network::{End, Line, Local, Network},
     rows::Flight,
-    state::{Fx, REMOTE, Record, State, Static},
+    state::{Fx, INDEX, REMOTE, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
 use std::ops::Range;
 
-/// In place of a router: all that stayed awake.
-const ALL: u32 = (1 << 29) - 1;
+/// In place of a router: all that stayed awake. No local number of a router is as large.
+const ALL: u32 = INDEX;
+/// The same in the name of their alarm.
+const ALL_NAME: u32 = (1 << 29) - 1;
 
 /// What the packet at the front of an input VC has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -317,7 +319,7 @@ impl State {
         *self.clocked.awake.edit(local / 64) |= 1 << (local % 64);
         if *self.clocked.together.get(0) != due {
             *self.clocked.together.edit(0) = due;
-            Self::set_cycle(ALL, ALL, due, fx);
+            Self::set_cycle(ALL_NAME, ALL, due, fx);
         }
     }
 

@@ -242,7 +242,7 @@ pub(super) const PUBLISH: u32 = 4;
 pub(super) const RANK: u32 = 5;
 /// Alarms are named by 31 bits: the kind, then the object in this many bits.
 pub(super) const KIND_SHIFT: u32 = 28;
-const INDEX: u32 = (1 << KIND_SHIFT) - 1;
+pub(super) const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 /// Marks an upstream port that lives in another partition, in arguments named `from`.
 pub const REMOTE: u32 = 1 << 31;
