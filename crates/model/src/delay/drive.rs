@@ -66,6 +66,9 @@ impl Domain for Machine {
 
     #[inline]
     fn prefetch(&self, stage: usize, token: u32) {
+        if token >= self.count() {
+            return;
+        }
         let (core, nic) = (token * self.cx.cpus, token * self.cx.nics);
         match stage {
             0 => {
@@ -75,7 +78,7 @@ impl Domain for Machine {
                 self.lanes.prefetch(core * self.cx.nics);
                 self.matching.prefetch(token);
             }
-            1 if token < self.count() => {
+            1 => {
                 let (core, lane) = (self.cores.get(core), self.lanes.get(core * self.cx.nics));
                 self.messages.prefetch(self.hosts.get(token).inbox);
                 for head in [core.calcs.head, core.recvs.head, lane.sends.head] {
