@@ -36,8 +36,12 @@ fn dissemination(ranks: u32, bytes: u64) -> Vec<Rank> {
 fn alltoall(ranks: u32, bytes: u64) -> Vec<Rank> {
     let one = |r: u32| {
         let mut rank = Rank::default();
-        (1..ranks).for_each(|d| drop(rank.push(send((r + d) % ranks, bytes, 0))));
-        (1..ranks).for_each(|d| drop(rank.push(recv((r + d) % ranks, bytes, 0))));
+        for d in 1..ranks {
+            rank.push(send((r + d) % ranks, bytes, 0));
+        }
+        for d in 1..ranks {
+            rank.push(recv((r + d) % ranks, bytes, 0));
+        }
         rank
     };
     (0..ranks).map(one).collect()

@@ -27,10 +27,10 @@ use workload::program::{
 };
 
 /// LogGOPSim's parameter sets of the tests, in nanoseconds: L, o, g, G, O, and S.
-pub const SETS: [[u64; 6]; 3] =
+const SETS: [[u64; 6]; 3] =
     [[2500, 1500, 1000, 6, 0, 65_535], [5000, 1200, 3000, 3, 1, 1024], [1000, 0, 0, 1, 0, 65_535]];
 
-pub fn config(p: &[u64; 6]) -> DelayConfig {
+fn config(p: &[u64; 6]) -> DelayConfig {
     DelayConfig {
         latency: p[0] * 1000,
         overhead: p[1] * 1000,

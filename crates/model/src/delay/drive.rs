@@ -59,6 +59,37 @@ impl Domain for Machine {
     fn lookahead(&self, _to: u32) -> Option<Ps> {
         Some(self.cx.lookahead())
     }
+
+    fn large(&self) -> bool {
+        self.count() >= 2048
+    }
+
+    #[inline]
+    fn prefetch(&self, stage: usize, token: u32) {
+        if token >= self.count() {
+            return;
+        }
+        let (core, nic) = (token * self.cx.cpus, token * self.cx.nics);
+        match stage {
+            0 => {
+                self.hosts.prefetch(token);
+                self.cores.prefetch(core);
+                self.nics.prefetch(nic);
+                self.lanes.prefetch(core * self.cx.nics);
+                self.matching.prefetch(token);
+            }
+            1 => {
+                let (core, lane) = (self.cores.get(core), self.lanes.get(core * self.cx.nics));
+                self.messages.prefetch(self.hosts.get(token).inbox);
+                for head in [core.calcs.head, core.recvs.head, lane.sends.head] {
+                    if head != NIL {
+                        self.window.prefetch(head);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Machine {

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub struct Measure {
     /// A row per pair of ranks that exchange messages.
     pub pairs: bool,
-    /// A row per operation: memory grows with the run. The critical path is found from them.
+    /// A row per operation: memory grows with the run.
     pub operations: bool,
 }
 

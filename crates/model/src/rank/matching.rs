@@ -364,6 +364,14 @@ impl Matching {
         listed(&self.arrived, &self.items, rank).map(|i| (self.items.get(i).label, self.items.get(i).value))
     }
 
+    /// Hints that something of a rank will be matched soon.
+    #[inline]
+    pub fn prefetch(&self, rank: u32) {
+        self.wild.prefetch(rank);
+        self.arrived.prefetch(rank);
+        self.orders.prefetch(rank);
+    }
+
     /// Shows every table to the engine.
     pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.items);

@@ -187,5 +187,37 @@ pub fn random(seed: u64, kind: u32) -> Vec<Rank> {
 
 /// Small cases with the longest makespan that LogGOPSim prints: name, program, parameter set, nanoseconds.
 pub fn known() -> Vec<(&'static str, Vec<Rank>, usize, u64)> {
-    vec![("binomial", binomial(1024, 1), 0, 55_000)]
+    vec![
+        ("alltoall", alltoall(16, 1024), 0, 174_570),
+        ("alltoall", alltoall(16, 1024), 1, 103_026),
+        ("alltoall", alltoall(16, 1024), 2, 30_345),
+        ("star in", star(24, 500, true), 0, 107_362),
+        ("star in", star(24, 500, true), 1, 107_831),
+        ("star in", star(24, 500, true), 2, 12_477),
+        ("star out", star(24, 100_000, false), 0, 13_827_362),
+        ("star out", star(24, 100_000, false), 1, 6_973_331),
+        ("star out", star(24, 100_000, false), 2, 2_300_977),
+        ("ring", ring(7, 100_000, 10), 0, 6_059_940),
+        ("ring", ring(7, 100_000, 10), 1, 4_028_960),
+        ("ring", ring(7, 100_000, 10), 2, 1_014_990),
+        ("wavefront", wavefront(5, 280, 12), 0, 273_124),
+        ("wavefront", wavefront(5, 280, 12), 1, 193_638),
+        ("wavefront", wavefront(5, 280, 12), 2, 39_871),
+        ("stencil", stencil(4, 2000, 6), 0, 437_856),
+        ("stencil", stencil(4, 2000, 6), 1, 339_528),
+        ("stencil", stencil(4, 2000, 6), 2, 89_976),
+        ("dissemination", dissemination(64, 70_000), 0, 2_552_964),
+        ("dissemination", dissemination(64, 70_000), 1, 1_694_376),
+        ("dissemination", dissemination(64, 70_000), 2, 425_994),
+        ("random, rendezvous and processors", random(12, 3), 0, 3_877_234),
+        ("random, rendezvous and processors", random(12, 3), 1, 2_100_161),
+        ("random, rendezvous and processors", random(12, 3), 2, 644_039),
+        ("random, processors", random(5, 2), 0, 32_036),
+        ("random, processors", random(5, 2), 1, 31_232),
+        ("random, processors", random(5, 2), 2, 20_379),
+        ("random", random(1, 0), 0, 68_408),
+        ("random", random(1, 0), 1, 65_449),
+        ("random", random(1, 0), 2, 24_758),
+        ("binomial", binomial(1024, 1), 0, 55_000),
+    ]
 }
