@@ -141,7 +141,14 @@ fn fails(setup: &Setup, link: u32) -> bool {
 fn everything_arrives_and_every_partitioning_agrees() {
     for machine in machines() {
         let (mut setup, _) = machine.setup(&faults(0.1, 0.06), AT, machine.load, 60);
-        setup.measure = Measure { window: US, per_port: true, packets: true, messages: true, pairs: true };
+        setup.measure = Measure {
+            window: US,
+            per_port: true,
+            packets: true,
+            messages: true,
+            pairs: true,
+            ..Measure::default()
+        };
         let run = |partitions| {
             let mut setup = setup.clone();
             setup.scheduling = Scheduling::Sequential { partitions };
