@@ -119,7 +119,7 @@ impl Machine {
 fn records(setup: &Setup, until: Ps) -> Vec<Record> {
     let net = Arc::new(Network::new(setup, 1));
     let parts = [(PacketDomain::new(net, 0), Vec::new())];
-    let mut executor = Executor::new(parts.into_iter(), Options { tie_seed: 1, wheel_shift: 12 });
+    let mut executor = Executor::new(parts, Options { tie_seed: 1, wheel_shift: 12 });
     executor.run_until(until, u64::MAX);
     executor.settle();
     executor.partitions.remove(0).observer
