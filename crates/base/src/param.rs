@@ -98,7 +98,7 @@ pub struct Problem {
     /// How to mend it.
     pub help: Option<String>,
     /// Set if the mistake is not in the experiment but in an input file that the key names.
-    pub input: Option<Excerpt>,
+    pub input: Option<Box<Excerpt>>,
 }
 
 /// A stretch of an input file, for people to see.
@@ -125,7 +125,7 @@ impl Problem {
     /// Says that the mistake is in an input file.
     #[must_use]
     pub fn at(mut self, excerpt: Excerpt) -> Self {
-        self.input = Some(excerpt);
+        self.input = Some(Box::new(excerpt));
         self
     }
 

@@ -191,7 +191,13 @@ fn jobs_start_at_their_times_and_do_not_meet() {
     let program: Arc<List> = Arc::new(List::new(ring(8, 64, 5)));
     let alone = run(&plain(Arc::clone(&program) as _, config(&SETS[0])));
     let mut both = plain(Arc::clone(&program) as _, config(&SETS[0]));
-    both.jobs.push(DelayJob { name: "late".into(), program, start: 7_000_000, placement: Vec::new() });
+    both.jobs.push(DelayJob {
+        name: "late".into(),
+        program,
+        start: 7_000_000,
+        placement: Vec::new(),
+        compute_ppb: 1_000_000_000,
+    });
     let both = run(&both);
     for job in &both.summary.jobs {
         assert_eq!(job.makespan_ps, alone.summary.jobs[0].makespan_ps);

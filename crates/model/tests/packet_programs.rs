@@ -169,7 +169,6 @@ fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
         let from = random.below(u64::from(ranks)) as u32;
         let to = random.below(u64::from(ranks)) as u32;
         let bytes = [0, 40, 700, 3000][random.below(4) as usize];
-        let after = |n: u64| if n % 3 == 0 { After::Finish } else { After::Start };
         let tag = n % 2;
         let wild = random.below(4) == 0;
         all[from as usize].push(Op { after: After::Start, ..send(to, bytes, tag) });
@@ -177,7 +176,7 @@ fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
         // Only starts are waited for where a rank may have to send first.
         all[to as usize].push(Op { after: After::Start, ..recv(source, bytes, tag) });
         if random.below(3) == 0 {
-            all[from as usize].push(Op { after: after(1), ..calc(random.below(US)) });
+            all[from as usize].push(Op { after: After::Start, ..calc(random.below(US)) });
         }
     }
     all

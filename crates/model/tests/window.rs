@@ -160,8 +160,14 @@ fn variety() -> Vec<(&'static str, Setup)> {
         let mut setup = samples::dragonfly(72, algorithm, (arrival, load));
         setup.until = Until::Time(60 * US);
         setup.check = true;
-        setup.measure =
-            Measure { window: 7 * US, per_port: true, packets: true, messages: true, pairs: true };
+        setup.measure = Measure {
+            window: 7 * US,
+            per_port: true,
+            packets: true,
+            messages: true,
+            pairs: true,
+            operations: false,
+        };
         all.push((name, setup.clone()));
         setup.packet.route_per = RoutePer::Packet;
         all.push((name, setup));

@@ -144,7 +144,7 @@ fn problems_carry_file_line_and_text() {
     let problems = build(&values).err().unwrap();
     std::fs::remove_file(&path).unwrap();
     let expected = Excerpt { file: name, line: 2, text: "1 2 lokal".to_owned(), start: 4, end: 9 };
-    assert_eq!((problems[0].key.as_str(), problems[0].input.clone()), ("file", Some(expected)));
+    assert_eq!((problems[0].key.as_str(), problems[0].input.clone()), ("file", Some(Box::new(expected))));
     // Now the file is gone.
     let problems = (TOPOLOGY.sizes)(&values).unwrap_err();
     assert!(problems[0].message.contains("cannot be read") && problems[0].input.as_ref().unwrap().line == 0);
