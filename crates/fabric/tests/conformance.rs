@@ -205,7 +205,8 @@ fn what_binds_to_a_network_with_failures_copes_with_them() {
             continue;
         }
         let left = Arc::new(left);
-        for entry in ROUTINGS {
+        // Tables from files are made for one network.
+        for entry in ROUTINGS.iter().filter(|e| e.about.params.iter().all(|p| p.default.is_some())) {
             let Ok(routing) = (entry.build)(Arc::clone(&left), &values(entry.about.params, &[])) else {
                 continue;
             };

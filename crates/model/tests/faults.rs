@@ -147,7 +147,7 @@ fn everything_arrives_and_every_partitioning_agrees() {
             packets: true,
             messages: true,
             pairs: true,
-            operations: false,
+            ..Measure::default()
         };
         let run = |partitions| {
             let mut setup = setup.clone();
