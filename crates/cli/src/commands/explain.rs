@@ -59,7 +59,7 @@ fn text(shelf: &Shelf, about: &About) -> String {
     if !about.params.is_empty() {
         text += "\nKeys\n";
         for param in about.params {
-            text += &format!("  {} = {}\n", param.name, form(param));
+            text += &wrap(&format!("{} = {}", param.name, form(param)), 2);
             text += &wrap(param.doc, 6);
         }
         text += &units(about.params);

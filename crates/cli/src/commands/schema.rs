@@ -22,6 +22,7 @@ use base::{
     units::Family,
 };
 use fabric::registry::Topology;
+use model::registry::ModelEntry;
 use serde_json::{Map, Value as Json, json};
 
 type Object = Map<String, Json>;
@@ -51,7 +52,8 @@ pub fn schema() -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Netloom experiment",
         "type": "object",
-        "required": ["experiment", "fabric", "routing", "job", "model"],
+        "required": ["experiment", "job", "model"],
+        "allOf": KIND.entries.iter().map(needed).collect::<Json>(),
         "additionalProperties": false,
         "properties": {
             "experiment": experiment,
@@ -59,7 +61,7 @@ pub fn schema() -> Json {
             "faults": object(&FAULTS, properties(FAULTS.params)),
             "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
             "job": {"type": "array", "minItems": 1, "items": job()},
-            "model": {"oneOf": KIND.entries.iter().map(|e| named(&KIND, e.about())).collect::<Json>()},
+            "model": {"oneOf": KIND.entries.iter().map(model).collect::<Json>()},
             "engine": engine,
             "output": object(&OUTPUT, properties(OUTPUT.params)),
         },
@@ -86,6 +88,25 @@ fn named<E: Registered>(choice: &Choice<'_, E>, about: &About) -> Json {
     keys.append(&mut properties(about.params));
     let mut section = object(about, keys);
     section["required"].as_array_mut().expect("required is a list").insert(0, json!(choice.key));
+    section
+}
+
+/// What an experiment with a model must have.
+fn needed(entry: &ModelEntry) -> Json {
+    let needs = [("fabric", entry.needs.fabric), ("routing", entry.needs.routing)];
+    let names: Vec<&str> = needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
+    let kind = json!({"properties": {"kind": {"const": entry.about.name}}});
+    json!({"if": {"properties": {"model": kind}}, "then": {"required": names}})
+}
+
+/// A model; keys of other models may stand beside its own.
+fn model(entry: &ModelEntry) -> Json {
+    let mut section = named(&KIND, &entry.about);
+    let others = KIND.entries.iter().flat_map(|other| properties(other.about.params));
+    for (name, property) in others {
+        let known = section["properties"].as_object_mut().expect("properties are an object");
+        known.entry(name).or_insert_with(|| json!({"description": property["description"]}));
+    }
     section
 }
 

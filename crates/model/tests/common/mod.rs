@@ -265,7 +265,8 @@ impl Sketch {
         }
         let fabric = samples::topology(topology, &params);
         let bind = |e: &fabric::registry::RoutingEntry| {
-            (e.build)(Arc::clone(&fabric), &values(e.about.params, &[])).ok()
+            let free = e.about.params.iter().all(|p| p.default.is_some());
+            free.then(|| (e.build)(Arc::clone(&fabric), &values(e.about.params, &[])).ok()).flatten()
         };
         let mut routings: Vec<_> = ROUTINGS.iter().filter_map(bind).collect();
         let routing: Arc<dyn fabric::routing::Routing> =

@@ -122,7 +122,8 @@ fn unknown<'a>(key: &str, what: &str, name: &str, known: impl Iterator<Item = &'
     let near = nearest(name, known.clone());
     let (lead, list) = if near.is_empty() { ("one of", known.collect()) } else { ("did you mean", near) };
     let list = list.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-    Problem::new(key, format!("there is no {what} `{name}`")).help(format!("{lead} {list}"))
+    let end = if lead == "one of" { "" } else { "?" };
+    Problem::new(key, format!("there is no {what} `{name}`")).help(format!("{lead} {list}{end}"))
 }
 
 #[cfg(test)]
@@ -159,7 +160,7 @@ mod tests {
         let help = |text: &str| Some(text.to_owned());
         assert_eq!(
             told[0],
-            ("library".into(), "there is no MPI library `opnmpi`".into(), help("did you mean `openmpi`"))
+            ("library".into(), "there is no MPI library `opnmpi`".into(), help("did you mean `openmpi`?"))
         );
         assert_eq!(told[1].1, "there is no collective `alreduce`");
         assert!(told[1].2.as_ref().unwrap().starts_with("did you mean `allreduce`"));
