@@ -10,7 +10,10 @@ use model::{
     setup::{Scheduling, Until},
     simulate,
 };
-use results::summary::{State, Summary};
+use results::{
+    summary::{State, Summary},
+    table::Column,
+};
 use std::sync::Arc;
 use workload::{
     program::{
@@ -205,6 +208,21 @@ fn messages_of_a_pair_match_in_the_order_of_sending() {
     let summary = run(&setup);
     assert_eq!(summary.verdict.state, State::Ok, "{:?}", summary.verdict);
     assert_eq!(summary.messages.unwrap().delivered, u64::from(n));
+}
+
+#[test]
+fn operations_are_rows_with_their_times() {
+    let mut setup = switch(vec![chain(&[calc(US), send(1, 64, 7)]), chain(&[recv(0, 64, 7)])]);
+    setup.measure.operations = true;
+    let done = simulate(&setup, &mut |_| true).unwrap();
+    let table = done.tables.iter().find(|t| t.name() == "operations").unwrap();
+    let times = |name| match table.column(name) {
+        Some(Column::U64(column)) => column.clone(),
+        _ => panic!("{name} is no column of integers"),
+    };
+    assert_eq!(times("start_ps"), [0, US, 0]);
+    assert_eq!(times("end_ps"), [US, US, US + WAY]);
+    assert_eq!(times("bytes"), [0, 64, 64]);
 }
 
 #[test]

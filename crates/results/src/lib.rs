@@ -12,3 +12,4 @@ pub mod parquet_out;
 pub mod summary;
 pub mod table;
 pub mod text;
+pub mod timeline;

@@ -3,13 +3,15 @@
 //! Everything is written to a hidden sibling directory which is renamed when complete. Whatever fails, the hidden directory
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
-use crate::{summary::Summary, table::Table};
+use crate::{summary::Summary, table::Table, timeline};
 use serde::Serialize;
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
+/// The time line of rank programs, if operations were asked for.
+const TIMELINE: &str = "timeline.json";
 /// File that marks a directory as ours.
 const MANIFEST: &str = "manifest.json";
 
@@ -115,6 +117,9 @@ pub fn write_run(
     draft.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
         write_table(&draft.path, table, manifest, &summary.experiment)?;
+        if let Some(events) = timeline::trace_events(table) {
+            draft.write(TIMELINE, events.as_bytes())?;
+        }
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";

@@ -279,7 +279,7 @@ pub const OUTPUT: About = About {
             name: "operations",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "A row per operation of a rank program (model \"delay\").",
+            doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json).",
         },
     ],
 };

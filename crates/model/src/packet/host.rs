@@ -310,10 +310,12 @@ impl State {
     }
 
     fn finish(&mut self, cx: &Static, row: u32, fx: &mut impl Fx) {
-        let Row { op, rank, number, .. } = *self.host.window.get(row);
+        let Row { op, rank, number, ready, .. } = *self.host.window.get(row);
         let busy = if op.kind == Kind::Calc { self.span(cx, row) } else { 0 };
         let (time, terminal) = (fx.now() + fx.suspended(), self.terminal_of(cx, rank));
-        fx.record(Record::Operation { time, terminal, number, busy, kind: op.kind });
+        let bytes = if matches!(op.kind, Kind::Send | Kind::Recv) { op.amount } else { 0 };
+        let ready = (ready + fx.suspended()).clamp(cx.net.start_of(terminal), time);
+        fx.record(Record::Operation { time, terminal, number, ready, bytes, busy, kind: op.kind });
         self.host.window.finish(row, fx.now(), &mut self.host.freed);
     }
 

@@ -181,6 +181,12 @@ impl Network {
         }
     }
 
+    /// Start of the job that a terminal belongs to.
+    #[must_use]
+    pub fn start_of(&self, terminal: u32) -> Ps {
+        self.start.get(self.rank[terminal as usize].0 as usize).copied().unwrap_or(0)
+    }
+
     /// Time of a computation of a job.
     #[must_use]
     pub fn computing(&self, job: u32, amount: Ps) -> Ps {

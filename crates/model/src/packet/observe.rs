@@ -15,6 +15,7 @@ use base::{
 use engine::domain::Observer as Observe;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
 use std::{collections::BTreeMap, sync::Arc};
+use workload::program::Kind;
 
 /// Sums of a window of the series.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +47,23 @@ pub struct Row {
     pub bytes: u32,
     /// Routers visited; 0 in message rows.
     pub hops: u16,
+}
+
+/// An operation that a rank finished, for tables on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Done {
+    /// Terminal of the rank.
+    pub terminal: u32,
+    /// Its number in the rank.
+    pub number: u32,
+    /// When it became executable.
+    pub start: Ps,
+    /// When it was finished.
+    pub end: Ps,
+    /// Bytes of its message; 0 if it has none.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// What the ranks of a job did.
@@ -101,6 +119,8 @@ pub struct Observer {
     pub packet_rows: Vec<Row>,
     /// Rows per message.
     pub message_rows: Vec<Row>,
+    /// Rows per operation of a program.
+    pub operation_rows: Vec<Done>,
     /// Packets delivered from each source terminal.
     pub from_source: Vec<u32>,
     /// Checkers, if switched on.
@@ -136,6 +156,7 @@ impl Observer {
             pairs: BTreeMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
+            operation_rows: Vec::new(),
             from_source: vec![0; net.fabric.terminals() as usize],
             ledger: check.then(|| Ledger::new(in_order)),
             net,
@@ -177,6 +198,7 @@ impl Observer {
         }
         self.packet_rows.extend(other.packet_rows);
         self.message_rows.extend(other.message_rows);
+        self.operation_rows.extend(other.operation_rows);
         for (a, b) in self.from_source.iter_mut().zip(other.from_source) {
             *a += b;
         }
@@ -298,7 +320,7 @@ impl Observe<Record> for Observer {
                     ledger.delivered(packet);
                 }
             }
-            Record::Operation { time, terminal, number, kind, busy } => {
+            Record::Operation { time, terminal, number, ready, bytes, kind, busy } => {
                 let what = 4 << 40 | u64::from(*terminal);
                 self.fingerprint.add(*time, what, u64::from(*number), *kind as u64);
                 self.last = self.last.max(*time);
@@ -307,6 +329,11 @@ impl Observe<Record> for Observer {
                 sums.operations += 1;
                 sums.busy += u128::from(*busy);
                 sums.last = sums.last.max(*time);
+                if self.measure.operations {
+                    let (terminal, number, kind) = (*terminal, *number, *kind);
+                    let row = Done { terminal, number, start: *ready, end: *time, bytes: *bytes, kind };
+                    self.operation_rows.push(row);
+                }
             }
             Record::Message { time, created, source, destination, number } => {
                 self.fingerprint.add(

@@ -59,6 +59,10 @@ pub enum Record {
         terminal: u32,
         /// Its number in the rank.
         number: u32,
+        /// When it became executable.
+        ready: Ps,
+        /// Bytes of its message; 0 if it has none.
+        bytes: u64,
         /// What it is.
         kind: workload::program::Kind,
         /// Time that it computed.
