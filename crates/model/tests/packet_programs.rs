@@ -5,6 +5,7 @@
 use base::rng::{Purpose, Stream};
 use model::{
     Setup,
+    delay::{self, DelayConfig},
     packet::{config::RoutePer, network::Network, observe::Observer, state::PacketDomain},
     samples::{self, int},
     setup::{Scheduling, Until},
@@ -18,7 +19,11 @@ use std::sync::Arc;
 use workload::{
     program::{
         ANY_SOURCE, ANY_TAG, After, Kind, Op,
+        collective::Chooser,
+        input::Input,
         list::{List, Rank, calc, recv, send},
+        lower::{Options, lower},
+        ranks,
     },
     registry::Work,
 };
@@ -162,6 +167,50 @@ fn joins_probes_and_messages_to_oneself() {
     let probe = Op { kind: Kind::Probe, ..recv(ANY_SOURCE, 0, ANY_TAG) };
     let second = chain(&[probe, recv(0, 64, 1), recv(0, 64, 4), send(0, 64, 3)]);
     assert_eq!(makespan(&switch(vec![first, second])), 3 * US + 2 * WAY);
+}
+
+/// Collectives of one-chunk messages on one switch, with infinitely fast processors: closed forms, the same on both models. On the delay
+/// model a message takes WAY, and a sender's next one follows after the time of a chunk on its link.
+#[test]
+fn collectives_take_their_closed_forms_on_both_models() {
+    let n = 8;
+    let cases = [
+        ("allreduce 64 B", "allreduce", "recursive-doubling", 3 * WAY),
+        ("allgather 64 B", "allgather", "ring", 7 * WAY),
+        // The root's last child hears after two earlier sends, all others no later.
+        ("bcast 64 B root 0", "bcast", "binomial", 3 * WAY),
+        ("bcast 64 B root 0", "bcast", "linear", WAY + 6 * CHUNK),
+        ("alltoall 64 B", "alltoall", "pairwise", 7 * WAY),
+        ("alltoall 64 B", "alltoall", "linear", WAY + 6 * CHUNK),
+        ("barrier", "barrier", "dissemination", 3 * (WAY - 2 * 63 * 1000)),
+    ];
+    for (call, key, algorithm, expected) in cases {
+        let text = format!("ranks {n}\nall {{\n compute 3 us\n {call}\n}}\n");
+        let script = ranks::read(&Input::bytes("case", text.as_bytes())).unwrap();
+        let chooser = Chooser::read("simple", [(key, algorithm)]).unwrap();
+        let program = lower(Arc::new(script), Options { chooser, reduce_ps_per_byte: 0 }).unwrap();
+        let mut setup = switch((0..n).map(|_| Rank::default()).collect());
+        setup.jobs[0].work = Work::Program(Arc::clone(&program));
+        setup.jobs[0].compute_ppb = 0;
+        assert_eq!(makespan(&setup), expected, "{call} by {algorithm} on the packet model");
+        let (empty, gap) = (call == "barrier", if call == "barrier" { 1000 } else { CHUNK });
+        let costs = DelayConfig {
+            latency: if empty { WAY - 2 * 63 * 1000 } else { WAY },
+            overhead: 0,
+            gap,
+            byte_gap: 0,
+            eager: u64::MAX,
+            ..DelayConfig::loggops()
+        };
+        let mut other = delay::run::plain(program, costs);
+        other.jobs[0].compute_ppb = 0;
+        let done = delay::simulate(&other, &mut |_| true).unwrap();
+        assert_eq!(
+            done.summary.jobs[0].makespan_ps,
+            Some(expected),
+            "{call} by {algorithm} on the delay model"
+        );
+    }
 }
 
 /// Random pairs, sizes, tags and wildcards; every message has its receive.
