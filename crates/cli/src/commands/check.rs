@@ -6,6 +6,7 @@ use crate::{
     exit::Exit,
     failure::Outcome,
     faults,
+    outlook::{Outlook, outlooks},
     prepare::{Prepared, prepare, rounded},
 };
 use serde_json::{Map, Value as Json, json};
@@ -41,6 +42,9 @@ fn text(prepared: &Prepared) -> String {
     for job in setup.jobs() {
         lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
     }
+    for outlook in outlooks(setup) {
+        lines.push(("will send", outlook.line()));
+    }
     lines.push(("memory", format!("at most {}", rounded(prepared.memory.bytes))));
     for (part, bytes) in &prepared.memory.parts {
         lines.push(("", format!("{} {part}", rounded(*bytes))));
@@ -69,6 +73,10 @@ fn object(prepared: &Prepared) -> Json {
         object["routing"] = json!(report.to_string());
     }
     object["jobs"] = jobs;
+    let known: Vec<Json> = outlooks(setup).iter().map(Outlook::json).collect();
+    if !known.is_empty() {
+        object["will_send"] = Json::Array(known);
+    }
     object["memory"] = json!({"bytes": prepared.memory.bytes, "parts": parts});
     object
 }

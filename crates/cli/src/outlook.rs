@@ -1,0 +1,77 @@
+//! What programs will send, as far as it is known without running them: messages, bytes, and links between routers that they cross.
+
+use fabric::{graph::Fabric, metrics::distances};
+use model::AnySetup;
+use serde_json::{Value as Json, json};
+use workload::program::Program;
+
+/// Most steps of the search for distances.
+const MAX_STEPS: u64 = 4_000_000_000;
+
+/// A job's point-to-point messages; collectives are not in it.
+pub struct Outlook {
+    /// Name of the job.
+    pub job: String,
+    /// Messages of all ranks.
+    pub messages: u64,
+    /// Their payload.
+    pub bytes: u128,
+    /// Links between routers that they cross on shortest ways, all together; none without a network, or if it is too large to
+    /// search.
+    pub link_hops: Option<u128>,
+}
+
+/// The jobs whose programs know beforehand what they send.
+#[must_use]
+pub fn outlooks(setup: &AnySetup) -> Vec<Outlook> {
+    let known = |job: &&model::setup::JobSetup| job.work.program().is_some_and(|p| p.sent(0).is_some());
+    setup
+        .jobs()
+        .iter()
+        .filter(known)
+        .filter_map(|job| {
+            let program = job.work.program()?;
+            let small =
+                |f: &&Fabric| u64::from(program.ranks()).saturating_mul(f.ports.len() as u64) <= MAX_STEPS;
+            Some(outlook(&job.name, program.as_ref(), &job.placement, setup.fabric().filter(small)))
+        })
+        .collect()
+}
+
+fn outlook(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<&Fabric>) -> Outlook {
+    let (mut messages, mut bytes, mut hops) = (0, 0, 0);
+    for (rank, &terminal) in (0..program.ranks()).zip(placement) {
+        let way = fabric.map(|f| distances(f, f.router_at(terminal)));
+        for sent in program.sent(rank).unwrap_or_default() {
+            messages += sent.messages;
+            bytes += u128::from(sent.bytes) * u128::from(sent.messages);
+            if let (Some(way), Some(fabric)) = (&way, fabric) {
+                let far = way[fabric.router_at(placement[sent.peer as usize]) as usize];
+                hops += u128::from(far) * u128::from(sent.messages);
+            }
+        }
+    }
+    Outlook { job: name.to_owned(), messages, bytes, link_hops: fabric.map(|_| hops) }
+}
+
+impl Outlook {
+    /// A line for people.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let hops = self.link_hops.map_or_else(String::new, |h| {
+            let mean = h as f64 / self.messages.max(1) as f64;
+            format!(", {h} link hops (mean {mean:.4})")
+        });
+        format!("{}: {} messages, {} bytes{hops}", self.job, self.messages, self.bytes)
+    }
+
+    /// For `--format json`.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let wide = |n: u128| u64::try_from(n).map_or_else(|_| json!(n.to_string()), |n| json!(n));
+        json!({
+            "job": self.job, "messages": self.messages, "bytes": wide(self.bytes),
+            "link_hops": self.link_hops.map(wide),
+        })
+    }
+}
