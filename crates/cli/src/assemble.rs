@@ -100,6 +100,9 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
         let place = experiment.faults.as_ref().map(|f| f.place("at"));
         diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
     }
+    if !diagnostics.is_empty() {
+        return None;
+    }
     let Scheduling::Sequential { partitions } = parts.scheduling;
     let setup = DelaySetup {
         jobs: Vec::new(),

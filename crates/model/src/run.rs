@@ -136,6 +136,7 @@ fn close(
         fingerprint,
         deadlock,
         waiting,
+        unreceived: host::unreceived(&hosts),
     })
 }
 

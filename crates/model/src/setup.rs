@@ -5,6 +5,9 @@ use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
 use workload::registry::Work;
 
+/// Longer than any run, which ends before 2^59 ps: times are cut here, so that sums do not overflow.
+pub const LONGEST: Ps = 1 << 60;
+
 /// Parameters of one link class. Both directions of a cable are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkParams {
@@ -44,10 +47,10 @@ impl JobSetup {
     #[must_use]
     pub fn computing(amount: Ps, compute_ppb: u64) -> Ps {
         if compute_ppb == Self::COMPUTE_AS_IS {
-            return amount;
+            return amount.min(LONGEST);
         }
         let wide = u128::from(amount) * u128::from(compute_ppb) + u128::from(Self::COMPUTE_AS_IS / 2);
-        u64::try_from(wide / u128::from(Self::COMPUTE_AS_IS)).unwrap_or(Ps::MAX)
+        u64::try_from(wide / u128::from(Self::COMPUTE_AS_IS)).unwrap_or(LONGEST).min(LONGEST)
     }
 }
 

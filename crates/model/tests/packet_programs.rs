@@ -23,6 +23,7 @@ use workload::{
         input::Input,
         list::{List, Rank, calc, recv, send},
         lower::{Options, lower},
+        mpi::Mode,
         ranks,
     },
     registry::Work,
@@ -213,6 +214,32 @@ fn collectives_take_their_closed_forms_on_both_models() {
     }
 }
 
+/// Rows of operations are used again while joins end one after another: a loop of non-blocking collectives, the same on both models.
+#[test]
+fn non_blocking_collectives_in_a_loop_send_what_they_should() {
+    for (n, body, messages) in [
+        (3, "iallreduce 8 B\n waitall", 4 * 60),
+        (3, "iallreduce 8 B\n iallreduce 8 B\n waitall", 8 * 60),
+        (3, "ibcast 8 B as q\n wait q", 2 * 60),
+        (7, "ibarrier\n waitall", 12 * 60),
+    ] {
+        let text = format!("ranks {n}\nall {{ repeat 60 {{\n {body}\n}} }}\n");
+        let script = ranks::read(&Input::bytes("case", text.as_bytes())).unwrap();
+        let program = lower(Arc::new(script), Options::default()).unwrap();
+        let mut setup = switch((0..n).map(|_| Rank::default()).collect());
+        setup.jobs[0].work = Work::Program(Arc::clone(&program));
+        let packet = simulate(&setup, &mut |_| true).unwrap().summary;
+        for costs in [DelayConfig::loggops(), DelayConfig::pure(WAY, 0, 0)] {
+            let done =
+                delay::simulate(&delay::run::plain(Arc::clone(&program), costs), &mut |_| true).unwrap();
+            assert_eq!(done.summary.verdict.state, State::Ok, "{body}: {:?}", done.summary.verdict);
+            let counts = done.summary.messages.unwrap();
+            assert_eq!((counts.injected, counts.delivered), (messages, messages), "{body}");
+        }
+        assert_eq!(packet.messages.unwrap().delivered, messages, "{body}");
+    }
+}
+
 /// Random pairs, sizes, tags and wildcards; every message has its receive.
 fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
     let mut random = Stream::new(seed, Purpose::Test, 0);
@@ -272,6 +299,26 @@ fn operations_are_rows_with_their_times() {
     assert_eq!(times("start_ps"), [0, US, 0]);
     assert_eq!(times("end_ps"), [US, US, US + WAY]);
     assert_eq!(times("bytes"), [0, 64, 64]);
+}
+
+#[test]
+fn a_message_that_nobody_takes_is_told() {
+    let summary = run(&switch(vec![chain(&[send(1, 64, 7)]), chain(&[calc(US)])]));
+    assert_eq!(
+        (summary.verdict.state, summary.verdict.flags.as_slice()),
+        (State::Ok, &["unreceived-messages".to_owned(), "too-few-samples".to_owned()][..])
+    );
+    assert_eq!(summary.verdict.detail[0], "1 message was never received");
+}
+
+#[test]
+fn a_synchronous_send_to_oneself_waits_for_its_receive() {
+    let own = Op { mode: Mode::Synchronous, ..send(0, 64, 1) };
+    assert_eq!(run(&switch(vec![chain(&[own, recv(0, 64, 1)])])).verdict.state, State::Deadlock);
+    let mut rank = Rank::default();
+    rank.push(own);
+    rank.push(recv(0, 64, 1));
+    assert_eq!(makespan(&switch(vec![rank])), 0);
 }
 
 #[test]

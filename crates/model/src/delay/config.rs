@@ -49,6 +49,9 @@ pub struct DelayConfig {
     pub ties: Ties,
 }
 
+/// Longer than any run: costs are cut here, so that sums of times do not overflow.
+pub(crate) use crate::setup::LONGEST;
+
 /// Documentation and keys of the model.
 pub const ABOUT: About = About {
     name: "delay",
@@ -197,13 +200,20 @@ impl DelayConfig {
     #[inline]
     pub(crate) fn sending(&self, bytes: u64) -> (Ps, Ps) {
         let rest = bytes.saturating_sub(1);
-        (self.overhead + rest * self.byte_overhead, self.gap + rest * self.byte_gap)
+        (cost(self.overhead, rest, self.byte_overhead), cost(self.gap, rest, self.byte_gap))
     }
 
     /// Processor and interface time of receiving `bytes`.
     #[inline]
     pub(crate) fn receiving(&self, bytes: u64) -> (Ps, Ps) {
         let rest = bytes.saturating_sub(1);
-        (self.overhead + rest * self.byte_overhead.max(self.byte_gap), self.gap + rest * self.byte_gap)
+        let byte = self.byte_overhead.max(self.byte_gap);
+        (cost(self.overhead, rest, byte), cost(self.gap, rest, self.byte_gap))
     }
+}
+
+/// A cost with its share per byte; what is longer than any run is as long as [`LONGEST`].
+#[inline]
+fn cost(fixed: Ps, bytes: u64, each: Ps) -> Ps {
+    fixed.saturating_add(bytes.saturating_mul(each)).min(LONGEST)
 }

@@ -27,7 +27,7 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
     let makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
     let mut summary =
         Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
-    summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0);
+    summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
     let counts = |from: usize, to: usize| {
         let part = &observer.ranks[from..to];
         let (injected, delivered) =

@@ -132,6 +132,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     if setup.jobs.is_empty() {
         return refuse("there is no job".into());
     }
+    if (1 << 59..NEVER).contains(&setup.limit) {
+        return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
+    }
     let config = setup.config;
     let hops = match &setup.fabric {
         Some(fabric) if config.hop_latency > 0 => Hops::of(fabric).map_err(Failure::Setup)?,

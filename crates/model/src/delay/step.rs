@@ -312,10 +312,13 @@ impl Machine {
                 let end = r.ready.max(now);
                 self.window.start(row, end, &mut self.freed);
                 self.done(row, (Act::Join, end, end), (0, 0), fx);
+                // It is over, and its row may be another operation's by now.
+                self.freed[at] = NIL;
             }
             at += 1;
         }
         let mut freed = std::mem::take(&mut self.freed);
+        freed.retain(|&row| row != NIL);
         if freed.len() > 1 {
             freed.sort_by_key(|&row| (self.window.get(row).rank, turn(self.window.get(row).op.kind)));
         }

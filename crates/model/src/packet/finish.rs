@@ -48,6 +48,8 @@ pub struct Ended {
     pub deadlock: Vec<Channel>,
     /// What ranks wait for, if nothing moves any more.
     pub waiting: Vec<String>,
+    /// Messages of programs that no receive has taken.
+    pub unreceived: usize,
 }
 
 /// Adds up the partitions' last samples.
@@ -321,6 +323,11 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
     } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
         let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
         verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);
+    }
+    if ended.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
+        verdict.flag("unreceived-messages");
+        let plural = if ended.unreceived == 1 { "message was" } else { "messages were" };
+        verdict.detail.push(format!("{} {plural} never received", ended.unreceived));
     }
     let half = ended
         .half

@@ -354,8 +354,13 @@ impl State {
         let (context, tag) = (op.context, op.tag);
         let envelope = Envelope { role: Role::Eager, context, tag, sequence, to: NIL, from: row };
         if destination == source {
-            self.finish(cx, row, fx);
-            self.in_turn(cx, source, source, envelope, fx);
+            // Within the rank: no bytes travel, but who may go on when is as with others.
+            let eager = is_eager(op.mode, op.amount, cx.net.config.eager);
+            let role = if eager { Role::Eager } else { Role::Request };
+            if eager {
+                self.finish(cx, row, fx);
+            }
+            self.in_turn(cx, source, source, Envelope { role, ..envelope }, fx);
         } else if is_eager(op.mode, op.amount, cx.net.config.eager) {
             self.dispatch(cx, rank, destination, op.amount, envelope, fx);
             self.finish(cx, row, fx);
@@ -466,6 +471,10 @@ impl State {
             self.received(cx, row, fx);
         } else {
             let rank = self.host.window.get(row).rank;
+            if source == self.terminal_of(cx, rank) {
+                self.finish(cx, envelope.from, fx);
+                return self.received(cx, row, fx);
+            }
             let grant = Envelope { role: Role::Grant, to: envelope.from, from: row, ..envelope };
             self.dispatch(cx, rank, source, cx.net.config.control, grant, fx);
         }
@@ -489,6 +498,13 @@ fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
         Mode::Synchronous => false,
         Mode::Buffered => true,
     }
+}
+
+/// Messages that arrived and that no receive has taken.
+#[must_use]
+pub fn unreceived(hosts: &[(&Local, &Host)]) -> usize {
+    let of = |host: &Host| host.ranks().map(|(rank, _)| host.matching.messages(rank).count()).sum::<usize>();
+    hosts.iter().map(|(_, host)| of(host)).sum()
 }
 
 /// Most lines that [`waiting`] returns.
