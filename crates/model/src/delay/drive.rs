@@ -1,8 +1,8 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
 //! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing unknown can reach it.
-//! Coupled hosts share one order: at each instant all alarms only note who is due, then one handler takes the steps of all by
-//! time and stamp, those in the past first.
+//! Coupled hosts share one order: at each instant all alarms only note who is due and for what, then one handler takes the steps of all by
+//! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
 
 use super::machine::{Entry, Machine, Message, Next, Record, What};
 use crate::rank::window::Stamp;
