@@ -76,6 +76,13 @@ impl<T: Row> Table<T> {
         base::prefetch::prefetch(self.rows.as_ptr().wrapping_add(index as usize));
     }
 
+    /// The same for the last byte of a row: of rows that occupy two cache lines.
+    #[inline]
+    pub fn prefetch_end(&self, index: u32) {
+        let end = self.rows.as_ptr().wrapping_add(index as usize + 1).cast::<u8>();
+        base::prefetch::prefetch(end.wrapping_sub(1));
+    }
+
     /// Appends a row. Growth is not undone: owners keep what is in use in a row of their own ([`Pool`]).
     pub fn grow(&mut self, row: T) {
         self.rows.push(row);
@@ -224,6 +231,12 @@ impl<T: Linked> Pool<T> {
     #[inline]
     pub fn prefetch(&self, index: u32) {
         self.rows.prefetch(index);
+    }
+
+    /// The same for the last byte of a row: of rows that occupy two cache lines.
+    #[inline]
+    pub fn prefetch_end(&self, index: u32) {
+        self.rows.prefetch_end(index);
     }
 }
 

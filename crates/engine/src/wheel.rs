@@ -29,7 +29,7 @@ struct Node {
 /// Timing wheel; see the module's text.
 pub struct Wheel {
     shift: u32,
-    /// Entries of the slot in service, latest first.
+    /// Entries of the slot in service, latest first. When there are none, new ones go to the slot's list, to be sorted together.
     current: Vec<Entry>,
     /// Absolute number of the slot in service.
     position: u64,
@@ -78,7 +78,7 @@ impl Wheel {
         if slot < self.position {
             self.rewind(slot);
         }
-        if slot == self.position {
+        if slot == self.position && !self.current.is_empty() {
             let at = self.current.partition_point(|e| *e > entry);
             self.current.insert(at, entry);
         } else if slot - self.position < SLOTS {
@@ -232,9 +232,9 @@ impl Wheel {
         }
     }
 
-    /// Absolute number of the next slot after the position that is not empty. At least one must exist.
+    /// Absolute number of the next slot from the position on that is not empty. At least one must exist.
     fn next_occupied(&self) -> u64 {
-        let start = self.position + 1;
+        let start = self.position;
         let first = (start % SLOTS) as usize;
         let words = self.occupied.len();
         for step in 0..=words {

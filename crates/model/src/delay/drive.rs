@@ -1,10 +1,10 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
 //! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing unknown can reach it.
-//! Coupled hosts share one order: at each instant all alarms only note who is due, then one handler takes the steps of all by
-//! time and stamp, those in the past first.
+//! Coupled hosts share one order: at each instant all alarms only note who is due and for what, then one handler takes the steps of all by
+//! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
 
-use super::machine::{Machine, Message, Record};
+use super::machine::{Entry, Machine, Message, Next, Record, What};
 use crate::rank::window::Stamp;
 use base::time::{NEVER, Ps};
 use engine::{
@@ -12,7 +12,9 @@ use engine::{
     key::Class,
     state::{Journal, NIL},
 };
-use std::cmp::Reverse;
+
+/// How many entries ahead of its turn each stage of [`Machine::prepare`] is called.
+const AHEAD: [usize; 5] = [20, 16, 12, 8, 4];
 
 impl Domain for Machine {
     type Message = Message;
@@ -69,24 +71,27 @@ impl Domain for Machine {
         if token >= self.count() {
             return;
         }
-        let (core, nic) = (token * self.cx.cpus, token * self.cx.nics);
         match stage {
             0 => {
                 self.hosts.prefetch(token);
-                self.cores.prefetch(core);
-                self.nics.prefetch(nic);
-                self.lanes.prefetch(core * self.cx.nics);
                 self.matching.prefetch(token);
             }
             1 => {
-                let (core, lane) = (self.cores.get(core), self.lanes.get(core * self.cx.nics));
-                self.messages.prefetch(self.hosts.get(token).inbox);
-                for head in [core.calcs.head, core.recvs.head, lane.sends.head] {
-                    if head != NIL {
-                        self.window.prefetch(head);
-                    }
+                let (core, lane) = (self.hosts.core(token, 0), self.hosts.lane(token, 0, 0));
+                for message in [self.hosts.get(token).inbox, lane.ready] {
+                    self.messages.prefetch(message);
+                    self.messages.prefetch_end(message);
                 }
+                for head in [core.calcs.head, core.recvs.head, lane.sends.head] {
+                    self.window.prefetch(head);
+                }
+                self.matching.prefetch_oldest(token);
             }
+            2 => {
+                self.prepare_send(token, self.hosts.lane(token, 0, 0).sends.head);
+                self.prepare_receive(0, token);
+            }
+            3 => self.prepare_receive(1, token),
             _ => {}
         }
     }
@@ -94,7 +99,7 @@ impl Domain for Machine {
 
 impl Machine {
     /// Sees to it that a host is woken at `at`, if it is not woken earlier.
-    fn set_alarm(&mut self, host: u32, at: Ps, fx: &mut impl Effects<Self>) {
+    pub(super) fn set_alarm(&mut self, host: u32, at: Ps, fx: &mut impl Effects<Self>) {
         let first = self.first;
         if at >= self.hosts.get(host).alarm {
             return;
@@ -118,57 +123,121 @@ impl Machine {
             if next.time >= until {
                 return self.set_alarm(host, next.time, fx);
             }
-            self.step(host, next, fx);
-            while let Some(other) = self.touched.pop() {
-                if other != host
-                    && let Some(next) = self.next(other)
-                {
-                    self.set_alarm(other, next.time, fx);
-                }
-            }
+            self.step(host, &next, fx);
         }
     }
 
-    /// Notes that a coupled host is due now.
+    /// Finds out what a coupled host does next: an entry if it is due, else an alarm.
+    fn look(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) -> Option<Entry> {
+        let looks = &mut self.hosts.edit(host).looks;
+        *looks = looks.wrapping_add(1);
+        let looks = *looks;
+        let Next { time, stamp, what, row } = self.next(host)?;
+        let entry = Entry { time, created: stamp.created, host, looks, row, what };
+        if time <= now {
+            return Some(entry);
+        }
+        self.set_alarm(host, time, fx);
+        None
+    }
+
+    /// Notes what a coupled host does that may be due now.
     fn note(&mut self, host: u32, fx: &mut impl Effects<Self>) {
+        let Some(entry) = self.look(host, fx.now(), fx) else { return };
         let cell = self.cell.edit(0);
-        let first = cell.due == NIL;
-        self.hosts.edit(host).due = if first { host } else { cell.due };
-        cell.due = host;
-        if first {
+        *self.due.edit(cell.due) = entry;
+        cell.due += 1;
+        if cell.due == 1 {
             cell.instants = cell.instants.wrapping_add(1);
             let identity = u64::MAX << 32 | u64::from(cell.instants);
-            fx.wake(fx.now(), Class::Ordinary, identity, self.count());
+            fx.wake(fx.now(), Class::Ordinary, identity, self.hosts.len());
         }
     }
 
-    /// Takes all steps of coupled hosts up to now, in one order.
+    /// Takes all steps of coupled hosts up to now, in one order: what was noted, sorted, and what these steps make due, in a heap.
     fn instant(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        let mut host = std::mem::replace(&mut self.cell.edit(0).due, NIL);
-        while host != NIL {
-            let next = std::mem::replace(&mut self.hosts.edit(host).due, NIL);
-            self.touched.push(host);
-            // The first one noted leads to itself.
-            host = if next == host { NIL } else { next };
+        let count = std::mem::replace(&mut self.cell.edit(0).due, 0);
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.extend_from_slice(&self.due.rows()[..count as usize]);
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        for (n, &entry) in sorted.iter().enumerate() {
+            for (stage, ahead) in AHEAD.into_iter().enumerate() {
+                if let Some(later) = sorted.get(n + ahead) {
+                    self.prepare(stage, later);
+                }
+            }
+            while let Some(&first) = self.instant.peek().filter(|&&first| first > entry) {
+                self.instant.pop();
+                self.turn(first, now, fx);
+            }
+            self.turn(entry, now, fx);
         }
-        self.look(now, fx);
-        while let Some(Reverse((time, stamp, host))) = self.instant.pop() {
-            // Whoever changes what a host does next makes a new entry: an old one is void.
-            if let Some(next) = self.next(host).filter(|n| (n.time, n.stamp) == (time, stamp)) {
-                self.step(host, next, fx);
-                self.touched.push(host);
-                self.look(now, fx);
+        while let Some(first) = self.instant.pop() {
+            self.turn(first, now, fx);
+        }
+        sorted.clear();
+        self.sorted = sorted;
+    }
+
+    /// Takes a step, unless what the host does next was found out anew since.
+    fn turn(&mut self, entry: Entry, now: Ps, fx: &mut impl Effects<Self>) {
+        let Entry { time, created, host, looks, row, what } = entry;
+        if self.hosts.get(host).looks != looks {
+            return;
+        }
+        self.step(host, &Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row }, fx);
+        self.touched.push(host);
+        while let Some(host) = self.touched.pop() {
+            if let Some(entry) = self.look(host, now, fx) {
+                self.instant.push(entry);
             }
         }
     }
 
-    /// Makes entries for what touched hosts do next: in this instant's heap if it is due, else an alarm.
-    fn look(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        while let Some(host) = self.touched.pop() {
-            match self.next(host) {
-                Some(next) if next.time <= now => self.instant.push(Reverse((next.time, next.stamp, host))),
-                Some(next) => self.set_alarm(host, next.time, fx),
-                None => {}
+    /// Touches what a later entry's turn will need: its row, the host, what is matched there, and what that frees; or where a message goes.
+    #[inline]
+    fn prepare(&self, stage: usize, entry: &Entry) {
+        let Entry { host, row, what, .. } = *entry;
+        match (stage, what) {
+            (0, _) => {
+                self.hosts.prefetch(host);
+                self.matching.prefetch(host);
+                if matches!(what, What::Arrival | What::Ready { .. }) {
+                    self.messages.prefetch(row);
+                    self.messages.prefetch_end(row);
+                } else {
+                    self.window.prefetch(row);
+                }
+            }
+            (1, What::Send { .. }) => self.prepare_send(host, row),
+            (1, What::Recv { .. } | What::Arrival | What::Ready { .. }) => {
+                self.matching.prefetch_oldest(host)
+            }
+            (3, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_edge(row),
+            (4, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_freed(row),
+            (2.., What::Arrival | What::Ready { .. }) => self.prepare_receive(stage - 2, host),
+            _ => {}
+        }
+    }
+
+    /// Touches the host to which a send goes.
+    #[inline]
+    fn prepare_send(&self, host: u32, row: u32) {
+        if row != NIL {
+            let here = self.cx.places[(self.first + host) as usize];
+            let to = self.cx.bases[here.job as usize] + self.window.get(row).op.peer;
+            self.hosts.prefetch(to.wrapping_sub(self.first));
+        }
+    }
+
+    /// Touches the receive that a message will probably take.
+    #[inline]
+    fn prepare_receive(&self, stage: usize, host: u32) {
+        if let Some(row) = self.matching.first_posted(host) {
+            match stage {
+                0 => self.window.prefetch(row),
+                1 => self.window.prefetch_edge(row),
+                _ => self.window.prefetch_freed(row),
             }
         }
     }

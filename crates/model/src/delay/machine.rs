@@ -1,14 +1,14 @@
 //! State of a partition's ranks under the delay model.
 
-use super::{config::DelayConfig, distance::Delays};
+use super::{config::DelayConfig, distance::Delays, hosts::Hosts};
 use crate::rank::{
     heap::Heaped,
     matching::Matching,
     window::{Stamp, Window},
 };
-use base::time::{NEVER, Ps};
-use engine::state::{Fifo, Journal, Linked, NIL, Pool, Table};
-use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
+use base::time::Ps;
+use engine::state::{Journal, Linked, NIL, Pool, Table};
+use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
 use workload::program::Program;
 
 /// A rank of a job, among the ranks of all jobs (a *host*).
@@ -66,51 +66,6 @@ impl Context {
     }
 }
 
-/// A host's events.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Host {
-    /// Earliest alarm that is set, and one more that is known.
-    pub alarm: Ps,
-    pub spare: Ps,
-    /// Messages on their way, a heap by arrival and stamp.
-    pub inbox: u32,
-    /// Things created.
-    pub created: u32,
-    /// Alarms set.
-    pub alarms: u32,
-    /// Next host that is due at this instant, if coupled.
-    pub due: u32,
-}
-
-/// A processor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Core {
-    /// When it is free.
-    pub free: Ps,
-    /// Computations that wait for it, in order of their stamps.
-    pub calcs: Fifo,
-    /// Receives and probes, in order of their times and stamps.
-    pub recvs: Fifo,
-}
-
-/// A network interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Nic {
-    /// When it can send.
-    pub send: Ps,
-    /// When it can receive.
-    pub receive: Ps,
-}
-
-/// What waits for a processor and an interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Lane {
-    /// Sends, in order of their stamps.
-    pub sends: Fifo,
-    /// Messages that have arrived, a heap by stamp.
-    pub ready: u32,
-}
-
 /// A message from its send to its receive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
@@ -158,7 +113,7 @@ impl Heaped for Message {
     }
 }
 
-/// What is coupled: one count of things created, and the hosts that are due at this instant.
+/// What is coupled: one count of things created, and how many hosts are due at this instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
     pub created: u64,
@@ -171,10 +126,10 @@ pub(super) struct Cell {
 /// What can happen next at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    Calc { cpu: u32 },
-    Recv { cpu: u32 },
-    Send { cpu: u32, nic: u32 },
-    Ready { cpu: u32, nic: u32 },
+    Calc { cpu: u8 },
+    Recv { cpu: u8 },
+    Send { cpu: u8, nic: u8 },
+    Ready { cpu: u8, nic: u8 },
     Arrival,
 }
 
@@ -184,6 +139,34 @@ pub(super) struct Next {
     pub time: Ps,
     pub stamp: Stamp,
     pub what: What,
+    /// The operation, or the message.
+    pub row: u32,
+}
+
+/// What a coupled host does next, until it is found out anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub time: Ps,
+    /// Count over all ranks.
+    pub created: u64,
+    pub host: u32,
+    /// The host's looks when this was found: void if there were more since.
+    pub looks: u32,
+    pub row: u32,
+    pub what: What,
+}
+
+/// The earliest is the greatest, as the library's heap wants it.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.created).cmp(&(self.time, self.created))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// What a rank did.
@@ -234,11 +217,10 @@ pub struct Machine {
     pub part: u32,
     /// First host of the partition.
     pub first: u32,
-    pub(super) hosts: Table<Host>,
-    pub(super) cores: Table<Core>,
-    pub(super) nics: Table<Nic>,
-    pub(super) lanes: Table<Lane>,
+    pub(super) hosts: Hosts,
     pub(super) cell: Table<Cell>,
+    /// What the hosts do that are due at this instant; as many as the cell says.
+    pub(super) due: Table<Entry>,
     pub(super) messages: Pool<Message>,
     pub(super) window: Window,
     pub(super) matching: Matching,
@@ -246,7 +228,8 @@ pub struct Machine {
     pub(super) freed: Vec<u32>,
     pub(super) answered: Vec<u32>,
     pub(super) touched: Vec<u32>,
-    pub(super) instant: BinaryHeap<Reverse<(Ps, Stamp, u32)>>,
+    pub(super) instant: BinaryHeap<Entry>,
+    pub(super) sorted: Vec<Entry>,
 }
 
 impl Machine {
@@ -257,23 +240,14 @@ impl Machine {
         let count = (last - first) as usize;
         let places = &cx.places[first as usize..last as usize];
         let window = Window::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
-        let starts = |each: u32| {
-            places.iter().flat_map(move |p| (0..each).map(|_| p.job)).map(|j| cx.starts[j as usize])
-        };
-        let core = |free| Core { free, calcs: Fifo::default(), recvs: Fifo::default() };
-        let nic = |free| Nic { send: free, receive: free };
-        let host = Host { alarm: NEVER, spare: NEVER, inbox: NIL, created: 0, alarms: 0, due: NIL };
+        let starts: Vec<Ps> = places.iter().map(|p| cx.starts[p.job as usize]).collect();
+        let nothing = Entry { time: 0, created: 0, host: 0, looks: 0, row: NIL, what: What::Arrival };
         Self {
             part,
             first,
-            hosts: Table::new(count, host),
-            cores: Table::from(starts(cx.cpus).map(core).collect::<Vec<_>>()),
-            nics: Table::from(starts(cx.nics).map(nic).collect::<Vec<_>>()),
-            lanes: Table::new(
-                count * (cx.cpus * cx.nics) as usize,
-                Lane { sends: Fifo::default(), ready: NIL },
-            ),
-            cell: Table::new(1, Cell { created: 0, due: NIL, instants: 0, cut: false }),
+            hosts: Hosts::new(&starts, cx.cpus, cx.nics),
+            cell: Table::new(1, Cell { created: 0, due: 0, instants: 0, cut: false }),
+            due: Table::new(if cx.coupled { count } else { 0 }, nothing),
             messages: Pool::default(),
             window,
             matching: Matching::new(count as u32),
@@ -281,6 +255,7 @@ impl Machine {
             answered: Vec::new(),
             touched: Vec::new(),
             instant: BinaryHeap::new(),
+            sorted: Vec::new(),
             cx,
         }
     }
@@ -288,14 +263,13 @@ impl Machine {
     /// Number of hosts.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.hosts.len() as u32
+        self.hosts.len()
     }
 
     /// Last processor time of a host.
     #[must_use]
     pub fn makespan(&self, host: u32) -> Ps {
-        let cpus = self.cx.cpus;
-        (0..cpus).map(|c| self.cores.get(host * cpus + c).free).max().unwrap_or(0)
+        (0..self.cx.cpus).map(|c| self.hosts.core(host, c as u8).free).max().unwrap_or(0)
     }
 
     /// The windows of the ranks, to look at.
@@ -329,11 +303,9 @@ impl Machine {
     }
 
     pub(super) fn all_tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        visit(&mut self.hosts);
-        visit(&mut self.cores);
-        visit(&mut self.nics);
-        visit(&mut self.lanes);
+        self.hosts.tables(visit);
         visit(&mut self.cell);
+        visit(&mut self.due);
         visit(&mut self.messages);
         self.window.tables(visit);
         self.matching.tables(visit);
@@ -347,10 +319,8 @@ impl Clone for Machine {
             part: self.part,
             first: self.first,
             hosts: self.hosts.clone(),
-            cores: self.cores.clone(),
-            nics: self.nics.clone(),
-            lanes: self.lanes.clone(),
             cell: self.cell.clone(),
+            due: self.due.clone(),
             messages: self.messages.clone(),
             window: self.window.clone(),
             matching: self.matching.clone(),
@@ -358,6 +328,7 @@ impl Clone for Machine {
             answered: Vec::new(),
             touched: Vec::new(),
             instant: BinaryHeap::new(),
+            sorted: Vec::new(),
         }
     }
 }
@@ -365,10 +336,8 @@ impl Clone for Machine {
 impl PartialEq for Machine {
     fn eq(&self, other: &Self) -> bool {
         self.hosts == other.hosts
-            && self.cores == other.cores
-            && self.nics == other.nics
-            && self.lanes == other.lanes
             && self.cell == other.cell
+            && self.due == other.due
             && self.messages == other.messages
             && self.window == other.window
             && self.matching == other.matching

@@ -7,6 +7,7 @@ pub mod config;
 pub mod distance;
 mod drive;
 pub mod finish;
+mod hosts;
 pub mod machine;
 pub mod observe;
 pub mod run;

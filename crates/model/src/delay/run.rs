@@ -199,10 +199,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     Ok(cx)
 }
 
-/// Wheel slots of which each holds a few events: ranks spread over the time of a message.
+/// Wheel slots of which the wheel holds several times of a message: what follows from an event is mostly in reach.
 fn wheel_shift(cx: &Context) -> u32 {
-    let between = cx.lookahead() / (cx.places.len() as u64).max(1);
-    between.max(1).ilog2().clamp(7, 20)
+    (cx.lookahead() / 512).max(1).ilog2().clamp(7, 20)
 }
 
 fn measured(executor: &Executor<Machine, Observer>, begun: (Instant, Option<f64>)) -> Performance {

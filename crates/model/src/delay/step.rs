@@ -36,51 +36,51 @@ impl Machine {
     /// What happens next at a host.
     pub(super) fn next(&mut self, host: u32) -> Option<Next> {
         let mut best: Option<Next> = None;
-        let mut offer = |time: Ps, stamp: Stamp, what: What| {
+        let mut offer = |time: Ps, stamp: Stamp, what: What, row: u32| {
             if best.is_none_or(|b| (time, stamp) < (b.time, b.stamp)) {
-                best = Some(Next { time, stamp, what });
+                best = Some(Next { time, stamp, what, row });
             }
         };
         self.admit(host);
-        let (cpus, nics) = (self.cx.cpus, self.cx.nics);
-        for cpu in 0..cpus {
-            let core = self.cores.get(host * cpus + cpu);
+        for cpu in 0..self.cx.cpus as u8 {
+            let core = self.hosts.core(host, cpu);
             if !core.calcs.is_empty() {
-                offer(core.free, self.window.get(core.calcs.head).stamp, What::Calc { cpu });
+                let row = core.calcs.head;
+                offer(core.free, self.window.get(row).stamp, What::Calc { cpu }, row);
             }
             if !core.recvs.is_empty() {
-                let row = self.window.get(core.recvs.head);
-                offer(row.ready, row.stamp, What::Recv { cpu });
+                let row = core.recvs.head;
+                let r = self.window.get(row);
+                offer(r.ready, r.stamp, What::Recv { cpu }, row);
             }
-            for nic in 0..nics {
-                let lane = self.lanes.get((host * cpus + cpu) * nics + nic);
-                let clock = self.nics.get(host * nics + nic);
+            for nic in 0..self.cx.nics as u8 {
+                let (lane, clock) = (self.hosts.lane(host, cpu, nic), self.hosts.nic(host, nic));
                 if !lane.sends.is_empty() {
-                    let stamp = self.window.get(lane.sends.head).stamp;
-                    offer(core.free.max(clock.send), stamp, What::Send { cpu, nic });
+                    let row = lane.sends.head;
+                    let stamp = self.window.get(row).stamp;
+                    offer(core.free.max(clock.send), stamp, What::Send { cpu, nic }, row);
                 }
                 if lane.ready != NIL {
                     let stamp = self.messages.get(lane.ready).stamp;
-                    offer(core.free.max(clock.receive), stamp, What::Ready { cpu, nic });
+                    offer(core.free.max(clock.receive), stamp, What::Ready { cpu, nic }, lane.ready);
                 }
             }
         }
         let inbox = self.hosts.get(host).inbox;
         if inbox != NIL {
             let message = self.messages.get(inbox);
-            offer(message.arrival, message.stamp, What::Arrival);
+            offer(message.arrival, message.stamp, What::Arrival, inbox);
         }
         best
     }
 
     /// When a host's resources for a message are free.
     #[inline]
-    fn available(&self, host: u32, cpu: u8, nic: u8) -> Ps {
+    pub(super) fn available(&self, host: u32, cpu: u8, nic: u8) -> Ps {
         if self.cx.config.cost == Cost::Pure {
             return 0;
         }
-        let core = self.cores.get(host * self.cx.cpus + u32::from(cpu));
-        core.free.max(self.nics.get(host * self.cx.nics + u32::from(nic)).receive)
+        self.hosts.core(host, cpu).free.max(self.hosts.nic(host, nic).receive)
     }
 
     /// Lets messages that arrive before their resources are free wait for these.
@@ -95,8 +95,7 @@ impl Machine {
                 return;
             }
             self.leave_inbox(host);
-            let (cpus, nics) = (self.cx.cpus, self.cx.nics);
-            let lane = self.lanes.edit((host * cpus + u32::from(cpu)) * nics + u32::from(nic));
+            let lane = self.hosts.edit_lane(host, cpu, nic);
             lane.ready = heap::push(&mut self.messages, lane.ready, inbox, by_stamp);
         }
     }
@@ -108,24 +107,23 @@ impl Machine {
     }
 
     /// Does what [`Machine::next`] found.
-    pub(super) fn step(&mut self, host: u32, next: Next, fx: &mut impl Effects<Self>) {
-        let (cpus, nics) = (self.cx.cpus, self.cx.nics);
+    pub(super) fn step(&mut self, host: u32, next: &Next, fx: &mut impl Effects<Self>) {
         match next.what {
             What::Calc { cpu } => {
-                let row = pop(&mut self.cores.edit(host * cpus + cpu).calcs, &self.window);
+                let row = pop(&mut self.hosts.edit_core(host, cpu).calcs, &self.window);
                 self.calculate(host, row, next.time, fx);
             }
             What::Recv { cpu } => {
-                let row = pop(&mut self.cores.edit(host * cpus + cpu).recvs, &self.window);
+                let row = pop(&mut self.hosts.edit_core(host, cpu).recvs, &self.window);
                 self.post(host, row, next.time, fx);
             }
             What::Send { cpu, nic } => {
-                let lane = self.lanes.edit((host * cpus + cpu) * nics + nic);
+                let lane = self.hosts.edit_lane(host, cpu, nic);
                 let row = pop(&mut lane.sends, &self.window);
-                self.send(host, row, &next, fx);
+                self.send(host, row, next, fx);
             }
             What::Ready { cpu, nic } => {
-                let lane = self.lanes.edit((host * cpus + cpu) * nics + nic);
+                let lane = self.hosts.edit_lane(host, cpu, nic);
                 let message = lane.ready;
                 lane.ready = heap::pop(&mut self.messages, message, by_stamp);
                 self.arrive(host, message, next.time, fx);
@@ -144,7 +142,7 @@ impl Machine {
         let op = self.window.get(row).op;
         let job = self.cx.places[(self.first + host) as usize].job;
         let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
-        self.cores.edit(host * self.cx.cpus + u32::from(op.cpu)).free = end;
+        self.hosts.edit_core(host, op.cpu).free = end;
         self.window.start(row, now, &mut self.freed);
         self.done(row, (Act::Calc, now, end), (0, 0), fx);
     }
@@ -177,8 +175,8 @@ impl Machine {
             Mode::Synchronous => cx.config.cost == Cost::Pure,
             Mode::Buffered => true,
         };
-        self.cores.edit(host * cx.cpus + u32::from(op.cpu)).free = now + busy;
-        self.nics.edit(host * cx.nics + u32::from(op.nic)).send = now + gap;
+        self.hosts.edit_core(host, op.cpu).free = now + busy;
+        self.hosts.edit_nic(host, op.nic).send = now + gap;
         self.window.start(row, now, &mut self.freed);
         let stamp = self.stamp(host, now, next.stamp);
         let message = Message {
@@ -209,11 +207,11 @@ impl Machine {
         if eager {
             self.done(row, (Act::Send, now, now + busy), (to, op.amount), fx);
         }
-        self.deliver(message, fx);
+        self.deliver(host, message, fx);
     }
 
     /// Hands a message over: to a host here at once, to another partition by event.
-    fn deliver(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+    fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
         let local = message.to.wrapping_sub(self.first);
         if local >= self.count() {
             let part = self.cx.partition_of(message.to);
@@ -222,7 +220,12 @@ impl Machine {
             return;
         }
         self.take_in(local, message);
-        self.touched.push(local);
+        let due = message.arrival.max(self.available(local, message.cpu, message.nic));
+        if message.arrival <= fx.now() {
+            self.touched.push(local);
+        } else if local != from {
+            self.set_alarm(local, due, fx);
+        }
     }
 
     /// Puts a message into a host's inbox.
@@ -258,8 +261,8 @@ impl Machine {
         let mut end = now;
         if self.cx.config.cost == Cost::LogGops {
             end += busy;
-            self.cores.edit(host * self.cx.cpus + u32::from(m.cpu)).free = end;
-            self.nics.edit(host * self.cx.nics + u32::from(m.nic)).receive = now + gap;
+            self.hosts.edit_core(host, m.cpu).free = end;
+            self.hosts.edit_nic(host, m.nic).receive = now + gap;
         }
         let peer = self.source(&m);
         let record = Record {
@@ -294,9 +297,9 @@ impl Machine {
             return;
         }
         let sender = self.source(m) - self.first;
-        let core = self.cores.edit(sender * self.cx.cpus + u32::from(cpu));
+        let core = self.hosts.edit_core(sender, cpu);
         core.free = core.free.max(now);
-        let clock = self.nics.edit(sender * self.cx.nics + u32::from(nic));
+        let clock = self.hosts.edit_nic(sender, nic);
         clock.send = clock.send.max(now);
         self.done(m.send, (Act::Send, now, now), (m.to, m.bytes), fx);
         self.touched.push(sender);
@@ -336,9 +339,7 @@ impl Machine {
             return;
         }
         let stamp = self.stamp(host, now, creator);
-        let (cpus, nics) = (self.cx.cpus, self.cx.nics);
-        let core_index = host * cpus + u32::from(op.cpu);
-        let core = self.cores.edit(core_index);
+        let core = self.hosts.edit_core(host, op.cpu);
         if self.cx.config.cost == Cost::Pure {
             core.free = core.free.max(now);
         }
@@ -348,9 +349,9 @@ impl Machine {
         r.ready = free;
         let rows = self.window.rows();
         match op.kind {
-            Kind::Calc => self.cores.edit(core_index).calcs.push(rows, row),
-            Kind::Recv | Kind::Probe => self.cores.edit(core_index).recvs.push(rows, row),
-            Kind::Send => self.lanes.edit(core_index * nics + u32::from(op.nic)).sends.push(rows, row),
+            Kind::Calc => self.hosts.edit_core(host, op.cpu).calcs.push(rows, row),
+            Kind::Recv | Kind::Probe => self.hosts.edit_core(host, op.cpu).recvs.push(rows, row),
+            Kind::Send => self.hosts.edit_lane(host, op.cpu, op.nic).sends.push(rows, row),
             Kind::Join | Kind::JoinAny => {}
         }
     }

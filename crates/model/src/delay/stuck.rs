@@ -75,7 +75,9 @@ impl Stuck {
         let ended: Vec<bool> = machines
             .iter()
             .flat_map(|m| {
-                (0..m.count()).map(|h| m.window().of_rank(h).all(|r| m.window().get(r).is_finished()))
+                let idle = m.window().open() == 0;
+                (0..m.count())
+                    .map(move |h| idle || m.window().of_rank(h).all(|r| m.window().get(r).is_finished()))
             })
             .collect();
         let mut waits_for = vec![None; ended.len()];
@@ -92,8 +94,10 @@ impl Stuck {
     fn rank(&mut self, m: &Machine, host: u32, ended: &[bool], waits_for: &mut [Option<usize>]) {
         let cx = &m.cx;
         let place = cx.places[(m.first + host) as usize];
-        let mut rows: Vec<u32> =
-            m.window().of_rank(host).filter(|&r| !m.window().get(r).is_finished()).collect();
+        let mut rows = Vec::new();
+        if m.window().open() > 0 {
+            rows.extend(m.window().of_rank(host).filter(|&r| !m.window().get(r).is_finished()));
+        }
         rows.sort_unstable_by_key(|&r| m.window().get(r).number);
         let started = rows.iter().filter(|&&r| m.window().get(r).is_started());
         let mut any = false;

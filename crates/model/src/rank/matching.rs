@@ -1,9 +1,9 @@
 //! Matching of messages with receives, in MPI's order: a message takes the receive that was posted first among those that fit,
 //! a receive takes the message that arrived first among those that fit.
 //!
-//! Receives and messages with a definite source and tag lie in a hash table by (rank, context, source, tag), equal ones in a
-//! list: O(1) however many wait. Receives with a wildcard stand in a list per rank, in posting order; every message that waits is also in a list
-//! per rank, in order of arrival, which wildcard receives and probes search.
+//! Each rank has a list of messages in order of arrival, and of receives in posting order: those with a definite source and tag, and
+//! those with a wildcard. The first few of a list are searched one by one. What joins a longer list (receives with a wildcard excepted) also
+//! lies in a hash table by (rank, context, source, tag), equal ones in a list: O(1) however many wait.
 //! The table grows by one bucket at a time (Litwin: Linear hashing, VLDB 1980), so that a change stays small and can be undone.
 
 use base::hash::mix64;
@@ -57,7 +57,12 @@ struct Item {
     /// Neighbours in the rank's list.
     older: u32,
     newer: u32,
+    /// True if it is in the hash table.
+    indexed: bool,
 }
+
+/// How many of a list are searched before the hash table is. What is not in the table is among them: its place in the list only falls.
+const NEAR: u32 = 6;
 
 impl Linked for Item {
     fn next(&self) -> u32 {
@@ -73,6 +78,22 @@ impl Linked for Item {
 struct Ends {
     oldest: u32,
     newest: u32,
+    count: u32,
+}
+
+/// What waits at a rank, in one cache line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+struct Shelf {
+    /// Receives that are definite.
+    posted: Ends,
+    /// Receives with a wildcard.
+    wild: Ends,
+    /// Messages.
+    arrived: Ends,
+    probes: Ends,
+    /// Things that began to wait.
+    order: u32,
 }
 
 /// Size of a hash table: `2^level + split` buckets.
@@ -194,8 +215,7 @@ impl Index {
 }
 
 /// A list per rank, oldest first, of items that may leave from anywhere.
-fn enlist(ends: &mut Table<Ends>, pool: &mut Pool<Item>, item: u32) {
-    let ends = ends.edit(pool.get(item).label.rank);
+fn enlist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
     pool.edit(item).older = ends.newest;
     if ends.newest == NIL {
         ends.oldest = item;
@@ -203,11 +223,11 @@ fn enlist(ends: &mut Table<Ends>, pool: &mut Pool<Item>, item: u32) {
         pool.edit(ends.newest).newer = item;
     }
     ends.newest = item;
+    ends.count += 1;
 }
 
-fn delist(ends: &mut Table<Ends>, pool: &mut Pool<Item>, item: u32) {
-    let Item { label, older, newer, .. } = *pool.get(item);
-    let ends = ends.edit(label.rank);
+fn delist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
+    let Item { older, newer, .. } = *pool.get(item);
     if older == NIL {
         ends.oldest = newer;
     } else {
@@ -218,11 +238,49 @@ fn delist(ends: &mut Table<Ends>, pool: &mut Pool<Item>, item: u32) {
     } else {
         pool.edit(newer).older = older;
     }
+    ends.count -= 1;
 }
 
-fn listed<'a>(ends: &Table<Ends>, pool: &'a Pool<Item>, rank: u32) -> impl Iterator<Item = u32> + 'a {
-    let first = ends.get(rank).oldest;
+fn listed<'a>(ends: &Ends, pool: &'a Pool<Item>) -> impl Iterator<Item = u32> + 'a {
+    let first = ends.oldest;
     std::iter::successors((first != NIL).then_some(first), |&i| Some(pool.get(i).newer).filter(|&n| n != NIL))
+}
+
+/// The oldest with this definite label in a list whose later items are in `index`.
+#[inline]
+fn oldest(ends: &Ends, index: &Index, pool: &Pool<Item>, label: &Label) -> Option<u32> {
+    let mut at = ends.oldest;
+    for _ in 0..NEAR {
+        if at == NIL {
+            return None;
+        }
+        let item = pool.get(at);
+        if item.label == *label {
+            return Some(at);
+        }
+        at = item.newer;
+    }
+    if at == NIL { None } else { index.find(pool, label).map(|f| f.0) }
+}
+
+/// Adds an item to its list, and to the index if the list is long.
+fn add(ends: &mut Ends, index: &mut Index, pool: &mut Pool<Item>, item: u32) {
+    if ends.count >= NEAR {
+        pool.edit(item).indexed = true;
+        index.insert(pool, item);
+    }
+    enlist(ends, pool, item);
+}
+
+/// Takes the oldest item of its label off.
+fn leave(ends: &mut Ends, index: &mut Index, pool: &mut Pool<Item>, item: u32) {
+    let Item { label, indexed, .. } = *pool.get(item);
+    if indexed {
+        let (first, before) = index.find(pool, &label).expect("what is marked is indexed");
+        debug_assert_eq!(first, item, "the oldest of a label is its first");
+        index.remove(pool, first, before);
+    }
+    delist(ends, pool, item);
 }
 
 /// Posted receives, messages that nobody has asked for yet, and waiting probes of a set of ranks.
@@ -231,98 +289,88 @@ pub struct Matching {
     items: Pool<Item>,
     posted: Index,
     unexpected: Index,
-    /// Posted receives with a wildcard.
-    wild: Table<Ends>,
-    /// Messages.
-    arrived: Table<Ends>,
-    probes: Table<Ends>,
-    orders: Table<u32>,
+    shelves: Table<Shelf>,
 }
 
 impl Matching {
     /// Nothing posted, nothing arrived.
     #[must_use]
     pub fn new(ranks: u32) -> Self {
-        let ends = || Table::new(ranks as usize, Ends { oldest: NIL, newest: NIL });
+        let none = Ends { oldest: NIL, newest: NIL, count: 0 };
+        let shelf = Shelf { posted: none, wild: none, arrived: none, probes: none, order: 0 };
         Self {
             items: Pool::default(),
             posted: Index::new(),
             unexpected: Index::new(),
-            wild: ends(),
-            arrived: ends(),
-            probes: ends(),
-            orders: Table::new(ranks as usize, 0),
+            shelves: Table::new(ranks as usize, shelf),
         }
     }
 
     fn item(&mut self, label: Label, value: u32) -> u32 {
-        let order = self.orders.edit(label.rank);
+        let order = &mut self.shelves.edit(label.rank).order;
         *order = order.wrapping_add(1);
         let order = *order;
-        let links = (NIL, NIL, NIL);
         self.items.take(Item {
             label,
             value,
             order,
             next: NIL,
-            more: links.0,
+            more: NIL,
             tail: NIL,
-            older: links.1,
-            newer: links.2,
+            older: NIL,
+            newer: NIL,
+            indexed: false,
         })
     }
 
     /// A receive starts: the message that it takes, or it is posted as `value`.
     pub fn receive(&mut self, label: Label, value: u32) -> Option<u32> {
         if let Some(item) = self.waiting(&label) {
-            let found = self.items.get(item).label;
-            let (first, before) =
-                self.unexpected.find(&self.items, &found).expect("what is listed is indexed");
-            debug_assert_eq!(first, item, "the oldest of a label is its first");
-            self.unexpected.remove(&mut self.items, first, before);
-            delist(&mut self.arrived, &mut self.items, first);
-            let message = self.items.get(first).value;
-            self.items.give(first);
+            let ends = &mut self.shelves.edit(label.rank).arrived;
+            leave(ends, &mut self.unexpected, &mut self.items, item);
+            let message = self.items.get(item).value;
+            self.items.give(item);
             return Some(message);
         }
         let item = self.item(label, value);
+        let shelf = self.shelves.edit(label.rank);
         if label.is_wild() {
-            enlist(&mut self.wild, &mut self.items, item);
+            enlist(&mut shelf.wild, &mut self.items, item);
         } else {
-            self.posted.insert(&mut self.items, item);
+            add(&mut shelf.posted, &mut self.posted, &mut self.items, item);
         }
         None
     }
 
     /// The oldest message that a receive with this label would take.
     fn waiting(&self, label: &Label) -> Option<u32> {
+        let ends = &self.shelves.get(label.rank).arrived;
         if !label.is_wild() {
-            return self.unexpected.find(&self.items, label).map(|f| f.0);
+            return oldest(ends, &self.unexpected, &self.items, label);
         }
-        listed(&self.arrived, &self.items, label.rank).find(|&i| label.takes(&self.items.get(i).label))
+        listed(ends, &self.items).find(|&i| label.takes(&self.items.get(i).label))
     }
 
     /// A message arrives: the receive that takes it, or it waits as `value`.
     pub fn arrive(&mut self, label: Label, value: u32) -> Option<u32> {
-        let exact = self.posted.find(&self.items, &label);
-        let wild =
-            listed(&self.wild, &self.items, label.rank).find(|&i| self.items.get(i).label.takes(&label));
+        let shelf = self.shelves.get(label.rank);
+        let exact = oldest(&shelf.posted, &self.posted, &self.items, &label);
+        let wild = listed(&shelf.wild, &self.items).find(|&i| self.items.get(i).label.takes(&label));
         let order = |i: u32| self.items.get(i).order;
         let item = match (exact, wild) {
             (None, None) => {
                 let item = self.item(label, value);
-                self.unexpected.insert(&mut self.items, item);
-                enlist(&mut self.arrived, &mut self.items, item);
+                let ends = &mut self.shelves.edit(label.rank).arrived;
+                add(ends, &mut self.unexpected, &mut self.items, item);
                 return None;
             }
-            (Some((first, before)), wild)
-                if wild.is_none_or(|w| order(first).wrapping_sub(order(w)) > 1 << 31) =>
-            {
-                self.posted.remove(&mut self.items, first, before);
-                first
+            (Some(exact), wild) if wild.is_none_or(|w| order(exact).wrapping_sub(order(w)) > 1 << 31) => {
+                let ends = &mut self.shelves.edit(label.rank).posted;
+                leave(ends, &mut self.posted, &mut self.items, exact);
+                exact
             }
             (_, Some(wild)) => {
-                delist(&mut self.wild, &mut self.items, wild);
+                delist(&mut self.shelves.edit(label.rank).wild, &mut self.items, wild);
                 wild
             }
             (Some(_), None) => unreachable!("without a wildcard the definite receive is first"),
@@ -338,20 +386,17 @@ impl Matching {
             return true;
         }
         let item = self.item(label, value);
-        enlist(&mut self.probes, &mut self.items, item);
+        enlist(&mut self.shelves.edit(label.rank).probes, &mut self.items, item);
         false
     }
 
     /// Appends the probes that a message that has just begun to wait answers, in the order in which they came.
     pub fn answer(&mut self, label: &Label, answered: &mut Vec<u32>) {
-        if self.probes.get(label.rank).oldest == NIL {
-            return;
-        }
-        let mut at = self.probes.get(label.rank).oldest;
+        let mut at = self.shelves.get(label.rank).probes.oldest;
         while at != NIL {
             let Item { label: asked, newer, value, .. } = *self.items.get(at);
             if asked.takes(label) {
-                delist(&mut self.probes, &mut self.items, at);
+                delist(&mut self.shelves.edit(label.rank).probes, &mut self.items, at);
                 self.items.give(at);
                 answered.push(value);
             }
@@ -361,15 +406,30 @@ impl Matching {
 
     /// Messages that wait at a rank, oldest first: label and value.
     pub fn messages(&self, rank: u32) -> impl Iterator<Item = (Label, u32)> {
-        listed(&self.arrived, &self.items, rank).map(|i| (self.items.get(i).label, self.items.get(i).value))
+        let items = listed(&self.shelves.get(rank).arrived, &self.items);
+        items.map(|i| (self.items.get(i).label, self.items.get(i).value))
     }
 
     /// Hints that something of a rank will be matched soon.
     #[inline]
     pub fn prefetch(&self, rank: u32) {
-        self.wild.prefetch(rank);
-        self.arrived.prefetch(rank);
-        self.orders.prefetch(rank);
+        self.shelves.prefetch(rank);
+    }
+
+    /// The same once that has come: the oldest of what waits.
+    #[inline]
+    pub fn prefetch_oldest(&self, rank: u32) {
+        let shelf = self.shelves.get(rank);
+        self.items.prefetch(shelf.posted.oldest);
+        self.items.prefetch(shelf.arrived.oldest);
+    }
+
+    /// The receive that was posted first among those that are definite: probably the one that the next message takes.
+    #[inline]
+    #[must_use]
+    pub fn first_posted(&self, rank: u32) -> Option<u32> {
+        let first = self.shelves.get(rank).posted.oldest;
+        (first != NIL).then(|| self.items.get(first).value)
     }
 
     /// Shows every table to the engine.
@@ -379,17 +439,14 @@ impl Matching {
             visit(&mut index.heads);
             visit(&mut index.size);
         }
-        for ends in [&mut self.wild, &mut self.arrived, &mut self.probes] {
-            visit(ends);
-        }
-        visit(&mut self.orders);
+        visit(&mut self.shelves);
     }
 
     /// Bytes that the tables occupy.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let heads = self.posted.heads.bytes() + self.unexpected.heads.bytes();
-        self.items.bytes() + heads + 3 * self.wild.bytes() + self.orders.bytes()
+        self.items.bytes() + heads + self.shelves.bytes()
     }
 }
 

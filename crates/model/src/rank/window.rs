@@ -35,7 +35,7 @@ pub struct Row {
     pub number: u32,
     /// How much it still waits for.
     waits: u32,
-    /// Executable, started, finished.
+    /// Executable, started, finished, last of its rank.
     state: u8,
     starts: u32,
     ends: u32,
@@ -46,6 +46,8 @@ pub struct Row {
 const EXECUTABLE: u8 = 1;
 const STARTED: u8 = 2;
 const FINISHED: u8 = 4;
+/// The last operation read: its start reads on.
+const LAST: u8 = 8;
 
 impl Row {
     /// True once nothing keeps it from being taken up.
@@ -125,6 +127,8 @@ pub struct Window {
     rows: Pool<Row>,
     links: Pool<Link>,
     reach: Table<Reach>,
+    /// Number of operations that are read and not finished.
+    open: Table<u64>,
     sources: Vec<Source>,
     batch: Batch,
     fresh: Vec<u32>,
@@ -142,6 +146,7 @@ impl Window {
             rows: Pool::default(),
             links: Pool::default(),
             reach: Table::new(sources.len(), unread),
+            open: Table::new(1, 0),
             sources,
             batch: Batch::default(),
             fresh: Vec::new(),
@@ -172,6 +177,22 @@ impl Window {
     #[inline]
     pub fn prefetch(&self, row: u32) {
         self.rows.prefetch(row);
+        self.rows.prefetch_end(row);
+    }
+
+    /// The same once the row has come: the first edge to what waits for its end.
+    #[inline]
+    pub fn prefetch_edge(&self, row: u32) {
+        self.links.prefetch(self.rows.get(row).ends);
+    }
+
+    /// The same once the edge has come: the operation that waits.
+    #[inline]
+    pub fn prefetch_freed(&self, row: u32) {
+        let edge = self.rows.get(row).ends;
+        if edge != NIL {
+            self.prefetch(self.links.get(edge).to);
+        }
     }
 
     /// Rows of a rank that are not retired, in no particular order.
@@ -186,6 +207,12 @@ impl Window {
     #[must_use]
     pub fn is_over(&self, rank: u32) -> bool {
         self.reach.get(rank).over
+    }
+
+    /// Number of operations of all ranks that are read and not finished.
+    #[must_use]
+    pub fn open(&self) -> u64 {
+        *self.open.get(0)
     }
 
     /// Number of operations that a rank has read.
@@ -280,6 +307,11 @@ impl Window {
             }
             before = Some(fresh[n]);
         }
+        if last != NIL && self.is_kept(old, last) {
+            self.rows.edit(last).state &= !LAST;
+        }
+        self.rows.edit(list).state |= LAST;
+        *self.open.edit(0) += batch.ops.len() as u64;
         *self.reach.edit(rank) = Reach {
             read: read.checked_add(batch.ops.len() as u32).expect("a rank has fewer than 2^32 operations"),
             rows: list,
@@ -341,12 +373,12 @@ impl Window {
     pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
         r.state |= STARTED;
-        let (list, rank) = (r.starts, r.rank);
+        let (list, rank, last) = (r.starts, r.rank, r.state & LAST != 0);
         r.starts = NIL;
         if list != NIL {
             self.release(list, at, freed);
         }
-        if self.reach.get(rank).last == row {
+        if last {
             self.refill(rank, at, freed);
         }
     }
@@ -354,8 +386,10 @@ impl Window {
     /// Ends an operation that was taken up; appends what that frees. `at` may lie ahead.
     pub fn finish(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
+        debug_assert!(!r.is_finished(), "an operation ends once");
         r.state |= FINISHED;
         r.ready = at;
+        *self.open.edit(0) -= 1;
         let list = r.ends;
         r.ends = NIL;
         if list != NIL {
@@ -386,6 +420,7 @@ impl Window {
         visit(&mut self.rows);
         visit(&mut self.links);
         visit(&mut self.reach);
+        visit(&mut self.open);
     }
 
     /// Bytes that the tables occupy.
@@ -435,6 +470,7 @@ impl Clone for Window {
             rows: self.rows.clone(),
             links: self.links.clone(),
             reach: self.reach.clone(),
+            open: self.open.clone(),
             sources: self.sources.iter().map(source).collect(),
             batch: Batch::default(),
             fresh: Vec::new(),
