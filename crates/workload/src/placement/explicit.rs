@@ -81,10 +81,12 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
 }
 
 fn read(path: &str) -> Result<Vec<(u64, Written)>, Vec<Problem>> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
-        vec![Problem::new("placement_file", format!("cannot read `{path}`: {e}")).at(excerpt)]
-    })?;
+    let text = base::input::read(path)
+        .and_then(|b| String::from_utf8(b).map_err(std::io::Error::other))
+        .map_err(|e| {
+            let excerpt = Excerpt { file: path.to_owned(), ..Excerpt::default() };
+            vec![Problem::new("placement_file", format!("cannot read `{path}`: {e}")).at(excerpt)]
+        })?;
     let (mut entries, mut problems) = (Vec::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         let word = line.split('#').next().unwrap_or("");

@@ -76,7 +76,8 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let whole = |message: String| {
         vec![Problem::new("file", message).at(Excerpt { file: path.clone(), ..Excerpt::default() })]
     };
-    let bytes = std::fs::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
+    let bytes =
+        base::input::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
     let entries = parse::parse(&text, &fabric).map_err(|mistakes| tell(&path, &text, mistakes))?;
     bind(fabric, &entries, values, whole)

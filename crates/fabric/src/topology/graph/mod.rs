@@ -98,7 +98,8 @@ fn read(values: &Values) -> Result<(String, Draft, Sizes), Vec<Problem>> {
         let excerpt = Excerpt { file: path.clone(), ..Excerpt::default() };
         vec![Problem::new("file", message).at(excerpt)]
     };
-    let bytes = std::fs::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
+    let bytes =
+        base::input::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
     match draft(&text).and_then(|draft| draft.sizes().map(|sizes| (draft, sizes))) {
         Ok((draft, sizes)) => Ok((text, draft, sizes)),

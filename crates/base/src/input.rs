@@ -1,0 +1,40 @@
+//! Reading small input files whole: never a device that has no end, never more than a bound.
+
+use std::{fs::File, io, io::Read, path::Path};
+
+/// Largest file that is read whole.
+const MOST: u64 = 1 << 30;
+
+/// The bytes of a file.
+///
+/// # Errors
+/// If it cannot be read, is no regular file, or has more than a GiB.
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if about.len() > MOST {
+        return Err(io::Error::other("it has more than 1 GiB"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_and_what_is_none_is_refused() {
+        let path = std::env::temp_dir().join(format!("netloom-input-{}", std::process::id()));
+        assert!(std::fs::write(&path, b"abc").is_ok());
+        assert_eq!(read(&path).ok().as_deref(), Some(&b"abc"[..]));
+        assert!(std::fs::remove_file(&path).is_ok());
+        assert!(read(&path).is_err() && read(std::env::temp_dir()).is_err());
+        #[cfg(unix)]
+        assert!(read("/dev/zero").is_err_and(|e| e.to_string().contains("regular")));
+    }
+}
