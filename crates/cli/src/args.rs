@@ -114,7 +114,7 @@ pub struct CheckArgs {
     pub format: Format,
 }
 
-/// What to do with a fabric. Only [fabric], [faults] and the seed of the file are read.
+/// What to do with a fabric. Of the file only the sections fabric and faults and the seed are read.
 #[derive(Debug, Subcommand)]
 pub enum FabricCommand {
     /// Print distances, bisection, diversity of paths and cost; failed links count as failed

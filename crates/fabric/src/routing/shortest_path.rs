@@ -2,7 +2,7 @@
 //!
 //! Two kinds of table: *all* ways (every port on a shortest way, one plane), for decisions hop by hop; or
 //! *predetermined* routes (one port per entry, a plane for each), for static choices and for source routing. Either gets
-//! virtual channels by layers (see [`super::layers`]) or by counting hops.
+//! virtual channels by layers (see `layers`) or by counting hops.
 
 use super::{
     Choice, Congestion, Hop, Routing,

@@ -1,8 +1,8 @@
 //! Routing by a table from a file.
 //!
-//! [`parse`] reads the text, this file binds it: every terminal must be reached from every router with terminals, and
+//! `parse` reads the text, this file binds it: every terminal must be reached from every router with terminals, and
 //! no packet may go round in circles. Channels that the file does not give are assigned by layers (see
-//! [`super::layers`]); those that it gives are judged by the deadlock check alone.
+//! `layers`); those that it gives are judged by the deadlock check alone.
 
 mod parse;
 
