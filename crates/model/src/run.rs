@@ -123,6 +123,9 @@ fn close(
     }
     let fingerprint = finish::state_hash(&refs, &pending);
     let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
+    if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
+        return Err(Failure::Setup(damage));
+    }
     let waiting = if dry { host::waiting(&refs[0].cx.net, &hosts) } else { Vec::new() };
     let deadlock = if dry || end < NEVER { crate::packet::verdict::deadlock(&refs) } else { Vec::new() };
     Ok(Ended {

@@ -18,7 +18,7 @@ use results::{
 use std::sync::Arc;
 use workload::{
     program::{
-        ANY_SOURCE, ANY_TAG, After, Kind, Op,
+        ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op, Program,
         collective::Chooser,
         input::Input,
         list::{List, Rank, calc, recv, send},
@@ -299,6 +299,48 @@ fn operations_are_rows_with_their_times() {
     assert_eq!(times("start_ps"), [0, US, 0]);
     assert_eq!(times("end_ps"), [US, US, US + WAY]);
     assert_eq!(times("bytes"), [0, 64, 64]);
+}
+
+/// A program of two ranks; the second batch of rank 0 cannot be read.
+struct Broken;
+
+impl Program for Broken {
+    fn ranks(&self) -> u32 {
+        2
+    }
+    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+        Box::new(Half { begun: false, breaks: rank == 0 })
+    }
+    fn describe(&self, _: u32, origin: u32) -> String {
+        origin.to_string()
+    }
+}
+
+struct Half {
+    begun: bool,
+    breaks: bool,
+}
+
+impl Cursor for Half {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+        if !std::mem::replace(&mut self.begun, true) {
+            batch.ops.push(calc(US));
+            return Ok(());
+        }
+        if !self.breaks {
+            return Ok(());
+        }
+        Err(Damage("case:4: the file ends here".to_owned()))
+    }
+}
+
+/// A source that is found damaged during the run ends it as a failure, not as a shorter program.
+#[test]
+fn a_damaged_source_is_no_result() {
+    let mut setup = switch(vec![Rank::default(), Rank::default()]);
+    setup.jobs[0].work = Work::Program(Arc::new(Broken));
+    let Err(failure) = simulate(&setup, &mut |_| true) else { panic!("a damaged program has no result") };
+    assert!(failure.to_string().contains("rank 0: case:4: the file ends here"), "{failure}");
 }
 
 #[test]

@@ -500,6 +500,16 @@ fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
     }
 }
 
+/// The first program source that turned out to be damaged while it was read: its rank stopped there, so the run means nothing.
+#[must_use]
+pub fn damage(net: &Network, hosts: &[(&Local, &Host)]) -> Option<String> {
+    hosts.iter().find_map(|(local, host)| {
+        let (rank, message) = host.window.damage.as_ref()?;
+        let (job, rank) = net.rank[local.terminals[host.terminal_of[*rank as usize] as usize] as usize];
+        Some(format!("job number {job}, rank {rank}: {message}"))
+    })
+}
+
 /// Messages that arrived and that no receive has taken.
 #[must_use]
 pub fn unreceived(hosts: &[(&Local, &Host)]) -> usize {
@@ -516,10 +526,6 @@ pub fn waiting(net: &Network, hosts: &[(&Local, &Host)]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut more = 0;
     for (local, host) in hosts {
-        if let Some((rank, damage)) = &host.window.damage {
-            let terminal = local.terminals[host.terminal_of[*rank as usize] as usize];
-            lines.push(format!("rank {}: {damage}", net.rank[terminal as usize].1));
-        }
         for (rank, i) in host.ranks() {
             let (job, number) = net.rank[local.terminals[i as usize] as usize];
             let Some(program) = net.work[job as usize].program() else { continue };
