@@ -29,8 +29,8 @@ pub(crate) const ABOUT: About = About {
           per point, one message each) with its six partners, then solves along x, y and z: q - 1 messages of 240 m^2 B to the \
           successor and back q - 1 of 40 m^2 B to the predecessor, where m = floor(n / q) + 1 is the buffer's edge. One more \
           exchange of faces verifies. `total_compute` is spread evenly over the steps, warm-up included: a quarter after the faces and a \
-          quarter for each direction, in equal parts for its 2 q cell visits. Messages and bytes are exact; collectives are \
-          those of the solver's phases (parameters, norms, barrier), not of timers.",
+          quarter for each direction, in equal parts for its 2 q cell visits. Messages and bytes are proven for class D on 4096 \
+          ranks; other classes follow the same rules. Collectives are those of the solver's phases (parameters, norms, barrier), not of timers.",
     source: "Bailey et al.: The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3-MPI. BT.D on 4096 ranks has the 394,813,440 messages of \
              HAEC-SIM, section 4, and its hops (table 8)",
     params: &[CLASS, TOTAL_COMPUTE, REDUCTIONS],
