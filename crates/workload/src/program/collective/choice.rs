@@ -145,6 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn the_page_on_programs_names_every_algorithm() {
+        let page = std::fs::read_to_string("../../docs/rank-programs.md").unwrap();
+        let row = |kind: CollectiveKind| {
+            let names = ALGORITHMS.iter().filter(|a| a.kinds.contains(&kind));
+            let names: Vec<String> = names.map(|a| format!("`{}`", a.about.name)).collect();
+            format!("| `{}` | {} |\n", kind.key(), names.join(", "))
+        };
+        let rows: String = CollectiveKind::ALL.map(row).concat();
+        assert!(page.contains(&rows), "docs/rank-programs.md lacks the table\n{rows}");
+    }
+
+    #[test]
     fn an_unknown_name_gets_the_nearest() {
         let error = Choice::named(CollectiveKind::Allreduce, "rign").unwrap_err();
         assert_eq!(error, "MPI_Allreduce has no algorithm `rign`; perhaps `ring`");
