@@ -1,11 +1,14 @@
-//! Runs partitions in one thread: the sequential scheduler (one partition) and the windowed round-robin over many.
+//! Runs partitions, in one thread or several: all commit the same happenings.
 //!
-//! Both commit the same happenings. With one partition a window reaches to the end, and the loop is: take the least key,
-//! handle it, commit its records.
+//! Partitions that share a thread form a [`crate::group`]. In one thread there is one group, which runs to the end: the sequential
+//! scheduler. Several groups run side by side in windows: [`crate::conservative`].
 
 use crate::{
-    agenda::{Agenda, Due},
-    domain::{Domain, Effects, Envelope, Lane, Observer, STAGES},
+    agenda::Agenda,
+    balance,
+    conservative::{self, Crew},
+    domain::{Domain, Effects, Envelope, Lane, Observer},
+    group::{Group, Home},
     key::{Class, Key},
 };
 use base::time::{NEVER, Ps};
@@ -18,7 +21,8 @@ pub struct Partition<D: Domain, O> {
     pub observer: O,
     /// Pending events.
     pub agenda: Agenda<D::Message>,
-    outbox: Vec<Envelope<D::Message>>,
+    /// Messages to other partitions that are not handed over yet.
+    pub(crate) outbox: Vec<Envelope<D::Message>>,
     /// Events handled so far.
     pub events: u64,
 }
@@ -43,36 +47,85 @@ pub struct Options {
     pub wheel_shift: u32,
 }
 
-/// Runs partitions in one thread.
+/// Threads that run partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// How many; no more are used than there are partitions.
+    pub count: u32,
+    /// Bind each to a processor of its own.
+    pub pin: bool,
+}
+
+impl Threads {
+    /// The calling thread alone.
+    pub const ONE: Self = Self { count: 1, pin: false };
+}
+
+/// Runs partitions.
 pub struct Executor<D: Domain, O> {
     /// The partitions, by number.
     pub partitions: Vec<Partition<D, O>>,
     options: Options,
+    threads: Threads,
+    /// Which group runs each partition, and where in it.
+    homes: Vec<Home>,
+    /// Cost of each partition in events, old ones counted for less, and the events that are counted already.
+    costs: Vec<(u64, u64)>,
     now: Ps,
+    /// Windows after which threads met.
+    windows: u64,
 }
 
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
-    /// Builds the partitions and lets each schedule its first events.
+    /// Builds the partitions and lets each schedule its first events; runs in the calling thread.
     pub fn new(parts: impl IntoIterator<Item = (D, O)>, options: Options) -> Self {
+        Self::with_threads(parts, options, Threads::ONE)
+    }
+
+    /// The same in several threads.
+    pub fn with_threads(
+        parts: impl IntoIterator<Item = (D, O)>,
+        options: Options,
+        threads: Threads,
+    ) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
+        let partitions: Vec<_> = parts
+            .into_iter()
+            .map(|(domain, observer)| Partition {
+                domain,
+                observer,
+                agenda: Agenda::new(options.wheel_shift),
+                outbox: Vec::new(),
+                events: 0,
+            })
+            .collect();
+        let count = partitions.len();
+        let groups = threads.count.clamp(1, (count as u32).max(1));
         let mut executor = Self {
-            partitions: parts
-                .into_iter()
-                .map(|(domain, observer)| Partition {
-                    domain,
-                    observer,
-                    agenda: Agenda::new(options.wheel_shift),
-                    outbox: Vec::new(),
-                    events: 0,
-                })
-                .collect(),
+            partitions,
             options,
+            threads: Threads { count: groups, ..threads },
+            homes: balance::homes(&balance::split(&vec![1; count], groups)),
+            costs: vec![(0, 0); count],
             now: 0,
+            windows: 0,
         };
         for index in 0..executor.partitions.len() {
             executor.act(index, Lane::Network, |domain, effects| domain.start(effects));
         }
         executor
+    }
+
+    /// Threads in use.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.threads.count
+    }
+
+    /// Windows after which threads met so far; 0 in one thread.
+    #[must_use]
+    pub fn windows(&self) -> u64 {
+        self.windows
     }
 
     /// The director's present tick, or the end of the last run.
@@ -113,33 +166,46 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// Commits every event before virtual time `end`, or stops when dry, or after about `budget` events.
     pub fn run_until(&mut self, end: Ps, budget: u64) -> Stop {
         assert!(end >= self.now, "time does not run backwards");
-        let limit = self.events().saturating_add(budget);
-        let mut next: Vec<Ps> = vec![0; self.partitions.len()];
-        let reach = self.reach();
-        loop {
-            for (n, p) in next.iter_mut().zip(&mut self.partitions) {
-                *n = p.agenda.next_time();
-            }
-            let first = next.iter().copied().min().unwrap_or(NEVER);
-            if first >= end {
-                if end < NEVER {
-                    self.now = end;
-                }
-                return if first == NEVER { Stop::Dry } else { Stop::End };
-            }
-            let bound =
-                next.iter().zip(&reach).map(|(n, r)| n.saturating_add(*r)).min().unwrap_or(NEVER).min(end);
-            assert!(bound > first, "a window must make progress: a lookahead is zero");
-            for (index, &due) in next.iter().enumerate() {
-                if due < bound && !self.run_window(index, bound, limit) {
-                    return Stop::Budget;
-                }
-            }
-            self.exchange(bound);
-            if self.events() >= limit {
-                self.now = bound;
-                return Stop::Budget;
-            }
+        self.rebalance();
+        let groups = self.threads.count as usize;
+        let mut members: Vec<Vec<(u32, &mut Partition<D, O>)>> = (0..groups).map(|_| Vec::new()).collect();
+        for (index, part) in self.partitions.iter_mut().enumerate() {
+            members[self.homes[index].group as usize].push((index as u32, part));
+        }
+        let (homes, tie_seed) = (&self.homes, self.options.tie_seed);
+        let mut groups: Vec<_> =
+            (0..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
+        if let [group] = groups.as_mut_slice() {
+            group.run_to(end, budget);
+        } else {
+            let crew = Crew { end, budget, pin: self.threads.pin };
+            self.windows += conservative::run(groups, &crew);
+        }
+        let first = self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER);
+        if first < end {
+            self.now = first;
+            return Stop::Budget;
+        }
+        if end < NEVER {
+            self.now = end;
+        }
+        if first == NEVER { Stop::Dry } else { Stop::End }
+    }
+
+    /// Gives partitions to threads anew if their measured costs ask for it.
+    fn rebalance(&mut self) {
+        if self.threads.count == 1 {
+            return;
+        }
+        for ((cost, counted), part) in self.costs.iter_mut().zip(&self.partitions) {
+            *cost = *cost / 2 + (part.events - *counted);
+            *counted = part.events;
+        }
+        let costs: Vec<u64> = self.costs.iter().map(|c| c.0 + 1).collect();
+        let better = balance::split(&costs, self.threads.count);
+        let present: Vec<u32> = self.homes.iter().map(|h| h.group).collect();
+        if balance::worth_moving(&costs, &present, &better) {
+            self.homes = balance::homes(&better);
         }
     }
 
@@ -153,54 +219,6 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 });
             }
         }
-    }
-
-    /// Shortest lookahead of each partition to any other.
-    fn reach(&self) -> Vec<Ps> {
-        let count = self.partitions.len() as u32;
-        (0..count)
-            .map(|from| {
-                let domain = &self.partitions[from as usize].domain;
-                let others = (0..count).filter(|&to| to != from);
-                others.filter_map(|to| domain.lookahead(to)).min().unwrap_or(NEVER)
-            })
-            .collect()
-    }
-
-    /// Handles one partition's events before `bound`; false if the budget ran out (only a lone partition may stop inside a
-    /// window).
-    fn run_window(&mut self, index: usize, bound: Ps, limit: u64) -> bool {
-        let alone = self.partitions.len() == 1;
-        let part = &mut self.partitions[index];
-        let large = part.domain.large();
-        while let Some((lane, key, due)) = part.agenda.pop_before(bound) {
-            part.events += 1;
-            if large {
-                for (stage, ahead) in STAGES.into_iter().enumerate() {
-                    if let Some(token) = part.agenda.ahead(ahead - 1) {
-                        part.domain.prefetch(stage, token);
-                    }
-                }
-            }
-            let mut effects = Live {
-                key,
-                lane,
-                index: index as u32,
-                tie_seed: self.options.tie_seed,
-                agenda: &mut part.agenda,
-                observer: &mut part.observer,
-                outbox: &mut part.outbox,
-            };
-            match due {
-                Due::Wake(token) => part.domain.wake(token, &mut effects),
-                Due::Message(message) => part.domain.receive(&message, &mut effects),
-            }
-            if alone && part.events >= limit {
-                self.now = key.time.saturating_add(part.agenda.offset_of(lane));
-                return false;
-            }
-        }
-        true
     }
 
     /// Hands the outboxes' messages to their receivers; none may be due before `bound`.
@@ -222,13 +240,13 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
 
 /// Effects that act at once: sequential and conservative schedulers never take anything back.
 pub struct Live<'a, D: Domain, O> {
-    key: Key,
-    lane: Lane,
-    index: u32,
-    tie_seed: u64,
-    agenda: &'a mut Agenda<D::Message>,
-    observer: &'a mut O,
-    outbox: &'a mut Vec<Envelope<D::Message>>,
+    pub(crate) key: Key,
+    pub(crate) lane: Lane,
+    pub(crate) index: u32,
+    pub(crate) tie_seed: u64,
+    pub(crate) agenda: &'a mut Agenda<D::Message>,
+    pub(crate) observer: &'a mut O,
+    pub(crate) outbox: &'a mut Vec<Envelope<D::Message>>,
 }
 
 impl<D: Domain, O: Observer<D::Record>> Effects<D> for Live<'_, D, O> {

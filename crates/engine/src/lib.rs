@@ -4,10 +4,16 @@
 //! implements, and [`executor::Executor`], what runs it.
 
 pub mod agenda;
+pub mod balance;
+mod conservative;
 pub mod director;
 pub mod domain;
 pub mod executor;
+mod group;
 pub mod key;
+pub mod lookahead;
+pub mod meeting;
+mod pin;
 pub mod state;
 pub mod undo_check;
 pub mod wheel;

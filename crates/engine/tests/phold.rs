@@ -9,7 +9,7 @@ use base::{
 use engine::{
     director::{Director, Network},
     domain::{Domain, Effects, Lane, Observer},
-    executor::{Executor, Options, Stop},
+    executor::{Executor, Options, Stop, Threads},
     key::Class,
     state::{Journal, Table},
     undo_check::{run_with_rollbacks, run_with_undo},
@@ -160,6 +160,102 @@ fn one_answer_for_every_partitioning() {
         assert_eq!(run(partitions, false, OPTIONS, 100_000), one);
     }
     assert_eq!(run(1, false, Options { wheel_shift: 9, ..OPTIONS }, 100_000), one);
+}
+
+fn threaded(partitions: u32, count: u32, end: Ps) -> Executor<Phold, Print> {
+    let threads = Threads { count, pin: count == 2 };
+    let mut executor = Executor::with_threads(Phold::all(partitions, false), OPTIONS, threads);
+    assert_eq!(executor.run_until(end, u64::MAX), Stop::End);
+    executor
+}
+
+#[test]
+fn one_answer_for_every_number_of_threads() {
+    let one = run(1, false, OPTIONS, 100_000);
+    for (partitions, threads) in [(1, 4), (2, 2), (7, 3), (64, 4), (64, 2)] {
+        let executor = threaded(partitions, threads, 100_000);
+        assert_eq!(summary(&executor), one, "{partitions} partitions, {threads} threads");
+        assert_eq!(executor.threads(), threads.min(partitions));
+        assert!(executor.windows() > 100 || threads > partitions, "{} windows", executor.windows());
+    }
+}
+
+#[test]
+fn threads_stop_at_budgets_and_ticks() {
+    let threads = Threads { count: 3, pin: false };
+    let mut executor = Executor::with_threads(Phold::all(7, false), OPTIONS, threads);
+    let mut stops = 0;
+    while executor.run_until(20_000, 5000) == Stop::Budget {
+        stops += 1;
+    }
+    assert!(stops > 3);
+    assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
+    let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut executor = Executor::with_threads(Phold::all(16, false), OPTIONS, threads);
+    executor.direct(13_000, &mut director, 3000, |_| true);
+    let mut alone = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut one = Executor::new(Phold::all(1, false), OPTIONS);
+    one.direct(13_000, &mut alone, u64::MAX, |_| true);
+    assert_eq!((summary(&executor), director.1), (summary(&one), alone.1));
+}
+
+/// A domain that promises more than it keeps is found out, in one thread and in several.
+#[test]
+fn a_broken_promise_is_caught() {
+    for count in [1, 2] {
+        let run = move || {
+            let parts = Phold::all(2, false).into_iter().map(|(phold, print)| (Boastful(phold), print));
+            let threads = Threads { count, pin: false };
+            Executor::with_threads(parts, OPTIONS, threads).run_until(10_000, u64::MAX)
+        };
+        let panic = std::panic::catch_unwind(run).unwrap_err();
+        let text = panic.downcast_ref::<String>().map_or("a scoped thread panicked", String::as_str);
+        assert!(text.contains("lookahead was broken") || text.contains("scoped thread"), "{text}");
+    }
+}
+
+/// Promises a picosecond too much.
+struct Boastful(Phold);
+
+impl Domain for Boastful {
+    type Message = Job;
+    type Record = Seen;
+    fn start(&mut self, effects: &mut impl Effects<Self>) {
+        self.0.start(&mut Through(effects));
+    }
+    fn wake(&mut self, token: u32, effects: &mut impl Effects<Self>) {
+        self.0.wake(token, &mut Through(effects));
+    }
+    fn receive(&mut self, job: &Job, effects: &mut impl Effects<Self>) {
+        self.0.receive(job, &mut Through(effects));
+    }
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.0.tables(visit);
+    }
+    fn lookahead(&self, _: u32) -> Option<Ps> {
+        Some(LOOKAHEAD + 1)
+    }
+}
+
+/// Effects of another domain with the same messages and records.
+struct Through<'a, E>(&'a mut E);
+
+impl<E: Effects<Boastful>> Effects<Phold> for Through<'_, E> {
+    fn now(&self) -> Ps {
+        self.0.now()
+    }
+    fn suspended(&self) -> Ps {
+        self.0.suspended()
+    }
+    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
+        self.0.wake(at, class, identity, token);
+    }
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, job: Job) {
+        self.0.send(to, lane, at, class, identity, job);
+    }
+    fn record(&mut self, record: Seen) {
+        self.0.record(record);
+    }
 }
 
 #[test]
