@@ -89,8 +89,8 @@ pub struct RunArgs {
     /// Replace the output directory if it exists
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// Worker threads; this build runs on one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Threads of the conservative scheduler, which more than one choose unless the experiment names another
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -9,6 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     faults,
+    prepare::Wishes,
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
@@ -17,6 +18,7 @@ use base::{
     time::{Ps, S},
     units::{print_bytes, print_time},
 };
+use engine::executor::Threads;
 use fabric::{
     deadlock,
     graph::{Fabric, Port},
@@ -61,8 +63,8 @@ struct Parts {
     scheduling: Scheduling,
 }
 
-/// Builds what the experiment describes. `check` switches the checkers on.
-pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
+/// Builds what the experiment describes.
+pub fn assemble(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
     let (fabric, broken) = fabrics(experiment, diagnostics);
     let change = broken.as_ref().and_then(|broken| {
         let bind = |left: &Arc<Fabric>, diagnostics: &mut Diagnostics| routing(experiment, left, diagnostics);
@@ -82,10 +84,10 @@ pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnost
     };
     // Without knowing the fabric nothing can be said about jobs.
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
-    let scheduling = scheduling(experiment, diagnostics);
+    let scheduling = scheduling(experiment, wishes.threads, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     match experiment.model.as_ref()?.entry.kind {
-        ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
+        ModelKind::Packet => packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet),
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
     }
 }
@@ -103,13 +105,12 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
     if !diagnostics.is_empty() {
         return None;
     }
-    let Scheduling::Sequential { partitions } = parts.scheduling;
     let setup = DelaySetup {
         jobs: Vec::new(),
         config: config?,
         fabric: parts.fabric,
         seed: seed(experiment),
-        partitions,
+        scheduling: parts.scheduling,
         limit: match until(&experiment.experiment) {
             Until::Time(end) | Until::WorkloadDone { limit: end } => end,
         },
@@ -448,16 +449,34 @@ fn until(section: &Section) -> Until {
     }
 }
 
-fn scheduling(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Scheduling {
+/// The scheduler that the experiment names; several threads choose the conservative one.
+fn scheduling(experiment: &Experiment, count: u32, diagnostics: &mut Diagnostics) -> Scheduling {
     let engine = &experiment.engine;
-    if let Some(Value::Text(name)) = engine.get("scheduler")
-        && name != "sequential"
-    {
-        let message = format!("this build has no {name} scheduler");
-        let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
-        diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"sequential\""));
+    let name = match engine.get("scheduler") {
+        Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
+        _ => "conservative",
+    };
+    match name {
+        "conservative" => {
+            let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
+            Scheduling::Conservative { partitions: experiment.partitions, threads: Threads { count, pin } }
+        }
+        "sequential" => {
+            if count > 1 {
+                let message = format!("the sequential scheduler runs in one thread, and {count} are asked for");
+                let help = "results do not depend on the scheduler: choose \"conservative\"";
+                let place = engine.place("scheduler");
+                diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
+            }
+            Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
+        }
+        _ => {
+            let message = format!("this build has no {name} scheduler");
+            let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
+            diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"conservative\""));
+            Scheduling::Sequential { partitions: 1 }
+        }
     }
-    Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
 }
 
 fn measure(values: &Values) -> Measure {

@@ -30,22 +30,38 @@ pub struct Prepared {
     pub memory: Prediction,
 }
 
+/// What the command line asks of a run beside the experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Threads.
+    pub threads: u32,
+    /// Memory that may be used; left out: what the machine has.
+    pub memory: Option<MemoryLimit>,
+    /// Run the checkers.
+    pub checkers: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { threads: 1, memory: None, checkers: false }
+    }
+}
+
 /// Reads, resolves, assembles and checks an experiment.
 ///
 /// # Errors
-/// If the file cannot be read, the experiment has mistakes, or it needs more memory than `limit` (left out: than the
-/// machine has).
-pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Result<Prepared, Failure> {
+/// If the file cannot be read, the experiment has mistakes, or it needs more memory than it may use.
+pub fn prepare(input: &Input, wishes: &Wishes) -> Result<Prepared, Failure> {
     let text = read_file(&input.file)?;
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
-    let limit = limit_in_bytes(limit);
+    let limit = limit_in_bytes(wishes.memory);
     if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
-    let Some(setup) = assemble::assemble(&experiment, checkers, &mut diagnostics) else {
+    let Some(setup) = assemble::assemble(&experiment, wishes, &mut diagnostics) else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
     setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;

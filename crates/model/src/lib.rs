@@ -5,6 +5,7 @@ pub mod delay;
 pub mod failure;
 pub mod memory;
 pub mod packet;
+mod performance;
 pub mod rank;
 pub mod registry;
 pub mod run;

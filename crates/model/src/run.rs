@@ -13,7 +13,8 @@ use crate::{
         sample::{self, Sampler},
         state::PacketDomain,
     },
-    setup::{Scheduling, Setup, Until},
+    performance::Clock,
+    setup::{Setup, Until},
 };
 use base::{
     hash::mix64,
@@ -21,10 +22,10 @@ use base::{
 };
 use engine::executor::{Executor, Options, Stop};
 use results::{
-    summary::{Performance, Summary},
+    summary::Summary,
     table::Table,
 };
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +59,10 @@ const BUDGET: u64 = 1 << 18;
 /// # Errors
 /// A setup that cannot be simulated, a stop by `progress`, or a broken invariant.
 pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
-    let Scheduling::Sequential { partitions } = setup.scheduling;
     // A routing that reads every router's queues makes the network one cell.
     let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers().max(1) };
-    let partitions = partitions.clamp(1, most);
-    let begun = (Instant::now(), cpu_time());
+    let partitions = setup.scheduling.partitions().clamp(1, most);
+    let clock = Clock::start(setup.scheduling);
     let net = Arc::new(Network::new(setup, partitions));
     refuse(setup, &net)?;
     let (end, until_done) = match setup.until {
@@ -74,7 +74,8 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
         (PacketDomain::new(Arc::clone(&net), p), observer)
     };
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&net) };
-    let mut executor = Executor::new((0..partitions).map(part), options);
+    let threads = setup.scheduling.threads();
+    let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let mut director = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
     let stop = executor.direct(end, &mut director, BUDGET, |e| {
@@ -88,7 +89,8 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
     }
-    let performance = measured(&executor, begun);
+    let chunk_hops = executor.partitions.iter().map(|p| p.observer.chunk_hops).sum();
+    let performance = clock.stop(&executor, Some(chunk_hops));
     let ended = close(setup, executor, director, stop, end)?;
     let (mut summary, tables) = finish::finish(setup, &net, ended)?;
     summary.performance = Some(performance);
@@ -207,38 +209,4 @@ fn wheel_shift(net: &Network) -> u32 {
     let chunk = net.timings.iter().map(|t| t.chunk.whole).min().unwrap_or(1);
     let between = chunk / u64::from(net.fabric.terminals().max(1)) / 2;
     between.max(1).ilog2().clamp(7, 20)
-}
-
-fn measured(executor: &Executor<PacketDomain, Observer>, begun: (Instant, Option<f64>)) -> Performance {
-    let wall_s = begun.0.elapsed().as_secs_f64();
-    let cpu_s = begun.1.and_then(|before| cpu_time().map(|now| now - before));
-    let time = cpu_s.filter(|&t| t > 0.0).unwrap_or(wall_s).max(1e-9);
-    let events = executor.events();
-    let chunk_hops: u64 = executor.partitions.iter().map(|p| p.observer.chunk_hops).sum();
-    Performance {
-        wall_s,
-        cpu_s,
-        events,
-        events_per_s: events as f64 / time,
-        chunk_hops: Some(chunk_hops),
-        chunk_hops_per_s: Some(chunk_hops as f64 / time),
-        peak_rss_bytes: peak_rss(),
-        scheduler: "sequential".to_owned(),
-        partitions: executor.partitions.len() as u32,
-        threads: 1,
-        ranks: 1,
-    }
-}
-
-/// Processor time of this thread group's main thread in seconds, where the system tells.
-pub(crate) fn cpu_time() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
-}
-
-/// Largest resident memory of this process so far, where the system tells.
-pub(crate) fn peak_rss() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find(|l| l.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }

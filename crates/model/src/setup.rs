@@ -1,6 +1,7 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
 use base::{rate::Bandwidth, time::Ps};
+use engine::executor::Threads;
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
 use workload::registry::Work;
@@ -69,11 +70,47 @@ pub enum Until {
 /// Which scheduler commits the events, and over how many partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling {
-    /// One pending-event set; partitions only if asked, run round robin in windows (for tests of partitioning).
+    /// One thread; partitions only if asked, run round robin in windows (for tests of partitioning).
     Sequential {
         /// Number of partitions, at least 1.
         partitions: u32,
     },
+    /// Threads side by side, none further ahead than lookahead allows.
+    Conservative {
+        /// Number of partitions; one per thread if left out.
+        partitions: Option<u32>,
+        /// Threads.
+        threads: Threads,
+    },
+}
+
+impl Scheduling {
+    /// Number of partitions asked for, at least 1.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        match *self {
+            Self::Sequential { partitions } => partitions.max(1),
+            Self::Conservative { partitions, threads } => partitions.unwrap_or(threads.count).max(1),
+        }
+    }
+
+    /// Threads asked for.
+    #[must_use]
+    pub fn threads(&self) -> Threads {
+        match *self {
+            Self::Sequential { .. } => Threads::ONE,
+            Self::Conservative { threads, .. } => threads,
+        }
+    }
+
+    /// Name, as `[engine] scheduler` has it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sequential { .. } => "sequential",
+            Self::Conservative { .. } => "conservative",
+        }
+    }
 }
 
 /// What to measure beyond the summary.

@@ -108,7 +108,7 @@ proptest! {
         let base = plain(program, costs);
         let first = run(&base);
         for (partitions, seed) in [(2, 1), (64, 1), (1, 2), (3, 9)] {
-            let other = run(&DelaySetup { partitions, seed, ..base.clone() });
+            let other = run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, seed, ..base.clone() });
             prop_assert_eq!(&first.summary.without_performance(), &other.summary.without_performance());
             prop_assert_eq!(&first.tables, &other.tables);
             prop_assert_eq!(&first.stuck, &other.stuck);
@@ -239,7 +239,7 @@ fn a_limit_ends_a_run_and_is_told() {
     assert_eq!(cut.verdict.state, State::Incomplete);
     assert!(cut.messages.unwrap().injected < whole.messages.unwrap().injected);
     for partitions in [2, 8] {
-        let other = run(&DelaySetup { partitions, ..setup.clone() }).summary;
+        let other = run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, ..setup.clone() }).summary;
         assert_eq!(other.without_performance(), cut.without_performance());
     }
     let stopped = simulate(&DelaySetup { limit: NEVER, ..setup }, &mut |_| false);

@@ -358,12 +358,12 @@ pub struct Performance {
     pub cpu_s: Option<f64>,
     /// Events committed.
     pub events: u64,
-    /// Events per elapsed second.
+    /// Events per second: of processor time with one thread, of elapsed time with several.
     pub events_per_s: f64,
     /// Chunks times routers visited; absent in models without chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_hops: Option<u64>,
-    /// Chunk-hops per elapsed second.
+    /// Chunk-hops per second, as `events_per_s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_hops_per_s: Option<f64>,
     /// Largest resident memory; absent where the platform does not tell.
@@ -376,6 +376,9 @@ pub struct Performance {
     pub partitions: u32,
     /// Threads used.
     pub threads: u32,
+    /// Windows after which threads met; absent with one thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u64>,
     /// MPI ranks used.
     pub ranks: u32,
 }
@@ -455,6 +458,7 @@ pub(crate) mod tests {
                 scheduler: "sequential".into(),
                 partitions: 1,
                 threads: 1,
+                windows: None,
                 ranks: 1,
             }),
             ..Summary::new(fingerprint, verdict, json!({"experiment": {"name": "test", "seed": 1}}))

@@ -7,7 +7,7 @@ use crate::{
     failure::Outcome,
     faults,
     outlook::{Outlook, outlooks},
-    prepare::{Prepared, prepare, rounded},
+    prepare::{Prepared, Wishes, prepare, rounded},
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
-    let prepared = prepare(&args.input, None, false)?;
+    let prepared = prepare(&args.input, &Wishes::default())?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,

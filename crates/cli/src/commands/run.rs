@@ -7,7 +7,7 @@ use crate::{
     exit::Exit,
     failure::{Failure, Outcome},
     faults,
-    prepare::{Prepared, prepare},
+    prepare::{Prepared, Wishes, prepare},
 };
 use fabric::deadlock::Report;
 use jiff::Timestamp;
@@ -26,12 +26,11 @@ use std::{
 /// # Errors
 /// If it cannot be read, run or stored. A deadlock or an ended limit is a result with its own exit status.
 pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
-    one_thread(args.threads)?;
     if let Some(dir) = &args.out {
         check_target(dir, args.force).map_err(|e| output_failure(&e))?;
         check_writable(dir)?;
     }
-    let prepared = prepare(&args.input, args.memory_limit, args.check)?;
+    let prepared = prepare(&args.input, &Wishes { threads: args.threads, memory: args.memory_limit, checkers: args.check })?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }
@@ -57,15 +56,6 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
 
 fn asks_for_tables(prepared: &Prepared) -> bool {
     prepared.setup.measure() != Measure::default()
-}
-
-fn one_thread(threads: u32) -> Result<(), Failure> {
-    if threads == 1 {
-        return Ok(());
-    }
-    let message =
-        format!("--threads {threads}: this build has no parallel scheduler, so a run uses one thread");
-    Err(Failure::new(Exit::Usage, message).with_help("leave out --threads"))
 }
 
 fn output_failure(error: &OutputError) -> Failure {

@@ -228,14 +228,24 @@ pub const MODEL: About = About {
 pub const ENGINE: About = About {
     name: "engine",
     summary: "scheduler and partitions",
-    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" or a number.",
+    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" (one per thread) or a number; \
+          several per thread are given to threads anew as their costs change.",
     source: "",
-    params: &[Param {
-        name: "scheduler",
-        kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
-        default: Some("sequential"),
-        doc: "Who commits the events. This build has the sequential scheduler.",
-    }],
+    params: &[
+        Param {
+            name: "scheduler",
+            kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
+            default: Some("sequential"),
+            doc: "Who commits the events: one thread, or the threads of `--threads` side by side. This build has the \
+                  sequential and the conservative scheduler; more than one thread choose the latter.",
+        },
+        Param {
+            name: "pin",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "Bind each thread to a processor of its own.",
+        },
+    ],
 };
 
 /// `[output]`.

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    run::{Progress, cpu_time, peak_rss},
-    setup::JobSetup,
+    performance::Clock,
+    run::Progress,
+    setup::{JobSetup, Scheduling},
 };
 use base::{
     hash::mix64,
@@ -20,10 +21,10 @@ use base::{
 use engine::executor::{Executor, Options, Stop};
 use fabric::graph::Fabric;
 use results::{
-    summary::{Performance, Summary},
+    summary::Summary,
     table::Table,
 };
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 use workload::program::Program;
 
 /// One job: a program and where its ranks live.
@@ -52,8 +53,8 @@ pub struct DelaySetup {
     pub fabric: Option<Arc<Fabric>>,
     /// Seed of the order of simultaneous events; results do not depend on it.
     pub seed: u64,
-    /// Number of partitions; programs that must be one cell run in one whatever is said here.
-    pub partitions: u32,
+    /// Scheduler; programs that must be one cell run in one partition, and so in one thread, whatever is said here.
+    pub scheduling: Scheduling,
     /// Virtual time at which the run is given up; [`NEVER`] for none. What happens at the time itself no longer counts.
     pub limit: Ps,
     /// Tables on demand.
@@ -83,14 +84,14 @@ pub fn simulate(
     setup: &DelaySetup,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<DelayFinished, Failure> {
-    let begun = (Instant::now(), cpu_time());
+    let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
     });
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
-    let mut executor = Executor::new(parts, options);
+    let mut executor = Executor::with_threads(parts, options, setup.scheduling.threads());
     let damage = |e: &Executor<Machine, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
@@ -106,7 +107,7 @@ pub fn simulate(
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
     }
-    let performance = measured(&executor, begun);
+    let performance = clock.stop(&executor, None);
     let dry = stop == Stop::Dry && executor.partitions.iter().all(|p| !p.domain.was_cut());
     let (mut machines, mut observer) = (Vec::new(), None::<Observer>);
     for part in executor.partitions {
@@ -173,7 +174,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
     let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
     let hosts = places.len() as u32;
-    let parts = if coupled { 1 } else { setup.partitions.clamp(1, hosts.max(1)) };
+    let parts = if coupled { 1 } else { setup.scheduling.partitions().min(hosts.max(1)) };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
     let mut cx = Context {
         delays: Box::new(Linear::new(&config, hops)),
@@ -204,26 +205,6 @@ fn wheel_shift(cx: &Context) -> u32 {
     (cx.lookahead() / 512).max(1).ilog2().clamp(7, 20)
 }
 
-fn measured(executor: &Executor<Machine, Observer>, begun: (Instant, Option<f64>)) -> Performance {
-    let wall_s = begun.0.elapsed().as_secs_f64();
-    let cpu_s = begun.1.and_then(|before| cpu_time().map(|now| now - before));
-    let time = cpu_s.filter(|&t| t > 0.0).unwrap_or(wall_s).max(1e-9);
-    let events = executor.events();
-    Performance {
-        wall_s,
-        cpu_s,
-        events,
-        events_per_s: events as f64 / time,
-        chunk_hops: None,
-        chunk_hops_per_s: None,
-        peak_rss_bytes: peak_rss(),
-        scheduler: "sequential".to_owned(),
-        partitions: executor.partitions.len() as u32,
-        threads: 1,
-        ranks: 1,
-    }
-}
-
 /// A setup without limit or fabric, one partition: for tests and programs that vary a little.
 #[must_use]
 pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
@@ -239,7 +220,7 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         config,
         fabric: None,
         seed: 1,
-        partitions: 1,
+        scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,
         measure: Measure::default(),
     }

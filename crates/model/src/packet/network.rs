@@ -155,7 +155,6 @@ impl Network {
                 rank[terminal as usize] = (job as u32, r as u32);
             }
         }
-        let routers = u64::from(fabric.routers());
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         Self {
@@ -171,7 +170,7 @@ impl Network {
             uniform: shortest == setup.packet.chunk,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
-            owner: (0..routers).map(|r| (r * u64::from(partitions) / routers) as u32).collect(),
+            owner: fabric::partition::split(&fabric, partitions),
             partitions,
             fabric,
             cycle,

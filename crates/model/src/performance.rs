@@ -1,0 +1,77 @@
+//! What a run costs: times, events, memory.
+
+use crate::setup::Scheduling;
+use engine::{
+    domain::{Domain, Observer},
+    executor::Executor,
+};
+use results::summary::Performance;
+use std::time::Instant;
+
+/// Watches a run.
+pub(crate) struct Clock {
+    begun: Instant,
+    cpu: Option<f64>,
+    scheduling: Scheduling,
+}
+
+impl Clock {
+    /// Starts watching a run in the calling thread and those that `scheduling` adds.
+    pub fn start(scheduling: Scheduling) -> Self {
+        Self { begun: Instant::now(), cpu: cpu_time(scheduling), scheduling }
+    }
+
+    /// What the run has cost so far. Rates of one thread count its processor time, those of several elapsed time.
+    pub fn stop<D, O>(&self, executor: &Executor<D, O>, chunk_hops: Option<u64>) -> Performance
+    where
+        D: Domain,
+        O: Observer<D::Record>,
+    {
+        let wall_s = self.begun.elapsed().as_secs_f64();
+        let cpu_s = self.cpu.and_then(|before| cpu_time(self.scheduling).map(|now| now - before));
+        let alone = executor.threads() == 1;
+        let time = cpu_s.filter(|&t| alone && t > 0.0).unwrap_or(wall_s).max(1e-9);
+        let events = executor.events();
+        Performance {
+            wall_s,
+            cpu_s,
+            events,
+            events_per_s: events as f64 / time,
+            chunk_hops,
+            chunk_hops_per_s: chunk_hops.map(|n| n as f64 / time),
+            peak_rss_bytes: peak_rss(),
+            scheduler: self.scheduling.name().to_owned(),
+            partitions: executor.partitions.len() as u32,
+            threads: executor.threads(),
+            windows: (!alone).then(|| executor.windows()),
+            ranks: 1,
+        }
+    }
+}
+
+/// Processor time in seconds, where the system tells: of this thread if the run has one, else of the whole process.
+fn cpu_time(scheduling: Scheduling) -> Option<f64> {
+    if scheduling.threads().count > 1 {
+        return process_time();
+    }
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
+}
+
+#[cfg(unix)]
+fn process_time() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+#[cfg(not(unix))]
+fn process_time() -> Option<f64> {
+    None
+}
+
+/// Largest resident memory of this process so far, where the system tells.
+fn peak_rss() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|l| l.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
