@@ -1,6 +1,8 @@
 //! Hashes that decide order and identify runs. They are part of the results' contract: changing one changes
 //! every fingerprint.
 
+use serde::{Deserialize, Serialize};
+
 /// Finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection of 64-bit words that mixes all bits.
 #[inline]
 #[must_use]
@@ -11,7 +13,7 @@ pub fn mix64(mut x: u64) -> u64 {
 }
 
 /// A 128-bit sum of hashes: the same for every order in which its parts are added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint(pub u128);
 
 impl Fingerprint {

@@ -4,6 +4,7 @@
 //! picoseconds: a whole part and a fraction over [`Bandwidth::denominator`]. A port carries the fraction from one
 //! chunk to the next ([`Clock`]), so that k back-to-back chunks take round(k t), never k round(t).
 
+use serde::{Deserialize, Serialize};
 use crate::time::Ps;
 
 /// Bytes per second as a reduced fraction; never zero.
@@ -14,7 +15,7 @@ pub struct Bandwidth {
 }
 
 /// An exact duration: `whole + fraction / denominator` picoseconds; the denominator belongs to the [`Bandwidth`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
     /// Whole picoseconds.
     pub whole: Ps,
@@ -75,7 +76,7 @@ impl Bandwidth {
 }
 
 /// The instant at which a serial resource is free again, kept exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Clock {
     whole: Ps,
     fraction: u64,

@@ -1,16 +1,18 @@
 //! Pending events of one partition: two lanes and the payloads of messages.
 
 use crate::{
+    checkpoint::{Damaged, Kept, put, take},
     domain::{Envelope, Lane},
     key::Key,
     wheel::{Entry, Wheel},
 };
 use base::time::{NEVER, Ps};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const MESSAGE: u32 = 1 << 31;
 
 /// What is due.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Due<M> {
     /// An alarm.
     Wake(u32),
@@ -206,6 +208,26 @@ impl<M: Copy> Agenda<M> {
             Lane::Steady => &mut self.steady,
             Lane::Network => &mut self.network,
         }
+    }
+}
+
+/// The clock and everything pending.
+impl<M: Copy + Serialize + DeserializeOwned> Kept for Agenda<M> {
+    fn save(&self, to: &mut Vec<u8>) {
+        put(&(self.offset, self.frozen_at, self.pending()), to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        let (offset, frozen_at, pending): (Ps, Option<Ps>, Vec<(Lane, Key, Due<M>)>) = take(from)?;
+        *self = Self { offset, frozen_at, ..Self::new(self.network.shift()) };
+        for (lane, key, due) in pending {
+            match due {
+                Due::Wake(token) if token & MESSAGE == 0 => self.wake(lane, key, token),
+                Due::Wake(_) => return Err(Damaged),
+                Due::Message(message) => self.deliver(&Envelope { to: 0, lane, key, message }),
+            }
+        }
+        Ok(())
     }
 }
 

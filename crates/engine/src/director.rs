@@ -44,23 +44,50 @@ pub trait Director<D: Domain, O>: Sync {
     fn apply(&self, order: &Self::Order, domain: &mut D, effects: &mut impl Effects<D>);
 }
 
+/// When a run pauses between two events, for whoever watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// After about so many events.
+    pub budget: u64,
+    /// At multiples of this virtual time; 0 for none.
+    pub every: Ps,
+}
+
+impl Pauses {
+    /// No pauses.
+    pub const NONE: Self = Self { budget: u64::MAX, every: 0 };
+
+    /// After about so many events.
+    #[must_use]
+    pub fn after(budget: u64) -> Self {
+        Self { budget, ..Self::NONE }
+    }
+}
+
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
-    /// Runs to virtual time `end` with ticks in between, then settles. `alive` is asked about every `budget` events and may
-    /// stop the run. A run without pending events goes on to its next tick: only the director, the end or `alive` stop it.
+    /// Runs to virtual time `end` with ticks in between, then settles. A run without pending events goes on to its next tick:
+    /// only the director, the end or `pauses` stop it.
+    ///
+    /// Pauses change nothing. What [`Executor::save`] takes in one, together with the director, continues in another run: there
+    /// the next tick after the pause is the same.
     pub fn direct<X: Director<D, O>>(
         &mut self,
         end: Ps,
         director: &mut X,
-        budget: u64,
-        mut alive: impl FnMut(&Self) -> bool,
+        pauses: Pauses,
+        mut alive: impl FnMut(&mut Self, &X) -> bool,
     ) -> Stop {
         loop {
             let tick = director.next_tick(self.now()).min(end);
             assert!(tick > self.now() || tick == end, "ticks follow each other");
             let stop = loop {
-                match self.run_until(tick, budget) {
-                    Stop::Budget if alive(self) => {}
-                    stop => break stop,
+                let pause = self.now().checked_div(pauses.every).map_or(NEVER, |n| (n + 1) * pauses.every);
+                match self.run_until(tick.min(pause), pauses.budget) {
+                    // A dry run has no use for pauses: it goes on to its tick.
+                    Stop::Dry => break self.stop_at(tick),
+                    Stop::End if tick <= pause => break Stop::End,
+                    _ if alive(self, director) => {}
+                    _ => break Stop::Budget,
                 }
             };
             if stop == Stop::Budget {
@@ -78,6 +105,9 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 let suspended = self.partitions[index].agenda.is_suspended();
                 let lane = if suspended { Lane::Steady } else { Lane::Network };
                 self.act(index, lane, |domain, effects| director.apply(&order, domain, effects));
+            }
+            if tick.checked_rem(pauses.every) == Some(0) && !alive(self, director) {
+                return Stop::Budget;
             }
         }
     }

@@ -1,11 +1,15 @@
 //! What a model gives the engine: the LPs of one partition ([`Domain`]) and what is measured of them ([`Observer`]).
 
-use crate::{key::Class, key::Key, state::Journal};
+use crate::{
+    key::{Class, Key},
+    state::{Journal, Row},
+};
 use base::time::Ps;
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// The clock that an event runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lane {
     /// Virtual time: workloads, surrogates, statistics.
     Steady,
@@ -53,7 +57,7 @@ pub trait Effects<D: Domain> {
 /// The LPs of one partition. All state that handlers change lives in [`crate::state`] tables.
 pub trait Domain: Send + Sized {
     /// Payload of events with content. Plain old data; [`crate::MESSAGE_BYTES`] at most.
-    type Message: Copy + Send + PartialEq + Debug;
+    type Message: Row;
     /// What handlers emit to be measured.
     type Record: Copy + Send + PartialEq + Debug;
 

@@ -116,6 +116,25 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         executor
     }
 
+    /// The present instant of a run that goes on.
+    pub(crate) fn go_on_from(&mut self, now: Ps) {
+        self.now = now;
+    }
+
+    /// How a run that reached `end` stopped.
+    pub(crate) fn stop_at(&mut self, end: Ps) -> Stop {
+        let first = self.first();
+        if end < NEVER {
+            self.now = end;
+        }
+        if first == NEVER { Stop::Dry } else { Stop::End }
+    }
+
+    /// Virtual time of the first pending event.
+    fn first(&mut self) -> Ps {
+        self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER)
+    }
+
     /// Threads in use.
     #[must_use]
     pub fn threads(&self) -> u32 {
@@ -181,15 +200,12 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             let crew = Crew { end, budget, pin: self.threads.pin };
             self.windows += conservative::run(groups, &crew);
         }
-        let first = self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER);
+        let first = self.first();
         if first < end {
             self.now = first;
             return Stop::Budget;
         }
-        if end < NEVER {
-            self.now = end;
-        }
-        if first == NEVER { Stop::Dry } else { Stop::End }
+        self.stop_at(end)
     }
 
     /// Gives partitions to threads anew if their measured costs ask for it.

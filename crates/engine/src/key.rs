@@ -4,9 +4,10 @@ use base::{
     hash::mix64,
     time::{NEVER, Ps},
 };
+use serde::{Deserialize, Serialize};
 
 /// Position of an event in the total order: (time, generation, mix, identity).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key {
     /// Instant on the event's lane.
     pub time: Ps,

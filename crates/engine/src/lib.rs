@@ -5,6 +5,7 @@
 
 pub mod agenda;
 pub mod balance;
+pub mod checkpoint;
 mod conservative;
 pub mod director;
 pub mod domain;

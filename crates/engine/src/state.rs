@@ -3,14 +3,16 @@
 //! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out. Undo
 //! replays the log backwards. Not recording costs one predictable branch per edit.
 
+use crate::checkpoint::{Damaged, Kept, put, take};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
 /// A row of a [`Table`]: plain old data.
-pub trait Row: Copy + PartialEq + Debug + Send + 'static {}
-impl<T: Copy + PartialEq + Debug + Send + 'static> Row for T {}
+pub trait Row: Copy + PartialEq + Debug + Send + Serialize + DeserializeOwned + 'static {}
+impl<T: Copy + PartialEq + Debug + Send + Serialize + DeserializeOwned + 'static> Row for T {}
 
 /// What the engine does to tables without knowing their rows.
-pub trait Journal {
+pub trait Journal: Kept {
     /// Starts or stops recording; stopping forgets the log.
     fn record(&mut self, on: bool);
     /// Length of the log: a place to return to.
@@ -113,6 +115,18 @@ impl<T: Row> PartialEq for Table<T> {
     }
 }
 
+impl<T: Row> Kept for Table<T> {
+    fn save(&self, to: &mut Vec<u8>) {
+        put(&self.rows, to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.rows = take(from)?;
+        self.log.clear();
+        Ok(())
+    }
+}
+
 impl<T: Row> Journal for Table<T> {
     fn record(&mut self, on: bool) {
         self.recording = on;
@@ -149,7 +163,7 @@ pub trait Linked: Row {
     fn set_next(&mut self, next: u32);
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Head {
     free: u32,
     used: u32,
@@ -248,6 +262,21 @@ impl<T: Linked> PartialEq for Pool<T> {
     }
 }
 
+/// Rows in use; what lies behind them does not matter.
+impl<T: Linked> Kept for Pool<T> {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.head.save(to);
+        put(&self.rows.rows()[..self.head.get(0).used as usize], to);
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.head.load(from)?;
+        self.rows.load(from)?;
+        let head = self.head.rows().first().ok_or(Damaged)?;
+        if head.used as usize == self.rows.len() { Ok(()) } else { Err(Damaged) }
+    }
+}
+
 impl<T: Linked> Journal for Pool<T> {
     fn record(&mut self, on: bool) {
         self.rows.record(on);
@@ -271,7 +300,7 @@ impl<T: Linked> Journal for Pool<T> {
 }
 
 /// A first-in-first-out list threaded through a pool: only its two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fifo {
     /// First row, [`NIL`] if empty.
     pub head: u32,
@@ -328,7 +357,7 @@ mod tests {
     use super::*;
     use base::rng::{Purpose, Stream};
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     struct Item {
         value: u64,
         next: u32,

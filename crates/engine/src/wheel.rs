@@ -42,6 +42,12 @@ pub struct Wheel {
 }
 
 impl Wheel {
+    /// log2 of a slot in picoseconds.
+    #[must_use]
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
     /// A wheel whose slots cover `2^shift` picoseconds. A slot should hold a handful of events.
     #[must_use]
     pub fn new(shift: u32) -> Self {

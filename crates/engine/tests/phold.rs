@@ -7,25 +7,27 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::{
-    director::{Director, Network},
+    checkpoint::{Kept, put, take},
+    director::{Director, Network, Pauses},
     domain::{Domain, Effects, Lane, Observer},
     executor::{Executor, Options, Stop, Threads},
     key::Class,
     state::{Journal, Table},
     undo_check::{run_with_rollbacks, run_with_undo},
 };
+use serde::{Deserialize, Serialize};
 
 const LPS: u32 = 64;
 const LOOKAHEAD: Ps = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Job {
     lp: u32,
     id: u64,
     hops: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
     sum: u64,
     seen: u64,
@@ -51,6 +53,16 @@ struct Seen {
 
 #[derive(Default)]
 struct Print(Fingerprint, u64);
+
+impl Kept for Print {
+    fn save(&self, to: &mut Vec<u8>) {
+        put(&(self.0, self.1), to);
+    }
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::checkpoint::Damaged> {
+        (self.0, self.1) = take(from)?;
+        Ok(())
+    }
+}
 
 impl Observer<Seen> for Print {
     fn commit(&mut self, r: &Seen) {
@@ -192,10 +204,10 @@ fn threads_stop_at_budgets_and_ticks() {
     assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
     let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut executor = Executor::with_threads(Phold::all(16, false), OPTIONS, threads);
-    executor.direct(13_000, &mut director, 3000, |_| true);
+    executor.direct(13_000, &mut director, Pauses::after(3000), |_, _| true);
     let mut alone = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut one = Executor::new(Phold::all(1, false), OPTIONS);
-    one.direct(13_000, &mut alone, u64::MAX, |_| true);
+    one.direct(13_000, &mut alone, Pauses::NONE, |_, _| true);
     assert_eq!((summary(&executor), director.1), (summary(&one), alone.1));
 }
 
@@ -313,6 +325,18 @@ fn a_handler_that_cannot_be_undone_is_caught() {
 /// Suspends at 5,000 for 3,000 ps; remembers what it saw.
 struct Pause(Vec<(Ps, Network)>, u64);
 
+impl Kept for Pause {
+    fn save(&self, to: &mut Vec<u8>) {
+        put(&(self.0.len(), self.1), to);
+    }
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::checkpoint::Damaged> {
+        let (left, seen): (usize, u64) = take(from)?;
+        self.0.drain(..self.0.len() - left);
+        self.1 = seen;
+        Ok(())
+    }
+}
+
 impl Director<Phold, Print> for Pause {
     type Summary = u64;
     type Order = ();
@@ -337,7 +361,7 @@ fn suspension_shifts_the_network_and_changes_nothing_else() {
     let direct = |partitions, end| {
         let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
         let mut executor = Executor::new(Phold::all(partitions, false), OPTIONS);
-        assert_eq!(executor.direct(end, &mut director, u64::MAX, |_| true), Stop::End);
+        assert_eq!(executor.direct(end, &mut director, Pauses::NONE, |_, _| true), Stop::End);
         (summary(&executor), director.1)
     };
     let (paused, seen) = direct(1, 13_000);
@@ -352,8 +376,8 @@ fn suspension_shifts_the_network_and_changes_nothing_else() {
 fn a_suspension_outlives_a_stop() {
     let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut executor = Executor::new(Phold::all(2, false), OPTIONS);
-    executor.direct(6_000, &mut director, u64::MAX, |_| true);
-    executor.direct(13_000, &mut director, u64::MAX, |_| true);
+    executor.direct(6_000, &mut director, Pauses::NONE, |_, _| true);
+    executor.direct(13_000, &mut director, Pauses::NONE, |_, _| true);
     assert_eq!(summary(&executor).1, run(1, false, OPTIONS, 10_000).1);
 }
 
@@ -368,4 +392,47 @@ fn a_budget_stops_and_continues() {
     assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
     let mut executor = Executor::new(Phold::all(4, false), OPTIONS);
     assert_eq!(executor.run_until(20_000, 1000), Stop::Budget, "also with several partitions");
+}
+
+/// Stopped in every pause, saved, and continued each time in a new executor with another number of threads: the uninterrupted run.
+#[test]
+fn a_run_continues_from_its_checkpoint() {
+    let ticks = || Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let build = |count| {
+        Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, pin: false })
+    };
+    let mut whole = (build(1), ticks());
+    whole.0.direct(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
+    for pauses in [Pauses::after(700), Pauses { budget: u64::MAX, every: 1_000 }, Pauses { budget: 900, every: 777 }] {
+        let (mut run, mut director) = (build(2), ticks());
+        let mut stops = 0;
+        while run.direct(20_000, &mut director, pauses, |_, _| false) == Stop::Budget {
+            let mut bytes = Vec::new();
+            run.save(&mut bytes);
+            director.save(&mut bytes);
+            stops += 1;
+            (run, director) = (build(1 + stops % 3), ticks());
+            let mut from = bytes.as_slice();
+            run.load(&mut from).unwrap();
+            director.load(&mut from).unwrap();
+            assert!(from.is_empty());
+        }
+        assert!(stops > 15, "{stops} stops");
+        assert_eq!((summary(&run), director.1), (summary(&whole.0), whole.1.1), "{pauses:?}");
+    }
+}
+
+/// Whatever is cut off or changed, loading tells or goes on with something else, and never panics.
+#[test]
+fn damaged_states_are_refused() {
+    let mut executor = Executor::new(Phold::all(2, false), OPTIONS);
+    executor.run_until(1_000, u64::MAX);
+    let mut bytes = Vec::new();
+    executor.save(&mut bytes);
+    for length in 0..bytes.len() {
+        let mut other = Executor::new(Phold::all(2, false), OPTIONS);
+        assert!(other.load(&mut &bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+    }
+    let mut three = Executor::new(Phold::all(3, false), OPTIONS);
+    assert!(three.load(&mut bytes.as_slice()).is_err());
 }

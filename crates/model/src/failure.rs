@@ -11,6 +11,9 @@ pub enum Failure {
     /// The setup cannot be simulated.
     #[error("{0}")]
     Setup(String),
+    /// The state that the run should go on from is not what was saved.
+    #[error("the saved state is damaged")]
+    Damaged,
     /// The caller's progress function asked to stop.
     #[error("stopped at {0} ps of virtual time")]
     Stopped(Ps),

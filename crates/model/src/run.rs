@@ -20,7 +20,12 @@ use base::{
     hash::mix64,
     time::{NEVER, Ps},
 };
-use engine::executor::{Executor, Options, Stop};
+use engine::{
+    checkpoint::Kept,
+    director::Pauses,
+    domain::{Domain, Observer as Observe},
+    executor::{Executor, Options, Stop},
+};
 use results::{
     summary::Summary,
     table::Table,
@@ -54,14 +59,39 @@ const MAX_WINDOWS: u64 = 1_000_000;
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
 
+/// Who watches a run, and how it can be taken up again.
+pub struct Watch<'a> {
+    /// Called in every pause, about every quarter of a million events: where the run stands, and what gives its state as bytes.
+    /// Stops the run by returning false.
+    pub pause: &'a mut dyn FnMut(Progress, &mut dyn FnMut() -> Vec<u8>) -> bool,
+    /// Also pause at multiples of this virtual time; 0 for none.
+    pub every: Ps,
+    /// State to go on from, of the same setup with the same number of partitions and the same build.
+    pub resume: Option<&'a [u8]>,
+}
+
 /// Simulates. `progress` is called every quarter of a million events or so; it stops the run by returning false.
 ///
 /// # Errors
 /// A setup that cannot be simulated, a stop by `progress`, or a broken invariant.
 pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
+    watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+}
+
+/// Partitions that a setup will run in.
+#[must_use]
+pub fn partitions(setup: &Setup) -> u32 {
     // A routing that reads every router's queues makes the network one cell.
     let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers().max(1) };
-    let partitions = setup.scheduling.partitions().clamp(1, most);
+    setup.scheduling.partitions().clamp(1, most)
+}
+
+/// Simulates, watched.
+///
+/// # Errors
+/// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
+pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
+    let partitions = partitions(setup);
     let clock = Clock::start(setup.scheduling);
     let net = Arc::new(Network::new(setup, partitions));
     refuse(setup, &net)?;
@@ -78,13 +108,18 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let mut director = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
-    let stop = executor.direct(end, &mut director, BUDGET, |e| {
-        progress(Progress {
+    if let Some(state) = watch.resume {
+        take_up(state, &mut executor, &mut director)?;
+    }
+    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
+    let stop = executor.direct(end, &mut director, pauses, |e, d| {
+        let at = Progress {
             now: e.now(),
             end,
             events: e.events(),
             chunk_hops: e.partitions.iter().map(|p| p.observer.chunk_hops).sum(),
-        })
+        };
+        (watch.pause)(at, &mut || state_of(e, d))
     });
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
@@ -95,6 +130,35 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     let (mut summary, tables) = finish::finish(setup, &net, ended)?;
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
+}
+
+/// State of a run in a pause.
+pub(crate) fn state_of<D, O>(executor: &mut Executor<D, O>, director: &impl Kept) -> Vec<u8>
+where
+    D: Domain,
+    O: Observe<D::Record> + Kept,
+{
+    let mut state = Vec::new();
+    executor.save(&mut state);
+    director.save(&mut state);
+    state
+}
+
+/// Puts a new run into a state that was saved.
+pub(crate) fn take_up<D, O>(
+    mut state: &[u8],
+    executor: &mut Executor<D, O>,
+    director: &mut impl Kept,
+) -> Result<(), Failure>
+where
+    D: Domain,
+    O: Observe<D::Record> + Kept,
+{
+    let loaded = executor.load(&mut state).and_then(|()| director.load(&mut state));
+    if loaded.is_err() || !state.is_empty() {
+        return Err(Failure::Damaged);
+    }
+    Ok(())
 }
 
 /// Takes the settled partitions apart; runs the final checks.

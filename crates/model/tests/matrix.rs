@@ -5,14 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use base::{param::Value, registry::Registered};
+use engine::executor::Threads;
 use fabric::{
     graph::Fabric,
     registry::{ROUTINGS, TOPOLOGIES, values},
     routing::Routing,
 };
 use model::{
-    Setup,
+    Failure, Finished, Progress, Setup,
     packet::config::{RoutePer, RouterKind},
+    run::{Watch, watch},
     samples,
     setup::{LinkParams, Measure, Scheduling, Until},
     simulate,
@@ -114,11 +116,39 @@ fn setup(
     setup
 }
 
+/// Runs in so many partitions: an even number of them in two to four threads, stopped four times or so, saved and taken up again by a
+/// run with another number of threads.
 fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
-    setup.scheduling = Scheduling::Sequential { partitions };
-    let done = simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let threads = Threads { count: 2 + partitions / 2 % 3, pin: false };
+    setup.scheduling = match partitions % 2 {
+        0 => Scheduling::Conservative { partitions: Some(partitions), threads },
+        _ => Scheduling::Sequential { partitions },
+    };
+    let done = if partitions % 2 == 0 { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
+    let done = done.unwrap_or_else(|e| panic!("{name}: {e}"));
     (done.summary.without_performance(), done.tables)
+}
+
+fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
+    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
+    let every = if matches!(setup.until, Until::Time(_)) { end / 5 + 1 } else { 20 * US };
+    let mut state: Option<Vec<u8>> = None;
+    loop {
+        let mut saved = None;
+        let mut stop = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            saved = Some(save());
+            false
+        };
+        let done = watch(&setup, Watch { pause: &mut stop, every, resume: state.as_deref() });
+        if !matches!(done, Err(Failure::Stopped(_))) {
+            return done;
+        }
+        state = saved;
+        if let Scheduling::Conservative { threads, .. } = &mut setup.scheduling {
+            threads.count = 1 + threads.count % 3;
+        }
+    }
 }
 
 /// Runs in one partition and in several, and compares.
@@ -201,7 +231,7 @@ fn finite(tight: bool, router: RouterKind) {
             setup.packet.router = router;
             setup.until = Until::WorkloadDone { limit: 100_000 * US };
             setup.measure.window = 0;
-            let one = same(&setup, &[3], &name);
+            let one = same(&setup, &[2], &name);
             let (packets, messages) = (one.packets.unwrap(), one.messages.unwrap());
             assert_eq!(packets.injected, packets.delivered, "{name}");
             assert_eq!(messages.injected, messages.delivered, "{name}");

@@ -3,6 +3,7 @@
 //! Latencies of neighbouring packets are correlated, so their spread says little about the error of their mean. Sums over
 //! long windows of time are nearly independent. [`Batches`] keeps at most 64 such windows whatever the length of a run.
 
+use serde::{Deserialize, Serialize};
 use base::time::Ps;
 
 /// Largest number of windows kept.
@@ -15,7 +16,7 @@ pub const MIN_BATCHES: usize = 8;
 pub const DRIFT_TOLERANCE: f64 = 0.02;
 
 /// Count and sum of the samples of a window of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
     /// Number of samples.
     pub count: u64,
@@ -32,9 +33,10 @@ impl Batch {
 
 /// Samples summed by window of time. When a run outgrows its windows, neighbours merge and windows double, so memory is
 /// bounded; window bounds are powers of two, so partitions merge exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batches {
     shift: u32,
+    #[serde(with = "serde_big_array::BigArray")]
     cells: [Batch; CELLS],
 }
 

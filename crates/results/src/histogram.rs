@@ -3,9 +3,10 @@
 use crate::summary::{HopLatency, Latency};
 use base::time::Ps;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// Exact moments of a set of times, in picoseconds. The smallest accumulator; merges in any order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moments {
     /// Number of samples.
     pub count: u64,
@@ -75,10 +76,35 @@ impl Moments {
 ///
 /// Integer counts (HDR histogram) make the result of a merge independent of its order. Memory grows with the logarithm of
 /// the largest sample: 160 KB for 1 ms.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Counted", from = "Counted")]
 pub struct LatencyHistogram {
     moments: Moments,
     counts: Histogram<u64>,
+}
+
+/// A histogram as it is stored: moments, and how often each value of the histogram's scale occurred.
+#[derive(Serialize, Deserialize)]
+struct Counted {
+    moments: Moments,
+    counts: Vec<(Ps, u64)>,
+}
+
+impl From<LatencyHistogram> for Counted {
+    fn from(h: LatencyHistogram) -> Self {
+        let counts = h.counts.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
+        Self { moments: h.moments, counts }
+    }
+}
+
+impl From<Counted> for LatencyHistogram {
+    fn from(counted: Counted) -> Self {
+        let mut h = Self { moments: counted.moments, ..Self::new() };
+        for (value, count) in counted.counts {
+            h.counts.record_n(value, count).expect("the histogram grows to 64 bits");
+        }
+        h
+    }
 }
 
 impl Default for LatencyHistogram {
@@ -143,6 +169,19 @@ mod tests {
         let mut h = LatencyHistogram::new();
         samples.iter().for_each(|&s| h.record(s));
         h
+    }
+
+    #[test]
+    fn a_stored_histogram_goes_on() {
+        let mut h = histogram(&(1..=1000).map(|i| i * i * 977).collect::<Vec<_>>());
+        let mut stored: LatencyHistogram = serde_json::from_str(&serde_json::to_string(&h).unwrap()).unwrap();
+        assert_eq!(stored.latency(), h.latency());
+        for other in [&mut h, &mut stored] {
+            other.record(123);
+            other.record(1 << 50);
+        }
+        assert_eq!(stored.latency(), h.latency());
+        assert_eq!(stored.quantile(0.123), h.quantile(0.123));
     }
 
     #[test]

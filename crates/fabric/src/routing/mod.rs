@@ -27,6 +27,7 @@ pub mod ugal;
 pub mod up_down;
 pub mod valiant;
 
+use serde::{Deserialize, Serialize};
 use crate::graph::Fabric;
 use base::{param::Problem, registry::About, rng::Stream};
 
@@ -52,7 +53,7 @@ pub struct Hop {
 }
 
 /// A routing's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
     /// Output port of the router.
     pub port: u32,

@@ -3,11 +3,12 @@
 //! Most ranks have one processor and one interface. These are kept in the host's own row, two cache lines in all; further
 //! processors and interfaces lie in tables of their own.
 
+use serde::{Deserialize, Serialize};
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
 
 /// A host: its events, its first processor and its first interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(align(64))]
 pub(super) struct Host {
     /// Earliest alarm that is set, and one more that is known.
@@ -29,7 +30,7 @@ pub(super) struct Host {
 const _: () = assert!(size_of::<Host>() == 128);
 
 /// A processor.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Core {
     /// When it is free.
     pub free: Ps,
@@ -40,7 +41,7 @@ pub(super) struct Core {
 }
 
 /// A network interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Nic {
     /// When it can send.
     pub send: Ps,
@@ -49,7 +50,7 @@ pub(super) struct Nic {
 }
 
 /// What waits for a processor and an interface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Lane {
     /// Sends, in order of their stamps.
     pub sends: Fifo,

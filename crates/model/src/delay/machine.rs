@@ -1,5 +1,6 @@
 //! State of a partition's ranks under the delay model.
 
+use serde::{Deserialize, Serialize};
 use super::{config::DelayConfig, distance::Delays, hosts::Hosts};
 use crate::rank::{
     heap::Heaped,
@@ -67,7 +68,7 @@ impl Context {
 }
 
 /// A message from its send to its receive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// When it is there.
     pub arrival: Ps,
@@ -114,7 +115,7 @@ impl Heaped for Message {
 }
 
 /// What is coupled: one count of things created, and how many hosts are due at this instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub created: u64,
     pub due: u32,
@@ -124,7 +125,7 @@ pub(super) struct Cell {
 }
 
 /// What can happen next at a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum What {
     Calc { cpu: u8 },
     Recv { cpu: u8 },
@@ -144,7 +145,7 @@ pub(super) struct Next {
 }
 
 /// What a coupled host does next, until it is found out anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub time: Ps,
     /// Count over all ranks.

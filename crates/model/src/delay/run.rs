@@ -18,7 +18,10 @@ use base::{
     hash::mix64,
     time::{NEVER, Ps},
 };
-use engine::executor::{Executor, Options, Stop};
+use engine::{
+    director::Pauses,
+    executor::{Executor, Options, Stop},
+};
 use fabric::graph::Fabric;
 use results::{
     summary::Summary,
@@ -95,7 +98,7 @@ pub fn simulate(
     let damage = |e: &Executor<Machine, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
-    let stop = executor.direct(setup.limit, &mut (), BUDGET, |e| {
+    let stop = executor.direct(setup.limit, &mut (), Pauses::after(BUDGET), |e, ()| {
         let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0 };
         damage(e).is_none() && progress(at)
     });

@@ -7,10 +7,11 @@ use super::{
 use crate::failure::Failure;
 use base::time::Ps;
 use engine::{agenda::Due, domain::Lane, key::Key};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Which packets were handed over and delivered.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     in_order: bool,
     /// By packet: handed over minus delivered; absent when both happened once.

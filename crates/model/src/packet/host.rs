@@ -15,6 +15,7 @@
 //! Cost: per message one entry in a map and a constant number of table rows; an event per computation and per overhead. Not modelled: copies of
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
+use serde::{Deserialize, Serialize};
 use super::{
     map::Map,
     network::{Local, Network},
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use workload::program::{Kind, mpi::Mode};
 
 /// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// A whole message.
     Eager,
@@ -47,7 +48,7 @@ pub enum Role {
 }
 
 /// What the receiving rank must know of a message beside its bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// What it is for.
     pub role: Role,
@@ -64,7 +65,7 @@ pub struct Envelope {
 }
 
 /// A message or request that waits for a receive, or for earlier ones of its pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Incoming {
     envelope: Envelope,
     /// Terminal that it comes from.
@@ -82,7 +83,7 @@ impl Linked for Incoming {
 }
 
 /// A processor of a rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Cpu {
     /// When what it does is done.
     free: Ps,

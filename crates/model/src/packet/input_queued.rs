@@ -15,6 +15,7 @@
 //! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); McKeown, The iSLIP scheduling algorithm, 1999;
 //! BookSim 2 `iq_router`. Not modelled: speculation, look-ahead routing, crossbar speed-up, hold-switch allocation.
 
+use serde::{Deserialize, Serialize};
 use super::{
     config::{Arbiter, RouterKind},
     network::{End, Line, Local, Network},
@@ -31,7 +32,7 @@ const ALL: u32 = INDEX;
 const ALL_NAME: u32 = (1 << 29) - 1;
 
 /// What the packet at the front of an input VC has got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// Nothing: its head was not routed.
     Idle,
@@ -41,7 +42,7 @@ pub enum Stage {
     Active,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct InputVc {
     fifo: Fifo,
     /// Output port (local) of the packet in front.
@@ -53,7 +54,7 @@ struct InputVc {
     stage: Stage,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Input {
     /// When the first chunk on its way here arrives, `NEVER` if none is (links of other partitions and terminals: always).
     arrival: Ps,
@@ -69,7 +70,7 @@ struct Input {
     last_vc: u8,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Output {
     /// Input port served last by the switch.
     last_input: u32,
@@ -81,7 +82,7 @@ struct Output {
     used: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Router {
     /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
     due: Ps,

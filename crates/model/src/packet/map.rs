@@ -1,9 +1,10 @@
 //! A hash map whose changes can be undone: chains threaded through a pool. Never iterated.
 
+use serde::{Deserialize, Serialize};
 use base::hash::mix64;
 use engine::state::{Journal, Linked, NIL, Pool, Row, Table};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Slot<V> {
     key: u64,
     sub: u32,

@@ -31,6 +31,9 @@ pub struct Timing {
     pub shortest: Ps,
     /// From the release of a buffer to the credit's use.
     pub credit_delay: Ps,
+    /// How long after the start of a service a port toward another partition may send what started: what it need not promise, since
+    /// credits bound the windows.
+    pub slack: Ps,
     /// Chunks per VC.
     pub capacity: u32,
 }
@@ -122,6 +125,8 @@ pub struct Network {
     pub owner: Vec<u32>,
     /// Number of partitions.
     pub partitions: u32,
+    /// Where each directed link between routers is found by its ends; empty with one partition.
+    pub crossings: Vec<Crossing>,
     /// Cycle of clocked routers.
     pub cycle: Ps,
     /// Period of published queues; 0 if the routing reads none.
@@ -144,6 +149,10 @@ impl Network {
         let mut timings: Vec<Timing> =
             setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
         timings.push(timing(&setup.links[0], 0));
+        let credit_delay = timings.iter().map(|t| t.credit_delay).min().unwrap_or(0);
+        for timing in &mut timings {
+            timing.slack = (timing.shortest + timing.delay).saturating_sub(1 + credit_delay);
+        }
         // A chunk onto the terminal's link, one link between routers, and the way out, which takes at least a picosecond.
         let least = |t: &[Timing]| t.iter().map(|t| t.shortest + t.delay).min().unwrap_or(0);
         let (between, terminal) =
@@ -157,7 +166,9 @@ impl Network {
         }
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
+        let owner = fabric::partition::split(&fabric, partitions);
         Self {
+            crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
             routes: Routes::new(setup),
             config: setup.packet,
             part_shift: part_shift(&timings),
@@ -170,7 +181,7 @@ impl Network {
             uniform: shortest == setup.packet.chunk,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
-            owner: fabric::partition::split(&fabric, partitions),
+            owner,
             partitions,
             fabric,
             cycle,
@@ -221,6 +232,37 @@ impl Network {
     }
 }
 
+/// A directed link between routers as the partitions at its ends number it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crossing {
+    /// Local upstream port in the partition that it leaves.
+    pub upstream: u32,
+    /// Index in [`Local::inbound`] of the partition that it enters, if that is another one.
+    pub inbound: u32,
+}
+
+fn crossings(fabric: &Fabric, owner: &[u32], partitions: u32) -> Vec<Crossing> {
+    let mut ports = vec![0; partitions as usize];
+    let mut entering = vec![0; partitions as usize];
+    let mut all = Vec::with_capacity(fabric.ports.len());
+    for router in 0..fabric.routers() {
+        let from = owner[router as usize];
+        for port in fabric.ports_of(router) {
+            let mut crossing = Crossing { upstream: ports[from as usize], inbound: 0 };
+            ports[from as usize] += 1;
+            if let Peer::Router { router: next, .. } = port.peer
+                && owner[next as usize] != from
+            {
+                let count = &mut entering[owner[next as usize] as usize];
+                crossing.inbound = *count;
+                *count += 1;
+            }
+            all.push(crossing);
+        }
+    }
+    all
+}
+
 /// How often queues are published for a routing that reads them.
 fn info_period(setup: &Setup) -> Ps {
     let between = setup.links.iter().skip(1).map(|l| l.latency).min().unwrap_or(0).max(1);
@@ -241,6 +283,7 @@ fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: 
         latency: link.latency,
         shortest: time(shortest).whole,
         credit_delay: link.credit_delay,
+        slack: 0,
         capacity: (link.vc_buffer / u64::from(config.chunk)).min(1 << 24) as u32,
     }
 }
@@ -340,27 +383,6 @@ impl Local {
         self.base.partition_point(|&b| b <= port) as u32 - 1
     }
 
-    /// Local number of an inbound link.
-    #[must_use]
-    pub fn inbound_index(&self, link: u32) -> u32 {
-        self.inbound.binary_search_by_key(&link, |l| l.link).expect("the sender knows our links") as u32
-    }
-
-    /// Local number of an own outgoing link.
-    #[must_use]
-    pub fn upstream_index(&self, net: &Network, link: u32) -> u32 {
-        let ports = net.fabric.ports.len() as u32;
-        if link < ports {
-            let router = net.fabric.router_of(link);
-            let local = self.routers.binary_search(&router).expect("the link leaves one of our routers");
-            self.base[local] + link - net.fabric.port_base[router as usize]
-        } else {
-            let local =
-                self.terminals.binary_search(&(link - ports)).expect("the link leaves one of our terminals");
-            self.router_ports() + local as u32
-        }
-    }
-
     /// Number of local router ports; terminals' ports follow.
     #[inline]
     #[must_use]
@@ -436,8 +458,8 @@ impl Local {
             if let (End::Remote { partition }, timing) = (line.end, &net.timings[line.timing as usize])
                 && partition != self.partition
             {
-                // A tick comes one picosecond after the start of a service.
-                least(partition, (timing.shortest + timing.delay).saturating_sub(1));
+                // A tick comes one picosecond after the start of a service, or later by the slack.
+                least(partition, (timing.shortest + timing.delay).saturating_sub(1 + timing.slack));
             }
         }
         for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {

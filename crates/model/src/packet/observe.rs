@@ -1,5 +1,6 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
+use serde::{Deserialize, Serialize};
 use super::{
     check::Ledger,
     config::{RoutePer, RouterKind},
@@ -18,7 +19,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use workload::program::Kind;
 
 /// Sums of a window of the series.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Window {
     /// Packets handed over.
     pub created: u64,
@@ -29,7 +30,7 @@ pub struct Window {
 }
 
 /// A delivered packet or message, for tables on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Row {
     /// When it was complete.
     pub delivered: Ps,
@@ -50,7 +51,7 @@ pub struct Row {
 }
 
 /// An operation that a rank finished, for tables on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Done {
     /// Terminal of the rank.
     pub terminal: u32,
@@ -67,7 +68,7 @@ pub struct Done {
 }
 
 /// What the ranks of a job did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Operations {
     /// Operations finished.
     pub operations: u64,
@@ -126,6 +127,11 @@ pub struct Observer {
     /// Checkers, if switched on.
     pub ledger: Option<Ledger>,
 }
+
+engine::kept!(Observer:
+    fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
+    batches, windows, pairs, packet_rows, message_rows, operation_rows, from_source, ledger
+    => net, warmup, end, measure);
 
 impl Observer {
     /// Nothing measured yet.

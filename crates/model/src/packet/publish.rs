@@ -5,6 +5,7 @@
 //! and turns the two pages. While the network is at rest there is nothing to publish and the alarm sleeps. Reading any router's
 //! state makes the network one cell: such a run has one partition.
 
+use serde::{Deserialize, Serialize};
 use super::{
     rows::NO_CREDIT,
     state::{Fx, KIND_SHIFT, PUBLISH, State, Static, identity},
@@ -16,7 +17,7 @@ use engine::{
 };
 
 /// Chunks behind an output at the last two publications.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// What routings see.
     seen: u32,

@@ -44,7 +44,7 @@ impl State {
             .chunks
             .take(Chunk::new(packet, t.index, t.index + 1 == t.chunks).with_visited(u16::from(t.visited)));
         self.notes.set(c, t.state);
-        let inbound = cx.local.inbound_index(t.link);
+        let inbound = cx.net.crossings[t.link as usize].inbound;
         let line = cx.local.inbound[inbound as usize];
         self.arrive(cx, c, &line, REMOTE | inbound, t.vc, fx);
     }

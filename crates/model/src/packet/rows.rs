@@ -1,5 +1,6 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
+use serde::{Deserialize, Serialize};
 use base::{rate::Clock, time::Ps};
 use engine::state::{Fifo, Linked, NIL};
 
@@ -16,7 +17,7 @@ macro_rules! linked {
 linked!(Chunk, Flight, Packet, Credit, Post);
 
 /// Upstream end of a directed link: a router's or a terminal's output.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub struct Port {
     /// When it is free again.
@@ -66,7 +67,7 @@ impl Port {
 }
 
 /// A virtual channel of a port; the four of a router that follows CODES share one cache line.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[repr(C, align(16))]
 pub struct Vc {
     /// Chunks that own buffer and wait for the link.
@@ -80,7 +81,7 @@ const _: () = assert!(size_of::<Vc>() == 16);
 ///
 /// Most of a saturated network's memory is chunks that wait, so what can be told from the list that a chunk is in (its VC),
 /// or is needed on links only ([`Flight`]), is not stored here.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {
     /// Its packet.
     pub packet: u32,
@@ -155,7 +156,7 @@ impl Chunk {
 }
 
 /// A chunk on a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flight {
     /// Arrival at the end of the link.
     pub time: Ps,
@@ -170,7 +171,7 @@ pub struct Flight {
 }
 
 /// A packet that has chunks in this partition or was partly delivered in it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(16))]
 pub struct Packet {
     /// Source terminal in the upper half, the source's packet number in the lower.
@@ -211,7 +212,7 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 80);
 
 /// A credit on its way to its port, behind the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Credit {
     /// Release and VC, see [`Port::credit`].
     pub code: u64,
@@ -220,7 +221,7 @@ pub struct Credit {
 }
 
 /// A message that a workload posted in answer to another (closed loop).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Post {
     /// When.
     pub time: Ps,
@@ -233,7 +234,7 @@ pub struct Post {
 }
 
 /// The message that a terminal is cutting into packets, or will when its time comes.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Cutting {
     /// When it was created.
     pub created: Ps,
@@ -250,7 +251,7 @@ pub struct Cutting {
 }
 
 /// Network side of a terminal; its output port is a [`Port`] like any other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Terminal {
     /// From when on the next packet may be handed over; `NEVER` while the queue is full.
     pub request: Ps,

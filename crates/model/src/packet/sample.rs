@@ -7,9 +7,10 @@ use engine::{
     domain::Effects,
     state::NIL,
 };
+use serde::{Deserialize, Serialize};
 
 /// What a partition tells at a tick.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
     /// When.
     pub time: Ps,
@@ -60,7 +61,7 @@ impl Sample {
 }
 
 /// A source behind its schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lag {
     /// Terminal.
     pub terminal: u32,
@@ -84,6 +85,8 @@ pub struct Sampler {
     /// The run came to rest with packets left over.
     pub stuck: bool,
 }
+
+engine::kept!(Sampler: samples, half, stuck => period, per_port, until_done, half_at);
 
 impl Sampler {
     /// A sampler; `period` 0 means never, `end` is where the run will stop.

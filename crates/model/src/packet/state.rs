@@ -2,6 +2,7 @@
 //!
 //! The rules are in `PACKET.md`; handlers also in `window.rs`, `terminal.rs` and `input_queued.rs`.
 
+use serde::{Deserialize, Serialize};
 use super::{
     config::RouterKind,
     host::{Envelope, Host},
@@ -84,7 +85,7 @@ pub enum Record {
 }
 
 /// What travels between partitions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Wire {
     /// A chunk with what its packet's row needs.
     Chunk(Travel),
@@ -107,7 +108,7 @@ pub enum Wire {
 }
 
 /// A chunk on its way to another partition; the fields mean what they mean in [`Packet`] and [`Chunk`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "same names as the rows")]
 pub struct Travel {
     pub id: u64,
@@ -354,7 +355,7 @@ impl Domain for PacketDomain {
                 state.envelope_from_afar(*source, *number, *envelope);
             }
             Wire::Credit { link, vc } => {
-                let u = cx.local.upstream_index(&cx.net, *link);
+                let u = cx.net.crossings[*link as usize].upstream;
                 state.credit_from_afar(cx, u, *vc, fx);
             }
         }
@@ -507,7 +508,8 @@ impl State {
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
         let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
-        let tick = plan || matches!(line.end, End::Remote { .. });
+        let remote = matches!(line.end, End::Remote { .. });
+        let tick = plan || remote;
         let (due, number) = if !waits {
             let first = self.flights.get(port.flight.head);
             (first.time, first.number)
@@ -519,7 +521,11 @@ impl State {
             } else {
                 NEVER
             };
-            let span = if tick { 1 } else { timing.shortest + timing.delay };
+            let span = match (remote, plan) {
+                (true, _) => 1 + timing.slack,
+                (_, true) => 1,
+                _ => timing.shortest + timing.delay,
+            };
             (start.saturating_add(span), port.sent)
         };
         let lazy = !cx.net.reacts && port.blocked == 0 && matches!(line.end, End::Terminal { .. });

@@ -6,12 +6,13 @@
 //! lies in a hash table by (rank, context, source, tag), equal ones in a list: O(1) however many wait.
 //! The table grows by one bucket at a time (Litwin: Linear hashing, VLDB 1980), so that a change stays small and can be undone.
 
+use serde::{Deserialize, Serialize};
 use base::hash::mix64;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use workload::program::{ANY_SOURCE, ANY_TAG};
 
 /// What a receive asks for, or a message bears.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Rank that receives, as the owner counts.
     pub rank: u32,
@@ -43,7 +44,7 @@ impl Label {
 }
 
 /// Something that waits to be matched.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Item {
     label: Label,
     value: u32,
@@ -74,7 +75,7 @@ impl Linked for Item {
 }
 
 /// Ends of a rank's list.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Ends {
     oldest: u32,
     newest: u32,
@@ -82,7 +83,7 @@ struct Ends {
 }
 
 /// What waits at a rank, in one cache line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(align(64))]
 struct Shelf {
     /// Receives that are definite.
@@ -97,7 +98,7 @@ struct Shelf {
 }
 
 /// Size of a hash table: `2^level + split` buckets.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Size {
     level: u32,
     split: u32,

@@ -4,13 +4,14 @@
 //! its edges off and hands out the operations that have become executable, in the order in which they may be taken up. Rows that are
 //! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
 
+use serde::{Deserialize, Serialize};
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use std::sync::Arc;
 use workload::program::{After, Batch, Cursor, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Stamp {
     /// When it was created.
     pub created: u64,
@@ -21,7 +22,7 @@ pub struct Stamp {
 }
 
 /// An operation that is read and not retired.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What it does.
     pub op: Op,
@@ -84,7 +85,7 @@ impl Linked for Row {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Link {
     to: u32,
     next: u32,
@@ -100,7 +101,7 @@ impl Linked for Link {
 }
 
 /// How far a rank has been read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Reach {
     /// Operations read.
     read: u32,

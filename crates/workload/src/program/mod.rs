@@ -17,6 +17,8 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+use serde::{Deserialize, Serialize};
+
 pub mod census;
 pub mod collective;
 pub mod file;
@@ -36,7 +38,7 @@ pub const ANY_SOURCE: u32 = u32::MAX;
 pub const ANY_TAG: u32 = u32::MAX;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// Sends [`Op::amount`] bytes to [`Op::peer`]. Starts when the processor takes it up; finishes when the buffer may be
     /// used again: at once for an eager message, when the receiver has matched it for a rendezvous message.
@@ -54,7 +56,7 @@ pub enum Kind {
 }
 
 /// One operation of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
     /// What it does.
     pub kind: Kind,
@@ -83,7 +85,7 @@ pub struct Op {
 }
 
 /// The implicit dependency on the operation just before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum After {
     /// None.
     #[default]

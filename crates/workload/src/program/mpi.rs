@@ -4,6 +4,7 @@
 //! chooses, as an MPI program holds handles: a request number may be used again once its request is complete. Ranks in calls are
 //! ranks of the communicator.
 
+use serde::{Deserialize, Serialize};
 use super::Damage;
 use base::time::Ps;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub const WORLD: Comm = 0;
 pub const PROC_NULL: u32 = u32::MAX - 1;
 
 /// Completion semantics of a send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Eager up to the model's threshold, rendezvous beyond.
     #[default]
