@@ -4,8 +4,8 @@
 //! picoseconds: a whole part and a fraction over [`Bandwidth::denominator`]. A port carries the fraction from one
 //! chunk to the next ([`Clock`]), so that k back-to-back chunks take round(k t), never k round(t).
 
-use serde::{Deserialize, Serialize};
 use crate::time::Ps;
+use serde::{Deserialize, Serialize};
 
 /// Bytes per second as a reduced fraction; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -39,6 +39,8 @@ fn after_help() -> String {
 pub enum Command {
     /// Simulate an experiment
     Run(RunArgs),
+    /// Go on with a run that left a checkpoint
+    Resume(ResumeArgs),
     /// Parse, resolve, check for deadlock and predict memory; no simulation
     Check(CheckArgs),
     /// Measure the network of an experiment, or write it for other programs
@@ -160,6 +162,22 @@ pub enum Form {
     Json,
     /// One cable per line; topology `graph` reads it and numbers ports anew
     EdgeList,
+}
+
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Output directory of the run; its checkpoint is DIR.checkpoint
+    pub dir: PathBuf,
+    /// Threads; left out: as many as before. No more than the run's partitions are used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Memory that the run may need: SIZE or `none`; left out: what the machine has
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
+    pub memory_limit: Option<MemoryLimit>,
 }
 
 /// Arguments of `list`.

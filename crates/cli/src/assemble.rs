@@ -9,6 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     faults,
+    keeper::Intervals,
     prepare::Wishes,
 };
 use base::{
@@ -33,7 +34,7 @@ use model::{
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use workload::{
     placement::PlacementContext,
     program::{collective::Chooser, lower},
@@ -84,10 +85,12 @@ pub fn assemble(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diag
     };
     // Without knowing the fabric nothing can be said about jobs.
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
-    let scheduling = scheduling(experiment, wishes.threads, diagnostics);
+    let scheduling = scheduling(experiment, wishes, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     match experiment.model.as_ref()?.entry.kind {
-        ModelKind::Packet => packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet),
+        ModelKind::Packet => {
+            packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet)
+        }
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
     }
 }
@@ -450,20 +453,24 @@ fn until(section: &Section) -> Until {
 }
 
 /// The scheduler that the experiment names; several threads choose the conservative one.
-fn scheduling(experiment: &Experiment, count: u32, diagnostics: &mut Diagnostics) -> Scheduling {
-    let engine = &experiment.engine;
+fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Scheduling {
+    let (engine, count) = (&experiment.engine, wishes.threads);
+    let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
+    if wishes.partitions.is_some() {
+        return Scheduling::Conservative { partitions: wishes.partitions, threads: Threads { count, pin } };
+    }
     let name = match engine.get("scheduler") {
         Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
         _ => "conservative",
     };
     match name {
         "conservative" => {
-            let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
             Scheduling::Conservative { partitions: experiment.partitions, threads: Threads { count, pin } }
         }
         "sequential" => {
             if count > 1 {
-                let message = format!("the sequential scheduler runs in one thread, and {count} are asked for");
+                let message =
+                    format!("the sequential scheduler runs in one thread, and {count} are asked for");
                 let help = "results do not depend on the scheduler: choose \"conservative\"";
                 let place = engine.place("scheduler");
                 diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
@@ -477,6 +484,22 @@ fn scheduling(experiment: &Experiment, count: u32, diagnostics: &mut Diagnostics
             Scheduling::Sequential { partitions: 1 }
         }
     }
+}
+
+/// When the run is saved.
+pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Intervals {
+    let engine = &experiment.engine;
+    let of = |key: &str| match engine.get(key) {
+        Some(Value::Time(time)) => *time,
+        _ => 0,
+    };
+    let wall = of("checkpoint_wall");
+    if (1..S / 100).contains(&wall) {
+        let message = "a checkpoint every few milliseconds leaves no time for the run";
+        let place = engine.place("checkpoint_wall");
+        diagnostics.push(Diagnostic::new(place, message).label("at least 10 ms"));
+    }
+    Intervals { virtual_time: of("checkpoint"), wall: Duration::from_nanos(wall / 1000) }
 }
 
 fn measure(values: &Values) -> Measure {

@@ -1,9 +1,15 @@
 //! Runs a setup and shows progress to whoever watches.
 
-use crate::{console::Console, exit::Exit, failure::Failure, prepare::Prepared};
+use crate::{
+    console::Console,
+    exit::Exit,
+    failure::Failure,
+    keeper::{Keeper, Wish},
+    prepare::Prepared,
+};
 use base::time::{Ps, display};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Finished, Progress};
+use model::{Finished, Progress, run::Watch};
 use results::summary::State;
 use std::time::Instant;
 
@@ -11,14 +17,49 @@ use std::time::Instant;
 ///
 /// # Errors
 /// If a checker finds a violated invariant, or the setup cannot be simulated.
-pub fn execute(prepared: &Prepared, console: &Console<'_>) -> Result<Finished, Failure> {
+pub fn execute(prepared: &Prepared, console: &mut Console<'_>) -> Result<Finished, Failure> {
+    execute_kept(prepared, console, None, None)
+}
+
+/// The same, saved by `keeper` and beginning with the state `resume`.
+///
+/// # Errors
+/// Also if a signal ended the run, or the state is damaged.
+pub fn execute_kept(
+    prepared: &Prepared,
+    console: &mut Console<'_>,
+    mut keeper: Option<&mut Keeper>,
+    resume: Option<&[u8]>,
+) -> Result<Finished, Failure> {
     let bar = bar(console.err_terminal);
     let start = Instant::now();
-    let finished = prepared.setup.simulate(&mut |progress: Progress| {
+    let every = keeper.as_ref().map_or(0, |k| k.every());
+    let mut left = None;
+    let mut pause = |progress: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
         show(&bar, &progress, start);
+        let Some(keeper) = &mut keeper else { return true };
+        let wish = keeper.wish(progress.now);
+        if wish == Wish::Nothing {
+            return true;
+        }
+        let stored = keeper.store(progress.now, &save());
+        if wish == Wish::Leave {
+            left = Some(stored.map(|()| (progress.now, keeper.path().to_owned())));
+            return false;
+        }
+        if let Err(failure) = stored {
+            // The run is worth more than its checkpoint.
+            bar.suspend(|| console.remark(failure.text(false).trim_end()));
+        }
         true
-    });
+    };
+    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
     bar.finish_and_clear();
+    if let Some(stored) = left {
+        let (now, path) = stored?;
+        let message = format!("interrupted at {} of virtual time; saved to `{}`", display(now), path.display());
+        return Err(Failure::new(Exit::Interrupted, message).with_help("`netloom resume DIR` goes on"));
+    }
     let mut finished = finished.map_err(|e| failure(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
     Ok(finished)
@@ -39,6 +80,7 @@ fn failure(error: &model::Failure) -> Failure {
         model::Failure::Invariant(_) => Exit::Violated,
         model::Failure::Setup(_) => Exit::Experiment,
         model::Failure::Stopped(_) => Exit::Limit,
+        model::Failure::Damaged => Exit::Input,
     };
     Failure::new(exit, error.to_string())
 }

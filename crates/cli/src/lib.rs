@@ -8,6 +8,7 @@
 pub mod args;
 pub mod assemble;
 pub mod catalog;
+pub mod checkpoint;
 pub mod commands;
 pub mod console;
 pub mod execute;
@@ -15,6 +16,7 @@ pub mod exit;
 pub mod experiment;
 pub mod failure;
 pub mod faults;
+pub mod keeper;
 pub mod outlook;
 pub mod prepare;
 pub mod render;
@@ -42,6 +44,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
 fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     match command {
         Command::Run(args) => commands::run::run(args, console),
+        Command::Resume(args) => commands::resume::resume(args, console),
         Command::Check(args) => commands::check::check(args, console),
         Command::Fabric { command } => commands::fabric::fabric(command, console),
         Command::List(args) => commands::list::list(args, console),

@@ -6,6 +6,7 @@ use crate::{
     exit::Exit,
     experiment::{self, resolved},
     failure::Failure,
+    keeper::Intervals,
 };
 use base::{diag::Diagnostics, units::print_bytes};
 use fabric::deadlock::Report;
@@ -28,6 +29,8 @@ pub struct Prepared {
     pub routing: Option<Report>,
     /// Memory that the run will need at most.
     pub memory: Prediction,
+    /// When the run is saved.
+    pub intervals: Intervals,
 }
 
 /// What the command line asks of a run beside the experiment.
@@ -35,6 +38,8 @@ pub struct Prepared {
 pub struct Wishes {
     /// Threads.
     pub threads: u32,
+    /// Partitions, whatever the experiment says.
+    pub partitions: Option<u32>,
     /// Memory that may be used; left out: what the machine has.
     pub memory: Option<MemoryLimit>,
     /// Run the checkers.
@@ -43,7 +48,7 @@ pub struct Wishes {
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { threads: 1, memory: None, checkers: false }
+        Self { threads: 1, partitions: None, memory: None, checkers: false }
     }
 }
 
@@ -52,7 +57,14 @@ impl Default for Wishes {
 /// # Errors
 /// If the file cannot be read, the experiment has mistakes, or it needs more memory than it may use.
 pub fn prepare(input: &Input, wishes: &Wishes) -> Result<Prepared, Failure> {
-    let text = read_file(&input.file)?;
+    prepare_text(input, read_file(&input.file)?, wishes)
+}
+
+/// The same with the text of the file at hand.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_text(input: &Input, text: String, wishes: &Wishes) -> Result<Prepared, Failure> {
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
@@ -61,6 +73,7 @@ pub fn prepare(input: &Input, wishes: &Wishes) -> Result<Prepared, Failure> {
     if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
+    let intervals = assemble::intervals(&experiment, &mut diagnostics);
     let Some(setup) = assemble::assemble(&experiment, wishes, &mut diagnostics) else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
@@ -71,7 +84,7 @@ pub fn prepare(input: &Input, wishes: &Wishes) -> Result<Prepared, Failure> {
     if !diagnostics.is_empty() {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     }
-    Ok(Prepared { file: (name, text), experiment: resolved::json(&experiment), setup, routing, memory })
+    Ok(Prepared { file: (name, text), experiment: resolved::json(&experiment), setup, routing, memory, intervals })
 }
 
 /// Reads an input file as text.

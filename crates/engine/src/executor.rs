@@ -83,11 +83,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     }
 
     /// The same in several threads.
-    pub fn with_threads(
-        parts: impl IntoIterator<Item = (D, O)>,
-        options: Options,
-        threads: Threads,
-    ) -> Self {
+    pub fn with_threads(parts: impl IntoIterator<Item = (D, O)>, options: Options, threads: Threads) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
         let partitions: Vec<_> = parts
             .into_iter()

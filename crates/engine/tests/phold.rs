@@ -398,12 +398,12 @@ fn a_budget_stops_and_continues() {
 #[test]
 fn a_run_continues_from_its_checkpoint() {
     let ticks = || Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
-    let build = |count| {
-        Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, pin: false })
-    };
+    let build = |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, pin: false });
     let mut whole = (build(1), ticks());
     whole.0.direct(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
-    for pauses in [Pauses::after(700), Pauses { budget: u64::MAX, every: 1_000 }, Pauses { budget: 900, every: 777 }] {
+    for pauses in
+        [Pauses::after(700), Pauses { budget: u64::MAX, every: 1_000 }, Pauses { budget: 900, every: 777 }]
+    {
         let (mut run, mut director) = (build(2), ticks());
         let mut stops = 0;
         while run.direct(20_000, &mut director, pauses, |_, _| false) == Stop::Budget {

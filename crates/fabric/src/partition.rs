@@ -150,7 +150,10 @@ mod tests {
             assert!(sums.iter().max() <= sums.iter().min().map(|m| m + 2 * 8).as_ref(), "{sums:?}");
             let dealt: Vec<u32> = (0..36).map(|r| r % parts).collect();
             let (ours, theirs) = (links_between(&fabric, &of), links_between(&fabric, &dealt));
-            assert!(ours < theirs || parts == 1 || parts == 36, "{parts} parts: {ours} links, {theirs} dealt");
+            assert!(
+                ours < theirs || parts == 1 || parts == 36,
+                "{parts} parts: {ours} links, {theirs} dealt"
+            );
         }
     }
 }

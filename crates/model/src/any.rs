@@ -4,7 +4,7 @@ use crate::{
     delay::{self, DelayJob, DelaySetup},
     failure::Failure,
     memory::{self, Prediction},
-    run::{self, Finished, Progress},
+    run::{self, Finished, Progress, Watch},
     setup::{Change, JobSetup, Measure, Setup},
 };
 use fabric::{graph::Fabric, routing::Routing};
@@ -57,6 +57,29 @@ impl AnySetup {
                 let done = delay::simulate(&run.setup, progress)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+        }
+    }
+
+    /// Simulates, watched; see [`run::watch`].
+    ///
+    /// # Errors
+    /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
+    pub fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
+        match self {
+            Self::Packet(setup) => run::watch(setup, watch),
+            Self::Delay(run) => {
+                let done = delay::run::watch(&run.setup, watch)?;
+                Ok(Finished { summary: done.summary, tables: done.tables })
+            }
+        }
+    }
+
+    /// Number of partitions that it will run in.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        match self {
+            Self::Packet(setup) => run::partitions(setup),
+            Self::Delay(run) => delay::run::context(&run.setup).map_or(1, |cx| cx.bounds.len() as u32 - 1),
         }
     }
 

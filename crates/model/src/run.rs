@@ -26,10 +26,7 @@ use engine::{
     domain::{Domain, Observer as Observe},
     executor::{Executor, Options, Stop},
 };
-use results::{
-    summary::Summary,
-    table::Table,
-};
+use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 
 /// Where a run stands.

@@ -16,6 +16,7 @@ use model::{
         observe::{Measure, Observer},
         run::{context, plain, simulate},
     },
+    setup::Scheduling,
 };
 use programs::{alltoall, binomial, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
@@ -239,7 +240,8 @@ fn a_limit_ends_a_run_and_is_told() {
     assert_eq!(cut.verdict.state, State::Incomplete);
     assert!(cut.messages.unwrap().injected < whole.messages.unwrap().injected);
     for partitions in [2, 8] {
-        let other = run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, ..setup.clone() }).summary;
+        let other =
+            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, ..setup.clone() }).summary;
         assert_eq!(other.without_performance(), cut.without_performance());
     }
     let stopped = simulate(&DelaySetup { limit: NEVER, ..setup }, &mut |_| false);

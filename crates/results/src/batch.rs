@@ -3,8 +3,8 @@
 //! Latencies of neighbouring packets are correlated, so their spread says little about the error of their mean. Sums over
 //! long windows of time are nearly independent. [`Batches`] keeps at most 64 such windows whatever the length of a run.
 
-use serde::{Deserialize, Serialize};
 use base::time::Ps;
+use serde::{Deserialize, Serialize};
 
 /// Largest number of windows kept.
 const CELLS: usize = 64;

@@ -4,7 +4,7 @@
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
 use crate::{summary::Summary, table::Table, timeline};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -41,7 +41,7 @@ pub struct Manifest {
 }
 
 /// A file that an experiment read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// As the experiment names it.
     pub path: String,

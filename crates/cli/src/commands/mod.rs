@@ -6,6 +6,7 @@ pub mod explain;
 pub mod fabric;
 pub mod list;
 pub mod reference;
+pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod study;

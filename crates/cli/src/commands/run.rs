@@ -3,10 +3,12 @@
 use crate::{
     args::{Format, RunArgs},
     console::{Console, colour_wanted},
-    execute::{execute, exit_of},
+    checkpoint::{self, Header},
+    execute::{execute_kept, exit_of},
     exit::Exit,
     failure::{Failure, Outcome},
     faults,
+    keeper::{Intervals, Keeper},
     prepare::{Prepared, Wishes, prepare},
 };
 use fabric::deadlock::Report;
@@ -29,25 +31,57 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     if let Some(dir) = &args.out {
         check_target(dir, args.force).map_err(|e| output_failure(&e))?;
         check_writable(dir)?;
+        check_unfinished(dir, args.force)?;
     }
-    let prepared = prepare(&args.input, &Wishes { threads: args.threads, memory: args.memory_limit, checkers: args.check })?;
+    let wishes = Wishes {
+        threads: args.threads,
+        memory: args.memory_limit,
+        checkers: args.check,
+        ..Wishes::default()
+    };
+    let prepared = prepare(&args.input, &wishes)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }
     if let Some(faults) = faults::text(&prepared.setup) {
         console.remark(&format!("note: faults: {faults}"));
     }
-    let started = Timestamp::now();
-    let finished = execute(&prepared, console)?;
-    if let Some(dir) = &args.out {
-        let manifest = manifest(&prepared, &finished, started);
-        write_run(dir, args.force, &manifest, &finished.summary, &finished.tables)
+    let started = Timestamp::now().to_string();
+    let mut keeper = match &args.out {
+        Some(dir) => Some(keeper(dir, args, &prepared, &started)?),
+        None => None,
+    };
+    if keeper.is_none() && prepared.intervals != Intervals::default() {
+        console.remark("note: checkpoints that [engine] asks for are written only with --out");
+    }
+    let finished = execute_kept(&prepared, console, keeper.as_mut(), None)?;
+    let out = args.out.as_deref().map(|dir| (dir, args.force));
+    conclude(&prepared, &finished, out, started, args.format, console)
+}
+
+/// Stores what a run left and prints its summary.
+///
+/// # Errors
+/// If it cannot be stored or printed.
+pub fn conclude(
+    prepared: &Prepared,
+    finished: &Finished,
+    out: Option<(&Path, bool)>,
+    started: String,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Outcome {
+    if let Some((dir, force)) = out {
+        let manifest = manifest(prepared, finished, started);
+        write_run(dir, force, &manifest, &finished.summary, &finished.tables)
             .map_err(|e| output_failure(&e))?;
-    } else if asks_for_tables(&prepared) {
+        // The results are there: what would continue the run is of no more use.
+        let _ = std::fs::remove_file(checkpoint::path_of(dir)?);
+    } else if asks_for_tables(prepared) {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
     let style = if console.out_terminal && colour_wanted() { Style::Ansi } else { Style::Plain };
-    match args.format {
+    match format {
         Format::Text => console.print(&render(&finished.summary, style))?,
         Format::Json => console.print(&finished.summary.to_json())?,
     }
@@ -83,7 +117,38 @@ fn check_writable(dir: &Path) -> Result<(), Failure> {
     made.map_err(|e| Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", parent.display())))
 }
 
-fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Manifest {
+/// Refuses to lose the checkpoint of a run that did not end.
+fn check_unfinished(dir: &Path, force: bool) -> Result<(), Failure> {
+    let path = checkpoint::path_of(dir)?;
+    if force || !path.exists() {
+        return Ok(());
+    }
+    let message = format!("an unfinished run left its checkpoint `{}`", path.display());
+    let help = format!("`netloom resume {}` goes on with it; --force begins anew", dir.display());
+    Err(Failure::new(Exit::Output, message).with_help(help))
+}
+
+/// Who saves the run.
+fn keeper(dir: &Path, args: &RunArgs, prepared: &Prepared, started: &str) -> Result<Keeper, Failure> {
+    let here = std::env::current_dir()
+        .map_err(|e| Failure::new(Exit::Input, format!("cannot tell the present directory: {e}")))?;
+    let header = Header {
+        build: checkpoint::build_name(),
+        file: (args.input.file.clone(), prepared.file.1.clone()),
+        set: args.input.set.clone(),
+        directory: here,
+        inputs: inputs(prepared),
+        partitions: prepared.setup.partitions(),
+        threads: args.threads,
+        checkers: args.check,
+        force: args.force,
+        started: started.to_owned(),
+        now: 0,
+    };
+    Ok(Keeper::new(checkpoint::path_of(dir)?, header, prepared.intervals))
+}
+
+fn manifest(prepared: &Prepared, finished: &Finished, started: String) -> Manifest {
     Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("NETLOOM_REVISION").to_owned(),
@@ -92,7 +157,7 @@ fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Man
         experiment: prepared.experiment.clone(),
         inputs: inputs(prepared),
         host: host(),
-        started: started.to_string(),
+        started,
         ended: Timestamp::now().to_string(),
         warnings: finished.summary.verdict.flags.clone(),
     }
@@ -101,11 +166,12 @@ fn manifest(prepared: &Prepared, finished: &Finished, started: Timestamp) -> Man
 /// Largest input file that is hashed.
 const MAX_HASHED: u64 = 1 << 30;
 
-/// The experiment file and the files that its jobs name, as far as they are not too large to hash.
-fn inputs(prepared: &Prepared) -> Vec<Input> {
+/// The experiment file and the files that it names, as far as they are not too large to hash.
+pub fn inputs(prepared: &Prepared) -> Vec<Input> {
     let mut inputs = vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())];
     let jobs = prepared.experiment["job"].as_array().into_iter().flatten();
-    for path in jobs.filter_map(|job| job["file"].as_str()) {
+    let sections = ["fabric", "routing"].map(|name| &prepared.experiment[name]);
+    for path in sections.into_iter().chain(jobs).filter_map(|section| section["file"].as_str()) {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= MAX_HASHED);
         if let Some(bytes) = small.then(|| std::fs::read(path).ok()).flatten() {
             inputs.push(Input::new(path, &bytes));

@@ -245,6 +245,19 @@ pub const ENGINE: About = About {
             default: Some("false"),
             doc: "Bind each thread to a processor of its own.",
         },
+        Param {
+            name: "checkpoint",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Save the run after every such span of virtual time, so that `netloom resume` can go on; 0 s for never. Runs with `--out` \
+                  also heed SIGUSR1 (save) and SIGTERM (save and end).",
+        },
+        Param {
+            name: "checkpoint_wall",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "The same after every such span of elapsed time.",
+        },
     ],
 };
 

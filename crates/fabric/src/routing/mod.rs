@@ -27,9 +27,9 @@ pub mod ugal;
 pub mod up_down;
 pub mod valiant;
 
-use serde::{Deserialize, Serialize};
 use crate::graph::Fabric;
 use base::{param::Problem, registry::About, rng::Stream};
+use serde::{Deserialize, Serialize};
 
 /// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
 #[derive(Clone, Copy, Debug)]

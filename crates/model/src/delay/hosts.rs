@@ -3,9 +3,9 @@
 //! Most ranks have one processor and one interface. These are kept in the host's own row, two cache lines in all; further
 //! processors and interfaces lie in tables of their own.
 
-use serde::{Deserialize, Serialize};
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
+use serde::{Deserialize, Serialize};
 
 /// A host: its events, its first processor and its first interface.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

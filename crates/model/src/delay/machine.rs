@@ -1,6 +1,5 @@
 //! State of a partition's ranks under the delay model.
 
-use serde::{Deserialize, Serialize};
 use super::{config::DelayConfig, distance::Delays, hosts::Hosts};
 use crate::rank::{
     heap::Heaped,
@@ -9,6 +8,7 @@ use crate::rank::{
 };
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
+use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
 use workload::program::Program;
 

@@ -23,10 +23,7 @@ use engine::{
     executor::{Executor, Options, Stop},
 };
 use fabric::graph::Fabric;
-use results::{
-    summary::Summary,
-    table::Table,
-};
+use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 use workload::program::Program;
 

@@ -15,7 +15,6 @@
 //! Cost: per message one entry in a map and a constant number of table rows; an event per computation and per overhead. Not modelled: copies of
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
-use serde::{Deserialize, Serialize};
 use super::{
     map::Map,
     network::{Local, Network},
@@ -31,6 +30,7 @@ use engine::{
     key::Class,
     state::{Fifo, Journal, Linked, NIL, Pool, Table},
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use workload::program::{Kind, mpi::Mode};
 

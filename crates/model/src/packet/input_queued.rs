@@ -15,7 +15,6 @@
 //! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); McKeown, The iSLIP scheduling algorithm, 1999;
 //! BookSim 2 `iq_router`. Not modelled: speculation, look-ahead routing, crossbar speed-up, hold-switch allocation.
 
-use serde::{Deserialize, Serialize};
 use super::{
     config::{Arbiter, RouterKind},
     network::{End, Line, Local, Network},
@@ -24,6 +23,7 @@ use super::{
 };
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, NIL, Table};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// In place of a router: all that stayed awake. No local number of a router is as large.

@@ -1,8 +1,8 @@
 //! A hash map whose changes can be undone: chains threaded through a pool. Never iterated.
 
-use serde::{Deserialize, Serialize};
 use base::hash::mix64;
 use engine::state::{Journal, Linked, NIL, Pool, Row, Table};
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Slot<V> {

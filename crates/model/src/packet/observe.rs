@@ -1,6 +1,5 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
-use serde::{Deserialize, Serialize};
 use super::{
     check::Ledger,
     config::{RoutePer, RouterKind},
@@ -15,6 +14,7 @@ use base::{
 };
 use engine::domain::Observer as Observe;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use workload::program::Kind;
 

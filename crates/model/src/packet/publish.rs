@@ -5,7 +5,6 @@
 //! and turns the two pages. While the network is at rest there is nothing to publish and the alarm sleeps. Reading any router's
 //! state makes the network one cell: such a run has one partition.
 
-use serde::{Deserialize, Serialize};
 use super::{
     rows::NO_CREDIT,
     state::{Fx, KIND_SHIFT, PUBLISH, State, Static, identity},
@@ -15,6 +14,7 @@ use engine::{
     key::Class,
     state::{NIL, Row, Table},
 };
+use serde::{Deserialize, Serialize};
 
 /// Chunks behind an output at the last two publications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
-use serde::{Deserialize, Serialize};
 use base::{rate::Clock, time::Ps};
 use engine::state::{Fifo, Linked, NIL};
+use serde::{Deserialize, Serialize};
 
 macro_rules! linked {
     ($($row:ty),*) => {$(

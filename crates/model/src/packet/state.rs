@@ -2,7 +2,6 @@
 //!
 //! The rules are in `PACKET.md`; handlers also in `window.rs`, `terminal.rs` and `input_queued.rs`.
 
-use serde::{Deserialize, Serialize};
 use super::{
     config::RouterKind,
     host::{Envelope, Host},
@@ -18,6 +17,7 @@ use engine::{
     key::Class,
     state::{Fifo, Journal, NIL, Pool, Table},
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What is observed. Times are virtual.

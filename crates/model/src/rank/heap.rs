@@ -69,9 +69,10 @@ fn meld<T: Heaped>(pool: &mut Pool<T>, a: u32, b: u32, less: &impl Fn(&T, &T) ->
 mod tests {
     use super::*;
     use base::rng::{Purpose, Stream};
+    use serde::{Deserialize, Serialize};
     use std::{cmp::Reverse, collections::BinaryHeap};
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     struct Item {
         value: u64,
         next: u32,

@@ -6,9 +6,9 @@
 //! lies in a hash table by (rank, context, source, tag), equal ones in a list: O(1) however many wait.
 //! The table grows by one bucket at a time (Litwin: Linear hashing, VLDB 1980), so that a change stays small and can be undone.
 
-use serde::{Deserialize, Serialize};
 use base::hash::mix64;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
+use serde::{Deserialize, Serialize};
 use workload::program::{ANY_SOURCE, ANY_TAG};
 
 /// What a receive asks for, or a message bears.

@@ -4,9 +4,9 @@
 //! its edges off and hands out the operations that have become executable, in the order in which they may be taken up. Rows that are
 //! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
 
-use serde::{Deserialize, Serialize};
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use workload::program::{After, Batch, Cursor, Kind, Op, Program};
 

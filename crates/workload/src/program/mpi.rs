@@ -4,9 +4,9 @@
 //! chooses, as an MPI program holds handles: a request number may be used again once its request is complete. Ranks in calls are
 //! ranks of the communicator.
 
-use serde::{Deserialize, Serialize};
 use super::Damage;
 use base::time::Ps;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A request, as its script numbers it.

@@ -1,0 +1,65 @@
+//! `netloom resume DIR`: go on with a run that left a checkpoint, to the results that it would have had.
+
+use super::run::{conclude, inputs};
+use crate::{
+    args::{Input, ResumeArgs},
+    checkpoint::{self, Header},
+    console::Console,
+    execute::execute_kept,
+    exit::Exit,
+    failure::{Failure, Outcome},
+    keeper::Keeper,
+    prepare::{Wishes, prepare_text},
+};
+use std::path::Path;
+
+/// Goes on with a run.
+///
+/// # Errors
+/// If there is no checkpoint that fits, or as `run`.
+pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
+    let dir = std::path::absolute(&args.dir)
+        .map_err(|e| Failure::new(Exit::Input, format!("cannot find `{}`: {e}", args.dir.display())))?;
+    let path = checkpoint::path_of(&dir)?;
+    let (header, state) = checkpoint::load(&path)?;
+    enter(&header)?;
+    let threads = args.threads.unwrap_or(header.threads);
+    let wishes = Wishes {
+        threads,
+        partitions: Some(header.partitions),
+        memory: args.memory_limit,
+        checkers: header.checkers,
+    };
+    let input = Input { file: header.file.0.clone(), set: header.set.clone() };
+    let prepared = prepare_text(&input, header.file.1.clone(), &wishes)?;
+    same_inputs(&path, &header, &inputs(&prepared))?;
+    if threads > header.partitions {
+        console.remark(&format!(
+            "note: the run has {} partition(s), so no more threads are used; `partitions` of [engine] gives a run more",
+            header.partitions
+        ));
+    }
+    let (force, started) = (header.force, header.started.clone());
+    let mut keeper = Keeper::new(path, Header { threads, ..header }, prepared.intervals);
+    let finished = execute_kept(&prepared, console, Some(&mut keeper), Some(&state))?;
+    conclude(&prepared, &finished, Some((&dir, force)), started, args.format, console)
+}
+
+/// Goes where the run began: names of files are meant from there.
+fn enter(header: &Header) -> Result<(), Failure> {
+    let there = &header.directory;
+    std::env::set_current_dir(there).map_err(|e| {
+        let message = format!("the run began in `{}`, which cannot be entered: {e}", there.display());
+        Failure::new(Exit::Input, message)
+    })
+}
+
+/// Refuses files that are not what they were.
+fn same_inputs(path: &Path, header: &Header, now: &[results::output::Input]) -> Result<(), Failure> {
+    let changed = header.inputs.iter().find(|then| !now.contains(then));
+    let Some(changed) = changed else { return Ok(()) };
+    let message =
+        format!("`{}` has changed since checkpoint `{}` was written", changed.path, path.display());
+    Err(Failure::new(Exit::Input, message)
+        .with_help("put the old file back, or start anew with `netloom run --force`"))
+}

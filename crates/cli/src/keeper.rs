@@ -1,0 +1,129 @@
+//! When a run is saved: at intervals of virtual or wall time, and when a signal asks for it.
+
+use crate::{
+    checkpoint::{self, Header},
+    failure::Failure,
+};
+use base::time::{NEVER, Ps};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Intervals at which a run is saved; zero for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    /// Virtual time, in picoseconds.
+    pub virtual_time: Ps,
+    /// Elapsed time.
+    pub wall: Duration,
+}
+
+/// What a pause is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Go on.
+    Nothing,
+    /// Save and go on.
+    Save,
+    /// Save and stop.
+    Leave,
+}
+
+/// Saves a run.
+pub struct Keeper {
+    path: PathBuf,
+    header: Header,
+    intervals: Intervals,
+    due: Ps,
+    since: Instant,
+    signals: Signals,
+}
+
+impl Keeper {
+    /// Saves to `path`, beginning at virtual time `now`; from now on signals are heeded.
+    #[must_use]
+    pub fn new(path: PathBuf, header: Header, intervals: Intervals) -> Self {
+        let every = intervals.virtual_time;
+        let due = header.now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every));
+        Self { path, header, intervals, due, since: Instant::now(), signals: Signals::heed() }
+    }
+
+    /// Virtual time between pauses that saving needs; 0 for none.
+    #[must_use]
+    pub fn every(&self) -> Ps {
+        self.intervals.virtual_time
+    }
+
+    /// What is wanted of a pause at `now`.
+    pub fn wish(&mut self, now: Ps) -> Wish {
+        if self.signals.leave.swap(false, Ordering::Relaxed) {
+            return Wish::Leave;
+        }
+        let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
+        if wall || now >= self.due || self.signals.save.swap(false, Ordering::Relaxed) {
+            return Wish::Save;
+        }
+        Wish::Nothing
+    }
+
+    /// Stores the state of virtual time `now`.
+    ///
+    /// # Errors
+    /// If the system refuses; the checkpoint before is still there.
+    pub fn store(&mut self, now: Ps, state: &[u8]) -> Result<(), Failure> {
+        self.since = Instant::now();
+        let every = self.intervals.virtual_time;
+        self.due = now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every));
+        self.header.now = now;
+        checkpoint::store(&self.path, &self.header, state)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+}
+
+/// Signals as flags: SIGTERM and SIGINT ask to save and leave, SIGUSR1 to save. Asked twice to leave, the process ends at once.
+struct Signals {
+    leave: Arc<AtomicBool>,
+    save: Arc<AtomicBool>,
+    #[cfg(unix)]
+    heard: Vec<signal_hook::SigId>,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn heed() -> Self {
+        use signal_hook::{consts, flag};
+        let (leave, save) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let mut heard = Vec::new();
+        for signal in [consts::SIGTERM, consts::SIGINT] {
+            // In this order: the first signal finds the flag down. A signal that cannot be heeded acts as it always does.
+            heard.extend(flag::register_conditional_default(signal, Arc::clone(&leave)));
+            heard.extend(flag::register(signal, Arc::clone(&leave)));
+        }
+        heard.extend(flag::register(consts::SIGUSR1, Arc::clone(&save)));
+        Self { leave, save, heard }
+    }
+
+    #[cfg(not(unix))]
+    fn heed() -> Self {
+        Self { leave: Arc::default(), save: Arc::default() }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.heard.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
