@@ -64,6 +64,8 @@ pub enum Command {
     },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
     Study(StudyArgs),
+    /// Run random small experiments under every scheduler, whole and in pieces, and compare
+    Swarm(SwarmArgs),
     /// Look into a file of rank programs (GOAL, MPI calls) or convert it
     Trace(TraceArgs),
 }
@@ -217,6 +219,33 @@ pub struct StudyArgs {
     /// Directory that holds the studies
     #[arg(long, value_name = "DIR", default_value = "studies")]
     pub studies: PathBuf,
+}
+
+/// Arguments of `swarm`.
+#[derive(Debug, Args)]
+pub struct SwarmArgs {
+    /// Seed of the swarm
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Number of experiments
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub count: u64,
+    /// Only the experiment with this number, counted from 0
+    #[arg(long, value_name = "N", conflicts_with = "count")]
+    pub only: Option<u64>,
+    /// Print the experiments
+    #[arg(long)]
+    pub print: bool,
+    /// Plant a fault into the parallel runs, to see it found
+    #[arg(long, value_enum)]
+    pub plant: Option<Plant>,
+}
+
+/// A fault that a swarm must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Plant {
+    /// Threads run a microsecond further than their lookahead allows
+    WrongLookahead,
 }
 
 /// Arguments of `trace`.

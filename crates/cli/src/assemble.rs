@@ -457,7 +457,7 @@ fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagno
     let (engine, count) = (&experiment.engine, wishes.threads);
     let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
     if wishes.partitions.is_some() {
-        return Scheduling::Conservative { partitions: wishes.partitions, threads: Threads { count, pin } };
+        return Scheduling::Conservative { partitions: wishes.partitions, threads: Threads { count, pin, ..Threads::ONE } };
     }
     let name = match engine.get("scheduler") {
         Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
@@ -465,7 +465,7 @@ fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagno
     };
     match name {
         "conservative" => {
-            Scheduling::Conservative { partitions: experiment.partitions, threads: Threads { count, pin } }
+            Scheduling::Conservative { partitions: experiment.partitions, threads: Threads { count, pin, ..Threads::ONE } }
         }
         "sequential" => {
             if count > 1 {

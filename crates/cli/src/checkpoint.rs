@@ -14,7 +14,7 @@ use std::{
 };
 
 /// First bytes of the file.
-const MAGIC: &[u8; 20] = b"netloom checkpoint 1\n";
+const MAGIC: &[u8; 21] = b"netloom checkpoint 1\n";
 /// Bytes of the hash at the end.
 const HASH: usize = 32;
 
@@ -67,7 +67,8 @@ pub fn store(path: &Path, header: &Header, state: &[u8]) -> Result<(), Failure> 
     let mut draft = path.as_os_str().to_owned();
     draft.push(format!(".partial-{}", std::process::id()));
     let draft = PathBuf::from(draft);
-    let written = write(&draft, header, state).and_then(|()| fs::rename(&draft, path)).and_then(|()| sync(path));
+    let written =
+        write(&draft, header, state).and_then(|()| fs::rename(&draft, path)).and_then(|()| sync(path));
     written.map_err(|e| {
         // Half a checkpoint is of no use; failing to remove it would only hide the error.
         let _ = fs::remove_file(&draft);
@@ -109,13 +110,19 @@ fn sync(path: &Path) -> io::Result<()> {
 pub fn load(path: &Path) -> Result<(Header, Vec<u8>), Failure> {
     let refuse = |why: &str| Failure::new(Exit::Input, format!("checkpoint `{}` {why}", path.display()));
     let bytes = fs::read(path).map_err(|e| match e.kind() {
-        io::ErrorKind::NotFound => Failure::new(Exit::Input, format!("there is no checkpoint `{}`", path.display()))
-            .with_help("a run leaves one if it is told to: [engine] checkpoint, SIGTERM or SIGUSR1"),
+        io::ErrorKind::NotFound => {
+            Failure::new(Exit::Input, format!("there is no checkpoint `{}`", path.display()))
+                .with_help("a run leaves one if it is told to: [engine] checkpoint, SIGTERM or SIGUSR1")
+        }
         _ => refuse(&format!("cannot be read: {e}")),
     })?;
     if !bytes.starts_with(MAGIC) {
         let ours = bytes.starts_with(&MAGIC[..MAGIC.len() - 2]);
-        return Err(refuse(if ours { "has the form of another version" } else { "is no checkpoint of netloom" }));
+        return Err(refuse(if ours {
+            "has the form of another version"
+        } else {
+            "is no checkpoint of netloom"
+        }));
     }
     let damaged = || refuse("is damaged: it is cut off, or not what was written");
     let body = bytes.len().checked_sub(HASH).filter(|&n| n >= MAGIC.len()).ok_or_else(damaged)?;
@@ -195,7 +202,10 @@ mod tests {
         for length in [0, 5, MAGIC.len(), good.len() - 1] {
             fs::write(&path, &good[..length]).unwrap();
             let text = told(&path);
-            assert!(text.contains("damaged") || text.contains("no checkpoint of netloom"), "{length}: {text}");
+            assert!(
+                text.contains("damaged") || text.contains("no checkpoint of netloom"),
+                "{length}: {text}"
+            );
         }
         for at in MAGIC.len()..good.len() {
             let mut bad = good.clone();

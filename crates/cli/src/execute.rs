@@ -57,7 +57,8 @@ pub fn execute_kept(
     bar.finish_and_clear();
     if let Some(stored) = left {
         let (now, path) = stored?;
-        let message = format!("interrupted at {} of virtual time; saved to `{}`", display(now), path.display());
+        let message =
+            format!("interrupted at {} of virtual time; saved to `{}`", display(now), path.display());
         return Err(Failure::new(Exit::Interrupted, message).with_help("`netloom resume DIR` goes on"));
     }
     let mut finished = finished.map_err(|e| failure(&e))?;

@@ -53,6 +53,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Reference => commands::reference::print(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
+        Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
     }
 }

@@ -84,7 +84,14 @@ pub fn prepare_text(input: &Input, text: String, wishes: &Wishes) -> Result<Prep
     if !diagnostics.is_empty() {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     }
-    Ok(Prepared { file: (name, text), experiment: resolved::json(&experiment), setup, routing, memory, intervals })
+    Ok(Prepared {
+        file: (name, text),
+        experiment: resolved::json(&experiment),
+        setup,
+        routing,
+        memory,
+        intervals,
+    })
 }
 
 /// Reads an input file as text.

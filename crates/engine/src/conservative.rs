@@ -24,10 +24,12 @@ pub(crate) struct Crew {
     pub budget: u64,
     /// Bind threads to processors.
     pub pin: bool,
+    /// See [`crate::executor::Threads::stretch`].
+    pub stretch: Ps,
 }
 
 /// Looks at another thread's slot before the processor is given away: some microseconds.
-const PATIENCE: u32 = 4000;
+const PATIENCE: u32 = 1000;
 
 /// Runs each group in a thread of its own, the first in the calling one; returns the number of windows.
 ///
@@ -72,7 +74,7 @@ impl<M: Copy + Send> Share<'_, M> {
         D: Domain<Message = M>,
         O: Observer<D::Record>,
     {
-        let Crew { end, budget, pin } = *self.crew;
+        let Crew { end, budget, pin, stretch } = *self.crew;
         let _bound_to = pin.then(|| pin::bind(group.me as usize));
         let alarm = Alarm(self.meeting);
         let me = group.me as usize;
@@ -92,7 +94,7 @@ impl<M: Copy + Send> Share<'_, M> {
             if first >= end || known.events >= budget {
                 break;
             }
-            reached = self.ahead.bound(me, &known.next).min(end);
+            reached = self.ahead.bound(me, &known.next).saturating_add(stretch).min(end);
             group.run_to(reached, budget);
         }
         std::mem::forget(alarm);

@@ -54,11 +54,13 @@ pub struct Threads {
     pub count: u32,
     /// Bind each to a processor of its own.
     pub pin: bool,
+    /// A planted fault: windows reach so much further than lookahead allows. 0 but to see that tests find it.
+    pub stretch: Ps,
 }
 
 impl Threads {
     /// The calling thread alone.
-    pub const ONE: Self = Self { count: 1, pin: false };
+    pub const ONE: Self = Self { count: 1, pin: false, stretch: 0 };
 }
 
 /// Runs partitions.
@@ -193,7 +195,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         if let [group] = groups.as_mut_slice() {
             group.run_to(end, budget);
         } else {
-            let crew = Crew { end, budget, pin: self.threads.pin };
+            let crew = Crew { end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
             self.windows += conservative::run(groups, &crew);
         }
         let first = self.first();

@@ -175,7 +175,7 @@ fn one_answer_for_every_partitioning() {
 }
 
 fn threaded(partitions: u32, count: u32, end: Ps) -> Executor<Phold, Print> {
-    let threads = Threads { count, pin: count == 2 };
+    let threads = Threads { count, pin: count == 2, stretch: 0 };
     let mut executor = Executor::with_threads(Phold::all(partitions, false), OPTIONS, threads);
     assert_eq!(executor.run_until(end, u64::MAX), Stop::End);
     executor
@@ -194,7 +194,7 @@ fn one_answer_for_every_number_of_threads() {
 
 #[test]
 fn threads_stop_at_budgets_and_ticks() {
-    let threads = Threads { count: 3, pin: false };
+    let threads = Threads { count: 3, ..Threads::ONE };
     let mut executor = Executor::with_threads(Phold::all(7, false), OPTIONS, threads);
     let mut stops = 0;
     while executor.run_until(20_000, 5000) == Stop::Budget {
@@ -217,7 +217,7 @@ fn a_broken_promise_is_caught() {
     for count in [1, 2] {
         let run = move || {
             let parts = Phold::all(2, false).into_iter().map(|(phold, print)| (Boastful(phold), print));
-            let threads = Threads { count, pin: false };
+            let threads = Threads { count, ..Threads::ONE };
             Executor::with_threads(parts, OPTIONS, threads).run_until(10_000, u64::MAX)
         };
         let panic = std::panic::catch_unwind(run).unwrap_err();
@@ -398,7 +398,7 @@ fn a_budget_stops_and_continues() {
 #[test]
 fn a_run_continues_from_its_checkpoint() {
     let ticks = || Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
-    let build = |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, pin: false });
+    let build = |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, ..Threads::ONE });
     let mut whole = (build(1), ticks());
     whole.0.direct(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
     for pauses in

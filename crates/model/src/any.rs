@@ -5,7 +5,7 @@ use crate::{
     failure::Failure,
     memory::{self, Prediction},
     run::{self, Finished, Progress, Watch},
-    setup::{Change, JobSetup, Measure, Setup},
+    setup::{Change, JobSetup, Measure, Scheduling, Setup},
 };
 use fabric::{graph::Fabric, routing::Routing};
 
@@ -71,6 +71,14 @@ impl AnySetup {
                 let done = delay::run::watch(&run.setup, watch)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+        }
+    }
+
+    /// Chooses the scheduler.
+    pub fn schedule(&mut self, scheduling: Scheduling) {
+        match self {
+            Self::Packet(setup) => setup.scheduling = scheduling,
+            Self::Delay(run) => run.setup.scheduling = scheduling,
         }
     }
 

@@ -120,7 +120,7 @@ fn setup(
 /// run with another number of threads.
 fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
-    let threads = Threads { count: 2 + partitions / 2 % 3, pin: false };
+    let threads = Threads { count: 2 + partitions / 2 % 3, ..Threads::ONE };
     setup.scheduling = match partitions % 2 {
         0 => Scheduling::Conservative { partitions: Some(partitions), threads },
         _ => Scheduling::Sequential { partitions },

@@ -10,4 +10,5 @@ pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod study;
+pub mod swarm;
 pub mod trace;

@@ -58,8 +58,7 @@ fn enter(header: &Header) -> Result<(), Failure> {
 fn same_inputs(path: &Path, header: &Header, now: &[results::output::Input]) -> Result<(), Failure> {
     let changed = header.inputs.iter().find(|then| !now.contains(then));
     let Some(changed) = changed else { return Ok(()) };
-    let message =
-        format!("`{}` has changed since checkpoint `{}` was written", changed.path, path.display());
+    let message = format!("`{}` has changed since checkpoint `{}` was written", changed.path, path.display());
     Err(Failure::new(Exit::Input, message)
         .with_help("put the old file back, or start anew with `netloom run --force`"))
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     args::{Format, RunArgs},
-    console::{Console, colour_wanted},
     checkpoint::{self, Header},
+    console::{Console, colour_wanted},
     execute::{execute_kept, exit_of},
     exit::Exit,
     failure::{Failure, Outcome},

@@ -122,7 +122,7 @@ fn run(
     study: &Study,
     directory: &Path,
     args: &StudyArgs,
-    console: &Console<'_>,
+    console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
     let shorter = match (args.smoke, args.quick) {
         (true, _) => study.smoke.as_slice(),

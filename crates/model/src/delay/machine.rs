@@ -171,7 +171,7 @@ impl PartialOrd for Entry {
 }
 
 /// What a rank did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Act {
     /// A computation is done.
     Calc,
@@ -187,6 +187,20 @@ pub enum Act {
     Sending,
     /// A message was taken in: processor busy from `start` to `end`.
     Arrival,
+}
+
+impl Act {
+    /// Name in tables; what ends under another name has none of its own.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Calc => "calc",
+            Self::Send | Self::Sending => "send",
+            Self::Recv | Self::Arrival => "recv",
+            Self::Join => "join",
+            Self::Probe => "probe",
+        }
+    }
 }
 
 /// Something to be measured.

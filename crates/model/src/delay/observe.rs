@@ -3,6 +3,7 @@
 use super::machine::{Act, Context, Record};
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// What to measure beyond the summary.
@@ -15,7 +16,7 @@ pub struct Measure {
 }
 
 /// Sums of a rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankTimes {
     /// Processor time of computations.
     pub compute: Ps,
@@ -36,7 +37,7 @@ pub struct RankTimes {
 }
 
 /// Sums of a collective of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collective {
     /// Operations done.
     pub operations: u64,
@@ -49,14 +50,14 @@ pub struct Collective {
 }
 
 /// An operation that was done, for tables on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Done {
     /// Host.
     pub host: u32,
     /// Its number.
     pub number: u32,
-    /// Name of what it is.
-    pub what: &'static str,
+    /// What it is.
+    pub act: Act,
     /// When it was taken up.
     pub start: Ps,
     /// When it was over.
@@ -78,7 +79,7 @@ pub struct Observer {
     /// Times by host.
     pub ranks: Vec<RankTimes>,
     /// Messages sent by size: number in `[2^(n-1), 2^n)`, empty ones first.
-    pub sizes: [u64; 65],
+    pub sizes: Vec<u64>,
     /// Sums by job and collective.
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
@@ -86,6 +87,8 @@ pub struct Observer {
     /// Operations done.
     pub done: Vec<Done>,
 }
+
+engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
@@ -97,7 +100,7 @@ impl Observer {
             first,
             fingerprint: Fingerprint::default(),
             ranks: vec![RankTimes::default(); (last - first) as usize],
-            sizes: [0; 65],
+            sizes: vec![0; 65],
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
             done: Vec::new(),
@@ -154,7 +157,7 @@ impl Observer {
         self.collectives.entry((job, r.collective)).or_default()
     }
 
-    fn done(&mut self, r: &Record, what: &'static str) {
+    fn done(&mut self, r: &Record) {
         self.fingerprint.add(r.end, u64::from(r.host), u64::from(r.number), r.bytes);
         let rank = &mut self.ranks[(r.host - self.first) as usize];
         rank.operations += 1;
@@ -175,8 +178,8 @@ impl Observer {
             }
         }
         if self.measure.operations {
-            let Record { host, number, start, end, peer, bytes, .. } = *r;
-            self.done.push(Done { host, number, what, start, end, peer, bytes });
+            let Record { act, host, number, start, end, peer, bytes, .. } = *r;
+            self.done.push(Done { host, number, act, start, end, peer, bytes });
         }
     }
 }
@@ -187,11 +190,7 @@ impl Observe<Record> for Observer {
         match r.act {
             Act::Sending => self.sending(r),
             Act::Arrival => self.ranks[(r.host - self.first) as usize].overhead += r.end - r.start,
-            Act::Calc => self.done(r, "calc"),
-            Act::Send => self.done(r, "send"),
-            Act::Recv => self.done(r, "recv"),
-            Act::Join => self.done(r, "join"),
-            Act::Probe => self.done(r, "probe"),
+            Act::Calc | Act::Send | Act::Recv | Act::Join | Act::Probe => self.done(r),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     failure::Failure,
     performance::Clock,
-    run::Progress,
+    run::{Progress, Watch, state_of, take_up},
     setup::{JobSetup, Scheduling},
 };
 use base::{
@@ -84,6 +84,14 @@ pub fn simulate(
     setup: &DelaySetup,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<DelayFinished, Failure> {
+    watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+}
+
+/// Simulates, watched.
+///
+/// # Errors
+/// As [`simulate`], or a damaged state.
+pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
@@ -95,9 +103,13 @@ pub fn simulate(
     let damage = |e: &Executor<Machine, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
-    let stop = executor.direct(setup.limit, &mut (), Pauses::after(BUDGET), |e, ()| {
+    if let Some(state) = watch.resume {
+        take_up(state, &mut executor, &mut ())?;
+    }
+    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
+    let stop = executor.direct(setup.limit, &mut (), pauses, |e, ()| {
         let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0 };
-        damage(e).is_none() && progress(at)
+        damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((first, (rank, message))) = damage(&executor) {
         let place = cx.places[(first + rank) as usize];

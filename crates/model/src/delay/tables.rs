@@ -141,7 +141,7 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::Text(&names[place.job as usize]),
             Cell::U32(place.rank),
             Cell::U32(d.number),
-            Cell::Text(d.what),
+            Cell::Text(d.act.name()),
             Cell::U64(d.start),
             Cell::U64(d.end),
             Cell::U64(d.bytes),

@@ -1,0 +1,163 @@
+//! Random small experiments: the text of a file, drawn from the registries. What a new entry adds is drawn without a change here, as
+//! long as its defaults make a run; drafts that are refused are drawn anew by the caller.
+
+use base::rng::{Purpose, Stream};
+use fabric::registry::{Constant, ROUTINGS, TOPOLOGIES, Topology};
+use std::fmt::Write;
+use workload::registry::{ARRIVALS, PLACEMENTS, Takes, WORKLOADS};
+
+/// Draws choices.
+pub struct Dice(Stream);
+
+impl Dice {
+    /// The dice of one experiment of a swarm, `draft` counting refused ones.
+    #[must_use]
+    pub fn new(seed: u64, number: u64, draft: u64) -> Self {
+        Self(Stream::new(seed, Purpose::Test, number << 16 | draft))
+    }
+
+    /// A number in `0..n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    /// One of these.
+    pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.0.below(of.len() as u64) as usize]
+    }
+
+    /// True once in `n`.
+    pub fn once_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+}
+
+/// The text of a random experiment.
+#[must_use]
+pub fn experiment(dice: &mut Dice) -> String {
+    let mut text = String::new();
+    let program = dice.once_in(3);
+    let delay = program && dice.once_in(3);
+    let seed = dice.below(1000);
+    let _ = write!(text, "[experiment]\nname = \"swarm\"\nseed = {seed}\n");
+    if program || dice.once_in(4) {
+        text += "until = \"workload-done\"\nlimit = \"400 us\"\n";
+    } else {
+        let _ = writeln!(text, "duration = \"{} us\"", 5 + dice.below(40));
+    }
+    if dice.once_in(3) {
+        let _ = writeln!(text, "warmup = \"{} us\"", 1 + dice.below(4));
+    }
+    network(&mut text, dice);
+    jobs(&mut text, program, dice);
+    if delay { delay_model(&mut text, dice) } else { packet_model(&mut text, dice) }
+    if !delay || dice.once_in(2) {
+        text += "\n[output]\nwindow = \"3 us\"\npackets = true\nmessages = true\npairs = true\nper_port = true\n";
+    }
+    text
+}
+
+fn network(text: &mut String, dice: &mut Dice) {
+    // Graphs from files have no file here.
+    let known: Vec<&Topology> = TOPOLOGIES.iter().filter(|t| !t.small.is_empty()).collect();
+    let topology = *dice.one(&known);
+    let _ = write!(text, "\n[fabric]\ntopology = \"{}\"\n", topology.about.name);
+    for (key, constant) in *dice.one(topology.small) {
+        let _ = writeln!(text, "{key} = {}", written(constant));
+    }
+    let vc_buffer = *dice.one(&[256, 512, 1024, 8192, 65536]);
+    for class in topology.classes {
+        let rate = *dice.one(&["2 GiB/s", "12.5 GB/s", "100 Gbit/s", "1.23456789 GB/s", "5.25 GiB/s"]);
+        let latency = 1 + dice.below(60_000);
+        let most = *dice.one(&[50, 3_000, 80_000]);
+        let credit = 2 + dice.below(most);
+        let _ = writeln!(
+            text,
+            "link.{class} = {{ bandwidth = \"{rate}\", latency = \"{latency} ps\", credit_delay = \"{credit} ps\", vc_buffer = \"{vc_buffer} B\" }}"
+        );
+    }
+    if dice.once_in(8) {
+        let _ = write!(text, "\n[faults]\nlink_fraction = 0.0{}\n", 1 + dice.below(9));
+        if dice.once_in(2) {
+            let _ = writeln!(text, "at = \"{} us\"", 1 + dice.below(4));
+        }
+    }
+    let routing = dice.one(ROUTINGS).about.name;
+    let _ = write!(text, "\n[routing]\nalgorithm = \"{routing}\"\n");
+}
+
+fn written(constant: &Constant) -> String {
+    match constant {
+        Constant::Int(n) => n.to_string(),
+        Constant::Ints(list) => format!("{list:?}"),
+        Constant::Bool(yes) => yes.to_string(),
+        Constant::Text(text) => format!("{text:?}"),
+    }
+}
+
+fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
+    let count = if dice.once_in(4) { 2 } else { 1 };
+    let entries: Vec<_> =
+        WORKLOADS.iter().filter(|w| (w.takes == Takes::Program) == program && w.about.name != "trace").collect();
+    for _ in 0..count {
+        let entry = dice.one(&entries);
+        let _ = write!(text, "\n[[job]]\nworkload = \"{}\"\n", entry.about.name);
+        if program {
+            let _ = writeln!(text, "ranks = {}", dice.one(&[2, 3, 4, 6, 8, 9, 16]));
+            let _ = writeln!(text, "compute = {}", dice.one(&["0.0", "0.001", "1.0"]));
+            let _ = writeln!(text, "library = \"{}\"", dice.one(&["simple", "openmpi", "mpich"]));
+        } else {
+            if count == 2 {
+                let _ = writeln!(text, "ranks = {}", 2 + dice.below(6));
+            }
+            let _ = writeln!(text, "message = \"{} B\"", dice.one(&[1, 64, 100, 1024, 3000, 20_000]));
+        }
+        if entry.takes == Takes::Arrivals {
+            let _ = writeln!(text, "load = {}", dice.one(&["0.1", "0.45", "0.9", "1.0"]));
+            let _ = writeln!(text, "arrival = \"{}\"", dice.one(ARRIVALS).about.name);
+        }
+        if text.contains("workload-done") && !program {
+            let key = entry.about.params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
+            let _ = writeln!(text, "{} = {}", key.unwrap_or("count"), 1 + dice.below(20));
+        }
+        if dice.once_in(2) {
+            let _ = writeln!(text, "placement = \"{}\"", dice.one(PLACEMENTS).about.name);
+        }
+        if dice.once_in(4) {
+            let _ = writeln!(text, "start = \"{} ns\"", dice.below(5000));
+        }
+    }
+}
+
+fn packet_model(text: &mut String, dice: &mut Dice) {
+    let chunk = *dice.one(&[32, 64, 256]);
+    let _ = write!(
+        text,
+        "\n[model]\nkind = \"packet\"\nrouter = \"{}\"\npacket = \"{} B\"\nchunk = \"{chunk} B\"\nvcs = {}\nrouter_delay = \"{} ps\"\nroute_per = \"{}\"\n",
+        dice.one(&["window", "window", "input-queued"]),
+        chunk * dice.one(&[1, 3, 8, 16]),
+        dice.one(&[1, 2, 4, 6, 8, 12, 16]),
+        dice.below(120_000),
+        dice.one(&["chunk", "packet"]),
+    );
+    if dice.once_in(3) {
+        let _ = writeln!(text, "eager = \"{} B\"", dice.one(&[0, 100, 5000]));
+    }
+}
+
+fn delay_model(text: &mut String, dice: &mut Dice) {
+    let _ = write!(text, "\n[model]\nkind = \"delay\"\n");
+    let _ = writeln!(text, "ties = \"{}\"", dice.one(&["queue", "causes"]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_dice_draw_equal_experiments() {
+        let draw = |number| experiment(&mut Dice::new(7, number, 0));
+        assert_eq!(draw(3), draw(3));
+        assert_ne!(draw(3), draw(4));
+    }
+}
