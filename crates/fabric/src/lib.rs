@@ -2,7 +2,8 @@
 //!
 //! `graph` is the network, `topology` builds it, `routing` finds the way through it, `registry` names both for users,
 //! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways,
-//! `faults` takes links and routers away, `export` writes the graph for other programs.
+//! `faults` takes links and routers away, `planes` lays several copies of a network side by side, `export` writes the graph
+//! for other programs.
 
 pub mod deadlock;
 pub mod export;
@@ -10,6 +11,7 @@ pub mod faults;
 pub mod graph;
 pub mod metrics;
 pub mod paths;
+pub mod planes;
 pub mod registry;
 pub mod routing;
 pub mod topology;

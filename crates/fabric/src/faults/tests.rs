@@ -33,7 +33,7 @@ fn a_listed_link_is_gone_at_both_ends_however_it_is_named() {
     let one = degrade(&fabric, &Faults { links: vec![(5, port)], ..Faults::default() }).unwrap();
     let both = Faults { links: vec![(peer, there), (5, port)], ..Faults::default() };
     let both = degrade(&fabric, &both).unwrap();
-    assert_eq!((one.links.len(), &one.links, one.fabric.failed), (1, &both.links, 1));
+    assert_eq!((one.links.len(), &one.links, one.fabric.failed_links()), (1, &both.links, 1));
     assert_eq!(one.fabric.ports, both.fabric.ports);
     assert_eq!(one.fabric.next_router(5, port), None);
     assert_eq!(one.fabric.next_router(peer, there), None);
@@ -73,7 +73,7 @@ fn the_smaller_part_is_cut_off() {
 fn a_network_of_one_router_can_lose_it() {
     let switch = testing::build("single-switch", &[("terminals", Constant::Int(3))]);
     let left = degrade(&switch, &Faults { routers: vec![0], ..Faults::default() }).unwrap();
-    assert_eq!((left.fabric.failed, left.fabric.cut_off.len()), (0, 3));
+    assert_eq!((left.fabric.failed_links(), left.fabric.cut_off.len()), (0, 3));
     assert!(!left.fabric.intact());
 }
 

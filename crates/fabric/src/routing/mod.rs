@@ -137,7 +137,7 @@ fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
     if fabric.intact() {
         return Ok(());
     }
-    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed);
+    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed_links());
     Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find ways around them")])
 }
 
