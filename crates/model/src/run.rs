@@ -60,7 +60,7 @@ const BUDGET: u64 = 1 << 18;
 pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
     let Scheduling::Sequential { partitions } = setup.scheduling;
     // A routing that reads every router's queues makes the network one cell.
-    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers().max(1) };
+    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
     let partitions = partitions.clamp(1, most);
     let begun = (Instant::now(), cpu_time());
     let net = Arc::new(Network::new(setup, partitions));
@@ -191,12 +191,10 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
         return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.vcs_needed())));
     }
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
+    let usable = left.usable_nodes();
     for job in &setup.jobs {
-        if let Some(terminal) = job.placement.iter().find(|&&t| left.is_cut_off(t)) {
-            return Err(Failure::Setup(format!(
-                "failures cut terminal {terminal} off, which job {} uses",
-                job.name
-            )));
+        if let Some(node) = job.placement.iter().find(|n| usable.binary_search(n).is_err()) {
+            return Err(Failure::Setup(format!("failures cut terminal {node} off, which job {} uses", job.name)));
         }
     }
     Ok(())

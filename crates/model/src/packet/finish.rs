@@ -232,7 +232,7 @@ fn hops(summary: &mut Summary, ended: &Ended) {
 fn throughput(setup: &Setup, ended: &Ended, simulated: Ps) -> Option<Throughput> {
     let span = simulated.checked_sub(setup.warmup).filter(|&s| s > 0)? as f64 / 1e12;
     let ranks: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
-    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64;
+    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64 * f64::from(setup.fabric.planes());
     let accepted = ended.observer.bytes as f64 / span;
     let offered: Option<f64> = setup
         .jobs
@@ -338,12 +338,13 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
         let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
         if !starved.is_empty() && ended.deadlock.is_empty() {
             verdict
-                .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(&starved))]);
+                .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(net, &starved))]);
         }
-        let sources: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let sources = nodes * net.fabric.planes() as usize;
         let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
         if !saturated.is_empty() {
-            let who = format!("sources fall behind: {}", verdict::sources(&saturated));
+            let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
             verdict.find(Outcome::Saturated, [who]);
         } else if verdict::piles_up(half, &ended.last, net.packet_time()) && ended.deadlock.is_empty() {
             let what = format!(

@@ -2,6 +2,7 @@
 
 use super::{
     config::{PacketConfig, RouterKind},
+    rails::Rails,
     routes::Routes,
     state::REMOTE,
 };
@@ -96,6 +97,8 @@ pub struct Network {
     pub fabric: Arc<Fabric>,
     /// The routing, or those before and after a failure.
     pub routes: Routes,
+    /// Which plane messages take.
+    pub rails: Rails,
     /// Model parameters.
     pub config: PacketConfig,
     /// By link class; injection links come last.
@@ -104,9 +107,9 @@ pub struct Network {
     pub work: Vec<Work>,
     /// Start of each job.
     pub start: Vec<Ps>,
-    /// Terminal of each rank, by job.
+    /// Node of each rank, by job: its terminal in the first plane.
     pub placement: Vec<Vec<u32>>,
-    /// Job and rank of each terminal; job `u32::MAX` for none.
+    /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
     pub rank: Vec<(u32, u32)>,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
@@ -151,15 +154,19 @@ impl Network {
         let message_time = if programs { between + terminal } else { 0 };
         let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
         for (job, j) in setup.jobs.iter().enumerate() {
-            for (r, &terminal) in j.placement.iter().enumerate() {
-                rank[terminal as usize] = (job as u32, r as u32);
+            for (r, &node) in j.placement.iter().enumerate() {
+                for plane in 0..fabric.planes() {
+                    rank[fabric.terminal_in(node, plane) as usize] = (job as u32, r as u32);
+                }
             }
         }
-        let routers = u64::from(fabric.routers());
+        // A router and its likes in the other planes are in one partition.
+        let (routers, each) = (u64::from(fabric.routers()), u64::from(fabric.routers_per_plane()));
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         Self {
             routes: Routes::new(setup),
+            rails: Rails::new(setup),
             config: setup.packet,
             part_shift: part_shift(&timings),
             timings,
@@ -171,7 +178,7 @@ impl Network {
             uniform: shortest == setup.packet.chunk,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
-            owner: (0..routers).map(|r| (r * u64::from(partitions) / routers) as u32).collect(),
+            owner: (0..routers).map(|r| (r % each * u64::from(partitions) / each) as u32).collect(),
             partitions,
             fabric,
             cycle,
@@ -323,6 +330,14 @@ impl Local {
         local.find_upstream();
         local.find_lookahead(net);
         local
+    }
+
+    /// Local number of a terminal's like in another plane.
+    #[inline]
+    #[must_use]
+    pub fn on_plane(&self, net: &Network, local: u32, plane: u32) -> u32 {
+        let each = self.terminals.len() as u32 / net.fabric.planes();
+        plane * each + local % each
     }
 
     /// Link that an upstream port feeds; the port may be [`REMOTE`].
