@@ -20,8 +20,10 @@ use base::{
 use fabric::{
     deadlock,
     graph::{Fabric, Port},
+    planes,
     registry::Topology,
     routing::Routing,
+    topology::MAX_LINKS,
 };
 use model::{
     AnySetup,
@@ -29,7 +31,7 @@ use model::{
     delay::{DelayConfig, DelaySetup},
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
-    setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Until},
 };
 use std::sync::Arc;
 use workload::{
@@ -48,7 +50,24 @@ const MAX_TRANSFER: Ps = 1 << 60;
 #[must_use]
 pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
     let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
-    Some(sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8)
+    let one = sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8;
+    Some(one.saturating_mul(chosen.section.values.int("rails")))
+}
+
+/// The fabric that a section describes, all planes of it.
+///
+/// # Errors
+/// What the topology refuses, and too many links.
+pub fn planes_of(chosen: &Chosen<Topology>) -> Result<Fabric, Vec<Problem>> {
+    let values = &chosen.section.values;
+    let (sizes, rails) = ((chosen.entry.sizes)(values)?, values.int("rails"));
+    let links = (sizes.ports + sizes.terminals).saturating_mul(rails);
+    if links > MAX_LINKS {
+        let message = format!("the network would have more than {MAX_LINKS} links on {rails} rails");
+        return Err(vec![Problem::new("rails", message).help("choose fewer rails or a smaller network")]);
+    }
+    let one = (chosen.entry.build)(values)?;
+    Ok(planes::stack(&one, u32::try_from(rails).expect("the declared range is small")))
 }
 
 /// What all models are built from.
@@ -69,7 +88,7 @@ pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnost
         faults::change(experiment, broken, bind, diagnostics)
     });
     // Ranks live on what is left.
-    let left = broken.map(|b| b.fabric).or_else(|| fabric.clone());
+    let left = broken.map(|b| b.fabric).or_else(|| fabric.clone()).map(|f| planes::nodes(&f));
     let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
     let links = links(experiment, diagnostics);
     check_transfers(experiment, &links, diagnostics);
@@ -142,6 +161,7 @@ fn packet_setup(
     Some(Setup {
         fabric: parts.fabric?,
         routing: parts.routing?,
+        rail: rail(experiment),
         change: parts.change,
         links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
         jobs: parts.jobs,
@@ -157,9 +177,7 @@ fn packet_setup(
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
     let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
-    let values = &chosen.section.values;
-    let built = (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values));
-    built.map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+    planes_of(chosen).map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
 }
 
 /// The fabric as the run begins with it, and what is left of it if links fail later.
@@ -181,7 +199,7 @@ fn routing(
     diagnostics: &mut Diagnostics,
 ) -> Option<Arc<dyn Routing>> {
     let chosen = experiment.routing.as_ref().filter(|r| r.section.complete)?;
-    let built = (chosen.entry.build)(Arc::clone(fabric), &chosen.section.values);
+    let built = planes::bind(fabric, |plane| (chosen.entry.build)(plane, &chosen.section.values));
     built.map(Arc::from).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
 }
 
@@ -205,13 +223,26 @@ fn links(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Vec<Option<L
     links
 }
 
-/// Bandwidth of the terminal links, of which loads are fractions.
+/// Bandwidth of a node's terminal links, all rails together, of which loads are fractions.
 fn terminal_bandwidth(experiment: &Experiment) -> Option<Bandwidth> {
-    let terminal = experiment.fabric.as_ref()?.entry.classes.first()?;
+    let fabric = experiment.fabric.as_ref()?;
+    let rails = match fabric.section.get("rails") {
+        Some(Value::Int(rails)) => *rails,
+        _ => 1,
+    };
+    let terminal = fabric.entry.classes.first()?;
     let (_, link) = experiment.links.iter().find(|(class, _)| class == terminal)?;
     match link.get("bandwidth") {
-        Some(Value::Bandwidth(bandwidth)) => Some(*bandwidth),
+        Some(Value::Bandwidth(bandwidth)) => bandwidth.times(rails),
         _ => None,
+    }
+}
+
+/// Which rail messages take.
+fn rail(experiment: &Experiment) -> Rail {
+    match experiment.fabric.as_ref().and_then(|f| f.section.get("rail")) {
+        Some(Value::Text(name)) => Rail::named(name),
+        _ => Rail::default(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
-    assemble::fabric_bytes,
+    assemble::{fabric_bytes, planes_of},
     console::Console,
     exit::Exit,
     experiment::{self, sections::FabricOnly},
@@ -18,6 +18,7 @@ use fabric::{
     export,
     graph::Fabric,
     metrics::{Metrics, measure},
+    planes,
 };
 use serde_json::{Map, Value as Json, json};
 use std::{fs::OpenOptions, io::Write, path::Path};
@@ -52,8 +53,7 @@ fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabr
     if let Some(bytes) = fabric_bytes(chosen) {
         fits("the fabric", bytes, limit_in_bytes(None))?;
     }
-    let values = &chosen.section.values;
-    match (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values)) {
+    match planes_of(chosen) {
         Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
         Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
         Err(problems) => {
@@ -65,12 +65,37 @@ fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabr
 
 fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
     let fabric = load(&args.input)?;
-    let measured = measure(&fabric);
-    match args.format {
-        Format::Text => console.print(&text(&fabric, &measured))?,
-        Format::Json => console.print_json(&object(&fabric, &measured))?,
+    // Planes of which nothing failed are alike.
+    let different = if fabric.intact() { 1 } else { fabric.planes() };
+    let measured: Vec<(Fabric, Metrics)> = (0..different)
+        .map(|p| planes::plane(&fabric, p))
+        .map(|plane| {
+            let measured = measure(&plane);
+            (plane, measured)
+        })
+        .collect();
+    match (args.format, fabric.planes()) {
+        (Format::Text, 1) => console.print(&text(&measured[0].0, &measured[0].1))?,
+        (Format::Json, 1) => console.print_json(&object(&measured[0].0, &measured[0].1))?,
+        (Format::Text, _) => console.print(&planes_text(&fabric, &measured))?,
+        (Format::Json, count) => {
+            let each = measured.iter().map(|(plane, m)| object(plane, m)).collect::<Json>();
+            let all = json!({"rails": count, "nodes": fabric.nodes(), "alike": different == 1, "planes": each});
+            console.print_json(&all)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Every plane by itself, or one for all that are alike.
+fn planes_text(fabric: &Fabric, measured: &[(Fabric, Metrics)]) -> String {
+    let (count, nodes) = (fabric.planes(), fabric.nodes());
+    let mut all = format!("{:12}{count}: each node has a link to each plane; {nodes} nodes\n", "rails");
+    for (p, (plane, m)) in measured.iter().enumerate() {
+        let what = if measured.len() == 1 { "each, all alike".to_owned() } else { p.to_string() };
+        all += &format!("\n{:12}{what}\n{}", "plane", text(plane, m));
+    }
+    all
 }
 
 /// `12 local, 8 global`, without what there is none of.
@@ -153,7 +178,7 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
         },
     });
     if !fabric.intact() {
-        object["faults"] = json!({"links": fabric.failed, "terminals_cut_off": fabric.cut_off});
+        object["faults"] = faults::left_object(fabric);
     }
     if let Some(b) = &m.bisection {
         object["bisection"] = json!({
@@ -170,7 +195,22 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
-    let fabric = load(&args.input)?;
+    let mut fabric = load(&args.input)?;
+    let planes = fabric.planes();
+    match args.plane {
+        Some(plane) if plane >= planes => {
+            let message = format!("the network has no plane {plane}");
+            let help = format!("its planes are numbered 0 to {}", planes - 1);
+            return Err(Failure::new(Exit::Usage, message).with_help(help));
+        }
+        Some(plane) => fabric = planes::plane(&fabric, plane),
+        None if planes > 1 && args.to != Form::Dot => {
+            let message = format!("the network has {planes} planes, and this form holds one");
+            let help = "choose one with --plane, or write all of them with --to dot";
+            return Err(Failure::new(Exit::Usage, message).with_help(help));
+        }
+        None => {}
+    }
     let mut bytes = Vec::new();
     let written = match args.to {
         Form::Dot => export::dot(&fabric, &mut bytes),
