@@ -16,7 +16,7 @@ pub mod minimal_adaptive;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
-mod progressive_adaptive_plus;
+mod progressive_adaptive_legs;
 pub(crate) mod select;
 pub mod shortest_path;
 pub(crate) mod table;
