@@ -102,6 +102,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
     routing::given::ROUTING,
+    routing::source_routes::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,

@@ -71,6 +71,48 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers,
     Ok(layers)
 }
 
+/// Gives every route a layer, of at most `most`; a route is its links in order. The layers, and how many are in use.
+///
+/// # Errors
+/// The number of the first route that fits none, and the cycle that it would close in the last one.
+pub(crate) fn assign_routes(
+    fabric: &Fabric,
+    routes: &[Box<[u32]>],
+    most: u8,
+) -> Result<(Vec<u8>, u8), (usize, Vec<Channel>)> {
+    let mut layers = vec![UNASSIGNED; routes.len()];
+    let mut left: Vec<usize> = (0..routes.len()).collect();
+    for number in 0..most {
+        let mut order = Order::new(fabric);
+        let mut refused = None;
+        let mut later = Vec::new();
+        for route in left {
+            match order.add_all(&routes[route]) {
+                None => layers[route] = number,
+                Some(cycle) => {
+                    refused.get_or_insert((route, cycle));
+                    later.push(route);
+                }
+            }
+        }
+        match refused {
+            None => return Ok((layers, number + 1)),
+            Some((route, cycle)) if number + 1 == most => {
+                return Err((route, cycle.iter().map(|&link| channel(fabric, link, number)).collect()));
+            }
+            Some(_) => left = later,
+        }
+    }
+    Ok((layers, 1))
+}
+
+/// A link and a layer by name.
+fn channel(fabric: &Fabric, link: u32, vc: u8) -> Channel {
+    let router = fabric.router_of(link);
+    let port = link - fabric.port_base[router as usize];
+    Channel { router, port, vc, to: fabric.next_router(router, port).unwrap_or(router) }
+}
+
 /// A router's routes to one destination, while a layer is filled.
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
@@ -210,13 +252,7 @@ impl Filling<'_> {
 
     fn refuse(&mut self, router: u32, end: u32, cycle: &[u32]) {
         if self.refused.is_none() {
-            let vc = self.number;
-            let name = |&index: &u32| {
-                let router = self.fabric.router_of(index);
-                let port = index - self.fabric.port_base[router as usize];
-                let to = self.fabric.next_router(router, port).unwrap_or(router);
-                Channel { router, port, vc, to }
-            };
+            let name = |&link: &u32| channel(self.fabric, link, self.number);
             let pair = (router, self.table.ends[end as usize]);
             self.refused = Some(Refused { pair, cycle: cycle.iter().map(name).collect() });
         }
@@ -274,6 +310,22 @@ impl<'a> Order<'a> {
     fn remove(&mut self, from: u32, to: u32) {
         let (word, bit) = self.bit(from, to);
         self.next[from as usize][word] &= !bit;
+    }
+
+    /// Adds the edges between consecutive links, or none and the cycle that one would close.
+    fn add_all(&mut self, links: &[u32]) -> Option<Vec<u32>> {
+        let mut added = Vec::new();
+        for pair in links.windows(2) {
+            match self.add(pair[0], pair[1]) {
+                Added::New => added.push((pair[0], pair[1])),
+                Added::Known => {}
+                Added::Cycle(cycle) => {
+                    added.into_iter().for_each(|(from, to)| self.remove(from, to));
+                    return Some(cycle);
+                }
+            }
+        }
+        None
     }
 
     /// Adds the edge from a link to one that leaves the router it enters.

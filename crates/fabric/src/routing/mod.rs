@@ -19,6 +19,7 @@ pub mod progressive_adaptive;
 mod progressive_adaptive_legs;
 pub(crate) mod select;
 pub mod shortest_path;
+pub mod source_routes;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
