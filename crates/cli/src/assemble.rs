@@ -284,7 +284,17 @@ fn check_vcs(experiment: &Experiment, packet: &PacketConfig, parts: &Parts, diag
             message += &format!(": {before} before links fail, {after} after it and {detour} for detours");
         }
         let label = format!("only {}", packet.vcs);
-        let help = format!("set `vcs = {needed}` or more");
+        let most = model.section.params.iter().find(|p| p.name == "vcs").map_or(u64::MAX, |p| match p.kind {
+            Kind::Int { max, .. } => max,
+            _ => u64::MAX,
+        });
+        let help = match after {
+            _ if u64::from(needed) <= most => format!("set `vcs = {needed}` or more"),
+            Some(_) => format!(
+                "the model has {most} at most: choose a routing that needs fewer, or let the links fail from the start"
+            ),
+            None => format!("the model has {most} at most: choose a routing that needs fewer"),
+        };
         diagnostics.push(Diagnostic::new(model.section.place("vcs"), message).label(label).help(help));
     }
 }

@@ -3,7 +3,7 @@
 use crate::experiment::{reader::Section, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::Value,
+    param::{Problem, Value},
     time::Ps,
     units::print_time,
 };
@@ -33,7 +33,8 @@ pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagno
         _ => 0,
     };
     let at = section.values.time("at");
-    if let (Some(Value::Time(end)), 1..) = (experiment.experiment.get("duration"), at)
+    let end = experiment.experiment.get("duration").or(experiment.experiment.get("limit"));
+    if let (Some(Value::Time(end)), 1..) = (end, at)
         && at >= *end
     {
         let message = format!("links fail at {}, when the run is over", print_time(at));
@@ -48,8 +49,20 @@ pub fn left(section: &Section, seed: u64, fabric: &Fabric, diagnostics: &mut Dia
     if !section.complete {
         return None;
     }
-    let degraded = Faults::from_values(&section.values, seed).and_then(|faults| degrade(fabric, &faults));
-    degraded.map(|d| d.fabric).map_err(|problems| section.tell(problems, diagnostics)).ok()
+    let (faults, mut problems) = Faults::from_values(&section.values, seed);
+    let left = degrade(fabric, &faults).map(|d| d.fabric).map_err(|more| problems.extend(more)).ok();
+    if let Some(left) = &left
+        && problems.is_empty()
+        && left.usable_nodes().is_empty()
+    {
+        let keys = ["router_fraction", "routers", "link_fraction", "links"];
+        let given = keys.into_iter().find(|key| section.places.contains_key(*key)).unwrap_or(keys[0]);
+        let message = format!("nothing is left of the network: all {} terminals are cut off", left.terminals());
+        problems.push(Problem::new(given, message).help("let fewer routers fail"));
+    }
+    let sound = problems.is_empty();
+    section.tell(problems, diagnostics);
+    left.filter(|_| sound)
 }
 
 /// The failure during the run, with the routing that `bind` finds on what is left.

@@ -50,11 +50,10 @@ const LINKS: u64 = 0;
 const ROUTERS: u64 = 1;
 
 impl Faults {
-    /// From the keys `links` (texts `"router:port"`), `routers`, `link_fraction`, `router_fraction` and `classes`.
-    ///
-    /// # Errors
-    /// If a link is not written as `"12:3"`.
-    pub fn from_values(values: &Values, seed: u64) -> Result<Self, Vec<Problem>> {
+    /// From the keys `links` (texts `"router:port"`), `routers`, `link_fraction`, `router_fraction` and `classes`: what can be
+    /// read, and a problem for each link that is not written as `"12:3"`.
+    #[must_use]
+    pub fn from_values(values: &Values, seed: u64) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut links = Vec::new();
         for text in values.texts("links") {
@@ -67,19 +66,11 @@ impl Faults {
                 ),
             }
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
         // No router has a number that large: it is refused later, by name.
         let routers = values.ints("routers").iter().map(|&r| u32::try_from(r).unwrap_or(u32::MAX)).collect();
-        Ok(Self {
-            links,
-            routers,
-            link_fraction: values.real("link_fraction"),
-            router_fraction: values.real("router_fraction"),
-            classes: values.texts("classes"),
-            seed,
-        })
+        let (link_fraction, router_fraction) = (values.real("link_fraction"), values.real("router_fraction"));
+        let classes = values.texts("classes");
+        (Self { links, routers, link_fraction, router_fraction, classes, seed }, problems)
     }
 }
 

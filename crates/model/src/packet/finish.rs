@@ -14,7 +14,11 @@ use crate::{
     failure::Failure,
     setup::{Setup, Until},
 };
-use base::{hash::Fingerprint, time::Ps};
+use base::{
+    hash::Fingerprint,
+    time::{Ps, display},
+    units::print_time,
+};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use results::{
     batch::{self, Stationarity},
@@ -192,7 +196,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         ended.samples.retain(|s| s.time <= simulated);
     }
     ended.fingerprint.merge(ended.observer.fingerprint);
-    let mut summary = Summary::new(ended.fingerprint, verdict(setup, net, &ended), serde_json::Value::Null);
+    let mut summary = Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
     let o = &ended.observer;
     summary.simulated_ps = simulated;
     summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
@@ -312,8 +316,13 @@ fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
     Some(Buffers { mean_bytes: bytes.iter().sum::<u64>() as f64 / bytes.len() as f64, max_bytes: max })
 }
 
-fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
+fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdict {
     let mut verdict = Verdict::ok();
+    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
+    }
     let o = &ended.observer;
     if !ended.deadlock.is_empty() {
         let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
