@@ -8,7 +8,9 @@ use crate::{
         reader::{Chosen, Section},
         sections::{Experiment, Job},
     },
+    failure::Failure,
     faults,
+    stages::Stages,
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
@@ -21,7 +23,7 @@ use fabric::{
     deadlock,
     graph::{Fabric, Port},
     planes,
-    registry::Topology,
+    registry::{RoutingEntry, Topology},
     routing::Routing,
     topology::MAX_LINKS,
 };
@@ -80,9 +82,26 @@ struct Parts {
     scheduling: Scheduling,
 }
 
-/// Builds what the experiment describes. `check` switches the checkers on.
-pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
+/// Where stages are told, and what refuses a thing that needs so many bytes.
+pub type Watch<'a> = (&'a Stages, &'a dyn Fn(&str, u64) -> Result<(), Failure>);
+
+/// Builds what the experiment describes; `None` if it has mistakes. `check` switches the checkers on.
+///
+/// # Errors
+/// If the tables of the routing do not fit in memory.
+pub fn assemble(
+    experiment: &Experiment,
+    check: bool,
+    (stages, room): Watch<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<AnySetup>, Failure> {
+    stages.tell("building the network");
     let (fabric, broken) = fabrics(experiment, diagnostics);
+    if let (Some(fabric), Some(chosen)) = (&fabric, &experiment.routing) {
+        room("the routing's tables alone", routing_bytes(fabric, chosen))?;
+        let name = chosen.entry.about.name;
+        stages.tell(format!("finding the ways of {name} on {} routers", fabric.routers()));
+    }
     let change = broken.as_ref().and_then(|broken| {
         let bind = |left: &Arc<Fabric>, diagnostics: &mut Diagnostics| routing(experiment, left, diagnostics);
         faults::change(experiment, broken, bind, diagnostics)
@@ -103,9 +122,24 @@ pub fn assemble(experiment: &Experiment, check: bool, diagnostics: &mut Diagnost
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
     let scheduling = scheduling(experiment, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
-    match experiment.model.as_ref()?.entry.kind {
+    Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
         ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
+    }))
+}
+
+/// Bytes that the tables of a routing will take at least, over all planes that differ.
+fn routing_bytes(fabric: &Fabric, chosen: &Chosen<RoutingEntry>) -> u64 {
+    if !chosen.section.complete {
+        return 0;
+    }
+    let bytes = |plane: &Fabric| (chosen.entry.bytes)(plane, &chosen.section.values);
+    match fabric.planes() {
+        1 => bytes(fabric),
+        planes => {
+            let different = if fabric.intact() { 1 } else { planes };
+            bytes(&planes::plane(fabric, 0)).saturating_mul(u64::from(different))
+        }
     }
 }
 

@@ -18,6 +18,7 @@ pub mod faults;
 pub mod outlook;
 pub mod prepare;
 pub mod render;
+pub mod stages;
 
 use args::{Arguments, Command};
 use clap::Parser;

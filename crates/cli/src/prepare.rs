@@ -3,9 +3,11 @@
 use crate::{
     args::{Input, MemoryLimit},
     assemble,
+    console::Console,
     exit::Exit,
     experiment::{self, resolved},
     failure::Failure,
+    stages::Stages,
 };
 use base::{diag::Diagnostics, units::print_bytes};
 use fabric::deadlock::Report;
@@ -35,7 +37,13 @@ pub struct Prepared {
 /// # Errors
 /// If the file cannot be read, the experiment has mistakes, or it needs more memory than `limit` (left out: than the
 /// machine has).
-pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Result<Prepared, Failure> {
+pub fn prepare(
+    input: &Input,
+    limit: Option<MemoryLimit>,
+    checkers: bool,
+    console: &Console<'_>,
+) -> Result<Prepared, Failure> {
+    let stages = Stages::new(console.err_terminal);
     let text = read_file(&input.file)?;
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
@@ -45,12 +53,14 @@ pub fn prepare(input: &Input, limit: Option<MemoryLimit>, checkers: bool) -> Res
     if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
-    let Some(setup) = assemble::assemble(&experiment, checkers, &mut diagnostics) else {
+    let room = |what: &str, bytes| fits(what, bytes, limit);
+    let Some(setup) = assemble::assemble(&experiment, checkers, (&stages, &room), &mut diagnostics)? else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
     setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
     let memory = setup.memory();
     fits("the run", memory.bytes, limit)?;
+    stages.tell("looking for deadlocks");
     let routing = assemble::check_deadlock(&experiment, &setup, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Failure::Experiment(Box::new(diagnostics)));

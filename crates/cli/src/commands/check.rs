@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
-    let prepared = prepare(&args.input, None, false)?;
+    let prepared = prepare(&args.input, None, false, console)?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,

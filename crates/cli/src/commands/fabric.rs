@@ -12,12 +12,13 @@ use crate::{
     failure::{Failure, Outcome},
     faults,
     prepare::{fits, limit_in_bytes, read_file},
+    stages::Stages,
 };
 use base::diag::Diagnostics;
 use fabric::{
     export,
     graph::Fabric,
-    metrics::{Metrics, measure},
+    metrics::{Metrics, measure_telling},
     planes,
 };
 use serde_json::{Map, Value as Json, json};
@@ -67,13 +68,15 @@ fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
     let fabric = load(&args.input)?;
     // Planes of which nothing failed are alike.
     let different = if fabric.intact() { 1 } else { fabric.planes() };
+    let stages = Stages::new(console.err_terminal);
     let measured: Vec<(Fabric, Metrics)> = (0..different)
         .map(|p| planes::plane(&fabric, p))
         .map(|plane| {
-            let measured = measure(&plane);
+            let measured = measure_telling(&plane, &mut |what| stages.tell(what));
             (plane, measured)
         })
         .collect();
+    drop(stages);
     match (args.format, fabric.planes()) {
         (Format::Text, 1) => console.print(&text(&measured[0].0, &measured[0].1))?,
         (Format::Json, 1) => console.print_json(&object(&measured[0].0, &measured[0].1))?,
@@ -96,6 +99,14 @@ fn planes_text(fabric: &Fabric, measured: &[(Fabric, Metrics)]) -> String {
         all += &format!("\n{:12}{what}\n{}", "plane", text(plane, m));
     }
     all
+}
+
+/// Distances of which the pairs are listed.
+const DISTANCES_SHOWN: usize = 24;
+
+/// A mean number of ways; those on large grids have hundreds of digits.
+fn ways(mean: f64) -> String {
+    if mean < 1e9 { format!("{mean:.3}") } else { format!("{mean:.3e}") }
 }
 
 /// `12 local, 8 global`, without what there is none of.
@@ -131,21 +142,24 @@ fn text(fabric: &Fabric, m: &Metrics) -> String {
     let diameter = d.diameter.map_or_else(|| "none: some pairs have no way".to_owned(), |d| d.to_string());
     lines.push(("diameter", format!("{diameter}{sample}")));
     lines.push(("distance", format!("{:.3} links between routers in the mean{sample}", d.mean)));
-    let rows = d.histogram.iter().enumerate().filter(|(_, n)| **n > 0);
-    lines.push(("", rows.map(|(d, n)| format!("{d}: {n}")).collect::<Vec<_>>().join(", ") + " pairs"));
+    let rows: Vec<(usize, u64)> = d.histogram.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect();
+    let shown = rows.iter().take(DISTANCES_SHOWN).map(|(d, n)| format!("{d}: {n}"));
+    let more = if rows.len() > DISTANCES_SHOWN { ", .. (all with --format json)" } else { "" };
+    lines.push(("", format!("{} pairs{more}", shown.collect::<Vec<_>>().join(", "))));
     if let Some(b) = &m.bisection {
         let half = b.halves[0].min(b.halves[1]).max(1);
         let share = b.cables as f64 / half as f64;
         let cut = format!(
-            "{} cables at most ({}), {share:.3} per terminal of a half",
+            "{} cables at most ({}), {share:.3} per terminal of a half{}",
             b.cables,
-            by_class(&b.classes)
+            by_class(&b.classes),
+            if b.improved { "" } else { "; a coarse bound, for the network is large" }
         );
         lines.push(("bisection", cut));
     }
     if let Some(s) = &m.shortest {
         let sources = format!("from {} of {} routers", s.sources, d.routers);
-        lines.push(("shortest", format!("{:.3} ways in the mean, {} at least, {sources}", s.mean, s.least)));
+        lines.push(("shortest", format!("{} ways in the mean, {} at least, {sources}", ways(s.mean), s.least)));
     }
     if let Some(p) = &m.disjoint {
         let pairs = format!("over {} pairs of routers", p.pairs);
@@ -183,6 +197,7 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
     if let Some(b) = &m.bisection {
         object["bisection"] = json!({
             "cables_at_most": b.cables, "classes": counts(&b.classes), "halves": b.halves, "start": b.start,
+            "improved": b.improved,
         });
     }
     if let Some(s) = &m.shortest {

@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         check_target(dir, args.force).map_err(|e| output_failure(&e))?;
         check_writable(dir)?;
     }
-    let prepared = prepare(&args.input, args.memory_limit, args.check)?;
+    let prepared = prepare(&args.input, args.memory_limit, args.check, console)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }

@@ -35,6 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// Most virtual channels.

@@ -35,6 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {

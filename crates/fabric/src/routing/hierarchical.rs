@@ -43,6 +43,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: super::no_tables,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {

@@ -41,12 +41,14 @@ pub(crate) struct Refused {
 
 const UNASSIGNED: u8 = u8::MAX;
 
-/// Gives every route of the table a layer, of at most `most`.
-pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers, Refused> {
+/// Gives every route of the table a layer, of at most `most`; gives up, as if they did not suffice, when the search for cycles has looked at
+/// `budget` links.
+pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> Result<Layers, Refused> {
     let ends = table.ends.len();
     let rows = table.planes() as usize * ends;
     let mut layers = Layers { layer: vec![UNASSIGNED; rows * ends], ends, count: 1 };
     let mut left = layers.layer.len();
+    let mut looks = 0;
     for number in 0..most {
         let mut filling = Filling {
             fabric,
@@ -59,7 +61,11 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers,
         for row in 0..rows {
             let part = &mut layers.layer[row * ends..][..ends];
             left -= filling.destination((row / ends) as u32, (row % ends) as u32, part);
+            if looks + filling.order.looks > budget {
+                return Err(filling.refused.unwrap_or(Refused { pair: (0, 0), cycle: Vec::new() }));
+            }
         }
+        looks += filling.order.looks;
         layers.count = number + 1;
         match filling.refused {
             None => debug_assert_eq!(left, 0),
@@ -278,6 +284,8 @@ struct Order<'a> {
     rank: Vec<u32>,
     /// Link from which the search came, [`NO_LINK`] if not seen.
     seen: Vec<u32>,
+    /// Links that searches have come to.
+    looks: u64,
 }
 
 const NO_LINK: u32 = u32::MAX;
@@ -290,6 +298,7 @@ impl<'a> Order<'a> {
             next: vec![Vec::new(); links],
             rank: (0..links as u32).collect(),
             seen: vec![NO_LINK; links],
+            looks: 0,
         }
     }
 
@@ -361,6 +370,7 @@ impl<'a> Order<'a> {
             head += 1;
             successors.clear();
             self.successors(link, &mut successors);
+            self.looks += successors.len() as u64;
             for &next in &successors {
                 if self.seen[next as usize] == NO_LINK && self.rank[next as usize] <= high {
                     self.seen[next as usize] = link;
@@ -385,6 +395,7 @@ impl<'a> Order<'a> {
             head += 1;
             successors.clear();
             self.predecessors(link, &mut successors);
+            self.looks += successors.len() as u64;
             for &earlier in &successors {
                 if self.seen[earlier as usize] == NO_LINK && self.rank[earlier as usize] >= low {
                     self.seen[earlier as usize] = link;
@@ -467,5 +478,16 @@ mod tests {
                 .filter(|&i| i != 2)
                 .all(|i| { order.rank[link(i) as usize] < order.rank[link(i + 1) as usize] })
         );
+    }
+
+    /// A search that may not look far gives up, whatever it has found.
+    #[test]
+    fn a_budget_ends_the_search() {
+        let torus = testing::grid(true, &[5, 5]);
+        let table = crate::routing::shortest_path::shortest(&torus, &[1, 1], 0).unwrap();
+        let whole = assign(&torus, &table, 16, u64::MAX).ok().unwrap();
+        assert!(whole.count > 1);
+        assert!(assign(&torus, &table, 16, 10).is_err());
+        assert_eq!(assign(&torus, &table, 16, u64::MAX - 1).ok().unwrap().layer, whole.layer);
     }
 }

@@ -34,6 +34,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[],
     },
     build,
+    bytes: super::no_tables,
 };
 
 fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {

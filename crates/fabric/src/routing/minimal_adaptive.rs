@@ -38,6 +38,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[Param { default: Some("least-queue"), ..SELECT }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// Most virtual channels.

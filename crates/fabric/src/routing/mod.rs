@@ -133,6 +133,11 @@ fn pick(ports: &[u32], random: &mut Stream) -> u32 {
     }
 }
 
+/// For routings without tables per pair of routers.
+fn no_tables(_: &Fabric, _: &base::param::Values) -> u64 {
+    0
+}
+
 /// Refuses a fabric with failed links: for routings that follow the topology's structure and cannot detour.
 fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
     if fabric.intact() {

@@ -25,6 +25,7 @@ pub const DESTINATION: RoutingEntry = RoutingEntry {
         params: &[],
     },
     build: |fabric, _| build(fabric, false),
+    bytes: super::no_tables,
 };
 
 /// Ports by the source's number.
@@ -39,6 +40,7 @@ pub const BY_SOURCE: RoutingEntry = RoutingEntry {
         params: &[],
     },
     build: |fabric, _| build(fabric, true),
+    bytes: super::no_tables,
 };
 
 struct ModK {

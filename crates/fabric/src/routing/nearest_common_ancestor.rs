@@ -26,6 +26,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[Param { name: "up", ..SELECT }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 struct NearestCommonAncestor {

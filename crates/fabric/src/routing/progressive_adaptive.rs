@@ -59,6 +59,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// State: an intermediate group was drawn (the low bits).

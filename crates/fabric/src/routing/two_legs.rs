@@ -12,8 +12,15 @@ use super::{
         table::TableLeg,
     },
     select::Select,
+    table,
 };
-use crate::graph::Fabric;
+use crate::{
+    graph::Fabric,
+    topology::{
+        cray_dragonfly::CrayDragonflyShape, dragonfly::DragonflyShape, dragonfly_plus::DragonflyPlusShape,
+        grid::GridShape, hierarchical::HierarchicalShape, hyperx::HyperxShape,
+    },
+};
 use base::param::{Kind, Param, Problem, Values};
 use std::sync::Arc;
 
@@ -92,6 +99,19 @@ pub(crate) fn build(
     }
     let leg = TableLeg::new(&fabric, most / 2, "max_vcs")?;
     bind(fabric, leg, rule, by_area, most)
+}
+
+/// See [`RoutingEntry::bytes`](crate::registry::RoutingEntry::bytes): tables are for fabrics without a structure to trust.
+pub(crate) fn bytes(fabric: &Fabric, _: &Values) -> u64 {
+    let known = [
+        fabric.shape::<DragonflyShape>().is_some(),
+        fabric.shape::<DragonflyPlusShape>().is_some(),
+        fabric.shape::<CrayDragonflyShape>().is_some(),
+        fabric.shape::<HierarchicalShape>().is_some(),
+        fabric.shape::<HyperxShape>().is_some(),
+        fabric.shape::<GridShape>().is_some(),
+    ];
+    if fabric.intact() && known.contains(&true) { 0 } else { table::bytes(fabric, 1) }
 }
 
 /// Binds a rule to given legs; at most `most` virtual channels.

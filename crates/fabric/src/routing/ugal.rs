@@ -43,6 +43,7 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
         params: PARAMS,
     },
     build: |fabric, values| build(fabric, values, false),
+    bytes: two_legs::bytes,
 };
 
 /// With queues of all routers on the way.
@@ -57,6 +58,7 @@ pub const GLOBAL: RoutingEntry = RoutingEntry {
         params: PARAMS,
     },
     build: |fabric, values| build(fabric, values, true),
+    bytes: two_legs::bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values, global: bool) -> Bound {

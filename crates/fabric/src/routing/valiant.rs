@@ -22,6 +22,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[INTERMEDIATE, MAX_VCS],
     },
     build: |fabric, values| two_legs::build(fabric, values, Rule::Valiant),
+    bytes: two_legs::bytes,
 };
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: |fabric, _| super::table::bytes(fabric, 1),
 };
 
 /// Who says which channel a packet takes.

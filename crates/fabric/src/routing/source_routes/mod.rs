@@ -55,6 +55,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// Who says which channel a packet takes.
