@@ -53,7 +53,8 @@ const MAX_TRANSFER: Ps = 1 << 60;
 pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
     let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
     let one = sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8;
-    Some(one.saturating_mul(chosen.section.values.int("rails")))
+    let rails = chosen.section.values.int("rails");
+    ((sizes.ports + sizes.terminals).saturating_mul(rails) <= MAX_LINKS).then(|| one.saturating_mul(rails))
 }
 
 /// The fabric that a section describes, all planes of it.

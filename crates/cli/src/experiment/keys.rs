@@ -72,7 +72,8 @@ pub const FABRIC: About = About {
           A message stays on the rail that `rail` chooses for it, so messages may overtake each other; programs \
           match them in the order of sending. Jobs place nodes, and `load` is a fraction of what all rails of a node take \
           together. Plane p's routers are numbered from p times the routers of a plane, its terminals likewise: so \
-          `[faults]` names them, and a plane in which failures cut a node off is not used by it. A node whose links lead to \
+          `[faults]` names them, and a plane in which failures cut a node off is not used by it; tables and routes from files number \
+          one plane and hold for each. A node whose links lead to \
           different routers of one plane is not modelled, nor a message striped over rails.",
     source: "sub-networks: Dally, Towles: Principles and Practices of Interconnection Networks, 2004; rails: Coll et al.: Using \
              Multirail Networks in High-Performance Clusters, CLUSTER 2001",

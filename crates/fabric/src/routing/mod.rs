@@ -124,15 +124,6 @@ pub trait Routing: Send + Sync {
     }
 }
 
-/// One of several ports, evenly; without a draw if there is only one.
-#[inline]
-fn pick(ports: &[u32], random: &mut Stream) -> u32 {
-    match ports {
-        [port] => *port,
-        _ => ports[random.below(ports.len() as u64) as usize],
-    }
-}
-
 /// For routings without tables per pair of routers.
 fn no_tables(_: &Fabric, _: &base::param::Values) -> u64 {
     0
