@@ -9,7 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults,
+    faults, network,
     stages::Stages,
 };
 use base::{
@@ -19,14 +19,7 @@ use base::{
     time::{Ps, S},
     units::{print_bytes, print_time},
 };
-use fabric::{
-    deadlock,
-    graph::{Fabric, Port},
-    planes,
-    registry::{RoutingEntry, Topology},
-    routing::Routing,
-    topology::MAX_LINKS,
-};
+use fabric::{deadlock, graph::Fabric, planes, routing::Routing};
 use model::{
     AnySetup,
     any::DelayRun,
@@ -47,31 +40,6 @@ const MAX_DELAY: Ps = 1_000 * S;
 
 /// Longest time that a message or buffer may take on a link.
 const MAX_TRANSFER: Ps = 1 << 60;
-
-/// Bytes that a fabric's graph will take; `None` if it cannot be built.
-#[must_use]
-pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
-    let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
-    let one = sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8;
-    let rails = chosen.section.values.int("rails");
-    ((sizes.ports + sizes.terminals).saturating_mul(rails) <= MAX_LINKS).then(|| one.saturating_mul(rails))
-}
-
-/// The fabric that a section describes, all planes of it.
-///
-/// # Errors
-/// What the topology refuses, and too many links.
-pub fn planes_of(chosen: &Chosen<Topology>) -> Result<Fabric, Vec<Problem>> {
-    let values = &chosen.section.values;
-    let (sizes, rails) = ((chosen.entry.sizes)(values)?, values.int("rails"));
-    let links = (sizes.ports + sizes.terminals).saturating_mul(rails);
-    if links > MAX_LINKS {
-        let message = format!("the network would have more than {MAX_LINKS} links on {rails} rails");
-        return Err(vec![Problem::new("rails", message).help("choose fewer rails or a smaller network")]);
-    }
-    let one = (chosen.entry.build)(values)?;
-    Ok(planes::stack(&one, u32::try_from(rails).expect("the declared range is small")))
-}
 
 /// What all models are built from.
 struct Parts {
@@ -99,7 +67,7 @@ pub fn assemble(
     stages.tell("building the network");
     let (fabric, broken) = fabrics(experiment, diagnostics);
     if let (Some(fabric), Some(chosen)) = (&fabric, &experiment.routing) {
-        room("the routing's tables alone", routing_bytes(fabric, chosen))?;
+        room("the routing's tables alone", network::routing_bytes(fabric, chosen))?;
         let name = chosen.entry.about.name;
         stages.tell(format!("finding the ways of {name} on {} routers", fabric.routers()));
     }
@@ -127,21 +95,6 @@ pub fn assemble(
         ModelKind::Packet => packet_setup(experiment, parts, check, diagnostics).map(AnySetup::Packet),
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
     }))
-}
-
-/// Bytes that the tables of a routing will take at least, over all planes that differ.
-fn routing_bytes(fabric: &Fabric, chosen: &Chosen<RoutingEntry>) -> u64 {
-    if !chosen.section.complete {
-        return 0;
-    }
-    let bytes = |plane: &Fabric| (chosen.entry.bytes)(plane, &chosen.section.values);
-    match fabric.planes() {
-        1 => bytes(fabric),
-        planes => {
-            let different = if fabric.intact() { 1 } else { planes };
-            bytes(&planes::plane(fabric, 0)).saturating_mul(u64::from(different))
-        }
-    }
 }
 
 fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<DelayRun> {
@@ -212,7 +165,10 @@ fn packet_setup(
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
     let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
-    planes_of(chosen).map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+    network::planes_of(chosen)
+        .map(Arc::new)
+        .map_err(|problems| chosen.section.tell(problems, diagnostics))
+        .ok()
 }
 
 /// The fabric as the run begins with it, and what is left of it if links fail later.

@@ -57,7 +57,8 @@ pub fn left(section: &Section, seed: u64, fabric: &Fabric, diagnostics: &mut Dia
     {
         let keys = ["router_fraction", "routers", "link_fraction", "links"];
         let given = keys.into_iter().find(|key| section.places.contains_key(*key)).unwrap_or(keys[0]);
-        let message = format!("nothing is left of the network: all {} terminals are cut off", left.terminals());
+        let message =
+            format!("nothing is left of the network: all {} terminals are cut off", left.terminals());
         problems.push(Problem::new(given, message).help("let fewer routers fail"));
     }
     let sound = problems.is_empty();

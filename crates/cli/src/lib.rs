@@ -15,6 +15,7 @@ pub mod exit;
 pub mod experiment;
 pub mod failure;
 pub mod faults;
+pub mod network;
 pub mod outlook;
 pub mod prepare;
 pub mod render;

@@ -7,6 +7,7 @@ use crate::{
     exit::Exit,
     experiment::{self, resolved},
     failure::Failure,
+    network,
     stages::Stages,
 };
 use base::{diag::Diagnostics, units::print_bytes};
@@ -50,7 +51,7 @@ pub fn prepare(
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
     let limit = limit_in_bytes(limit);
-    if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);

@@ -17,8 +17,10 @@ impl Stages {
         if !watched {
             return Self { bar: ProgressBar::hidden() };
         }
-        let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}").expect("the template is valid");
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
+        let style =
+            ProgressStyle::with_template("{spinner} {msg}  {elapsed}").expect("the template is valid");
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }

@@ -185,7 +185,8 @@ pub fn bind(fabric: &Arc<Fabric>, build: impl Fn(Arc<Fabric>) -> Bound) -> Bound
         return build(Arc::clone(fabric));
     }
     let different = if fabric.intact() { 1 } else { fabric.planes() };
-    let routings = (0..different).map(|p| build(Arc::new(plane(fabric, p)))).collect::<Result<Vec<_>, _>>()?;
+    let routings =
+        (0..different).map(|p| build(Arc::new(plane(fabric, p)))).collect::<Result<Vec<_>, _>>()?;
     Ok(Box::new(Stacked {
         routings,
         routers: fabric.routers_per_plane(),

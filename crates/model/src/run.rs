@@ -194,7 +194,10 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     let usable = left.usable_nodes();
     for job in &setup.jobs {
         if let Some(node) = job.placement.iter().find(|n| usable.binary_search(n).is_err()) {
-            return Err(Failure::Setup(format!("failures cut terminal {node} off, which job {} uses", job.name)));
+            return Err(Failure::Setup(format!(
+                "failures cut terminal {node} off, which job {} uses",
+                job.name
+            )));
         }
     }
     Ok(())

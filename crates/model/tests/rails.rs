@@ -145,7 +145,8 @@ fn rails_share_the_load() {
 /// One answer over 1, 2 and 64 partitions, which always split a plane and never a node; handlers can be undone.
 #[test]
 fn one_answer_for_every_partitioning() {
-    let cases = [("minimal", Rail::RoundRobin), ("progressive-adaptive", Rail::Random), ("ugal-g", Rail::ByPair)];
+    let cases =
+        [("minimal", Rail::RoundRobin), ("progressive-adaptive", Rail::Random), ("ugal-g", Rail::ByPair)];
     for (routing, policy) in cases {
         for router in [RouterKind::Window, RouterKind::InputQueued] {
             let mut setup = dragonfly(routing, 2, 0.8);
@@ -157,7 +158,10 @@ fn one_answer_for_every_partitioning() {
             assert!(one.packets.as_ref().unwrap().delivered > 1_000);
             for partitions in [2, 64] {
                 let other = run(&setup, partitions);
-                assert_eq!(other.fingerprint, one.fingerprint, "{routing} {policy:?}, {partitions} partitions");
+                assert_eq!(
+                    other.fingerprint, one.fingerprint,
+                    "{routing} {policy:?}, {partitions} partitions"
+                );
             }
             let net = Arc::new(Network::new(&setup, 1));
             let mut observer = Observer::new(Arc::clone(&net), 0, 3 * US, setup.measure, true);
@@ -286,7 +290,8 @@ fn programs_match_in_order_across_rails() {
             }
             // Operations of a receiver end in their order.
             let table = done.tables.iter().find(|t| t.name() == "operations").unwrap();
-            let (Some(Column::U32(rank)), Some(Column::U64(end))) = (table.column("rank"), table.column("end_ps"))
+            let (Some(Column::U32(rank)), Some(Column::U64(end))) =
+                (table.column("rank"), table.column("end_ps"))
             else {
                 panic!("no operations")
             };

@@ -5,12 +5,12 @@
 
 use crate::{
     args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
-    assemble::{fabric_bytes, planes_of},
     console::Console,
     exit::Exit,
     experiment::{self, sections::FabricOnly},
     failure::{Failure, Outcome},
     faults,
+    network::{fabric_bytes, planes_of},
     prepare::{fits, limit_in_bytes, read_file},
     stages::Stages,
 };
@@ -83,7 +83,8 @@ fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
         (Format::Text, _) => console.print(&planes_text(&fabric, &measured))?,
         (Format::Json, count) => {
             let each = measured.iter().map(|(plane, m)| object(plane, m)).collect::<Json>();
-            let all = json!({"rails": count, "nodes": fabric.nodes(), "alike": different == 1, "planes": each});
+            let all =
+                json!({"rails": count, "nodes": fabric.nodes(), "alike": different == 1, "planes": each});
             console.print_json(&all)?;
         }
     }
@@ -159,7 +160,10 @@ fn text(fabric: &Fabric, m: &Metrics) -> String {
     }
     if let Some(s) = &m.shortest {
         let sources = format!("from {} of {} routers", s.sources, d.routers);
-        lines.push(("shortest", format!("{} ways in the mean, {} at least, {sources}", ways(s.mean), s.least)));
+        lines.push((
+            "shortest",
+            format!("{} ways in the mean, {} at least, {sources}", ways(s.mean), s.least),
+        ));
     }
     if let Some(p) = &m.disjoint {
         let pairs = format!("over {} pairs of routers", p.pairs);

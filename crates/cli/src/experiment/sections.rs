@@ -5,8 +5,8 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
-        ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
+        PLACEMENT, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -87,7 +87,8 @@ pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -
         _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),
     };
     FabricOnly {
-        fabric: fabric.and_then(|(table, home)| chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics)),
+        fabric: fabric
+            .and_then(|(table, home)| chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics)),
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         seed: match seed.get("seed") {
             Some(Value::Int(seed)) => *seed,

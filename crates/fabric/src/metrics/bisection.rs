@@ -75,7 +75,13 @@ pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
             }
         }
     }
-    Some(Bisection { cables, classes: fabric.classes.iter().copied().zip(classes).collect(), halves, start, improved: improve })
+    Some(Bisection {
+        cables,
+        classes: fabric.classes.iter().copied().zip(classes).collect(),
+        halves,
+        start,
+        improved: improve,
+    })
 }
 
 /// The starting orders.

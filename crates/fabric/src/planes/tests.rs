@@ -50,7 +50,8 @@ fn planes_are_copies_that_no_link_joins() {
 /// A way in a plane is the way in the single network, shifted; the deadlock check finds the same.
 #[test]
 fn routes_are_those_of_one_plane() {
-    for (topology, routing) in [("dragonfly", "minimal"), ("torus", "dimension-order"), ("hyperx", "valiant")] {
+    for (topology, routing) in [("dragonfly", "minimal"), ("torus", "dimension-order"), ("hyperx", "valiant")]
+    {
         let one = Arc::new(build(topology));
         let two = Arc::new(stack(&one, 2));
         let (single, stacked) = (bound(&one, routing).unwrap(), bound(&two, routing).unwrap());

@@ -137,7 +137,8 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
 
 /// Predetermined paths of a pair; 0 if all ways are kept.
 fn routes(values: &Values) -> u32 {
-    let fixed = Select::from_values(values, SELECT.name) == Select::Static || values.text("decide") == "source";
+    let fixed =
+        Select::from_values(values, SELECT.name) == Select::Static || values.text("decide") == "source";
     if fixed { values.u32("routes") } else { 0 }
 }
 

@@ -196,7 +196,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         ended.samples.retain(|s| s.time <= simulated);
     }
     ended.fingerprint.merge(ended.observer.fingerprint);
-    let mut summary = Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
+    let mut summary =
+        Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
     let o = &ended.observer;
     summary.simulated_ps = simulated;
     summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
@@ -346,8 +347,10 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdic
         let mean = o.latency.moments().mean().unwrap_or(0.0);
         let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
         if !starved.is_empty() && ended.deadlock.is_empty() {
-            verdict
-                .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(net, &starved))]);
+            verdict.find(
+                Outcome::Starved,
+                [format!("no packet delivered from {}", verdict::sources(net, &starved))],
+            );
         }
         let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
         let sources = nodes * net.fabric.planes() as usize;

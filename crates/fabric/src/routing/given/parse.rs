@@ -113,7 +113,11 @@ fn entry<'a>(words: &[Word<'a>], fabric: &Fabric) -> Result<Option<Entry>, (Word
 }
 
 /// A number below `count`.
-pub(in crate::routing) fn number<'a>(word: Word<'a>, what: &str, count: u32) -> Result<u32, (Word<'a>, String)> {
+pub(in crate::routing) fn number<'a>(
+    word: Word<'a>,
+    what: &str,
+    count: u32,
+) -> Result<u32, (Word<'a>, String)> {
     match word.1.parse() {
         Ok(n) if n < count => Ok(n),
         Ok(_) => {

@@ -137,7 +137,8 @@ fn lanes(fabric: &Fabric, routes: &[Route], values: &Values) -> Result<Lanes, Ve
     let hops = routes.iter().map(|r| r.ports.len()).max().unwrap_or(0).max(1);
     let by_hops = rule != "layers" && hops <= usize::from(most);
     if rule == "hops" && !by_hops {
-        let message = format!("the longest route has {hops} links, more than {most} virtual channels can count");
+        let message =
+            format!("the longest route has {hops} links, more than {most} virtual channels can count");
         return Err(vec![Problem::new("max_vcs", message)]);
     }
     if rule == "hops" {

@@ -101,7 +101,10 @@ fn route<'a>(
     }
     let last = hops.last().copied().unwrap_or(*to);
     if router != end {
-        return Err((last, format!("the route ends at router {router}, terminal {destination} is on router {end}")));
+        return Err((
+            last,
+            format!("the route ends at router {router}, terminal {destination} is on router {end}"),
+        ));
     }
     // Between terminals of one router packets go straight out.
     let needed = fabric.router_at(source) != end;

@@ -55,8 +55,10 @@ fn a_table_and_its_source_routes_give_identical_paths() {
         for (terminal, &(to, _)) in fabric.attach.iter().enumerate() {
             let distance = distances(&fabric, to);
             for router in (0..fabric.routers()).filter(|&r| r != to) {
-                let closer = |&(_, peer): &(u32, u32)| distance[peer as usize] + 1 == distance[router as usize];
-                let ports: Vec<u32> = fabric.neighbours(router).filter(closer).map(|(port, _)| port).collect();
+                let closer =
+                    |&(_, peer): &(u32, u32)| distance[peer as usize] + 1 == distance[router as usize];
+                let ports: Vec<u32> =
+                    fabric.neighbours(router).filter(closer).map(|(port, _)| port).collect();
                 // Not always the first, so that ways of different destinations differ.
                 table += &format!("{router} {terminal} {}\n", ports[terminal % ports.len()]);
             }
@@ -68,8 +70,10 @@ fn a_table_and_its_source_routes_give_identical_paths() {
             let source = bind(&format!("s-{name}"), &ROUTING, &fabric, &text, &layers).unwrap();
             assert!(deadlock::check(&fabric, source.as_ref(), u64::MAX).is_free(), "{name}");
             for (s, d) in testing::pairs(&fabric) {
-                let (a, b) =
-                    (testing::way(&fabric, hops.as_ref(), s, d, 1), testing::way(&fabric, source.as_ref(), s, d, 1));
+                let (a, b) = (
+                    testing::way(&fabric, hops.as_ref(), s, d, 1),
+                    testing::way(&fabric, source.as_ref(), s, d, 1),
+                );
                 let path = |way: &[(u32, u32, u8)]| way.iter().map(|w| (w.0, w.1)).collect::<Vec<_>>();
                 assert_eq!(path(&a), path(&b), "{name} {s} -> {d}");
                 // Given channels are taken as they are.
@@ -93,7 +97,8 @@ fn routes_may_depend_on_the_source() {
         text += &format!("{s} {d}{}\n", format!(" {port}").repeat(links as usize));
     }
     let routing = bound("ring", &fabric, &text).unwrap();
-    let routers = |s, d| testing::way(&fabric, routing.as_ref(), s, d, 0).iter().map(|w| w.0).collect::<Vec<_>>();
+    let routers =
+        |s, d| testing::way(&fabric, routing.as_ref(), s, d, 0).iter().map(|w| w.0).collect::<Vec<_>>();
     assert_eq!(routers(0, 4), [0, 1, 2]);
     assert_eq!(routers(1, 4), [0, 3, 2]);
     assert_eq!(routers(0, 6), [0, 1, 2, 3]);
@@ -106,7 +111,8 @@ fn routes_may_depend_on_the_source() {
     assert!(matches!(deadlock::check(&fabric, open.as_ref(), u64::MAX), Report::Cycle(_)));
     let one = bind("one", &ROUTING, &fabric, &text, &[("max_vcs", Value::Int(1))]).err().unwrap();
     assert!(one[0].key == "max_vcs" && one[0].message.contains("would close the cycle"), "{one:?}");
-    let hops = bind("hops", &ROUTING, &fabric, &text, &[("deadlock", Value::Text("hops".to_owned()))]).unwrap();
+    let hops =
+        bind("hops", &ROUTING, &fabric, &text, &[("deadlock", Value::Text("hops".to_owned()))]).unwrap();
     assert_eq!(hops.vcs(), 3);
     assert!(deadlock::check(&fabric, hops.as_ref(), u64::MAX).is_free());
 }

@@ -57,7 +57,8 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
     assert_eq!(brief, expected, "{told:?}");
     assert_eq!(told[1].2, "there is no link class `lokal`: did you mean `local`?");
     // Numbers that no router can have, and what is said twice.
-    let told = mistakes("0 4294967295\nrouters 3\nrouters 3\nterminals 1\nterminals 2\nterminals 16777216 1\n");
+    let told =
+        mistakes("0 4294967295\nrouters 3\nrouters 3\nterminals 1\nterminals 2\nterminals 16777216 1\n");
     let brief: Vec<(u64, &str)> = told.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
     assert_eq!(brief, [(1, "4294967295"), (3, "routers 3"), (5, "terminals 2"), (6, "16777216")], "{told:?}");
     assert_eq!(told[0].2, "router 4294967295 cannot be: routers are numbered below 16777216");

@@ -23,7 +23,9 @@ impl Word<'_> {
     fn router(self) -> Result<u64, Mistake> {
         match self.number()? {
             n if n < MAX_ROUTERS => Ok(n),
-            n => Err(self.place.mistake(format!("router {n} cannot be: routers are numbered below {MAX_ROUTERS}"))),
+            n => Err(self
+                .place
+                .mistake(format!("router {n} cannot be: routers are numbered below {MAX_ROUTERS}"))),
         }
     }
 
@@ -106,17 +108,17 @@ fn statement(words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
     let Some(first) = words.first() else { return Ok(()) };
     let whole = Place { end: words.last().map_or(0, |w| w.place.end), ..first.place };
     match (first.text, &words[1..]) {
-        ("routers", [n]) => match said.routers.replace(n.number()?) {
-            Some(_) => return Err(whole.mistake("the number of routers was told already")),
-            None => {}
-        },
-        ("terminals", [n]) => match said.everywhere.replace((n.number()?, whole)) {
-            Some((_, before)) => {
+        ("routers", [n]) => {
+            if said.routers.replace(n.number()?).is_some() {
+                return Err(whole.mistake("the number of routers was told already"));
+            }
+        }
+        ("terminals", [n]) => {
+            if let Some((_, before)) = said.everywhere.replace((n.number()?, whole)) {
                 let message = format!("line {} has told the terminals of every router already", before.line);
                 return Err(whole.mistake(message));
             }
-            None => {}
-        },
+        }
         ("terminals", [router, n]) => said.here.push((router.router()?, n.number()?, whole)),
         ("routers", _) => return Err(whole.mistake("write `routers N`")),
         ("terminals", _) => return Err(whole.mistake("write `terminals N` or `terminals ROUTER N`")),
