@@ -110,7 +110,8 @@ pub fn fits(what: &str, bytes: u64, limit: Option<u64>) -> Result<(), Failure> {
         Some(limit) if bytes > limit => {
             let (needs, has) = (rounded(bytes), rounded(limit));
             let message = format!("{what} may need {needs} of memory, but only {has} may be used");
-            let help = "simulate less, or raise the limit: --memory-limit SIZE or --memory-limit none";
+            let help =
+                "choose something smaller; `netloom run` takes --memory-limit SIZE or --memory-limit none";
             Err(Failure::new(Exit::Limit, message).with_help(help))
         }
         _ => Ok(()),

@@ -106,3 +106,12 @@ fn rails_are_told_and_exported() {
     assert_eq!(netloom(&[&export[..], &["json"]].concat()).status, 2);
     assert_eq!(netloom(&[&export[..], &["json", "--plane", "2"]].concat()).status, 2);
 }
+
+/// What would take hours or more memory than there is, is refused before it is built, with the reason.
+#[test]
+fn too_large_networks_are_refused_before_they_are_built() {
+    let huge = ["fabric", "metrics", BARE, "--set", "fabric.dims=[8192, 4096]"];
+    let run = netloom(&huge);
+    assert_eq!((run.status, run.out.as_str()), (6, ""));
+    assert!(run.err.contains("router ports: measuring it would take hours"), "{}", run.err);
+}

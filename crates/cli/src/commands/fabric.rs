@@ -35,13 +35,23 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
     }
 }
 
+/// Router ports of the largest network that is measured: larger ones would take hours.
+const MOST_MEASURED: u64 = 1 << 27;
+
+/// What is to be done with a network, and how many times its own memory that takes at most, itself included.
+type Purpose = (&'static str, u64);
+
+const MEASURE: Purpose = ("the network with its metrics", 3);
+const EXPORT: Purpose = ("the network and its export", 4);
+
 /// Reads and builds what `[fabric]` describes and `[faults]` leaves.
-fn load(input: &Input) -> Result<Fabric, Failure> {
+fn load(input: &Input, purpose: Purpose, stages: &Stages) -> Result<Fabric, Failure> {
     let text = read_file(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
-    let built = read.and_then(|only| build(&only, &mut diagnostics).transpose());
+    stages.tell("building the network");
+    let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
     match built {
         Some(fabric) if diagnostics.is_empty() => fabric,
         _ => Err(Failure::Experiment(Box::new(diagnostics))),
@@ -49,10 +59,21 @@ fn load(input: &Input) -> Result<Fabric, Failure> {
 }
 
 /// The fabric; `None` if it has mistakes, a failure if it does not fit in memory.
-fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabric>, Failure> {
+fn build(
+    only: &FabricOnly,
+    (what, times): Purpose,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Fabric>, Failure> {
     let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
+    let ports = (chosen.entry.sizes)(&chosen.section.values).map_or(0, |sizes| sizes.ports);
+    if what == MEASURE.0 && ports > MOST_MEASURED {
+        let message =
+            format!("a plane of the network has {ports} router ports: measuring it would take hours");
+        let help = format!("measure a smaller one of its kind, of up to {MOST_MEASURED} ports");
+        return Err(Failure::new(Exit::Limit, message).with_help(help));
+    }
     if let Some(bytes) = fabric_bytes(chosen) {
-        fits("the fabric", bytes, limit_in_bytes(None))?;
+        fits(what, bytes.saturating_mul(times), limit_in_bytes(None))?;
     }
     match planes_of(chosen) {
         Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
@@ -65,10 +86,10 @@ fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabr
 }
 
 fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
-    let fabric = load(&args.input)?;
+    let stages = Stages::new(console.err_terminal);
+    let fabric = load(&args.input, MEASURE, &stages)?;
     // Planes of which nothing failed are alike.
     let different = if fabric.intact() { 1 } else { fabric.planes() };
-    let stages = Stages::new(console.err_terminal);
     let measured: Vec<(Fabric, Metrics)> = (0..different)
         .map(|p| planes::plane(&fabric, p))
         .map(|plane| {
@@ -214,7 +235,7 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
-    let mut fabric = load(&args.input)?;
+    let mut fabric = load(&args.input, EXPORT, &Stages::new(console.err_terminal))?;
     let planes = fabric.planes();
     match args.plane {
         Some(plane) if plane >= planes => {
