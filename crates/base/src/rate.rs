@@ -37,6 +37,12 @@ impl Bandwidth {
         Some(Self { numerator: numerator / g, denominator: denominator / g })
     }
 
+    /// This many times as much; `None` as for [`Bandwidth::new`].
+    #[must_use]
+    pub fn times(&self, factor: u64) -> Option<Self> {
+        Self::new(self.numerator.checked_mul(factor)?, self.denominator)
+    }
+
     /// Bytes per second, rounded to the nearest float: for reports, never for times.
     #[must_use]
     pub fn bytes_per_s(&self) -> f64 {

@@ -147,6 +147,9 @@ pub struct ExportArgs {
     /// Form of the file
     #[arg(long, value_enum)]
     pub to: Form,
+    /// Only this plane of a network with several rails, numbered from 0; left out: all (Graphviz only)
+    #[arg(long, value_name = "PLANE")]
+    pub plane: Option<u32>,
     /// Write this file; left out: standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -8,9 +8,12 @@ use crate::{
         reader::{Chosen, Section},
         sections::{Experiment, Job},
     },
+    failure::Failure,
     faults,
     keeper::Intervals,
+    network,
     prepare::Wishes,
+    stages::Stages,
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
@@ -20,19 +23,14 @@ use base::{
     units::{print_bytes, print_time},
 };
 use engine::executor::Threads;
-use fabric::{
-    deadlock,
-    graph::{Fabric, Port},
-    registry::Topology,
-    routing::Routing,
-};
+use fabric::{deadlock, graph::Fabric, planes, routing::Routing};
 use model::{
     AnySetup,
     any::DelayRun,
     delay::{DelayConfig, DelaySetup},
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
-    setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Until},
 };
 use std::{sync::Arc, time::Duration};
 use workload::{
@@ -47,13 +45,6 @@ const MAX_DELAY: Ps = 1_000 * S;
 /// Longest time that a message or buffer may take on a link.
 const MAX_TRANSFER: Ps = 1 << 60;
 
-/// Bytes that a fabric's graph will take; `None` if it cannot be built.
-#[must_use]
-pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
-    let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
-    Some(sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8)
-}
-
 /// What all models are built from.
 struct Parts {
     fabric: Option<Arc<Fabric>>,
@@ -64,15 +55,32 @@ struct Parts {
     scheduling: Scheduling,
 }
 
-/// Builds what the experiment describes.
-pub fn assemble(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Option<AnySetup> {
+/// Where stages are told, and what refuses a thing that needs so many bytes.
+pub type Watch<'a> = (&'a Stages, &'a dyn Fn(&str, u64) -> Result<(), Failure>);
+
+/// Builds what the experiment describes; `None` if it has mistakes.
+///
+/// # Errors
+/// If the tables of the routing do not fit in memory.
+pub fn assemble(
+    experiment: &Experiment,
+    wishes: &Wishes,
+    (stages, room): Watch<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<AnySetup>, Failure> {
+    stages.tell("building the network");
     let (fabric, broken) = fabrics(experiment, diagnostics);
+    if let (Some(fabric), Some(chosen)) = (&fabric, &experiment.routing) {
+        room("the routing's tables alone", network::routing_bytes(fabric, chosen))?;
+        let name = chosen.entry.about.name;
+        stages.tell(format!("finding the ways of {name} on {} routers", fabric.routers()));
+    }
     let change = broken.as_ref().and_then(|broken| {
         let bind = |left: &Arc<Fabric>, diagnostics: &mut Diagnostics| routing(experiment, left, diagnostics);
         faults::change(experiment, broken, bind, diagnostics)
     });
     // Ranks live on what is left.
-    let left = broken.map(|b| b.fabric).or_else(|| fabric.clone());
+    let left = broken.map(|b| b.fabric).or_else(|| fabric.clone()).map(|f| planes::nodes(&f));
     let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
     let links = links(experiment, diagnostics);
     check_transfers(experiment, &links, diagnostics);
@@ -87,12 +95,12 @@ pub fn assemble(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diag
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
     let scheduling = scheduling(experiment, wishes, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
-    match experiment.model.as_ref()?.entry.kind {
+    Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
         ModelKind::Packet => {
             packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet)
         }
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
-    }
+    }))
 }
 
 fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<DelayRun> {
@@ -146,6 +154,7 @@ fn packet_setup(
     Some(Setup {
         fabric: parts.fabric?,
         routing: parts.routing?,
+        rail: rail(experiment),
         change: parts.change,
         links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
         jobs: parts.jobs,
@@ -161,9 +170,10 @@ fn packet_setup(
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
     let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
-    let values = &chosen.section.values;
-    let built = (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values));
-    built.map(Arc::new).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
+    network::planes_of(chosen)
+        .map(Arc::new)
+        .map_err(|problems| chosen.section.tell(problems, diagnostics))
+        .ok()
 }
 
 /// The fabric as the run begins with it, and what is left of it if links fail later.
@@ -185,7 +195,7 @@ fn routing(
     diagnostics: &mut Diagnostics,
 ) -> Option<Arc<dyn Routing>> {
     let chosen = experiment.routing.as_ref().filter(|r| r.section.complete)?;
-    let built = (chosen.entry.build)(Arc::clone(fabric), &chosen.section.values);
+    let built = planes::bind(fabric, |plane| (chosen.entry.build)(plane, &chosen.section.values));
     built.map(Arc::from).map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
 }
 
@@ -209,13 +219,26 @@ fn links(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Vec<Option<L
     links
 }
 
-/// Bandwidth of the terminal links, of which loads are fractions.
+/// Bandwidth of a node's terminal links, all rails together, of which loads are fractions.
 fn terminal_bandwidth(experiment: &Experiment) -> Option<Bandwidth> {
-    let terminal = experiment.fabric.as_ref()?.entry.classes.first()?;
+    let fabric = experiment.fabric.as_ref()?;
+    let rails = match fabric.section.get("rails") {
+        Some(Value::Int(rails)) => *rails,
+        _ => 1,
+    };
+    let terminal = fabric.entry.classes.first()?;
     let (_, link) = experiment.links.iter().find(|(class, _)| class == terminal)?;
     match link.get("bandwidth") {
-        Some(Value::Bandwidth(bandwidth)) => Some(*bandwidth),
+        Some(Value::Bandwidth(bandwidth)) => bandwidth.times(rails),
         _ => None,
+    }
+}
+
+/// Which rail messages take.
+fn rail(experiment: &Experiment) -> Rail {
+    match experiment.fabric.as_ref().and_then(|f| f.section.get("rail")) {
+        Some(Value::Text(name)) => Rail::named(name),
+        _ => Rail::default(),
     }
 }
 
@@ -257,7 +280,17 @@ fn check_vcs(experiment: &Experiment, packet: &PacketConfig, parts: &Parts, diag
             message += &format!(": {before} before links fail, {after} after it and {detour} for detours");
         }
         let label = format!("only {}", packet.vcs);
-        let help = format!("set `vcs = {needed}` or more");
+        let most = model.section.params.iter().find(|p| p.name == "vcs").map_or(u64::MAX, |p| match p.kind {
+            Kind::Int { max, .. } => max,
+            _ => u64::MAX,
+        });
+        let help = match after {
+            _ if u64::from(needed) <= most => format!("set `vcs = {needed}` or more"),
+            Some(_) => format!(
+                "the model has {most} at most: choose a routing that needs fewer, or let the links fail from the start"
+            ),
+            None => format!("the model has {most} at most: choose a routing that needs fewer"),
+        };
         diagnostics.push(Diagnostic::new(model.section.place("vcs"), message).label(label).help(help));
     }
 }

@@ -3,13 +3,14 @@
 use crate::experiment::{reader::Section, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::Value,
+    param::{Problem, Value},
     time::Ps,
     units::print_time,
 };
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
+    planes,
     routing::{Routing, up_down},
 };
 use model::{AnySetup, setup::Change};
@@ -32,7 +33,8 @@ pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagno
         _ => 0,
     };
     let at = section.values.time("at");
-    if let (Some(Value::Time(end)), 1..) = (experiment.experiment.get("duration"), at)
+    let end = experiment.experiment.get("duration").or(experiment.experiment.get("limit"));
+    if let (Some(Value::Time(end)), 1..) = (end, at)
         && at >= *end
     {
         let message = format!("links fail at {}, when the run is over", print_time(at));
@@ -47,8 +49,21 @@ pub fn left(section: &Section, seed: u64, fabric: &Fabric, diagnostics: &mut Dia
     if !section.complete {
         return None;
     }
-    let degraded = Faults::from_values(&section.values, seed).and_then(|faults| degrade(fabric, &faults));
-    degraded.map(|d| d.fabric).map_err(|problems| section.tell(problems, diagnostics)).ok()
+    let (faults, mut problems) = Faults::from_values(&section.values, seed);
+    let left = degrade(fabric, &faults).map(|d| d.fabric).map_err(|more| problems.extend(more)).ok();
+    if let Some(left) = &left
+        && problems.is_empty()
+        && left.usable_nodes().is_empty()
+    {
+        let keys = ["router_fraction", "routers", "link_fraction", "links"];
+        let given = keys.into_iter().find(|key| section.places.contains_key(*key)).unwrap_or(keys[0]);
+        let message =
+            format!("nothing is left of the network: all {} terminals are cut off", left.terminals());
+        problems.push(Problem::new(given, message).help("let fewer routers fail"));
+    }
+    let sound = problems.is_empty();
+    section.tell(problems, diagnostics);
+    left.filter(|_| sound)
 }
 
 /// The failure during the run, with the routing that `bind` finds on what is left.
@@ -59,7 +74,7 @@ pub fn change(
     diagnostics: &mut Diagnostics,
 ) -> Option<Change> {
     let routing = bind(&broken.fabric, diagnostics)?;
-    match up_down::detour(Arc::clone(&broken.fabric)) {
+    match planes::bind(&broken.fabric, up_down::detour) {
         Ok(detour) => {
             let fabric = Arc::clone(&broken.fabric);
             Some(Change { at: broken.at, fabric, routing, detour: Arc::from(detour) })
@@ -95,23 +110,48 @@ pub fn left_text(fabric: &Fabric) -> Option<String> {
     if fabric.intact() {
         return None;
     }
-    let (failed, off) = (fabric.failed, &fabric.cut_off);
+    let failed = fabric.failed_links();
     let mut text = format!("{failed} link{} between routers failed", if failed == 1 { "" } else { "s" });
-    if !off.is_empty() {
+    let told = |off: &[u32]| {
         let names: Vec<String> = off.iter().take(TOLD).map(ToString::to_string).collect();
-        let more = if off.len() > TOLD { ", .." } else { "" };
-        let (count, all) = (off.len(), fabric.terminals());
-        text += &format!(
-            "; {count} of {all} terminals are cut off and carry no rank: {}{more}",
-            names.join(", ")
-        );
+        format!("{}{}", names.join(", "), if off.len() > TOLD { ", .." } else { "" })
+    };
+    let (off, all) = (&fabric.cut_off, fabric.terminals());
+    if fabric.planes() == 1 && !off.is_empty() {
+        text += &format!("; {} of {all} terminals are cut off and carry no rank: {}", off.len(), told(off));
+    } else if !off.is_empty() {
+        let lost = nodes_lost(fabric);
+        text += &format!("; {} of {all} terminals are cut off from their plane: {}", off.len(), told(off));
+        let (count, nodes) = (lost.len(), fabric.nodes());
+        text += &match count {
+            0 => "; every node has a rail left".to_owned(),
+            _ => format!("; {count} of {nodes} nodes carry no rank: {}", told(&lost)),
+        };
     }
     Some(text)
+}
+
+/// Nodes that no rank may live on.
+fn nodes_lost(fabric: &Fabric) -> Vec<u32> {
+    let usable = fabric.usable_nodes();
+    (0..fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect()
 }
 
 /// The same as JSON.
 #[must_use]
 pub fn object(setup: &AnySetup) -> Option<Json> {
     let (fabric, at) = finally(setup)?;
-    Some(json!({"links": fabric.failed, "at": print_time(at), "terminals_cut_off": fabric.cut_off}))
+    let mut object = left_object(fabric);
+    object["at"] = json!(print_time(at));
+    Some(object)
+}
+
+/// What failed in a fabric, as JSON.
+#[must_use]
+pub fn left_object(fabric: &Fabric) -> Json {
+    let mut object = json!({"links": fabric.failed_links(), "terminals_cut_off": fabric.cut_off});
+    if fabric.planes() > 1 {
+        object["nodes_without_rank"] = json!(nodes_lost(fabric));
+    }
+    object
 }

@@ -17,9 +17,11 @@ pub mod experiment;
 pub mod failure;
 pub mod faults;
 pub mod keeper;
+pub mod network;
 pub mod outlook;
 pub mod prepare;
 pub mod render;
+pub mod stages;
 
 use args::{Arguments, Command};
 use clap::Parser;

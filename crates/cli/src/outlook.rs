@@ -38,16 +38,23 @@ pub fn outlooks(setup: &AnySetup) -> Vec<Outlook> {
         .collect()
 }
 
+/// Distances from a node to all routers, by plane; those of the first one if all are alike.
+fn ways(fabric: &Fabric, node: u32) -> Vec<Vec<u32>> {
+    let different = if fabric.intact() { 1 } else { fabric.planes() };
+    (0..different).map(|p| distances(fabric, fabric.router_at(fabric.terminal_in(node, p)))).collect()
+}
+
 fn outlook(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<&Fabric>) -> Outlook {
     let (mut messages, mut bytes, mut hops) = (0, 0, 0);
     for (rank, &terminal) in (0..program.ranks()).zip(placement) {
-        let way = fabric.map(|f| distances(f, f.router_at(terminal)));
+        let ways: Vec<Vec<u32>> = fabric.map_or_else(Vec::new, |f| ways(f, terminal));
         for sent in program.sent(rank).unwrap_or_default() {
             messages += sent.messages;
             bytes += u128::from(sent.bytes) * u128::from(sent.messages);
-            if let (Some(way), Some(fabric)) = (&way, fabric) {
-                let far = way[fabric.router_at(placement[sent.peer as usize]) as usize];
-                hops += u128::from(far) * u128::from(sent.messages);
+            if let Some(fabric) = fabric {
+                let at = |plane| fabric.router_at(fabric.terminal_in(placement[sent.peer as usize], plane));
+                let far = (0..).zip(&ways).map(|(plane, way)| way[at(plane) as usize]).min();
+                hops += u128::from(far.unwrap_or(0)) * u128::from(sent.messages);
             }
         }
     }

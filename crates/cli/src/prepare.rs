@@ -3,10 +3,13 @@
 use crate::{
     args::{Input, MemoryLimit},
     assemble,
+    console::Console,
     exit::Exit,
     experiment::{self, resolved},
     failure::Failure,
     keeper::Intervals,
+    network,
+    stages::Stages,
 };
 use base::{diag::Diagnostics, units::print_bytes};
 use fabric::deadlock::Report;
@@ -56,30 +59,38 @@ impl Default for Wishes {
 ///
 /// # Errors
 /// If the file cannot be read, the experiment has mistakes, or it needs more memory than it may use.
-pub fn prepare(input: &Input, wishes: &Wishes) -> Result<Prepared, Failure> {
-    prepare_text(input, read_file(&input.file)?, wishes)
+pub fn prepare(input: &Input, wishes: &Wishes, console: &Console<'_>) -> Result<Prepared, Failure> {
+    prepare_text(input, read_file(&input.file)?, wishes, console.err_terminal)
 }
 
-/// The same with the text of the file at hand.
+/// The same with the text of the file at hand; stages of long work are told if somebody `watches`.
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn prepare_text(input: &Input, text: String, wishes: &Wishes) -> Result<Prepared, Failure> {
+pub fn prepare_text(
+    input: &Input,
+    text: String,
+    wishes: &Wishes,
+    watches: bool,
+) -> Result<Prepared, Failure> {
+    let stages = Stages::new(watches);
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
     let limit = limit_in_bytes(wishes.memory);
-    if let Some(bytes) = experiment.fabric.as_ref().and_then(assemble::fabric_bytes) {
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
+    let room = |what: &str, bytes| fits(what, bytes, limit);
     let intervals = assemble::intervals(&experiment, &mut diagnostics);
-    let Some(setup) = assemble::assemble(&experiment, wishes, &mut diagnostics) else {
+    let Some(setup) = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)? else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
     setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
     let memory = setup.memory();
     fits("the run", memory.bytes, limit)?;
+    stages.tell("looking for deadlocks");
     let routing = assemble::check_deadlock(&experiment, &setup, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Failure::Experiment(Box::new(diagnostics)));
@@ -135,7 +146,8 @@ pub fn fits(what: &str, bytes: u64, limit: Option<u64>) -> Result<(), Failure> {
         Some(limit) if bytes > limit => {
             let (needs, has) = (rounded(bytes), rounded(limit));
             let message = format!("{what} may need {needs} of memory, but only {has} may be used");
-            let help = "simulate less, or raise the limit: --memory-limit SIZE or --memory-limit none";
+            let help =
+                "choose something smaller; `netloom run` takes --memory-limit SIZE or --memory-limit none";
             Err(Failure::new(Exit::Limit, message).with_help(help))
         }
         _ => Ok(()),

@@ -86,3 +86,32 @@ fn mistakes_in_the_fabric_are_told_and_others_are_not() {
     assert_eq!(run.status, 3);
     assert!(run.err.contains("router 0 has no port 9"), "{}", run.err);
 }
+
+/// Planes are measured once if they are alike and each by itself if not; forms that hold one network need to know which.
+#[test]
+fn rails_are_told_and_exported() {
+    let rails = ["fabric", "metrics", BARE, "--set", "fabric.rails=3"];
+    assert_snapshot!("metrics-rails", out(&rails));
+    let m = json(&[&rails[..], &["--format", "json"]].concat());
+    assert_eq!((&m["rails"], &m["nodes"], &m["alike"]), (&3.into(), &6.into(), &true.into()));
+    assert_eq!(m["planes"].as_array().map(Vec::len), Some(1));
+    // Router 8 is router 2 of the second plane.
+    let m = json(&[&rails[..], &["--set", "faults.routers=[8]", "--format", "json"]].concat());
+    let cut = |p: usize| m["planes"][p]["faults"]["terminals_cut_off"].clone();
+    assert_eq!((cut(0), cut(1), cut(2)), (Json::Null, serde_json::json!([2]), Json::Null));
+    let export = ["fabric", "export", BARE, "--set", "fabric.rails=2", "--to"];
+    assert_snapshot!("export-rails-dot", out(&[&export[..], &["dot"]].concat()));
+    let one = out(&["fabric", "export", BARE, "--to", "json"]);
+    assert_eq!(out(&[&export[..], &["json", "--plane", "1"]].concat()), one);
+    assert_eq!(netloom(&[&export[..], &["json"]].concat()).status, 2);
+    assert_eq!(netloom(&[&export[..], &["json", "--plane", "2"]].concat()).status, 2);
+}
+
+/// What would take hours or more memory than there is, is refused before it is built, with the reason.
+#[test]
+fn too_large_networks_are_refused_before_they_are_built() {
+    let huge = ["fabric", "metrics", BARE, "--set", "fabric.dims=[8192, 4096]"];
+    let run = netloom(&huge);
+    assert_eq!((run.status, run.out.as_str()), (6, ""));
+    assert!(run.err.contains("router ports: measuring it would take hours"), "{}", run.err);
+}

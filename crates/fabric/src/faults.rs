@@ -3,7 +3,8 @@
 //! A failed link is a cable that nobody may use, in both directions: the ports at its ends have nothing plugged in. A
 //! failed router loses all its cables to other routers. What is left may fall apart: the part with most terminals counts
 //! as the network, and the terminals outside of it, those of failed routers among them, are *cut off*
-//! ([`Fabric::cut_off`]).
+//! ([`Fabric::cut_off`]). Each plane of a network with several ([`crate::planes`]) is such a network of its own; cables and
+//! routers are drawn from all planes together.
 //!
 //! Cables and routers are drawn in one random order each, which depends on the seed alone: a larger fraction fails
 //! what a smaller one fails, and more. Not modelled: failed cables of terminals (fail their routers), links in one
@@ -49,11 +50,10 @@ const LINKS: u64 = 0;
 const ROUTERS: u64 = 1;
 
 impl Faults {
-    /// From the keys `links` (texts `"router:port"`), `routers`, `link_fraction`, `router_fraction` and `classes`.
-    ///
-    /// # Errors
-    /// If a link is not written as `"12:3"`.
-    pub fn from_values(values: &Values, seed: u64) -> Result<Self, Vec<Problem>> {
+    /// From the keys `links` (texts `"router:port"`), `routers`, `link_fraction`, `router_fraction` and `classes`: what can be
+    /// read, and a problem for each link that is not written as `"12:3"`.
+    #[must_use]
+    pub fn from_values(values: &Values, seed: u64) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let mut links = Vec::new();
         for text in values.texts("links") {
@@ -66,19 +66,11 @@ impl Faults {
                 ),
             }
         }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
         // No router has a number that large: it is refused later, by name.
         let routers = values.ints("routers").iter().map(|&r| u32::try_from(r).unwrap_or(u32::MAX)).collect();
-        Ok(Self {
-            links,
-            routers,
-            link_fraction: values.real("link_fraction"),
-            router_fraction: values.real("router_fraction"),
-            classes: values.texts("classes"),
-            seed,
-        })
+        let (link_fraction, router_fraction) = (values.real("link_fraction"), values.real("router_fraction"));
+        let classes = values.texts("classes");
+        (Self { links, routers, link_fraction, router_fraction, classes, seed }, problems)
     }
 }
 
@@ -112,7 +104,10 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
             left.ports[fabric.port_index(router, port) as usize].peer = Peer::None;
         }
     }
-    left.failed += links.len() as u32;
+    for &(router, _) in &links {
+        let plane = left.plane_of_router(router);
+        left.failed[plane as usize] += 1;
+    }
     left.cut_off = cut_off(&left, &routers);
     Ok(Degraded { fabric: left, links, routers })
 }
@@ -195,7 +190,7 @@ fn no_router(key: &str, fabric: &Fabric, router: u32) -> Problem {
         .help(format!("routers are numbered 0 to {last}"))
 }
 
-/// Terminals outside the part of the network with most terminals (the one with the lowest router if equal). A failed
+/// Terminals outside the part of their plane with most terminals (the one with the lowest router if equal). A failed
 /// router is no part of it.
 fn cut_off(fabric: &Fabric, failed: &[u32]) -> Vec<u32> {
     const NONE: usize = usize::MAX;
@@ -222,8 +217,18 @@ fn cut_off(fabric: &Fabric, failed: &[u32]) -> Vec<u32> {
             terminals[part[router as usize]] += 1;
         }
     }
-    let network = (0..parts).rev().max_by_key(|&p| terminals[p]).unwrap_or(NONE);
-    let off = |&t: &u32| part[fabric.router_at(t) as usize] != network || network == NONE;
+    // Parts are numbered plane by plane.
+    let mut networks = vec![NONE; fabric.planes() as usize];
+    for (router, &p) in part.iter().enumerate().filter(|(_, p)| **p != NONE) {
+        let network = &mut networks[fabric.plane_of_router(router as u32) as usize];
+        if *network == NONE || terminals[p] > terminals[*network] {
+            *network = p;
+        }
+    }
+    let off = |&t: &u32| {
+        let network = networks[fabric.plane_of(t) as usize];
+        part[fabric.router_at(t) as usize] != network || network == NONE
+    };
     (0..fabric.terminals()).filter(off).collect()
 }
 

@@ -46,10 +46,11 @@ pub struct Fabric {
     pub attach: Vec<(u32, u32)>,
     /// Geometry for routings of this topology; see [`Fabric::shape`].
     pub shape: Arc<dyn Any + Send + Sync>,
-    /// Links between routers that failed: their ports' peer is [`Peer::None`], and [`Fabric::shape`] still tells of them.
-    pub failed: u32,
-    /// Terminals that failures cut off from most of the network, ascending: no rank may live there, and no routing finds a way
-    /// to them; see [`crate::faults`].
+    /// Links between routers that failed, by plane: its length is the number of planes, 1 unless [`crate::planes`] made more.
+    /// Failed links' ports have [`Peer::None`], and [`Fabric::shape`] still tells of them.
+    pub failed: Vec<u32>,
+    /// Terminals that failures cut off from most of their plane, ascending: no routing finds a way to them; see
+    /// [`crate::faults`].
     pub cut_off: Vec<u32>,
 }
 
@@ -57,7 +58,13 @@ impl Fabric {
     /// True if nothing failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
     #[must_use]
     pub fn intact(&self) -> bool {
-        self.failed == 0 && self.cut_off.is_empty()
+        self.failed_links() == 0 && self.cut_off.is_empty()
+    }
+
+    /// Links between routers that failed.
+    #[must_use]
+    pub fn failed_links(&self) -> u32 {
+        self.failed.iter().sum()
     }
 
     /// True if failures cut this terminal off.

@@ -2,7 +2,8 @@
 //!
 //! `graph` is the network, `topology` builds it, `routing` finds the way through it, `registry` names both for users,
 //! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways,
-//! `partition` shares routers out to threads, `faults` takes links and routers away, `export` writes the graph for other programs.
+//! `partition` shares routers out to threads, `faults` takes links and routers away, `planes` lays several copies of a network
+//! side by side, `export` writes the graph for other programs.
 
 pub mod deadlock;
 pub mod export;
@@ -11,6 +12,7 @@ pub mod graph;
 pub mod metrics;
 pub mod partition;
 pub mod paths;
+pub mod planes;
 pub mod registry;
 pub mod routing;
 pub mod topology;

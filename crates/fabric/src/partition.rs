@@ -9,15 +9,16 @@ use crate::graph::Fabric;
 /// Passes over the borders at most.
 const PASSES: usize = 8;
 
-/// The part of each router, from 0; no part is empty if there are as many routers as parts.
+/// The part of each router, from 0; no part is empty if a plane has as many routers as parts. A router and its likes in the other
+/// planes are in one part, since they share terminals.
 ///
 /// A router weighs as much as it has links: what it does grows with the chunks that pass it.
 #[must_use]
 pub fn split(fabric: &Fabric, parts: u32) -> Vec<u32> {
-    let routers = fabric.routers();
+    let routers = fabric.routers_per_plane();
     let parts = parts.clamp(1, routers.max(1));
     if parts == 1 {
-        return vec![0; routers as usize];
+        return vec![0; fabric.routers() as usize];
     }
     let weights: Vec<u64> = (0..routers).map(|r| 1 + fabric.ports_of(r).len() as u64).collect();
     let lines = [(0..routers).collect(), breadth_first(fabric)];
@@ -27,28 +28,30 @@ pub fn split(fabric: &Fabric, parts: u32) -> Vec<u32> {
         of
     });
     let [by_number, by_search] = pieces;
-    if links_between(fabric, &by_search) < links_between(fabric, &by_number) { by_search } else { by_number }
+    let searched = links_between(fabric, &by_search) < links_between(fabric, &by_number);
+    let plane = if searched { by_search } else { by_number };
+    plane.iter().copied().cycle().take(fabric.routers() as usize).collect()
 }
 
-/// Number of directed links between routers of different parts.
+/// Number of directed links of the first plane between routers of different parts.
 #[must_use]
 pub fn links_between(fabric: &Fabric, of: &[u32]) -> u64 {
     let cut = |r: &u32| fabric.neighbours(*r).filter(|&(_, n)| of[n as usize] != of[*r as usize]).count();
-    (0..fabric.routers()).map(|r| cut(&r) as u64).sum()
+    (0..fabric.routers_per_plane()).map(|r| cut(&r) as u64).sum()
 }
 
 /// Routers as a search finds them that starts at a router far from the first; what is not connected follows.
 fn breadth_first(fabric: &Fabric) -> Vec<u32> {
     let far = search(fabric, 0).last().copied().unwrap_or(0);
     let mut line = search(fabric, far);
-    let mut found = vec![false; fabric.routers() as usize];
+    let mut found = vec![false; fabric.routers_per_plane() as usize];
     line.iter().for_each(|&r| found[r as usize] = true);
-    line.extend((0..fabric.routers()).filter(|&r| !found[r as usize]));
+    line.extend((0..fabric.routers_per_plane()).filter(|&r| !found[r as usize]));
     line
 }
 
 fn search(fabric: &Fabric, from: u32) -> Vec<u32> {
-    let mut found = vec![false; fabric.routers() as usize];
+    let mut found = vec![false; fabric.routers_per_plane() as usize];
     let mut line = Vec::with_capacity(found.len());
     let mut reach = |r: u32, line: &mut Vec<u32>| {
         if !std::mem::replace(&mut found[r as usize], true) {
@@ -93,7 +96,7 @@ fn refine(fabric: &Fabric, weights: &[u64], parts: u32, of: &mut [u32]) {
     let mut links: Vec<(u32, u32)> = Vec::new();
     for _ in 0..PASSES {
         let mut moved = false;
-        for router in 0..fabric.routers() {
+        for router in 0..fabric.routers_per_plane() {
             let (own, weight) = (of[router as usize], weights[router as usize]);
             links.clear();
             for (_, next) in fabric.neighbours(router) {

@@ -53,6 +53,9 @@ pub struct RoutingEntry {
     pub about: About,
     /// Binds it to a fabric, or says why it cannot be: the key is `algorithm` when the topology does not suit it.
     pub build: fn(Arc<Fabric>, &Values) -> Bound,
+    /// Bytes of tables per pair of routers that it will hold at least on one plane, 0 if it has none: to refuse what does not fit before it is
+    /// built.
+    pub bytes: fn(&Fabric, &Values) -> u64,
 }
 
 /// A routing bound to a fabric, or why it cannot be.
@@ -102,6 +105,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
     routing::given::ROUTING,
+    routing::source_routes::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,

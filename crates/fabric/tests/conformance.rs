@@ -3,8 +3,8 @@
 
 use base::{
     hash::mix64,
-    param::{Kind, Param, Value, Values},
-    registry::{Registered, find},
+    param::{Kind, Value, Values},
+    registry::{About, Registered, find},
     rng::{Purpose, Stream},
 };
 use fabric::{
@@ -54,9 +54,8 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
     all
 }
 
-/// Path of a new file with a routing table of all shortest paths.
+/// A routing table of all shortest paths.
 fn shortest_paths(fabric: &Fabric) -> String {
-    static FILES: AtomicU32 = AtomicU32::new(0);
     let mut text = String::new();
     for (terminal, &(to, _)) in fabric.attach.iter().enumerate() {
         let distance = distances(fabric, to);
@@ -68,6 +67,33 @@ fn shortest_paths(fabric: &Fabric) -> String {
             }
         }
     }
+    text
+}
+
+/// Two shortest routes for every pair of terminals.
+fn shortest_routes(fabric: &Fabric) -> String {
+    let mut text = String::new();
+    for destination in 0..fabric.terminals() {
+        let distance = distances(fabric, fabric.router_at(destination));
+        for (source, turn) in (0..fabric.terminals()).flat_map(|s| [(s, 0), (s, 1)]) {
+            let mut router = fabric.router_at(source);
+            text += &format!("{source} {destination}");
+            while distance[router as usize] > 0 {
+                let closer = |&(_, p): &(u32, u32)| distance[p as usize] + 1 == distance[router as usize];
+                let ways: Vec<(u32, u32)> = fabric.neighbours(router).filter(closer).collect();
+                let (port, next) = ways[(source + turn) as usize % ways.len()];
+                text += &format!(" {port}");
+                router = next;
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// Path of a new file with this text.
+fn file(text: &str) -> String {
+    static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let path = format!("{}/table-{}-{number}.txt", env!("CARGO_TARGET_TMPDIR"), std::process::id());
     std::fs::write(&path, text).expect("a place for temporary files");
@@ -76,7 +102,8 @@ fn shortest_paths(fabric: &Fabric) -> String {
 
 /// Combinations of a routing's words and booleans, other parameters at their defaults: all if they are few, else each
 /// word with the others at their defaults and again with the others' last words.
-fn variants(params: &[Param], fabric: &Fabric) -> Vec<Values> {
+fn variants(about: &About, fabric: &Fabric) -> Vec<Values> {
+    let params = about.params;
     const FEW: usize = 8;
     let choices: Vec<(&str, Vec<Value>)> = params
         .iter()
@@ -90,7 +117,9 @@ fn variants(params: &[Param], fabric: &Fabric) -> Vec<Values> {
         .collect();
     let mut plain = values(params, &[("file", Constant::Text(""))]);
     if params.iter().any(|param| param.kind == Kind::File) {
-        plain = plain.with("file", Value::Text(shortest_paths(fabric)));
+        let source = about.name == "source-routes";
+        let text = if source { shortest_routes(fabric) } else { shortest_paths(fabric) };
+        plain = plain.with("file", Value::Text(file(&text)));
     }
     if choices.iter().map(|(_, c)| c.len()).product::<usize>() <= FEW {
         return choices.iter().fold(vec![plain], |all, (name, choices)| {
@@ -119,7 +148,7 @@ fn pairs() -> Vec<Pair> {
     for (name, fabric) in fabrics() {
         let before = all.len();
         for entry in ROUTINGS {
-            let variants = variants(entry.about().params, &fabric);
+            let variants = variants(entry.about(), &fabric);
             // All variants read the same file.
             let table = variants[0].0.get("file").cloned();
             for values in variants {
@@ -207,9 +236,17 @@ fn what_binds_to_a_network_with_failures_copes_with_them() {
         let left = Arc::new(left);
         // Tables from files are made for one network.
         for entry in ROUTINGS.iter().filter(|e| e.about.params.iter().all(|p| p.default.is_some())) {
-            let Ok(routing) = (entry.build)(Arc::clone(&left), &values(entry.about.params, &[])) else {
-                continue;
+            // Which of the two it does is documented.
+            let refuses = entry.about.doc.contains("failed links is refused");
+            let routing = match (entry.build)(Arc::clone(&left), &values(entry.about.params, &[])) {
+                Ok(routing) => routing,
+                Err(problems) => {
+                    let avoid = problems[0].message.contains("cannot avoid");
+                    assert!(!avoid || refuses, "{} on {name}: {problems:?}", entry.about.name);
+                    continue;
+                }
             };
+            assert!(!refuses && entry.about.doc.contains("ailed"), "{}: say what it does", entry.about.name);
             bound += 1;
             let report = deadlock::check(&left, routing.as_ref(), u64::MAX);
             assert!(report.is_free(), "{} on {name} with failures: {report}", entry.about.name);
@@ -285,6 +322,8 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "d-mod-k"
         | "s-mod-k"
         | "shortest-path"
+        | "table"
+        | "source-routes"
         | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology == "single-switch" => Length::Shortest,
         "up-down" => Length::UpTo(fabric.routers()),

@@ -79,7 +79,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
 #[must_use]
 pub fn partitions(setup: &Setup) -> u32 {
     // A routing that reads every router's queues makes the network one cell.
-    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers().max(1) };
+    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
     setup.scheduling.partitions().clamp(1, most)
 }
 
@@ -254,10 +254,11 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
         return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.vcs_needed())));
     }
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
+    let usable = left.usable_nodes();
     for job in &setup.jobs {
-        if let Some(terminal) = job.placement.iter().find(|&&t| left.is_cut_off(t)) {
+        if let Some(node) = job.placement.iter().find(|n| usable.binary_search(n).is_err()) {
             return Err(Failure::Setup(format!(
-                "failures cut terminal {terminal} off, which job {} uses",
+                "failures cut terminal {node} off, which job {} uses",
                 job.name
             )));
         }

@@ -5,7 +5,7 @@ use crate::{
         PacketConfig,
         config::{Arbiter, RoutePer, RouterKind},
     },
-    setup::{JobSetup, LinkParams, Measure, Scheduling, Setup, Until},
+    setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Until},
 };
 use base::{
     param::{Kind, Param, Value, Values},
@@ -117,7 +117,7 @@ pub fn setup(
     work: Work,
     message: u64,
 ) -> Setup {
-    let placement = (0..fabric.terminals()).collect();
+    let placement = (0..fabric.nodes()).collect();
     let job = JobSetup {
         name: "job-0".into(),
         work,
@@ -143,6 +143,7 @@ pub fn setup(
     Setup {
         fabric,
         routing,
+        rail: Rail::default(),
         change: None,
         links,
         jobs: vec![job],

@@ -22,14 +22,42 @@ pub struct LinkParams {
     pub vc_buffer: u64,
 }
 
-/// One job: what its ranks do and the terminals they live on.
+/// Which rail of its node a message takes, if the network has several planes ([`fabric::planes`]). Whatever is chosen, a message stays
+/// on it, and planes in which failures cut one of its ends off are passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Rail {
+    /// One after another, counted over all messages of the node.
+    #[default]
+    RoundRobin,
+    /// All messages of a pair of nodes the same one, by a hash of the pair.
+    ByPair,
+    /// A seeded random one for each message.
+    Random,
+}
+
+impl Rail {
+    /// Names, in the order of the variants.
+    pub const NAMES: &[&str] = &["round-robin", "by-pair", "random"];
+
+    /// The one of a name; the default for an unknown one.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "by-pair" => Self::ByPair,
+            "random" => Self::Random,
+            _ => Self::RoundRobin,
+        }
+    }
+}
+
+/// One job: what its ranks do and the nodes they live on.
 #[derive(Clone)]
 pub struct JobSetup {
     /// Name shown in results.
     pub name: String,
     /// What its ranks do.
     pub work: Work,
-    /// Terminal of each rank; no terminal twice in a run.
+    /// Node of each rank, which is its terminal in the first plane; none twice in a run.
     pub placement: Vec<u32>,
     /// Size of all its messages, if they are alike.
     pub message: Option<u64>,
@@ -150,6 +178,8 @@ pub struct Setup {
     pub fabric: Arc<Fabric>,
     /// Its routing.
     pub routing: Arc<dyn Routing>,
+    /// Which rail messages take, if there are several.
+    pub rail: Rail,
     /// What fails while the run is under way; no job may use a terminal that it cuts off.
     pub change: Option<Change>,
     /// Parameters by link class, in the order of [`Fabric::classes`].

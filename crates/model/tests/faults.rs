@@ -231,6 +231,8 @@ fn nothing_is_different_before_the_failure() {
         }
         let run = |setup: &Setup| simulate(setup, &mut |_| true).unwrap().summary.fingerprint;
         assert_eq!(run(&with), run(&without), "{}", machine.name);
+        let flags = simulate(&with, &mut |_| true).unwrap().summary.verdict.flags;
+        assert!(flags.contains(&"no-failure".to_owned()), "{}: {flags:?}", machine.name);
         with.until = Until::Time(2 * AT);
         without.until = with.until;
         assert_ne!(run(&with), run(&without), "{}: nothing happened", machine.name);

@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
-    let prepared = prepare(&args.input, &Wishes::default())?;
+    let prepared = prepare(&args.input, &Wishes::default(), console)?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,
@@ -31,6 +31,9 @@ fn text(prepared: &Prepared) -> String {
         let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports.len());
         let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");
         lines.push(("fabric", format!("{}: {sizes}", fabric.topology)));
+        if fabric.planes() > 1 {
+            lines.push(("rails", format!("{} planes, {} nodes", fabric.planes(), fabric.nodes())));
+        }
     }
     if let Some(faults) = faults::text(setup) {
         lines.push(("faults", faults));
@@ -65,6 +68,10 @@ fn object(prepared: &Prepared) -> Json {
             "topology": fabric.topology, "terminals": fabric.terminals(), "routers": fabric.routers(),
             "router_ports": fabric.ports.len(),
         });
+        if fabric.planes() > 1 {
+            object["fabric"]["rails"] = json!(fabric.planes());
+            object["fabric"]["nodes"] = json!(fabric.nodes());
+        }
     }
     if let Some(faults) = faults::object(setup) {
         object["faults"] = faults;

@@ -5,19 +5,21 @@
 
 use crate::{
     args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
-    assemble::fabric_bytes,
     console::Console,
     exit::Exit,
     experiment::{self, sections::FabricOnly},
     failure::{Failure, Outcome},
     faults,
+    network::{fabric_bytes, planes_of},
     prepare::{fits, limit_in_bytes, read_file},
+    stages::Stages,
 };
 use base::diag::Diagnostics;
 use fabric::{
     export,
     graph::Fabric,
-    metrics::{Metrics, measure},
+    metrics::{Metrics, measure_telling},
+    planes,
 };
 use serde_json::{Map, Value as Json, json};
 use std::{fs::OpenOptions, io::Write, path::Path};
@@ -33,13 +35,23 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
     }
 }
 
+/// Router ports of the largest network that is measured: larger ones would take hours.
+const MOST_MEASURED: u64 = 1 << 27;
+
+/// What is to be done with a network, and how many times its own memory that takes at most, itself included.
+type Purpose = (&'static str, u64);
+
+const MEASURE: Purpose = ("the network with its metrics", 3);
+const EXPORT: Purpose = ("the network and its export", 4);
+
 /// Reads and builds what `[fabric]` describes and `[faults]` leaves.
-fn load(input: &Input) -> Result<Fabric, Failure> {
+fn load(input: &Input, purpose: Purpose, stages: &Stages) -> Result<Fabric, Failure> {
     let text = read_file(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
-    let built = read.and_then(|only| build(&only, &mut diagnostics).transpose());
+    stages.tell("building the network");
+    let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
     match built {
         Some(fabric) if diagnostics.is_empty() => fabric,
         _ => Err(Failure::Experiment(Box::new(diagnostics))),
@@ -47,13 +59,23 @@ fn load(input: &Input) -> Result<Fabric, Failure> {
 }
 
 /// The fabric; `None` if it has mistakes, a failure if it does not fit in memory.
-fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabric>, Failure> {
+fn build(
+    only: &FabricOnly,
+    (what, times): Purpose,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Fabric>, Failure> {
     let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
-    if let Some(bytes) = fabric_bytes(chosen) {
-        fits("the fabric", bytes, limit_in_bytes(None))?;
+    let ports = (chosen.entry.sizes)(&chosen.section.values).map_or(0, |sizes| sizes.ports);
+    if what == MEASURE.0 && ports > MOST_MEASURED {
+        let message =
+            format!("a plane of the network has {ports} router ports: measuring it would take hours");
+        let help = format!("measure a smaller one of its kind, of up to {MOST_MEASURED} ports");
+        return Err(Failure::new(Exit::Limit, message).with_help(help));
     }
-    let values = &chosen.section.values;
-    match (chosen.entry.sizes)(values).and_then(|_| (chosen.entry.build)(values)) {
+    if let Some(bytes) = fabric_bytes(chosen) {
+        fits(what, bytes.saturating_mul(times), limit_in_bytes(None))?;
+    }
+    match planes_of(chosen) {
         Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
         Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
         Err(problems) => {
@@ -64,13 +86,49 @@ fn build(only: &FabricOnly, diagnostics: &mut Diagnostics) -> Result<Option<Fabr
 }
 
 fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
-    let fabric = load(&args.input)?;
-    let measured = measure(&fabric);
-    match args.format {
-        Format::Text => console.print(&text(&fabric, &measured))?,
-        Format::Json => console.print_json(&object(&fabric, &measured))?,
+    let stages = Stages::new(console.err_terminal);
+    let fabric = load(&args.input, MEASURE, &stages)?;
+    // Planes of which nothing failed are alike.
+    let different = if fabric.intact() { 1 } else { fabric.planes() };
+    let measured: Vec<(Fabric, Metrics)> = (0..different)
+        .map(|p| planes::plane(&fabric, p))
+        .map(|plane| {
+            let measured = measure_telling(&plane, &mut |what| stages.tell(what));
+            (plane, measured)
+        })
+        .collect();
+    drop(stages);
+    match (args.format, fabric.planes()) {
+        (Format::Text, 1) => console.print(&text(&measured[0].0, &measured[0].1))?,
+        (Format::Json, 1) => console.print_json(&object(&measured[0].0, &measured[0].1))?,
+        (Format::Text, _) => console.print(&planes_text(&fabric, &measured))?,
+        (Format::Json, count) => {
+            let each = measured.iter().map(|(plane, m)| object(plane, m)).collect::<Json>();
+            let all =
+                json!({"rails": count, "nodes": fabric.nodes(), "alike": different == 1, "planes": each});
+            console.print_json(&all)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Every plane by itself, or one for all that are alike.
+fn planes_text(fabric: &Fabric, measured: &[(Fabric, Metrics)]) -> String {
+    let (count, nodes) = (fabric.planes(), fabric.nodes());
+    let mut all = format!("{:12}{count}: each node has a link to each plane; {nodes} nodes\n", "rails");
+    for (p, (plane, m)) in measured.iter().enumerate() {
+        let what = if measured.len() == 1 { "each, all alike".to_owned() } else { p.to_string() };
+        all += &format!("\n{:12}{what}\n{}", "plane", text(plane, m));
+    }
+    all
+}
+
+/// Distances of which the pairs are listed.
+const DISTANCES_SHOWN: usize = 24;
+
+/// A mean number of ways; those on large grids have hundreds of digits.
+fn ways(mean: f64) -> String {
+    if mean < 1e9 { format!("{mean:.3}") } else { format!("{mean:.3e}") }
 }
 
 /// `12 local, 8 global`, without what there is none of.
@@ -106,21 +164,27 @@ fn text(fabric: &Fabric, m: &Metrics) -> String {
     let diameter = d.diameter.map_or_else(|| "none: some pairs have no way".to_owned(), |d| d.to_string());
     lines.push(("diameter", format!("{diameter}{sample}")));
     lines.push(("distance", format!("{:.3} links between routers in the mean{sample}", d.mean)));
-    let rows = d.histogram.iter().enumerate().filter(|(_, n)| **n > 0);
-    lines.push(("", rows.map(|(d, n)| format!("{d}: {n}")).collect::<Vec<_>>().join(", ") + " pairs"));
+    let rows: Vec<(usize, u64)> = d.histogram.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect();
+    let shown = rows.iter().take(DISTANCES_SHOWN).map(|(d, n)| format!("{d}: {n}"));
+    let more = if rows.len() > DISTANCES_SHOWN { ", .. (all with --format json)" } else { "" };
+    lines.push(("", format!("{} pairs{more}", shown.collect::<Vec<_>>().join(", "))));
     if let Some(b) = &m.bisection {
         let half = b.halves[0].min(b.halves[1]).max(1);
         let share = b.cables as f64 / half as f64;
         let cut = format!(
-            "{} cables at most ({}), {share:.3} per terminal of a half",
+            "{} cables at most ({}), {share:.3} per terminal of a half{}",
             b.cables,
-            by_class(&b.classes)
+            by_class(&b.classes),
+            if b.improved { "" } else { "; a coarse bound, for the network is large" }
         );
         lines.push(("bisection", cut));
     }
     if let Some(s) = &m.shortest {
         let sources = format!("from {} of {} routers", s.sources, d.routers);
-        lines.push(("shortest", format!("{:.3} ways in the mean, {} at least, {sources}", s.mean, s.least)));
+        lines.push((
+            "shortest",
+            format!("{} ways in the mean, {} at least, {sources}", ways(s.mean), s.least),
+        ));
     }
     if let Some(p) = &m.disjoint {
         let pairs = format!("over {} pairs of routers", p.pairs);
@@ -153,11 +217,12 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
         },
     });
     if !fabric.intact() {
-        object["faults"] = json!({"links": fabric.failed, "terminals_cut_off": fabric.cut_off});
+        object["faults"] = faults::left_object(fabric);
     }
     if let Some(b) = &m.bisection {
         object["bisection"] = json!({
             "cables_at_most": b.cables, "classes": counts(&b.classes), "halves": b.halves, "start": b.start,
+            "improved": b.improved,
         });
     }
     if let Some(s) = &m.shortest {
@@ -170,7 +235,22 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
-    let fabric = load(&args.input)?;
+    let mut fabric = load(&args.input, EXPORT, &Stages::new(console.err_terminal))?;
+    let planes = fabric.planes();
+    match args.plane {
+        Some(plane) if plane >= planes => {
+            let message = format!("the network has no plane {plane}");
+            let help = format!("its planes are numbered 0 to {}", planes - 1);
+            return Err(Failure::new(Exit::Usage, message).with_help(help));
+        }
+        Some(plane) => fabric = planes::plane(&fabric, plane),
+        None if planes > 1 && args.to != Form::Dot => {
+            let message = format!("the network has {planes} planes, and this form holds one");
+            let help = "choose one with --plane, or write all of them with --to dot";
+            return Err(Failure::new(Exit::Usage, message).with_help(help));
+        }
+        None => {}
+    }
     let mut bytes = Vec::new();
     let written = match args.to {
         Form::Dot => export::dot(&fabric, &mut bytes),

@@ -31,7 +31,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         checkers: header.checkers,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
-    let prepared = prepare_text(&input, header.file.1.clone(), &wishes)?;
+    let prepared = prepare_text(&input, header.file.1.clone(), &wishes, console.err_terminal)?;
     same_inputs(&path, &header, &inputs(&prepared))?;
     if threads > header.partitions {
         console.remark(&format!(

@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         checkers: args.check,
         ..Wishes::default()
     };
-    let prepared = prepare(&args.input, &wishes)?;
+    let prepared = prepare(&args.input, &wishes, console)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }

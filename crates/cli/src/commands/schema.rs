@@ -8,7 +8,7 @@ use crate::{
     exit::Exit,
     experiment::{
         keys::{
-            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
+            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
             PLACEMENT, TOPOLOGY, WORKLOAD,
         },
         reader::Choice,
@@ -112,6 +112,8 @@ fn model(entry: &ModelEntry) -> Json {
 
 fn topology(entry: &Topology) -> Json {
     let mut section = named(&TOPOLOGY, &entry.about);
+    let keys = section["properties"].as_object_mut().expect("properties are an object");
+    keys.append(&mut properties(FABRIC.params));
     let classes = entry.classes.iter().map(|c| ((*c).to_owned(), json!({"$ref": "#/$defs/link"})));
     section["properties"]["link"] = json!({
         "type": "object", "properties": classes.collect::<Object>(), "required": entry.classes[..entry.required],

@@ -133,7 +133,7 @@ fn run(
     for row in &study.rows {
         let set = row.set.iter().chain(shorter).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
-        let finished = execute(&prepare(&input, &Wishes::default())?, console)?;
+        let finished = execute(&prepare(&input, &Wishes::default(), console)?, console)?;
         let summary: Json = serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON");
         for (key, published) in &row.published {
             let ours = find(&summary, key).and_then(Json::as_f64);

@@ -7,8 +7,14 @@ use base::{
     param::{Kind, Param},
     registry::About,
 };
-use fabric::registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology};
-use model::registry::{MODELS, ModelEntry};
+use fabric::{
+    planes::MAX_PLANES,
+    registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology},
+};
+use model::{
+    registry::{MODELS, ModelEntry},
+    setup::Rail,
+};
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
 /// Most partitions that can be asked for.
@@ -61,9 +67,31 @@ pub const FABRIC: About = About {
     name: "fabric",
     summary: "the network: topology and links",
     doc: "`topology` names an entry of `netloom list topologies`, whose parameters stand beside it. `link.CLASS` \
-          gives the parameters of every link class of the topology; all classes must be there.",
-    source: "",
-    params: &[],
+          gives the parameters of every link class of the topology; all classes must be there. `rails` lays so many planes \
+          side by side, each a whole network of this topology with its own routers and links: a node has a terminal in each. \
+          A message stays on the rail that `rail` chooses for it, so messages may overtake each other; programs \
+          match them in the order of sending. Jobs place nodes, and `load` is a fraction of what all rails of a node take \
+          together. Plane p's routers are numbered from p times the routers of a plane, its terminals likewise: so \
+          `[faults]` names them, and a plane in which failures cut a node off is not used by it; tables and routes from files number \
+          one plane and hold for each. A node whose links lead to \
+          different routers of one plane is not modelled, nor a message striped over rails.",
+    source: "sub-networks: Dally, Towles: Principles and Practices of Interconnection Networks, 2004; rails: Coll et al.: Using \
+             Multirail Networks in High-Performance Clusters, CLUSTER 2001",
+    params: &[
+        Param {
+            name: "rails",
+            kind: Kind::Int { min: 1, max: MAX_PLANES as u64 },
+            default: Some("1"),
+            doc: "Planes of the network and links of a node: one to each plane.",
+        },
+        Param {
+            name: "rail",
+            kind: Kind::Choice(Rail::NAMES),
+            default: Some("round-robin"),
+            doc: "Which rail a message takes: one after another over the messages of a node, the same for all of a pair of \
+                  nodes (by a hash), or a seeded random one.",
+        },
+    ],
 };
 
 /// `fabric.link.CLASS`.
@@ -168,7 +196,7 @@ pub const JOB: About = About {
             name: "ranks",
             kind: Kind::Int { min: 1, max: u32::MAX as u64 },
             default: OPTIONAL,
-            doc: "Number of ranks, one per terminal; if left out what the program says, or all free terminals.",
+            doc: "Number of ranks, one per node; if left out what the program says, or all free nodes.",
         },
         Param {
             name: "message",
@@ -180,7 +208,7 @@ pub const JOB: About = About {
             name: "load",
             kind: Kind::Real { min: 1e-9, max: 10.0 },
             default: OPTIONAL,
-            doc: "Offered load as a fraction of the terminal link's bandwidth; open-loop workloads need it.",
+            doc: "Offered load as a fraction of the bandwidth of a node's terminal links, of all rails together; open-loop workloads need it.",
         },
         Param {
             name: "start",

@@ -5,8 +5,8 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT, PLACEMENT,
-        ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
+        PLACEMENT, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -87,7 +87,8 @@ pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -
         _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),
     };
     FabricOnly {
-        fabric: fabric.and_then(|(table, home)| chosen(&TOPOLOGY, table, home, &["link"], diagnostics)),
+        fabric: fabric
+            .and_then(|(table, home)| chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics)),
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         seed: match seed.get("seed") {
             Some(Value::Int(seed)) => *seed,
@@ -121,7 +122,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         fabric,
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
-        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, table, home, &[], diagnostics)),
+        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
         jobs: read_jobs(root, end, diagnostics),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
@@ -147,7 +148,7 @@ fn read_model(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Opti
     let own: Vec<&str> = named_model(table).into_iter().flat_map(keys).collect();
     let others = KIND.entries.iter().flat_map(keys).filter(|key| !own.contains(key));
     let also: Vec<&str> = others.collect();
-    chosen(&KIND, table, home, &also, diagnostics)
+    chosen(&KIND, &[], table, home, &also, diagnostics)
 }
 
 /// The section that a wrong name most likely means.
@@ -213,9 +214,10 @@ fn plain(
     reader::read(&spec, table, home, diagnostics)
 }
 
-/// A section whose keys belong to the strategy that one of them names.
+/// A section whose keys belong to the strategy that one of them names, but for `common` ones.
 fn chosen<E: base::registry::Registered>(
     choice: &Choice<'_, E>,
+    common: &[Param],
     table: &Table,
     home: Place,
     also: &[&str],
@@ -225,7 +227,7 @@ fn chosen<E: base::registry::Registered>(
     let keys: Vec<&str> = [choice.key].into_iter().chain(also.iter().copied()).collect();
     let spec = Spec {
         title: choice.title,
-        params: entry.about().params.to_vec(),
+        params: entry.about().params.iter().chain(common).copied().collect(),
         also: &keys,
         elsewhere: choice.elsewhere(Some(entry)),
         lenient: false,
@@ -284,7 +286,7 @@ fn read_fabric(
     home: Place,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Chosen<Topology>>, Links) {
-    let chosen = chosen(&TOPOLOGY, table, home, &["link"], diagnostics);
+    let chosen = chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics);
     let Some(topology) = &chosen else { return (chosen, Vec::new()) };
     let classes = topology.entry.classes;
     let Some(link) = table.get("link") else {

@@ -20,7 +20,7 @@ fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u
 }
 
 /// Graphviz: routers are boxes `r0`, `r1`.., terminals circles `t0`, `t1`.., one edge per cable with its class as
-/// `class` and by colour, and the ports at the edge's ends.
+/// `class` and by colour, and the ports at the edge's ends. With several planes a circle is a node with a link to each.
 ///
 /// # Errors
 /// If writing fails.
@@ -30,8 +30,11 @@ pub fn dot(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     for router in 0..fabric.routers() {
         writeln!(out, "  r{router};")?;
     }
-    for (terminal, (router, port)) in fabric.attach.iter().enumerate() {
+    for terminal in 0..fabric.nodes() {
         writeln!(out, "  t{terminal} [shape=circle];")?;
+    }
+    for (terminal, (router, port)) in (0..).zip(&fabric.attach) {
+        let terminal = fabric.node_of(terminal);
         writeln!(out, "  r{router} -- t{terminal} [class=\"{}\", taillabel={port}];", fabric.classes[0])?;
     }
     for (class, (a, p), (b, q)) in cables(fabric) {

@@ -4,7 +4,8 @@
 //! moving routers does not help (Fiduccia, Mattheyses: A Linear-Time Heuristic for Improving Network Partitions, DAC
 //! 1982). The starts put the routers in an order and cut it in the middle of the terminals: by number, by coordinate along
 //! each dimension of a grid, by distance from a far router, and by the second eigenvector of the graph's Laplacian.
-//! Halves differ by one router's terminals at most. Routers without terminals may go to either side.
+//! Halves differ by one router's terminals at most. Routers without terminals may go to either side. On networks of more than
+//! [`MOST_PORTS`] ports cuts are not improved and the spectral start is left out: the bound is coarser, and the result says so.
 
 use super::{distances, neighbours, weights};
 use crate::{
@@ -15,6 +16,8 @@ use std::collections::BTreeSet;
 
 /// Improving passes over a start.
 const PASSES: u32 = 12;
+/// Ports of a network beyond which cuts are left as they start: improving them takes minutes and gigabytes.
+const MOST_PORTS: usize = 1 << 26;
 /// Steps of the power iteration.
 const STEPS: u32 = 120;
 
@@ -29,17 +32,25 @@ pub struct Bisection {
     pub halves: [u64; 2],
     /// The start that led there: `numbers`, `coordinates`, `distance` or `spectral`.
     pub start: &'static str,
+    /// False if the network is so large that starting cuts were not improved.
+    pub improved: bool,
 }
 
 /// The best cut found; `None` if fewer than two routers have terminals.
 #[must_use]
 pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
+    bounded(fabric, MOST_PORTS)
+}
+
+/// The same; cuts are improved on fabrics of up to `most` ports.
+pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
     let graph = Graph::new(fabric)?;
+    let improve = fabric.ports.len() <= most;
     let mut best: Option<(u64, Vec<bool>, &'static str)> = None;
-    for (start, order) in orders(fabric, &graph) {
+    for (start, order) in orders(fabric, &graph, improve) {
         let mut halves = Halves::new(&graph, &order);
         let mut cut = halves.cut;
-        for _ in 0..PASSES {
+        for _ in 0..if improve { PASSES } else { 0 } {
             halves.pass();
             if halves.cut >= cut {
                 break;
@@ -64,11 +75,17 @@ pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
             }
         }
     }
-    Some(Bisection { cables, classes: fabric.classes.iter().copied().zip(classes).collect(), halves, start })
+    Some(Bisection {
+        cables,
+        classes: fabric.classes.iter().copied().zip(classes).collect(),
+        halves,
+        start,
+        improved: improve,
+    })
 }
 
 /// The starting orders.
-fn orders(fabric: &Fabric, graph: &Graph) -> Vec<(&'static str, Vec<u32>)> {
+fn orders(fabric: &Fabric, graph: &Graph, spectral: bool) -> Vec<(&'static str, Vec<u32>)> {
     let all = || 0..fabric.routers();
     let by = |key: &dyn Fn(u32) -> u32| {
         let mut order: Vec<u32> = all().collect();
@@ -90,6 +107,9 @@ fn orders(fabric: &Fabric, graph: &Graph) -> Vec<(&'static str, Vec<u32>)> {
     let far = all().filter(|&r| first[r as usize] != u32::MAX).max_by_key(|&r| first[r as usize]);
     let from_far = distances(fabric, far.unwrap_or(0));
     orders.push(("distance", by(&|router| from_far[router as usize])));
+    if !spectral {
+        return orders;
+    }
     let vector = graph.second_eigenvector();
     let mut order: Vec<u32> = all().collect();
     order.sort_by(|&a, &b| vector[a as usize].total_cmp(&vector[b as usize]));

@@ -48,7 +48,21 @@ pub struct Metrics {
 /// Measures everything. A network of a thousand routers takes a fraction of a second, one of a million about a minute.
 #[must_use]
 pub fn measure(fabric: &Fabric) -> Metrics {
+    measure_telling(fabric, &mut |_| {})
+}
+
+/// The same; calls `tell` with what is looked at next.
+#[must_use]
+pub fn measure_telling(fabric: &Fabric, tell: &mut dyn FnMut(&str)) -> Metrics {
     let counts = cables(fabric);
+    tell("distances");
+    let distances = all_distances(fabric, DISTANCE_BUDGET);
+    tell("bisection");
+    let bisection = bisection(fabric);
+    tell("numbers of shortest ways");
+    let shortest = shortest_paths(fabric, COUNT_BUDGET);
+    tell("disjoint ways");
+    let disjoint = disjoint_paths(fabric, DISJOINT_BUDGET);
     let mut degrees: Vec<u32> = (0..fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();
     degrees.sort_unstable();
     let kinds = degrees.chunk_by(|a, b| a == b).map(|kind| (kind[0], kind.len() as u32));
@@ -59,10 +73,10 @@ pub fn measure(fabric: &Fabric) -> Metrics {
         switches: kinds.collect(),
         unplugged: fabric.ports.iter().filter(|p| p.peer == Peer::None).count() as u64,
         cables: fabric.classes.iter().copied().zip(counts).collect(),
-        distances: all_distances(fabric, DISTANCE_BUDGET),
-        bisection: bisection(fabric),
-        shortest: shortest_paths(fabric, COUNT_BUDGET),
-        disjoint: disjoint_paths(fabric, DISJOINT_BUDGET),
+        distances,
+        bisection,
+        shortest,
+        disjoint,
     }
 }
 

@@ -105,6 +105,20 @@ fn a_small_budget_takes_some_sources_and_says_so() {
     assert_eq!(disjoint_paths(&fabric, 1).unwrap().pairs, 1);
 }
 
+/// On large networks cuts stay as they start: still a bound from above, and on grids the right one.
+#[test]
+fn coarse_bisections_are_bounds_and_say_so() {
+    for dims in [&[8, 6][..], &[4, 4, 4]] {
+        let torus = grid("torus", dims);
+        let (fine, coarse) = (bisection(&torus).unwrap(), super::bisection::bounded(&torus, 0).unwrap());
+        assert!(fine.improved && !coarse.improved);
+        assert_eq!((fine.cables, fine.halves), (coarse.cables, coarse.halves), "{dims:?}");
+    }
+    let random = jellyfish(60, 5, 2);
+    let (fine, coarse) = (bisection(&random).unwrap(), super::bisection::bounded(&random, 0).unwrap());
+    assert!(coarse.cables >= fine.cables && coarse.halves[0].abs_diff(coarse.halves[1]) <= 1);
+}
+
 #[test]
 fn bisections_equal_their_closed_forms() {
     let cut = |fabric: &Fabric| bisection(fabric).unwrap().cables;

@@ -24,7 +24,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               compete (as in DAL and OmniWAR); the virtual channel is the number of links crossed so far, so 2 n are needed \
               for n dimensions larger than 1. `order = \"ascending\"`: only the lowest of them competes (as in \
               DimWAR); a detour uses virtual channel 0, a straight link 1, so 2 are needed. DAL's own escape channels are \
-              not modelled: a packet here waits for the port it was given.",
+              not modelled: a packet here waits for the port it was given. A network with failed links is refused.",
         source: "Ahn, Binkert, Davis, McLaren, Schreiber: HyperX, SC 2009, section 3.3 (DAL); McDonald et al.: Practical \
                  and Efficient Incremental Adaptive Routing for HyperX Networks, SC 2019 (DimWAR, OmniWAR)",
         params: &[Param {
@@ -35,6 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// Most virtual channels.

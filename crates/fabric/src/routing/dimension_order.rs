@@ -23,7 +23,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               packets start a dimension on VC 0 and use VC 1 from the link that crosses the dateline to the end of \
               that dimension, so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
               drops the second VC: a ring of five or more routers then is a cycle of channels, which the deadlock check \
-              refuses.",
+              refuses. A network with failed links is refused.",
         source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, sections 8.4.2 and 14.2.3; \
                  Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC \
                  1987; hypercube: e-cube routing, Sullivan, Bashkow, ISCA 1977",
@@ -35,6 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {

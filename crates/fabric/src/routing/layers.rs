@@ -41,12 +41,14 @@ pub(crate) struct Refused {
 
 const UNASSIGNED: u8 = u8::MAX;
 
-/// Gives every route of the table a layer, of at most `most`.
-pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers, Refused> {
+/// Gives every route of the table a layer, of at most `most`; gives up, as if they did not suffice, when the search for cycles has looked at
+/// `budget` links.
+pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> Result<Layers, Refused> {
     let ends = table.ends.len();
     let rows = table.planes() as usize * ends;
     let mut layers = Layers { layer: vec![UNASSIGNED; rows * ends], ends, count: 1 };
     let mut left = layers.layer.len();
+    let mut looks = 0;
     for number in 0..most {
         let mut filling = Filling {
             fabric,
@@ -59,7 +61,11 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers,
         for row in 0..rows {
             let part = &mut layers.layer[row * ends..][..ends];
             left -= filling.destination((row / ends) as u32, (row % ends) as u32, part);
+            if looks + filling.order.looks > budget {
+                return Err(filling.refused.unwrap_or(Refused { pair: (0, 0), cycle: Vec::new() }));
+            }
         }
+        looks += filling.order.looks;
         layers.count = number + 1;
         match filling.refused {
             None => debug_assert_eq!(left, 0),
@@ -69,6 +75,48 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8) -> Result<Layers,
         break;
     }
     Ok(layers)
+}
+
+/// Gives every route a layer, of at most `most`; a route is its links in order. The layers, and how many are in use.
+///
+/// # Errors
+/// The number of the first route that fits none, and the cycle that it would close in the last one.
+pub(crate) fn assign_routes(
+    fabric: &Fabric,
+    routes: &[Box<[u32]>],
+    most: u8,
+) -> Result<(Vec<u8>, u8), (usize, Vec<Channel>)> {
+    let mut layers = vec![UNASSIGNED; routes.len()];
+    let mut left: Vec<usize> = (0..routes.len()).collect();
+    for number in 0..most {
+        let mut order = Order::new(fabric);
+        let mut refused = None;
+        let mut later = Vec::new();
+        for route in left {
+            match order.add_all(&routes[route]) {
+                None => layers[route] = number,
+                Some(cycle) => {
+                    refused.get_or_insert((route, cycle));
+                    later.push(route);
+                }
+            }
+        }
+        match refused {
+            None => return Ok((layers, number + 1)),
+            Some((route, cycle)) if number + 1 == most => {
+                return Err((route, cycle.iter().map(|&link| channel(fabric, link, number)).collect()));
+            }
+            Some(_) => left = later,
+        }
+    }
+    Ok((layers, 1))
+}
+
+/// A link and a layer by name.
+fn channel(fabric: &Fabric, link: u32, vc: u8) -> Channel {
+    let router = fabric.router_of(link);
+    let port = link - fabric.port_base[router as usize];
+    Channel { router, port, vc, to: fabric.next_router(router, port).unwrap_or(router) }
 }
 
 /// A router's routes to one destination, while a layer is filled.
@@ -210,13 +258,7 @@ impl Filling<'_> {
 
     fn refuse(&mut self, router: u32, end: u32, cycle: &[u32]) {
         if self.refused.is_none() {
-            let vc = self.number;
-            let name = |&index: &u32| {
-                let router = self.fabric.router_of(index);
-                let port = index - self.fabric.port_base[router as usize];
-                let to = self.fabric.next_router(router, port).unwrap_or(router);
-                Channel { router, port, vc, to }
-            };
+            let name = |&link: &u32| channel(self.fabric, link, self.number);
             let pair = (router, self.table.ends[end as usize]);
             self.refused = Some(Refused { pair, cycle: cycle.iter().map(name).collect() });
         }
@@ -242,6 +284,8 @@ struct Order<'a> {
     rank: Vec<u32>,
     /// Link from which the search came, [`NO_LINK`] if not seen.
     seen: Vec<u32>,
+    /// Links that searches have come to.
+    looks: u64,
 }
 
 const NO_LINK: u32 = u32::MAX;
@@ -254,6 +298,7 @@ impl<'a> Order<'a> {
             next: vec![Vec::new(); links],
             rank: (0..links as u32).collect(),
             seen: vec![NO_LINK; links],
+            looks: 0,
         }
     }
 
@@ -274,6 +319,22 @@ impl<'a> Order<'a> {
     fn remove(&mut self, from: u32, to: u32) {
         let (word, bit) = self.bit(from, to);
         self.next[from as usize][word] &= !bit;
+    }
+
+    /// Adds the edges between consecutive links, or none and the cycle that one would close.
+    fn add_all(&mut self, links: &[u32]) -> Option<Vec<u32>> {
+        let mut added = Vec::new();
+        for pair in links.windows(2) {
+            match self.add(pair[0], pair[1]) {
+                Added::New => added.push((pair[0], pair[1])),
+                Added::Known => {}
+                Added::Cycle(cycle) => {
+                    added.into_iter().for_each(|(from, to)| self.remove(from, to));
+                    return Some(cycle);
+                }
+            }
+        }
+        None
     }
 
     /// Adds the edge from a link to one that leaves the router it enters.
@@ -309,6 +370,7 @@ impl<'a> Order<'a> {
             head += 1;
             successors.clear();
             self.successors(link, &mut successors);
+            self.looks += successors.len() as u64;
             for &next in &successors {
                 if self.seen[next as usize] == NO_LINK && self.rank[next as usize] <= high {
                     self.seen[next as usize] = link;
@@ -333,6 +395,7 @@ impl<'a> Order<'a> {
             head += 1;
             successors.clear();
             self.predecessors(link, &mut successors);
+            self.looks += successors.len() as u64;
             for &earlier in &successors {
                 if self.seen[earlier as usize] == NO_LINK && self.rank[earlier as usize] >= low {
                     self.seen[earlier as usize] = link;
@@ -415,5 +478,16 @@ mod tests {
                 .filter(|&i| i != 2)
                 .all(|i| { order.rank[link(i) as usize] < order.rank[link(i + 1) as usize] })
         );
+    }
+
+    /// A search that may not look far gives up, whatever it has found.
+    #[test]
+    fn a_budget_ends_the_search() {
+        let torus = testing::grid(true, &[5, 5]);
+        let table = crate::routing::shortest_path::shortest(&torus, &[1, 1], 0).unwrap();
+        let whole = assign(&torus, &table, 16, u64::MAX).ok().unwrap();
+        assert!(whole.count > 1);
+        assert!(assign(&torus, &table, 16, 10).is_err());
+        assert_eq!(assign(&torus, &table, 16, u64::MAX - 1).ok().unwrap().layer, whole.layer);
     }
 }

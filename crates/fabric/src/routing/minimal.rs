@@ -4,7 +4,7 @@ use super::{
     Choice, Congestion, Hop, Routing,
     dragonfly::{Tables, VCS},
     legs::{cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
-    select::Select,
+    select::{SELECT, Select},
     two_legs::{self, Rule},
 };
 use crate::{graph::Fabric, registry::RoutingEntry, topology::switch::SwitchShape};
@@ -20,28 +20,30 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         name: "minimal",
         summary: "at most one global link (dragonflies); straight out (single switch)",
         doc: "Dragonfly: to another group over a global link of this router if it has one there, else over the local \
-              link to a router of the group that has one; among several links one is drawn at random, evenly over the \
+              link to a router of the group that has one; among several links `select` chooses, `random` evenly over the \
               global links to the other group. \
               Within a group over the direct link. Virtual channels (4): in the source group the number of local \
               links crossed so far (0 or 1), in any other group on the way 2, in the destination's group 3, the \
               ejection link included; where source and destination share a group, the first rule holds. Dragonfly+: up to \
               a spine with a link to the right group, across, down. Two-dimensional groups (`cray-dragonfly`): to a nearest router with a link to the right group, across, \
-              and on, in a group along the row and then the column. In both, a random seed of the packet draws among \
-              equally good ports, and there are 2 virtual channels: 1 in the destination's group, 0 before. On a \
-              single switch the packet leaves at once, on VC 0.",
+              and on, in a group along the row and then the column. In both `select` chooses among \
+              equally good ports (`random`: by a seed of the packet), and there are 2 virtual channels: 1 in the destination's \
+              group, 0 before. On a single switch the packet leaves at once, on VC 0. A network with failed links is refused.",
         source: "Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008, section 4 \
                  (MIN); candidates and virtual channels as in CODES, model dragonfly-dally",
-        params: &[],
+        params: &[SELECT],
     },
     build,
+    bytes: super::no_tables,
 };
 
-fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
+fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
     if fabric.shape::<SwitchShape>().is_some() {
         return Ok(Box::new(Straight { fabric }));
     }
-    let rule = Rule::Among { others: 0, select: Select::Random };
+    let select = Select::from_values(values, SELECT.name);
+    let rule = Rule::Straight { select };
     if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
         return two_legs::bind(fabric, leg, rule, true, u8::MAX);
     }
@@ -50,7 +52,7 @@ fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Proble
     }
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly", "single-switch"];
     match Tables::new(&fabric) {
-        Some(tables) => Ok(Box::new(Minimal { tables })),
+        Some(tables) => Ok(Box::new(Minimal { tables, select })),
         None => Err(super::unsuited(&ROUTING.about, fabric.topology, &known)),
     }
 }
@@ -58,6 +60,7 @@ fn build(fabric: Arc<Fabric>, _: &Values) -> Result<Box<dyn Routing>, Vec<Proble
 /// Minimal routing on a dragonfly.
 struct Minimal {
     tables: Tables,
+    select: Select,
 }
 
 impl Routing for Minimal {
@@ -66,11 +69,11 @@ impl Routing for Minimal {
     }
 
     #[inline]
-    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let view = self.tables.view(hop);
         let port = view.single(hop).unwrap_or_else(|| {
             let ports = self.tables.toward(view.group, view.index, view.to_group);
-            super::pick(ports, &mut hop.random)
+            self.select.port(ports, view.vc, hop, congestion)
         });
         Choice { port, vc: view.vc, state: 0 }
     }
@@ -91,7 +94,7 @@ impl Routing for Minimal {
     }
 
     fn oblivious(&self) -> bool {
-        true
+        self.select.oblivious()
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
@@ -138,7 +141,11 @@ impl Routing for Straight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{graph::Peer, routing::testing};
+    use crate::{
+        graph::Peer,
+        registry::{Constant, values},
+        routing::testing,
+    };
 
     /// Classes of the links of a way (0 is the ejection) and their VCs.
     fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u8, u8)> {
@@ -164,7 +171,7 @@ mod tests {
     #[test]
     fn ways_are_local_global_local_on_the_stated_channels() {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
-        let routing = build(fabric.clone(), &Values::default()).unwrap();
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         let (local, global) = (1, 2);
         let mut seen = std::collections::BTreeSet::new();
         for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))) {
@@ -190,7 +197,7 @@ mod tests {
     #[test]
     fn parallel_ways_are_drawn_evenly() {
         let fabric = testing::dragonfly([33, 32, 1, 4]);
-        let routing = build(fabric.clone(), &Values::default()).unwrap();
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         let mut counts = std::collections::BTreeMap::new();
         for seed in 0..4000 {
             let mut hop = testing::hop(&fabric, 31, 32 * 20, seed);
@@ -203,8 +210,45 @@ mod tests {
 
     #[test]
     fn other_topologies_are_refused() {
-        let problems = build(testing::grid(true, &[4, 4]), &Values::default()).err().unwrap();
+        let problems = build(testing::grid(true, &[4, 4]), &values(ROUTING.about.params, &[])).err().unwrap();
         assert_eq!(problems[0].key, "algorithm");
         assert!(problems[0].message.contains("`torus`"), "{}", problems[0].message);
+    }
+
+    /// Two groups of two routers, each with two links to the other group: port 0 is local, 1 and 2 are global. Likewise where groups are
+    /// two-dimensional, by legs: two global ports behind the one of the row and the one of the column.
+    #[test]
+    fn parallel_links_are_selected() {
+        let cray = [
+            ("groups", Constant::Int(2)),
+            ("rows", Constant::Int(2)),
+            ("columns", Constant::Int(2)),
+            ("terminals_per_router", Constant::Int(1)),
+            ("global_ports_per_router", Constant::Int(2)),
+        ];
+        let fabrics = [(testing::dragonfly([2, 2, 1, 2]), 1), (testing::build("cray-dragonfly", &cray), 2)];
+        for (fabric, first) in fabrics {
+            let destination = fabric.terminals() - 1;
+            let ports = |select, busy: u32| -> std::collections::BTreeSet<u32> {
+                let values = values(ROUTING.about.params, &[("select", Constant::Text(select))]);
+                let routing = build(Arc::clone(&fabric), &values).unwrap();
+                assert_eq!(routing.oblivious(), !matches!(select, "least-queue" | "most-credits"));
+                let mut backlogs = testing::Backlogs([(busy, 64)].into());
+                let decide = |n| {
+                    let mut hop = testing::hop(&fabric, 0, destination, 1);
+                    hop.random = base::rng::Stream::new(1, base::rng::Purpose::Route, n);
+                    routing.route(&mut hop, &mut backlogs).port
+                };
+                (0..40).map(decide).collect()
+            };
+            for select in ["random", "round-robin"] {
+                assert_eq!(ports(select, first), [first, first + 1].into(), "{select}");
+            }
+            assert_eq!(ports("static", first).len(), 1);
+            for select in ["least-queue", "most-credits"] {
+                assert_eq!(ports(select, first), [first + 1].into(), "{select}");
+                assert_eq!(ports(select, first + 1), [first].into(), "{select}");
+            }
+        }
     }
 }

@@ -32,12 +32,13 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               the last one larger than 1: 2^(n-1) for n such dimensions. On a torus each is doubled for every ring \
               edge that a packet may cross: n + 1 levels. So a 2-D mesh needs 2 virtual channels, a 3-D mesh 4, a 2-D \
               torus 6, a 3-D torus 16; more than 16 are refused (`shortest-path` with `deadlock = \"hops\"` is the \
-              alternative).",
+              alternative). A network with failed links is refused.",
         source: "Linder, Harden: An Adaptive and Fault Tolerant Wormhole Routing Strategy for k-ary n-cubes, IEEE Trans. \
                  Computers 1991; Dally, Towles: Principles and Practices of Interconnection Networks, 2004, chapter 10",
         params: &[Param { default: Some("least-queue"), ..SELECT }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// Most virtual channels.

@@ -16,9 +16,10 @@ pub mod minimal_adaptive;
 pub mod mod_k;
 pub mod nearest_common_ancestor;
 pub mod progressive_adaptive;
-mod progressive_adaptive_plus;
+mod progressive_adaptive_legs;
 pub(crate) mod select;
 pub mod shortest_path;
+pub mod source_routes;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -124,13 +125,9 @@ pub trait Routing: Send + Sync {
     }
 }
 
-/// One of several ports, evenly; without a draw if there is only one.
-#[inline]
-fn pick(ports: &[u32], random: &mut Stream) -> u32 {
-    match ports {
-        [port] => *port,
-        _ => ports[random.below(ports.len() as u64) as usize],
-    }
+/// For routings without tables per pair of routers.
+fn no_tables(_: &Fabric, _: &base::param::Values) -> u64 {
+    0
 }
 
 /// Refuses a fabric with failed links: for routings that follow the topology's structure and cannot detour.
@@ -138,7 +135,7 @@ fn intact(about: &About, fabric: &Fabric) -> Result<(), Vec<Problem>> {
     if fabric.intact() {
         return Ok(());
     }
-    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed);
+    let message = format!("`{}` cannot avoid the {} failed links", about.name, fabric.failed_links());
     Err(vec![Problem::new("algorithm", message).help("shortest-path and up-down find ways around them")])
 }
 

@@ -20,11 +20,12 @@ pub const DESTINATION: RoutingEntry = RoutingEntry {
         doc: "At a router of level l (leaves are level 1) with w parents and p cables to each, a packet to terminal d that \
               must climb takes upward port number q = d / (w_1 .. w_l) mod (w p): parent q mod w, cable q / w. Going \
               down it takes the cable that packets to d take up on that level. All packets to a terminal meet on one \
-              tree and keep their order; on a full tree shift permutations collide nowhere. One virtual channel.",
+              tree and keep their order; on a full tree shift permutations collide nowhere. One virtual channel. A network with failed links is refused.",
         source: SOURCE,
         params: &[],
     },
     build: |fabric, _| build(fabric, false),
+    bytes: super::no_tables,
 };
 
 /// Ports by the source's number.
@@ -34,11 +35,12 @@ pub const BY_SOURCE: RoutingEntry = RoutingEntry {
         summary: "fat trees: up by the digits of the source's number, one tree per source",
         doc: "As `d-mod-k`, with the number of the sending terminal in place of the destination's: all packets of a \
               terminal climb one tree, and what climbs from the terminals of one leaf is spread evenly whatever the \
-              destinations. One virtual channel.",
+              destinations. One virtual channel. A network with failed links is refused.",
         source: SOURCE,
         params: &[],
     },
     build: |fabric, _| build(fabric, true),
+    bytes: super::no_tables,
 };
 
 struct ModK {

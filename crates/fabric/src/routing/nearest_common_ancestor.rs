@@ -20,12 +20,13 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         doc: "A packet climbs until the router is an ancestor of the destination, then descends on the only path. `up` \
               chooses each port up, and among parallel cables on the way down. Ports chosen by the destination's or \
               the source's number are the routings `d-mod-k` and `s-mod-k`. One virtual channel: no packet climbs after \
-              it has descended, so no cycle of links can form.",
+              it has descended, so no cycle of links can form. A network with failed links is refused.",
         source: "Petrini, Vanneschi: k-ary n-trees, IPPS 1997, section 3; `random` as `nca` of BookSim 2; adaptive: Denzel \
                  et al., SIMUTools 2008, section 2.4",
         params: &[Param { name: "up", ..SELECT }],
     },
     build,
+    bytes: super::no_tables,
 };
 
 struct NearestCommonAncestor {

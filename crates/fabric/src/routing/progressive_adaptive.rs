@@ -6,8 +6,8 @@
 use super::{
     Choice, Congestion, Hop, Routing,
     dragonfly::{Tables, VCS, View},
-    legs::dragonfly_plus::DragonflyPlusLeg,
-    progressive_adaptive_plus::Plus,
+    legs::{Leg, cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
+    progressive_adaptive_legs::Legs,
 };
 use crate::{graph::Fabric, registry::RoutingEntry};
 use base::{
@@ -24,7 +24,7 @@ pub(super) const MAX_PICKS: usize = 16;
 pub const ROUTING: RoutingEntry = RoutingEntry {
     about: About {
         name: "progressive-adaptive",
-        summary: "dragonfly and dragonfly+: minimal, or through another group when that way is less busy; may divert after one hop",
+        summary: "dragonflies of every kind: minimal, or through another group when that way is less busy; may divert on the way",
         doc: "At the first router an intermediate group is drawn evenly from all but the source and destination groups. \
               At each router of the source group the best port of the minimal set is compared with the best of those \
               toward the intermediate group. A port's score is its backlog in bytes over all VCs; scores toward the \
@@ -37,7 +37,10 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               taken. Virtual channels (4): source group 0, then 1 after a local hop; intermediate group 2; destination \
               group 3. On a dragonfly+ the leaf and the spine of the source group decide by the same rules, the spine among \
               its own links; in an intermediate group a spine without a link to the right group sends the packet down \
-              to the least busy leaf and up again. Virtual channels (3): source group 0, intermediate 1, destination 2.",
+              to the least busy leaf and up again. In the two-dimensional groups of a Cray dragonfly every router of the source group \
+              decides by the same rules: a packet that is on its straight way diverts only to groups that the router has a link \
+              to, one that is bound for an intermediate group goes there by row and column. Virtual channels of both \
+              (3): source group 0, intermediate 1, destination 2. A network with failed links is refused.",
         source: "Jiang, Kim, Dally: Indirect Adaptive Routing on Large Scale Interconnection Networks, ISCA 2009 (PAR); \
                  rule, scoring (`delta`), draws and virtual channels as `prog-adaptive` of CODES, model dragonfly-dally",
         params: &[
@@ -56,6 +59,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: super::no_tables,
 };
 
 /// State: an intermediate group was drawn (the low bits).
@@ -75,9 +79,12 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     super::intact(&ROUTING.about, &fabric)?;
     let (threshold, picks) = (values.int("adaptive_threshold"), values.int("global_k_picks") as usize);
     if let Some(leg) = DragonflyPlusLeg::new(&fabric) {
-        return Ok(Box::new(Plus { fabric, leg, threshold, picks: picks as u32 }));
+        return Ok(legs(fabric, leg, (threshold, picks)));
     }
-    let known = ["dragonfly", "dragonfly-plus"];
+    if let Some(leg) = CrayDragonflyLeg::new(&fabric) {
+        return Ok(legs(fabric, leg, (threshold, picks)));
+    }
+    let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly"];
     let tables =
         Tables::new(&fabric).ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &known))?;
     let shape = &tables.shape;
@@ -85,6 +92,11 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         .map(|index| (0..shape.groups - 1).filter(|&slot| shape.holds(index, slot)).collect())
         .collect();
     Ok(Box::new(ProgressiveAdaptive { tables, threshold, picks, linked }))
+}
+
+fn legs<L: Leg + 'static>(fabric: Arc<Fabric>, leg: L, (threshold, picks): (u64, usize)) -> Box<dyn Routing> {
+    let groups = leg.areas().unwrap_or(1);
+    Box::new(Legs { fabric, leg, groups, threshold, picks: picks as u32 })
 }
 
 /// The best of some ports.

@@ -66,6 +66,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: |fabric, values| table::bytes(fabric, routes(values).max(1)),
 };
 
 /// The `deadlock` key of routings by tables.
@@ -73,7 +74,8 @@ pub(crate) const DEADLOCK: Param = Param {
     name: "deadlock",
     kind: Kind::Choice(&["auto", "layers", "hops"]),
     default: Some("auto"),
-    doc: "how virtual channels prevent deadlock: by layers of routes, by counting hops, or whichever needs fewer",
+    doc: "how virtual channels prevent deadlock: by layers of routes, by counting hops, or whichever needs fewer; on networks so \
+          large that layers take long to find (2^32 steps), `auto` counts hops",
 };
 
 /// The `max_vcs` key of routings by tables.
@@ -126,12 +128,18 @@ struct ShortestPath {
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     let weights = weights(&fabric, values)?;
     let select = Select::from_values(values, SELECT.name);
-    let fixed = select == Select::Static || values.text("decide") == "source";
-    let routes = if fixed { values.u32("routes") } else { 0 };
+    let routes = routes(values);
     let table = shortest(&fabric, &weights, routes)?;
     let most = values.u32("max_vcs") as u8;
     let channels = channels(&fabric, &table, &values.text("deadlock"), most, "max_vcs")?;
     Ok(Box::new(ShortestPath { fabric, table, channels, select, routes }))
+}
+
+/// Predetermined paths of a pair; 0 if all ways are kept.
+fn routes(values: &Values) -> u32 {
+    let fixed =
+        Select::from_values(values, SELECT.name) == Select::Static || values.text("decide") == "source";
+    if fixed { values.u32("routes") } else { 0 }
 }
 
 /// Weights by link class, the terminal class first.
@@ -182,6 +190,9 @@ pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<
     Ok(table)
 }
 
+/// Links looked at in search of layers before `auto` counts hops, where that is possible: half a minute or so.
+const LOOKS: u64 = 1 << 32;
+
 /// Virtual channels for a table, at most `most`; `key` is what a user should look at when they do not suffice.
 pub(crate) fn channels(
     fabric: &Fabric,
@@ -200,7 +211,8 @@ pub(crate) fn channels(
             format!("the longest path has {hops} links, more than {most} virtual channels can count");
         return Err(vec![Problem::new(key, message)]);
     }
-    match layers::assign(fabric, table, if by_hops { hops as u8 } else { most }) {
+    let budget = if by_hops { LOOKS } else { u64::MAX };
+    match layers::assign(fabric, table, if by_hops { hops as u8 } else { most }, budget) {
         Ok(layers) => Ok(Channels::Layers(layers)),
         Err(_) if by_hops => Ok(Channels::Hops(hops as u8)),
         Err(Refused { pair: (from, to), cycle }) => {

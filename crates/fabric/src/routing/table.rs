@@ -12,6 +12,12 @@ pub const MAX_ENTRIES: u64 = 1 << 31;
 /// No such entry.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Bytes of a table of so many planes, if an entry has one port: more have more.
+pub(crate) fn bytes(fabric: &Fabric, planes: u32) -> u64 {
+    let entries = u64::from(planes) * fabric.ends().len() as u64 * u64::from(fabric.routers());
+    entries.saturating_mul(2 * size_of::<u32>() as u64)
+}
+
 /// Ports by plane, destination router and router.
 pub(crate) struct Table {
     /// Routers with terminals, in order: the destinations.

@@ -106,5 +106,5 @@ pub(crate) fn fail(fabric: &mut Fabric, router: u32, port: u32) {
     let Peer::Router { router, port } = fabric.ports[at].peer else { panic!("no link between routers") };
     let there = fabric.port_index(router, port) as usize;
     (fabric.ports[at].peer, fabric.ports[there].peer) = (Peer::None, Peer::None);
-    fabric.failed += 1;
+    fabric.failed[0] += 1;
 }

@@ -12,8 +12,15 @@ use super::{
         table::TableLeg,
     },
     select::Select,
+    table,
 };
-use crate::graph::Fabric;
+use crate::{
+    graph::Fabric,
+    topology::{
+        cray_dragonfly::CrayDragonflyShape, dragonfly::DragonflyShape, dragonfly_plus::DragonflyPlusShape,
+        grid::GridShape, hierarchical::HierarchicalShape, hyperx::HyperxShape,
+    },
+};
 use base::param::{Kind, Param, Problem, Values};
 use std::sync::Arc;
 
@@ -43,8 +50,10 @@ pub(crate) const MAX_VCS: Param = Param {
 /// What decides at the first router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Always over an intermediate router.
-    Valiant,
+    /// Always straight; among equally good ports this one.
+    Straight { select: Select },
+    /// Always over an intermediate router; likewise.
+    Valiant { select: Select },
     /// Over it if that costs less, among so many drawn ones; the threshold favours the straight way.
     Ugal { threshold: u64, candidates: u32, global: bool },
     /// Straight or by way of one of so many other areas.
@@ -94,6 +103,19 @@ pub(crate) fn build(
     bind(fabric, leg, rule, by_area, most)
 }
 
+/// See [`RoutingEntry::bytes`](crate::registry::RoutingEntry::bytes): tables are for fabrics without a structure to trust.
+pub(crate) fn bytes(fabric: &Fabric, _: &Values) -> u64 {
+    let known = [
+        fabric.shape::<DragonflyShape>().is_some(),
+        fabric.shape::<DragonflyPlusShape>().is_some(),
+        fabric.shape::<CrayDragonflyShape>().is_some(),
+        fabric.shape::<HierarchicalShape>().is_some(),
+        fabric.shape::<HyperxShape>().is_some(),
+        fabric.shape::<GridShape>().is_some(),
+    ];
+    if fabric.intact() && known.contains(&true) { 0 } else { table::bytes(fabric, 1) }
+}
+
 /// Binds a rule to given legs; at most `most` virtual channels.
 pub(crate) fn bind<L: Leg + 'static>(
     fabric: Arc<Fabric>,
@@ -115,7 +137,7 @@ pub(crate) fn bind<L: Leg + 'static>(
         return Err(vec![Problem::new("max_vcs", message)]);
     }
     let ends = fabric.ends();
-    let single = matches!(rule, Rule::Among { others: 0, .. });
+    let single = matches!(rule, Rule::Straight { .. } | Rule::Among { others: 0, .. });
     let last = if single { 0 } else { leg.vcs() };
     Ok(Box::new(TwoLegs { fabric, leg, rule, by_area, last, ends }))
 }
@@ -166,6 +188,9 @@ impl<L: Leg> TwoLegs<L> {
 
     /// Every intermediate router that could be drawn.
     fn draws(&self, router: u32, destination: u32) -> Vec<u32> {
+        if let Rule::Straight { .. } = self.rule {
+            return Vec::new();
+        }
         let Some(areas) = self.leg.areas().filter(|_| self.by_area) else {
             return (0..self.ends.len() as u32).collect();
         };
@@ -265,7 +290,8 @@ impl<L: Leg> TwoLegs<L> {
     /// The decision of the first router.
     fn decide(&self, hop: &mut Hop, destination: u32, congestion: &mut dyn Congestion) -> (u32, At, u32) {
         let (threshold, candidates, global) = match self.rule {
-            Rule::Valiant => {
+            Rule::Straight { .. } => return self.begin(hop, None, destination),
+            Rule::Valiant { .. } => {
                 let drawn = self.draw(hop, destination);
                 return self.begin(hop, drawn, destination);
             }
@@ -308,7 +334,13 @@ impl<L: Leg> Routing for TwoLegs<L> {
             return Choice { port: ejection, vc: 0, state: 0 };
         }
         let (ways, vc) = self.ways(leg);
-        let port = ways.ports.pick(hop.router, || Self::seed(hop));
+        let port = match self.rule {
+            Rule::Straight { select } | Rule::Valiant { select } if select != Select::Random => {
+                let ports = ways.ports;
+                ports.get(select.choose(ports.len(), |i| (ports.get(i), vc), hop, congestion))
+            }
+            _ => ways.ports.pick(hop.router, || Self::seed(hop)),
+        };
         Choice { port, vc, state: leg.2 }
     }
 
@@ -331,7 +363,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
             return;
         }
         let draws = self.draws(hop.router, destination);
-        if draws.is_empty() || self.rule != Rule::Valiant {
+        if draws.is_empty() || !matches!(self.rule, Rule::Valiant { .. }) {
             push(self.begin(hop, None, destination));
         }
         draws.into_iter().for_each(|i| push(self.begin(hop, Some(i), destination)));
@@ -339,7 +371,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
 
     fn oblivious(&self) -> bool {
         match self.rule {
-            Rule::Valiant => true,
+            Rule::Straight { select } | Rule::Valiant { select } => select.oblivious(),
             Rule::Ugal { .. } => false,
             Rule::Among { select, .. } => select.oblivious(),
         }

@@ -38,11 +38,12 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
               virtual channels) of the way's first port times the number of links. The minimal way is taken if it \
               costs at most `threshold` more than the others, else the cheapest of them; then the packet keeps to it. \
               Minimal ways, intermediate routers and virtual channels as for `valiant`; a packet that goes straight \
-              uses the channels of the last leg.",
+              uses the channels of the last leg. If links failed, ways are those of tables of all shortest paths.",
         source: SOURCE,
         params: PARAMS,
     },
     build: |fabric, values| build(fabric, values, false),
+    bytes: two_legs::bytes,
 };
 
 /// With queues of all routers on the way.
@@ -52,11 +53,13 @@ pub const GLOBAL: RoutingEntry = RoutingEntry {
         summary: "any topology: minimal or Valiant, by the queues of all routers on the way",
         doc: "As `ugal-l`, but a way costs the sum of the backlogs of all its links: the first router's as they are, the \
               others' as they last published them (the model says how old that is). In the literature UGAL-G is \
-              the ideal that knows all queues at once. Every packet takes exactly the links that were summed up.",
+              the ideal that knows all queues at once. Every packet takes exactly the links that were summed up. If \
+              links failed, ways are those of tables of all shortest paths.",
         source: SOURCE,
         params: PARAMS,
     },
     build: |fabric, values| build(fabric, values, true),
+    bytes: two_legs::bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values, global: bool) -> Bound {

@@ -1,6 +1,9 @@
 //! Valiant's routing: every packet goes over a random intermediate router.
 
-use super::two_legs::{self, INTERMEDIATE, MAX_VCS, Rule};
+use super::{
+    select::{SELECT, Select},
+    two_legs::{self, INTERMEDIATE, MAX_VCS, Rule},
+};
 use crate::registry::RoutingEntry;
 use base::registry::About;
 
@@ -14,14 +17,18 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               traffic, at up to twice the distance. Minimal ways are local, global, local on a dragonfly; leaf, \
               spine, global, spine, leaf on a dragonfly+; row, column, global, row, column with two-dimensional groups; direct (see `hierarchical-direct`) on a hierarchical network; dimension order on the HyperX family, meshes and tori (with \
               datelines); and by tables of all shortest paths on any other graph, or if links failed. Among equally \
-              good ports a packet takes one by a random seed of its own. Packets between terminals of one router stay \
+              good ports `select` chooses, `random` by a seed of the packet. Packets between terminals of one router stay \
               there. Virtual channels: twice as many as the minimal way needs: 4 on dragonflies, dragonfly+ and tori, 2 \
               on meshes and HyperX, 8 on hierarchical networks; tables take layers or count hops, whichever needs fewer.",
         source: "Valiant: A Scheme for Fast Parallel Communication, SIAM J. Comput. 1982; on dragonflies by group: Kim, \
                  Dally, Scott, Abts, ISCA 2008, section 4 (VAL)",
-        params: &[INTERMEDIATE, MAX_VCS],
+        params: &[INTERMEDIATE, SELECT, MAX_VCS],
     },
-    build: |fabric, values| two_legs::build(fabric, values, Rule::Valiant),
+    build: |fabric, values| {
+        let select = Select::from_values(values, SELECT.name);
+        two_legs::build(fabric, values, Rule::Valiant { select })
+    },
+    bytes: two_legs::bytes,
 };
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl Wiring {
             ports: self.ports,
             attach: self.attach,
             shape: Arc::new(shape),
-            failed: 0,
+            failed: vec![0],
             cut_off: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::config::DelayConfig;
 use base::time::Ps;
-use fabric::{graph::Fabric, metrics, topology::grid::GridShape};
+use fabric::{graph::Fabric, metrics, planes, topology::grid::GridShape};
 
 /// Time of a message in the network: from the end of the sender's overhead o to its arrival.
 pub trait Delays: Send + Sync {
@@ -76,12 +76,20 @@ impl Hops {
     /// # Errors
     /// If it is no grid and has too many routers with terminals for a table.
     pub fn of(fabric: &Fabric) -> Result<Self, String> {
-        if let Some(GridShape { dims, wraps, .. }) = fabric.shape::<GridShape>() {
+        if fabric.planes() > 1 {
+            return Self::of_planes(fabric);
+        }
+        if let Some(GridShape { dims, wraps, .. }) = fabric.shape::<GridShape>().filter(|_| fabric.intact()) {
             let shape = fabric.shape::<GridShape>();
             let coordinates =
                 fabric.attach.iter().flat_map(|a| shape.map(|s| s.coordinates(a.0)).unwrap_or_default());
             return Ok(Self::Grid { dims: dims.clone(), wraps: *wraps, coordinates: coordinates.collect() });
         }
+        Self::table(fabric)
+    }
+
+    /// Distances by search.
+    fn table(fabric: &Fabric) -> Result<Self, String> {
         let mut ends: Vec<u32> = fabric.attach.iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
@@ -98,6 +106,21 @@ impl Hops {
             table.extend(ends.iter().map(|&to| u16::try_from(all[to as usize]).unwrap_or(u16::MAX)));
         }
         Ok(Self::Table { row, rows: rows as u32, table })
+    }
+
+    /// Distances between nodes: those of one plane if all are alike, else the least over the planes.
+    fn of_planes(fabric: &Fabric) -> Result<Self, String> {
+        if fabric.intact() {
+            return Self::of(&planes::plane(fabric, 0));
+        }
+        let mut all = (0..fabric.planes()).map(|p| Self::table(&planes::plane(fabric, p)));
+        let mut least = all.next().ok_or("a network has a plane")??;
+        for other in all {
+            if let (Self::Table { table, .. }, Self::Table { table: other, .. }) = (&mut least, other?) {
+                table.iter_mut().zip(other).for_each(|(a, b)| *a = b.min(*a));
+            }
+        }
+        Ok(least)
     }
 
     /// Links between the routers of two terminals.

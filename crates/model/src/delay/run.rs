@@ -175,7 +175,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         bases.push(places.len() as u32);
     }
     if let Some(fabric) = &setup.fabric
-        && places.iter().any(|p| p.terminal >= fabric.terminals())
+        && places.iter().any(|p| p.terminal >= fabric.nodes())
     {
         return refuse("a rank is placed on a terminal that the network does not have".into());
     }

@@ -14,7 +14,11 @@ use crate::{
     failure::Failure,
     setup::{Setup, Until},
 };
-use base::{hash::Fingerprint, time::Ps};
+use base::{
+    hash::Fingerprint,
+    time::{Ps, display},
+    units::print_time,
+};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use results::{
     batch::{self, Stationarity},
@@ -192,7 +196,8 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         ended.samples.retain(|s| s.time <= simulated);
     }
     ended.fingerprint.merge(ended.observer.fingerprint);
-    let mut summary = Summary::new(ended.fingerprint, verdict(setup, net, &ended), serde_json::Value::Null);
+    let mut summary =
+        Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
     let o = &ended.observer;
     summary.simulated_ps = simulated;
     summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
@@ -232,7 +237,7 @@ fn hops(summary: &mut Summary, ended: &Ended) {
 fn throughput(setup: &Setup, ended: &Ended, simulated: Ps) -> Option<Throughput> {
     let span = simulated.checked_sub(setup.warmup).filter(|&s| s > 0)? as f64 / 1e12;
     let ranks: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
-    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64;
+    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64 * f64::from(setup.fabric.planes());
     let accepted = ended.observer.bytes as f64 / span;
     let offered: Option<f64> = setup
         .jobs
@@ -312,8 +317,13 @@ fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
     Some(Buffers { mean_bytes: bytes.iter().sum::<u64>() as f64 / bytes.len() as f64, max_bytes: max })
 }
 
-fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
+fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdict {
     let mut verdict = Verdict::ok();
+    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
+    }
     let o = &ended.observer;
     if !ended.deadlock.is_empty() {
         let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
@@ -337,13 +347,16 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended) -> Verdict {
         let mean = o.latency.moments().mean().unwrap_or(0.0);
         let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
         if !starved.is_empty() && ended.deadlock.is_empty() {
-            verdict
-                .find(Outcome::Starved, [format!("no packet delivered from {}", verdict::sources(&starved))]);
+            verdict.find(
+                Outcome::Starved,
+                [format!("no packet delivered from {}", verdict::sources(net, &starved))],
+            );
         }
-        let sources: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let sources = nodes * net.fabric.planes() as usize;
         let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
         if !saturated.is_empty() {
-            let who = format!("sources fall behind: {}", verdict::sources(&saturated));
+            let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
             verdict.find(Outcome::Saturated, [who]);
         } else if verdict::piles_up(half, &ended.last, net.packet_time()) && ended.deadlock.is_empty() {
             let what = format!(

@@ -10,7 +10,8 @@
 //!
 //! **Protocols.** Up to `eager` bytes a message is sent at once and its send is over. Beyond, a request of `control` bytes goes first; when
 //! a receive takes it, a grant of the same size comes back, the send is over, and the data follow; they end the receive. Messages of a pair are
-//! matched in the order in which they were sent, even if the network overtakes: early ones are parked.
+//! matched in the order in which they were sent, even if the network or another rail overtakes: early ones are parked. A rank lives on the
+//! first terminal of its node; what its other terminals receive is handed to it.
 //!
 //! Cost: per message one entry in a map and a constant number of table rows; an event per computation and per overhead. Not modelled: copies of
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
@@ -111,8 +112,6 @@ pub struct Host {
     cpus: Table<Cpu>,
     incoming: Pool<Incoming>,
     envelopes: Map<Envelope>,
-    /// Messages posted by each rank here.
-    posted: Table<u32>,
     /// Messages and requests sent, by pair of terminals.
     sent: Map<u32>,
     /// Messages and requests matched, by pair of terminals.
@@ -131,7 +130,6 @@ impl PartialEq for Host {
             && self.cpus == other.cpus
             && self.incoming == other.incoming
             && self.envelopes == other.envelopes
-            && self.posted == other.posted
             && self.sent == other.sent
             && self.matched == other.matched
             && self.parked == other.parked
@@ -146,6 +144,10 @@ impl Host {
         let (mut terminal_of, mut programs) = (Vec::new(), Vec::new());
         let (mut first_cpu, mut owner) = (vec![0], Vec::new());
         for (i, &terminal) in local.terminals.iter().enumerate() {
+            // A rank lives on its node's first terminal; what comes on other rails is handed to it.
+            if net.fabric.plane_of(terminal) > 0 {
+                break;
+            }
             let (job, rank) = net.rank[terminal as usize];
             let Some(program) = net.work.get(job as usize).and_then(|w| w.program()) else { continue };
             let here = terminal_of.len() as u32;
@@ -167,7 +169,6 @@ impl Host {
             matching: Matching::new(ranks as u32),
             incoming: Pool::default(),
             envelopes: Map::default(),
-            posted: Table::new(ranks, 0),
             sent: Map::default(),
             matched: Map::default(),
             parked: Map::default(),
@@ -193,7 +194,6 @@ impl Host {
         self.matching.tables(visit);
         visit(&mut self.cpus);
         visit(&mut self.incoming);
-        visit(&mut self.posted);
         self.envelopes.tables(visit);
         self.sent.tables(visit);
         self.matched.tables(visit);
@@ -381,9 +381,8 @@ impl State {
         envelope: Envelope,
         fx: &mut impl Fx,
     ) {
-        let source = self.terminal_of(cx, rank);
-        let number = *self.host.posted.get(rank);
-        *self.host.posted.edit(rank) = number.wrapping_add(1);
+        let posting = self.posting(cx, self.host.terminal_of[rank as usize], destination);
+        let (source, number) = (posting.source, posting.number);
         let to = cx.net.owner[cx.net.fabric.router_at(destination) as usize];
         if to == cx.local.partition {
             let (key, sub) = name(source, number);
@@ -393,7 +392,7 @@ impl State {
             let wire = Wire::Envelope { source, number, envelope };
             fx.send(to, Lane::Network, at, Class::Ordinary, identity(7, source, number), wire);
         }
-        self.post(cx, self.host.terminal_of[rank as usize], destination, bytes, fx);
+        self.post(cx, posting, bytes, fx);
     }
 
     /// The envelope of a message from another partition.
@@ -402,7 +401,7 @@ impl State {
         self.host.envelopes.set(key, sub, envelope);
     }
 
-    /// A message from terminal `source` is complete at terminal `destination`, which hosts a rank.
+    /// A message from terminal `source` is complete at terminal `destination`, whose node hosts a rank.
     pub(super) fn rank_message(
         &mut self,
         cx: &Static,
@@ -413,6 +412,7 @@ impl State {
     ) {
         let (key, sub) = name(source, number);
         let envelope = self.host.envelopes.remove(key, sub).expect("envelopes go ahead of their messages");
+        let (source, destination) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
         match envelope.role {
             Role::Eager | Role::Request => self.in_turn(cx, source, destination, envelope, fx),
             Role::Grant => {

@@ -10,6 +10,7 @@ mod map;
 pub mod network;
 pub mod observe;
 pub mod publish;
+pub mod rails;
 mod remote;
 pub mod routes;
 pub mod rows;

@@ -2,6 +2,7 @@
 
 use super::{
     config::{PacketConfig, RouterKind},
+    rails::Rails,
     routes::Routes,
     state::REMOTE,
 };
@@ -99,6 +100,8 @@ pub struct Network {
     pub fabric: Arc<Fabric>,
     /// The routing, or those before and after a failure.
     pub routes: Routes,
+    /// Which plane messages take.
+    pub rails: Rails,
     /// Model parameters.
     pub config: PacketConfig,
     /// By link class; injection links come last.
@@ -107,9 +110,9 @@ pub struct Network {
     pub work: Vec<Work>,
     /// Start of each job.
     pub start: Vec<Ps>,
-    /// Terminal of each rank, by job.
+    /// Node of each rank, by job: its terminal in the first plane.
     pub placement: Vec<Vec<u32>>,
-    /// Job and rank of each terminal; job `u32::MAX` for none.
+    /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
     pub rank: Vec<(u32, u32)>,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
@@ -160,8 +163,10 @@ impl Network {
         let message_time = if programs { between + terminal } else { 0 };
         let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
         for (job, j) in setup.jobs.iter().enumerate() {
-            for (r, &terminal) in j.placement.iter().enumerate() {
-                rank[terminal as usize] = (job as u32, r as u32);
+            for (r, &node) in j.placement.iter().enumerate() {
+                for plane in 0..fabric.planes() {
+                    rank[fabric.terminal_in(node, plane) as usize] = (job as u32, r as u32);
+                }
             }
         }
         let cycle =
@@ -170,6 +175,7 @@ impl Network {
         Self {
             crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
             routes: Routes::new(setup),
+            rails: Rails::new(setup),
             config: setup.packet,
             part_shift: part_shift(&timings),
             timings,
@@ -365,6 +371,14 @@ impl Local {
         local.find_upstream();
         local.find_lookahead(net);
         local
+    }
+
+    /// Local number of a terminal's like in another plane.
+    #[inline]
+    #[must_use]
+    pub fn on_plane(&self, net: &Network, local: u32, plane: u32) -> u32 {
+        let each = self.terminals.len() as u32 / net.fabric.planes();
+        plane * each + local % each
     }
 
     /// Link that an upstream port feeds; the port may be [`REMOTE`].

@@ -114,7 +114,7 @@ pub struct Observer {
     pub batches: Batches,
     /// Series.
     pub windows: Vec<Window>,
-    /// Latency by pair of terminals.
+    /// Latency by pair of nodes.
     pub pairs: BTreeMap<(u32, u32), Moments>,
     /// Rows per packet.
     pub packet_rows: Vec<Row>,
@@ -252,7 +252,8 @@ impl Observer {
         }
         self.by_hops[hops].record(latency);
         if self.measure.pairs {
-            self.pairs.entry((source, p.destination)).or_default().record(latency);
+            let pair = (self.net.fabric.node_of(source), self.net.fabric.node_of(p.destination));
+            self.pairs.entry(pair).or_default().record(latency);
         }
         if self.measure.packets {
             self.packet_rows.push(Row {

@@ -151,6 +151,11 @@ fn failing(before: &Fabric, after: &Fabric) -> Vec<bool> {
 
 /// Routers without a way to the terminals of the network.
 fn cut_off(fabric: &Fabric) -> Vec<bool> {
-    let network = fabric.ends().first().map(|&end| distances(fabric, end));
-    network.unwrap_or_default().iter().map(|&d| d == u32::MAX).collect()
+    let mut off = vec![true; fabric.routers() as usize];
+    let ends = fabric.ends();
+    for plane in ends.chunk_by(|&a, &b| fabric.plane_of_router(a) == fabric.plane_of_router(b)) {
+        let reached = distances(fabric, plane[0]).into_iter().map(|d| d != u32::MAX);
+        off.iter_mut().zip(reached).for_each(|(off, reached)| *off &= !reached);
+    }
+    off
 }

@@ -263,6 +263,8 @@ pub struct Terminal {
     pub upcoming_destination: u32,
     /// Its bytes.
     pub upcoming_bytes: u64,
+    /// It belongs to another rail of the node, and so did all since the last one of this: at its time it is only read on.
+    pub elsewhere: bool,
     /// Index of the message after it in the job's traffic.
     pub index: u64,
     /// Posted messages.
@@ -277,6 +279,8 @@ pub struct Terminal {
     pub packets: u32,
     /// Messages begun so far.
     pub messages: u32,
+    /// Messages posted here so far.
+    pub posted: u32,
     /// Messages delivered here so far.
     pub received: u32,
 }

@@ -176,12 +176,13 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
     for (i, &terminal) in cx.local.terminals.iter().enumerate() {
         let row = state.terminals.get(i as u32);
         let posted = if row.posts.head == NIL { NEVER } else { state.posts.get(row.posts.head).time };
-        let oldest = if row.cutting.active { row.cutting.created } else { posted.min(row.upcoming) };
+        let upcoming = if row.elsewhere { NEVER } else { row.upcoming };
+        let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
         sample.messages += u64::from(row.messages);
         if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal as usize].0 as usize) {
             *count += u64::from(row.messages);
         }
-        sample.busy |= oldest != NEVER || row.queue.head != NIL;
+        sample.busy |= oldest != NEVER || row.elsewhere || row.queue.head != NIL;
         if oldest < now {
             sample.lags.push(Lag { terminal, behind: now - oldest, packets: row.packets });
         }

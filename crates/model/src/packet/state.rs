@@ -281,6 +281,7 @@ impl PacketDomain {
             upcoming: NEVER,
             upcoming_destination: 0,
             upcoming_bytes: 0,
+            elsewhere: false,
             index: 0,
             posts: Fifo::default(),
             queue: Fifo::default(),
@@ -288,6 +289,7 @@ impl PacketDomain {
             queued: 0,
             packets: 0,
             messages: 0,
+            posted: 0,
             received: 0,
         };
         let lines = local.lines.len();

@@ -22,10 +22,10 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
         tables.push(pairs(&ended.observer));
     }
     if setup.measure.packets {
-        tables.push(rows("packets", &ended.observer.packet_rows, true));
+        tables.push(rows(net, "packets", &ended.observer.packet_rows, true));
     }
     if setup.measure.messages {
-        tables.push(rows("messages", &ended.observer.message_rows, false));
+        tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
     if setup.measure.operations {
         tables.push(operations(setup, net, &ended.observer));
@@ -155,7 +155,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
     table
 }
 
-/// One row per pair of terminals with traffic.
+/// One row per pair of nodes with traffic.
 fn pairs(observer: &Observer) -> Table {
     let mut table = Table::new("pairs")
         .with("source", Column::U32(Vec::new()))
@@ -177,19 +177,25 @@ fn pairs(observer: &Observer) -> Table {
     table
 }
 
-/// One row per packet or message, by time of delivery.
-fn rows(name: &str, rows: &[Row], packets: bool) -> Table {
+/// One row per packet or message, by time of delivery. Sources and destinations are nodes; with several planes, `rail` tells the
+/// terminals, and `number` counts the messages of one.
+fn rows(net: &Network, name: &str, rows: &[Row], packets: bool) -> Table {
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     let u32s = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(f).collect());
     let u64s = |f: fn(&Row) -> u64| Column::U64(sorted.iter().map(f).collect());
-    let table = Table::new(name)
-        .with("source", u32s(|r| r.source))
+    let node = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(|r| net.fabric.node_of(f(r))).collect());
+    let mut table = Table::new(name)
+        .with("source", node(|r| r.source))
         .with("number", u32s(|r| r.number))
-        .with("destination", u32s(|r| r.destination))
+        .with("destination", node(|r| r.destination))
         .with("created_ps", u64s(|r| r.created))
         .with("delivered_ps", u64s(|r| r.delivered))
         .with("latency_ps", u64s(|r| r.delivered - r.created));
+    if net.rails.several() {
+        let rail = sorted.iter().map(|r| net.fabric.plane_of(r.source)).collect();
+        table = table.with("rail", Column::U32(rail));
+    }
     if !packets {
         return table;
     }

@@ -10,27 +10,53 @@ use base::time::{NEVER, Ps};
 use engine::state::NIL;
 use workload::registry::Work;
 
+/// Most messages that a terminal reads at a time in search of one of its own.
+const READ_AHEAD: u32 = 64;
+
+/// A message about to be posted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posting {
+    /// Local terminal.
+    pub local: u32,
+    /// Terminal that it leaves from.
+    pub source: u32,
+    /// Terminal that it goes to.
+    pub destination: u32,
+    /// Its number among the posts of the terminal.
+    pub number: u32,
+}
+
 impl State {
-    /// Reads the next open-loop message of local terminal `i`; `previous` is the time of the one before.
+    /// Reads the node's next open-loop message for local terminal `i`; `previous` is the time of the one before.
+    ///
+    /// Other rails' messages are passed over. If one is never found soon, the last one read stands for it until its time.
     pub(super) fn read_ahead(&mut self, cx: &Static, i: u32, previous: Ps) {
-        let (job, rank) = cx.net.rank[cx.local.terminals[i as usize] as usize];
+        let terminal = cx.local.terminals[i as usize];
+        let (job, rank) = cx.net.rank[terminal as usize];
         if job == u32::MAX {
             return;
         }
+        let (node, plane) = (cx.net.fabric.node_of(terminal), cx.net.fabric.plane_of(terminal));
         let start = cx.net.start[job as usize];
-        let index = self.terminals.get(i).index;
-        let message = match &cx.net.work[job as usize] {
-            Work::Traffic(traffic) => traffic.message(rank, index, previous.saturating_sub(start)),
-            Work::Program(_) => None,
-        };
         let row = self.terminals.edit(i);
-        match message {
-            None => row.upcoming = NEVER,
-            Some(m) => {
-                row.upcoming = m.time.saturating_add(start);
-                row.upcoming_destination = cx.net.placement[job as usize][m.destination as usize];
-                row.upcoming_bytes = m.bytes;
-                row.index += 1;
+        row.upcoming = previous;
+        for _ in 0..READ_AHEAD {
+            let message = match &cx.net.work[job as usize] {
+                Work::Traffic(t) => t.message(rank, row.index, row.upcoming.saturating_sub(start)),
+                Work::Program(_) => None,
+            };
+            let Some(m) = message else {
+                (row.upcoming, row.elsewhere) = (NEVER, false);
+                return;
+            };
+            let destination = cx.net.placement[job as usize][m.destination as usize];
+            row.upcoming = m.time.saturating_add(start);
+            row.upcoming_destination = cx.net.fabric.terminal_in(destination, plane);
+            row.upcoming_bytes = m.bytes;
+            row.elsewhere = cx.net.rails.choose(node, destination, row.index) != plane;
+            row.index += 1;
+            if !row.elsewhere {
+                return;
             }
         }
     }
@@ -42,6 +68,9 @@ impl State {
             row.cutting.created
         } else {
             let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+            if row.elsewhere && row.upcoming < posted {
+                return row.upcoming;
+            }
             posted.min(row.upcoming)
         };
         created.saturating_add(cx.net.config.adapter_delay).max(row.request)
@@ -104,8 +133,8 @@ impl State {
         }
     }
 
-    /// Takes the next message in hand: a posted one, or the one read ahead.
-    fn begin_message(&mut self, cx: &Static, i: u32) {
+    /// Takes the next message in hand: a posted one, or the one read ahead. False if that is another rail's.
+    fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
         let row = *self.terminals.get(i);
         let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
         let (created, destination, bytes) = if posted <= row.upcoming {
@@ -115,6 +144,9 @@ impl State {
             (post.time, post.destination, post.bytes)
         } else {
             self.read_ahead(cx, i, row.upcoming);
+            if row.elsewhere {
+                return false;
+            }
             (row.upcoming, row.upcoming_destination, row.upcoming_bytes)
         };
         let packets = bytes.div_ceil(u64::from(cx.net.config.packet)).max(1) as u32;
@@ -122,12 +154,13 @@ impl State {
         row.cutting =
             Cutting { created, left: bytes, destination, number: row.messages, packets, active: true };
         row.messages += 1;
+        true
     }
 
     /// Hands the next packet over at `time`.
     fn hand_over(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
-        if !self.terminals.get(i).cutting.active {
-            self.begin_message(cx, i);
+        if !self.terminals.get(i).cutting.active && !self.begin_message(cx, i) {
+            return;
         }
         let config = &cx.net.config;
         let terminal = cx.local.terminals[i as usize];
@@ -268,7 +301,8 @@ impl State {
             return;
         }
         self.terminals.edit(local).received += 1;
-        let pair = u64::from(destination) << 32 | u64::from(source);
+        let (from, to) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
+        let pair = u64::from(to) << 32 | u64::from(from);
         let index = self.received.get(pair, 0).unwrap_or(0);
         self.received.set(pair, 0, index + 1);
         let (_, source_rank) = cx.net.rank[source as usize];
@@ -277,12 +311,31 @@ impl State {
         }
         let Work::Traffic(traffic) = &cx.net.work[job as usize] else { return };
         if let Some((to, bytes)) = traffic.reply(rank, source_rank, u64::from(index)) {
-            self.post(cx, local, cx.net.placement[job as usize][to as usize], bytes, fx);
+            let posting = self.posting(cx, local, cx.net.placement[job as usize][to as usize]);
+            self.post(cx, posting, bytes, fx);
         }
     }
 
+    /// The next message from the node of local terminal `i` to node `destination`: its rail and its number there.
+    pub(super) fn posting(&mut self, cx: &Static, i: u32, destination: u32) -> Posting {
+        let (fabric, rails) = (&cx.net.fabric, &cx.net.rails);
+        let node = fabric.node_of(cx.local.terminals[i as usize]);
+        let plane = if rails.several() {
+            let on = |plane| self.terminals.get(cx.local.on_plane(&cx.net, i, plane)).posted;
+            rails.choose(node, destination, (0..fabric.planes()).map(|p| u64::from(on(p))).sum())
+        } else {
+            0
+        };
+        let local = cx.local.on_plane(&cx.net, i, plane);
+        let number = self.terminals.get(local).posted;
+        self.terminals.edit(local).posted = number.wrapping_add(1);
+        let (source, destination) = (fabric.terminal_in(node, plane), fabric.terminal_in(destination, plane));
+        Posting { local, source, destination, number }
+    }
+
     /// A workload sends a message now.
-    pub(super) fn post(&mut self, cx: &Static, i: u32, destination: u32, bytes: u64, fx: &mut impl Fx) {
+    pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
+        let Posting { local: i, destination, .. } = posting;
         let u = cx.local.router_ports() + i;
         let now = fx.now();
         self.catch_up_terminal(cx, u, now, fx);

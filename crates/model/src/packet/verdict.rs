@@ -144,12 +144,20 @@ fn occupancies(domains: &[&PacketDomain]) -> BTreeMap<Channel, u32> {
     all
 }
 
+/// A terminal in words: with several planes, its node and the rail.
+fn terminal(net: &Network, terminal: u32) -> String {
+    match net.fabric.planes() {
+        1 => format!("terminal {terminal}"),
+        _ => format!("node {} on rail {}", net.fabric.node_of(terminal), net.fabric.plane_of(terminal)),
+    }
+}
+
 /// A channel in words.
 #[must_use]
 pub fn name(net: &Network, (link, vc): Channel) -> String {
     let ports = net.fabric.ports.len() as u32;
     if link >= ports {
-        return format!("terminal {} VC {vc}", link - ports);
+        return format!("{} VC {vc}", terminal(net, link - ports));
     }
     let router = net.fabric.router_of(link);
     let port = link - net.fabric.port_base[router as usize];
@@ -176,12 +184,9 @@ pub fn piles_up(half: &Sample, end: &Sample, packet: Ps) -> bool {
 
 /// A list of sources in words, shortened.
 #[must_use]
-pub fn sources(lags: &[Lag]) -> String {
-    let shown: Vec<String> = lags
-        .iter()
-        .take(4)
-        .map(|l| format!("terminal {} ({} behind)", l.terminal, display(l.behind)))
-        .collect();
+pub fn sources(net: &Network, lags: &[Lag]) -> String {
+    let told = |l: &Lag| format!("{} ({} behind)", terminal(net, l.terminal), display(l.behind));
+    let shown: Vec<String> = lags.iter().take(4).map(told).collect();
     let more = lags.len().saturating_sub(shown.len());
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }

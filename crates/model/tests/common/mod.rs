@@ -19,7 +19,7 @@ use model::{
         config::{Arbiter, RoutePer, RouterKind},
     },
     samples::{self, int},
-    setup::{JobSetup, LinkParams, Measure, Scheduling, Until},
+    setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -296,6 +296,7 @@ impl Sketch {
             jobs: self.jobs(&fabric, &links, count),
             fabric,
             routing,
+            rail: Rail::default(),
             change: None,
             links,
             packet,

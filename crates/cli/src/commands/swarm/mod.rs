@@ -60,7 +60,7 @@ fn drawn(seed: u64, number: u64) -> Result<(String, Prepared), Failure> {
     let wishes = Wishes { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..Wishes::default() };
     for draft in 0..DRAFTS {
         let text = draw::experiment(&mut Dice::new(seed, number, draft));
-        if let Ok(prepared) = prepare_text(&input, text.clone(), &wishes) {
+        if let Ok(prepared) = prepare_text(&input, text.clone(), &wishes, false) {
             return Ok((text, prepared));
         }
     }

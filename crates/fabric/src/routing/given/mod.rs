@@ -4,7 +4,7 @@
 //! no packet may go round in circles. Channels that the file does not give are assigned by layers (see
 //! `layers`); those that it gives are judged by the deadlock check alone.
 
-mod parse;
+pub(super) mod parse;
 
 use super::{
     Choice, Congestion, Hop, Routing,
@@ -34,8 +34,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               At a terminal's own router no entry is needed. The virtual channel is given in all entries or in none; \
               if in none, `deadlock` and `max_vcs` say how channels are assigned, as for `shortest-path`. Refused are \
               ports without a link, destinations that some terminal cannot reach, and ways that lead round in circles. \
-              Source routing by one path per pair is the same (entries that depend on the source are not supported). Memory: \
-              four bytes per router and terminal and as much per entry.",
+              Ways that depend on the source take `source-routes`; a table and its ways written as source routes give the same \
+              paths. A failed link is no link. Memory: four bytes per router and terminal and as much per entry.",
         source: "Denzel et al.: A Framework for End-to-end Simulation of High-performance Computing Systems, \
                  SIMUTools 2008, section 2.4 (tables generated externally); format of our own",
         params: &[
@@ -51,6 +51,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
+    bytes: |fabric, _| super::table::bytes(fabric, 1),
 };
 
 /// Who says which channel a packet takes.
@@ -73,18 +74,25 @@ struct Given {
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let path = values.text("file");
-    let whole = |message: String| {
-        vec![Problem::new("file", message).at(Excerpt { file: path.clone(), ..Excerpt::default() })]
-    };
-    let bytes =
-        base::input::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    let text = read(&path)?;
     let entries = parse::parse(&text, &fabric).map_err(|mistakes| tell(&path, &text, mistakes))?;
-    bind(fabric, &entries, values, whole)
+    bind(fabric, &entries, values, |message| whole(&path, message))
+}
+
+/// A mistake of a whole file.
+pub(super) fn whole(path: &str, message: String) -> Vec<Problem> {
+    vec![Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })]
+}
+
+/// The text of a file.
+pub(super) fn read(path: &str) -> Result<String, Vec<Problem>> {
+    let bytes =
+        base::input::read(path).map_err(|error| whole(path, format!("the file cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| whole(path, "the file is not UTF-8 text".to_owned()))
 }
 
 /// Mistakes with the lines that they are in.
-fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
+pub(super) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let told = mistakes.into_iter().map(|Mistake { line, start, end, message }| {
         let text = lines.get(line as usize - 1).copied().unwrap_or("").to_owned();

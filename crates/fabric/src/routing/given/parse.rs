@@ -3,9 +3,9 @@
 use crate::graph::{Fabric, Peer};
 
 /// Most mistakes that are told.
-const TOLD: usize = 20;
+pub(in crate::routing) const TOLD: usize = 20;
 /// Virtual channels that a table may use.
-const MAX_VCS: u32 = 16;
+pub(in crate::routing) const MAX_VCS: u32 = 16;
 
 /// An entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,18 +19,18 @@ pub(super) struct Entry {
 
 /// A mistake and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(in crate::routing) struct Mistake {
     /// From 1.
-    pub(super) line: u64,
+    pub(in crate::routing) line: u64,
     /// First byte in the line.
-    pub(super) start: usize,
+    pub(in crate::routing) start: usize,
     /// One past the last byte.
-    pub(super) end: usize,
-    pub(super) message: String,
+    pub(in crate::routing) end: usize,
+    pub(in crate::routing) message: String,
 }
 
 /// A word of a line and where it begins.
-type Word<'a> = (usize, &'a str);
+pub(in crate::routing) type Word<'a> = (usize, &'a str);
 
 /// The entries, sorted by destination and router, each once.
 pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mistake>> {
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mista
 }
 
 /// Words of a line up to a comment.
-fn words(line: &str) -> Vec<Word<'_>> {
+pub(in crate::routing) fn words(line: &str) -> Vec<Word<'_>> {
     let line = line.split('#').next().unwrap_or("");
     let place = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
     line.split_ascii_whitespace().map(|word| (place(word), word)).collect()
@@ -112,7 +112,12 @@ fn entry<'a>(words: &[Word<'a>], fabric: &Fabric) -> Result<Option<Entry>, (Word
     Ok(Some(Entry { destination, router, port, vc }))
 }
 
-fn number<'a>(word: Word<'a>, what: &str, count: u32) -> Result<u32, (Word<'a>, String)> {
+/// A number below `count`.
+pub(in crate::routing) fn number<'a>(
+    word: Word<'a>,
+    what: &str,
+    count: u32,
+) -> Result<u32, (Word<'a>, String)> {
     match word.1.parse() {
         Ok(n) if n < count => Ok(n),
         Ok(_) => {

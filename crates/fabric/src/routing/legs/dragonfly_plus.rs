@@ -57,13 +57,6 @@ impl DragonflyPlusLeg {
         }
         Some(Self { shape, up, across })
     }
-
-    /// True if the port of a router leads to another group.
-    #[inline]
-    pub(crate) fn is_global(&self, router: u32, port: u32) -> bool {
-        let (_, index) = self.shape.place(router);
-        self.shape.is_spine(index) && port >= self.shape.leaves * self.shape.cables
-    }
 }
 
 impl Leg for DragonflyPlusLeg {

@@ -214,6 +214,9 @@ impl Draft {
         if self.terminals.iter().all(|&(_, count, _)| count == 0) {
             mistakes.push(Place::default().mistake("the network has no terminal"));
         }
+        if mistakes.is_empty() {
+            mistakes = self.beyond_ports();
+        }
         mistakes.truncate(MAX_MISTAKES);
         if !mistakes.is_empty() {
             return Err(mistakes);
@@ -224,17 +227,48 @@ impl Draft {
             .map_err(|problems| problems.into_iter().map(|p| Place::default().mistake(p.message)).collect())
     }
 
+    /// Ends of cables with how many of them and where they are told, links first.
+    fn ends(&self) -> impl Iterator<Item = (End, u64, Place)> + '_ {
+        let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.count, link.place)));
+        links.chain(self.terminals.iter().copied())
+    }
+
+    /// Ports that each router needs for the cables in hand, after each end in turn: end, place, ports.
+    fn needs(&self) -> impl Iterator<Item = (End, Place, u64)> + '_ {
+        let mut needed = vec![0u64; self.routers as usize];
+        self.ends().map(move |(end, count, place)| {
+            let needed = &mut needed[end.router as usize];
+            *needed = match end.port {
+                Some(port) => (*needed).max(port.saturating_add(1)),
+                None => needed.saturating_add(count),
+            };
+            (end, place, *needed)
+        })
+    }
+
+    /// Ends of cables that are beyond the ports which the file gives their router, each router once.
+    fn beyond_ports(&self) -> Vec<Mistake> {
+        let mut left = self.ports.clone().unwrap_or_else(|| vec![u64::MAX; self.routers as usize]);
+        let mut mistakes = Vec::new();
+        for (end, place, needed) in self.needs() {
+            let ports = &mut left[end.router as usize];
+            if needed > *ports {
+                let message =
+                    format!("router {} has {ports} ports by `ports`, and this needs {needed}", end.router);
+                mistakes.push(place.mistake(message));
+                *ports = u64::MAX;
+            }
+        }
+        mistakes
+    }
+
     /// Ports of each router.
     fn degrees(&self) -> Vec<u64> {
         let mut degrees = self.ports.clone().unwrap_or_default();
         degrees.resize(self.routers as usize, 0);
-        let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.count)));
-        for (end, count) in links.chain(self.terminals.iter().map(|&(end, count, _)| (end, count))) {
+        for (end, _, needed) in self.needs() {
             let degree = &mut degrees[end.router as usize];
-            *degree = match end.port {
-                Some(port) => (*degree).max(port.saturating_add(1)),
-                None => degree.saturating_add(count),
-            };
+            *degree = (*degree).max(needed);
         }
         degrees
     }

@@ -56,6 +56,34 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
     ];
     assert_eq!(brief, expected, "{told:?}");
     assert_eq!(told[1].2, "there is no link class `lokal`: did you mean `local`?");
+    // Numbers that no router can have, and what is said twice.
+    let told =
+        mistakes("0 4294967295\nrouters 3\nrouters 3\nterminals 1\nterminals 2\nterminals 16777216 1\n");
+    let brief: Vec<(u64, &str)> = told.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
+    assert_eq!(brief, [(1, "4294967295"), (3, "routers 3"), (5, "terminals 2"), (6, "16777216")], "{told:?}");
+    assert_eq!(told[0].2, "router 4294967295 cannot be: routers are numbered below 16777216");
+    assert_eq!(told[2].2, "line 4 has told the terminals of every router already");
+}
+
+/// `ports` bounds what links and terminals may take; each router that needs more is told once.
+#[test]
+fn ports_that_contradict_the_links_are_told() {
+    let told = mistakes(&format!(
+        "{HEAD}\"ports\": [2, 1, 1], \"links\": [\n{{\"a\": [0, 0], \"b\": [1, 4]}},\n{{\"a\": [0, 2], \"b\": [1, 5]}}],\n\"terminals\": [[2, 0]]}}"
+    ));
+    let expected = [
+        (2, "router 1 has 1 ports by `ports`, and this needs 5".to_owned()),
+        (3, "router 0 has 2 ports by `ports`, and this needs 3".to_owned()),
+    ];
+    assert_eq!(told.into_iter().map(|t| (t.0, t.2)).collect::<Vec<_>>(), expected);
+    let counted = format!(
+        "{HEAD}\"ports\": [PORTS], \"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"a\": 1, \"b\": 2}}],\n\"terminals\": [0, 2]}}"
+    );
+    let told = mistakes(&counted.replace("PORTS", "2, 3, 2"));
+    assert_eq!((told.len(), told[0].0, told[0].2.contains("needs 3")), (1, 2, true), "{told:?}");
+    let fabric = parse(&counted.replace("PORTS", "4, 3, 2")).unwrap();
+    let degrees: Vec<usize> = (0..3).map(|r| fabric.ports_of(r).len()).collect();
+    assert_eq!(degrees, [4, 3, 2], "`ports` is how many there are, not how many more");
 }
 
 #[test]

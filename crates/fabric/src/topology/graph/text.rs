@@ -1,6 +1,6 @@
 //! The edge list: one statement per line. See [`super::TOPOLOGY`] for its rules.
 
-use super::{Draft, End, LINK, Link, MAX_MISTAKES, Mistake, Place};
+use super::{Draft, End, LINK, Link, MAX_MISTAKES, MAX_ROUTERS, Mistake, Place};
 
 /// A word of a line.
 #[derive(Clone, Copy)]
@@ -16,6 +16,16 @@ impl Word<'_> {
             Ok(number) if digits => Ok(number),
             _ if digits => Err(self.place.mistake(format!("{} is too large", self.text))),
             _ => Err(self.place.mistake(format!("a number is expected, not `{}`", self.text))),
+        }
+    }
+
+    /// The number of a router, which is not larger than any may be.
+    fn router(self) -> Result<u64, Mistake> {
+        match self.number()? {
+            n if n < MAX_ROUTERS => Ok(n),
+            n => Err(self
+                .place
+                .mistake(format!("router {n} cannot be: routers are numbered below {MAX_ROUTERS}"))),
         }
     }
 
@@ -98,17 +108,26 @@ fn statement(words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
     let Some(first) = words.first() else { return Ok(()) };
     let whole = Place { end: words.last().map_or(0, |w| w.place.end), ..first.place };
     match (first.text, &words[1..]) {
-        ("routers", [n]) => said.routers = Some(n.number()?),
-        ("terminals", [n]) => said.everywhere = Some((n.number()?, whole)),
-        ("terminals", [router, n]) => said.here.push((router.number()?, n.number()?, whole)),
+        ("routers", [n]) => {
+            if said.routers.replace(n.number()?).is_some() {
+                return Err(whole.mistake("the number of routers was told already"));
+            }
+        }
+        ("terminals", [n]) => {
+            if let Some((_, before)) = said.everywhere.replace((n.number()?, whole)) {
+                let message = format!("line {} has told the terminals of every router already", before.line);
+                return Err(whole.mistake(message));
+            }
+        }
+        ("terminals", [router, n]) => said.here.push((router.router()?, n.number()?, whole)),
         ("routers", _) => return Err(whole.mistake("write `routers N`")),
         ("terminals", _) => return Err(whole.mistake("write `terminals N` or `terminals ROUTER N`")),
         (_, rest) => {
-            let a = first.number()?;
+            let a = first.router()?;
             let [b, details @ ..] = rest else {
                 return Err(whole.mistake("a link needs two routers: `A B`, `A B CLASS` or `A B CLASS xN`"));
             };
-            let b = b.number()?;
+            let b = b.router()?;
             let (class, count) = match *details {
                 [] => (LINK, 1),
                 [word] => match word.count() {

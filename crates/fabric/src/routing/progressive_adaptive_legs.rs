@@ -1,22 +1,25 @@
-//! Progressive adaptive routing of the dragonfly+: the rules of [`super::progressive_adaptive`], decided at the leaf and
-//! at the spine of the source group.
+//! Progressive adaptive routing of dragonflies whose groups take up to two links: the rules of [`super::progressive_adaptive`],
+//! decided at the leaf and at the spine of a dragonfly+, and at every router of the source group if groups are two-dimensional.
 //!
-//! Virtual channels: 0 in the source group, 2 in the destination's, 1 in any other. Up leads to down or across within a
-//! group, across to a higher channel, and down to up only on channel 1 before the next link across: no cycle.
+//! Virtual channels: 0 in the source group, 2 in the destination's, 1 in any other; a link between groups has that of the group
+//! that it leaves. On a dragonfly+ up leads to down or across within a group, across to a higher channel, and down to up only on
+//! channel 1 before the next link across. In a two-dimensional group rows lead to columns and both across, never
+//! back: a packet that has begun to go straight diverts only to groups that its router has a link to. No cycle.
 
 use super::{
     Choice, Congestion, Hop, Routing,
-    legs::{At, Leg, PortSet, dragonfly_plus::DragonflyPlusLeg},
+    legs::{At, Leg, PortSet},
     progressive_adaptive::{DIVERTED, DRAWN, MAX_PICKS},
     select::Select,
 };
-use crate::graph::Fabric;
+use crate::graph::{Fabric, Peer};
 use std::sync::Arc;
 
-/// Progressive adaptive routing on one dragonfly+.
-pub(super) struct Plus {
+/// Progressive adaptive routing on one dragonfly with these legs.
+pub(super) struct Legs<L> {
     pub(super) fabric: Arc<Fabric>,
-    pub(super) leg: DragonflyPlusLeg,
+    pub(super) leg: L,
+    pub(super) groups: u32,
     /// Backlog in bytes up to which the minimal way is taken.
     pub(super) threshold: u64,
     /// Parallel global links that are compared.
@@ -44,7 +47,7 @@ struct Best {
     score: u64,
 }
 
-impl Plus {
+impl<L: Leg> Legs<L> {
     fn view(&self, hop: &Hop) -> View {
         let (to, ejection) = self.fabric.attach[hop.destination as usize];
         let (group, to_group) = (self.leg.area(hop.router), self.leg.area(to));
@@ -68,25 +71,31 @@ impl Plus {
         self.leg.ways(&At::start(view.router, 0), self.leg.member(group)).ports
     }
 
+    /// True if the port of a router leads to another group.
+    #[inline]
     fn is_global(&self, router: u32, port: u32) -> bool {
-        self.leg.is_global(router, port)
+        match self.fabric.ports[self.fabric.port_index(router, port) as usize].peer {
+            Peer::Router { router: peer, .. } => self.leg.area(peer) != self.leg.area(router),
+            _ => false,
+        }
     }
 
-    /// True if this router is a spine with a link to `group`.
+    /// True if this router has a link to `group`.
     fn links_to(&self, view: &View, group: u32) -> bool {
         self.is_global(view.router, self.toward(view, group).get(0))
     }
 
-    /// The groups that a spine of the source group may divert to.
+    /// The groups that a later router of the source group may divert to.
     fn redraws(&self, view: View) -> impl Iterator<Item = u32> + Clone {
-        let groups = (0..self.leg.shape.groups).filter(move |&g| g != view.group && g != view.to_group);
+        let groups = (0..self.groups).filter(move |&g| g != view.group && g != view.to_group);
         groups.filter(move |&group| self.links_to(&view, group))
     }
 
-    /// The intermediate group to compare with: drawn at the first router, then kept or drawn again.
+    /// The intermediate group to compare with: drawn at the first router, then kept (for good once the packet is bound there) or
+    /// drawn again.
     fn intermediate(&self, hop: &mut Hop, view: &View) -> Option<u32> {
         if hop.visited == 0 {
-            let others = self.leg.shape.groups - 2;
+            let others = self.groups - 2;
             if others == 0 {
                 return None;
             }
@@ -95,7 +104,7 @@ impl Plus {
             return Some(group + u32::from(group >= view.group.max(view.to_group)));
         }
         let kept = (hop.state & DRAWN != 0).then_some(hop.state & !(DRAWN | DIVERTED))?;
-        if self.links_to(view, kept) {
+        if hop.state & DIVERTED != 0 || self.links_to(view, kept) {
             return Some(kept);
         }
         match self.redraws(*view).count() as u64 {
@@ -128,7 +137,7 @@ impl Plus {
     }
 }
 
-impl Routing for Plus {
+impl<L: Leg> Routing for Legs<L> {
     fn vcs(&self) -> u8 {
         3
     }
@@ -171,8 +180,8 @@ impl Routing for Plus {
         let groups: Vec<u32> = if !view.free || (hop.visited > 0 && hop.state & DRAWN == 0) {
             Vec::new()
         } else if hop.visited == 0 {
-            (0..self.leg.shape.groups).filter(|&g| g != view.group && g != view.to_group).collect()
-        } else if self.links_to(&view, kept) {
+            (0..self.groups).filter(|&g| g != view.group && g != view.to_group).collect()
+        } else if hop.state & DIVERTED != 0 || self.links_to(&view, kept) {
             vec![kept]
         } else {
             self.redraws(view).collect()
@@ -280,5 +289,51 @@ mod tests {
         let mut hop = crate::routing::Hop { router, in_port: port, visited: 2, state: 0, ..first };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
         assert_eq!((choice.vc, choice.state), (1, 0));
+    }
+
+    /// Four groups of 2 x 3 routers, one global port each: router i of group g leads to group g + i mod 3 + 1.
+    fn cray() -> Arc<Fabric> {
+        let sample = [
+            ("groups", Constant::Int(4)),
+            ("rows", Constant::Int(2)),
+            ("columns", Constant::Int(3)),
+            ("terminals_per_router", Constant::Int(1)),
+            ("global_ports_per_router", Constant::Int(1)),
+        ];
+        testing::build("cray-dragonfly", &sample)
+    }
+
+    /// Idle, all ways are minimal. A packet in group 0 bound for group 2 with router 0's row link to router 1 busy goes by group
+    /// 1 or 3, and only by links that its own router or the rest of its row has.
+    #[test]
+    fn two_dimensional_groups_are_left_for_a_detour() {
+        let fabric = cray();
+        let routing = bind(&fabric);
+        assert_eq!(routing.vcs(), 3);
+        for (s, d) in testing::pairs(&fabric) {
+            let links = testing::way(&fabric, routing.as_ref(), s, d, 1).len() - 1;
+            assert!(links <= if s / 6 == d / 6 { 2 } else { 5 }, "{s} -> {d}: {links}");
+        }
+        // Port 0 of router 0 leads to router 1, port 1 to router 2, port 2 down the column, port 3 to group 1.
+        let mut busy = Backlogs(BTreeMap::from([(0, 64)]));
+        let choices: BTreeSet<Choice> =
+            (0..200).map(|seed| routing.route(&mut testing::hop(&fabric, 0, 12, seed), &mut busy)).collect();
+        let diverted: BTreeSet<(u32, u32)> = choices
+            .iter()
+            .filter(|c| c.state & DIVERTED != 0 || c.port == 3)
+            .map(|c| (c.port, c.state & !(DRAWN | DIVERTED)))
+            .collect();
+        assert_eq!(diverted, BTreeSet::from([(1, 3), (3, 0)]), "{choices:?}");
+        assert!(choices.iter().all(|c| c.vc == 0));
+        // At router 1, whose own link leads to group 2, it is not too late: its link is busy, and no other group is linked.
+        let first = testing::hop(&fabric, 0, 12, 1);
+        let mut hop = crate::routing::Hop { router: 1, in_port: 0, visited: 1, state: DRAWN | 3, ..first };
+        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 64)])));
+        assert_eq!((choice.port, choice.state), (3, 0), "without another way it waits");
+        // A packet that is bound for group 3 keeps to it.
+        let mut hop =
+            crate::routing::Hop { router: 5, in_port: 0, visited: 1, state: DRAWN | DIVERTED | 3, ..first };
+        let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 1 << 20)])));
+        assert_eq!((choice.port, choice.vc, choice.state), (3, 0, 0));
     }
 }
