@@ -1,6 +1,7 @@
 //! One setup for every model: what the command line builds, checks and runs without knowing which model it is.
 
 use crate::{
+    congestion::setup::CongestionSetup,
     delay::{self, DelayJob, DelaySetup},
     failure::Failure,
     memory::{self, Prediction},
@@ -15,6 +16,8 @@ pub enum AnySetup {
     Packet(Setup),
     /// See [`crate::delay`].
     Delay(DelayRun),
+    /// See [`crate::congestion`].
+    Congestion(CongestionSetup),
 }
 
 /// A run of the delay model, with what is told about it beforehand.
@@ -57,6 +60,7 @@ impl AnySetup {
                 let done = delay::simulate(&run.setup, progress)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+            Self::Congestion(setup) => setup.simulate(progress),
         }
     }
 
@@ -68,6 +72,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => run::validate(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map(drop),
+            Self::Congestion(setup) => setup.validate(),
         }
     }
 
@@ -77,6 +82,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => memory::predict(setup),
             Self::Delay(run) => memory::predict_ranks(&run.jobs),
+            Self::Congestion(setup) => memory::predict_static(setup),
         }
     }
 
@@ -86,6 +92,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => Some(&setup.fabric),
             Self::Delay(run) => run.setup.fabric.as_deref(),
+            Self::Congestion(setup) => Some(&setup.fabric),
         }
     }
 
@@ -94,7 +101,7 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
-            Self::Delay(_) => None,
+            Self::Delay(_) | Self::Congestion(_) => None,
         }
     }
 
@@ -103,7 +110,7 @@ impl AnySetup {
     pub fn change(&self) -> Option<&Change> {
         match self {
             Self::Packet(setup) => setup.change.as_ref(),
-            Self::Delay(_) => None,
+            Self::Delay(_) | Self::Congestion(_) => None,
         }
     }
 
@@ -113,6 +120,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => &setup.jobs,
             Self::Delay(run) => &run.jobs,
+            Self::Congestion(setup) => &setup.jobs,
         }
     }
 
@@ -122,6 +130,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.measure,
             Self::Delay(run) => run.measure,
+            Self::Congestion(_) => Measure::default(),
         }
     }
 
@@ -131,6 +140,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.seed,
             Self::Delay(run) => run.setup.seed,
+            Self::Congestion(setup) => setup.seed,
         }
     }
 }
