@@ -5,6 +5,7 @@
 //! `faults` takes links and routers away, `export` writes the graph for other programs.
 
 pub mod deadlock;
+pub mod engines;
 pub mod export;
 pub mod faults;
 pub mod graph;
@@ -15,3 +16,4 @@ pub mod registry;
 pub mod routing;
 pub mod subnet;
 pub mod topology;
+pub mod verify;
