@@ -8,6 +8,8 @@
 pub mod args;
 pub mod assemble;
 pub mod catalog;
+pub mod cluster;
+pub mod cluster_args;
 pub mod commands;
 pub mod console;
 pub mod execute;
@@ -50,6 +52,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Reference => commands::reference::print(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
+        Command::Congestion(args) => commands::congestion::congestion(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
     }
 }

@@ -6,7 +6,7 @@
 
 use fabric::{import, subnet::Subnet};
 use model::congestion::{
-    Plan, Task, TableRoutes, Want, mapping, metrics,
+    Plan, TableRoutes, Task, Want, mapping, metrics,
     routes::Multipath,
     run::Sends,
     setup::{block, watched},
@@ -37,7 +37,13 @@ fn count(subnet: &Subnet, pattern: &str, part: u32, hosts: &[u32], want: Want) -
     let pattern = LevelPattern::parse(pattern, part).unwrap();
     let plan = Plan {
         watched: watched(&pattern),
-        tasks: vec![Task { sends: Sends::Levels(pattern), hosts: hosts.to_vec(), fixed: 0, shuffle: false, level: None }],
+        tasks: vec![Task {
+            sends: Sends::Levels(pattern),
+            hosts: hosts.to_vec(),
+            fixed: 0,
+            shuffle: false,
+            level: None,
+        }],
         runs: 1,
         seed: 1,
         want,
@@ -95,16 +101,31 @@ fn orcs_agrees() {
             if let Some(pattern) = key.strip_prefix("dep_max_delay ") {
                 let part = by_metric["part_commsize"].as_u64().unwrap() as u32;
                 let ours = count(&subnet, pattern, part, &hosts, ALL);
-                assert_eq!(ours.dep_max_delay_orcs2.unwrap().as_u64(), by_metric["result"][0][0].as_u64(), "{name} {key}");
+                assert_eq!(
+                    ours.dep_max_delay_orcs2.unwrap().as_u64(),
+                    by_metric["result"][0][0].as_u64(),
+                    "{name} {key}"
+                );
                 continue;
             }
             let ours = count(&subnet, key, 2, &hosts, ALL);
-            assert_eq!(ours.sum_max_cong.as_u64(), by_metric["sum_max_cong"]["result"][0][0].as_u64(), "{name} {key}");
+            assert_eq!(
+                ours.sum_max_cong.as_u64(),
+                by_metric["sum_max_cong"]["result"][0][0].as_u64(),
+                "{name} {key}"
+            );
             let histogram = serde_json::to_value(&ours.hist_max_cong).unwrap();
             assert_eq!(histogram, by_metric["hist_max_cong"]["result"], "{name} {key}");
             let told = by_metric["hist_max_cong"]["BW"].as_f64().unwrap();
             assert!((ours.bandwidth_fraction.unwrap() - told).abs() < 6e-7, "{name} {key}");
-            let bin: f64 = by_metric["hist_acc_band"]["result"][0].as_str().unwrap().split_whitespace().next().unwrap().parse().unwrap();
+            let bin: f64 = by_metric["hist_acc_band"]["result"][0]
+                .as_str()
+                .unwrap()
+                .split_whitespace()
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap();
             assert_eq!(ours.hist_acc_band.0, [(format!("{bin:.2}"), 1)], "{name} {key}");
             assert_eq!(by_metric["get_cable_cong"]["edges"], ours.edges);
         }
@@ -126,7 +147,11 @@ fn dumps_give_what_dot_gives() {
         let subnet = load(&[ib.join(table), ib.join(topology)]);
         for pattern in ["bisect_fb_sym", "bruck", "neighbor:4"] {
             let (a, b) = (count(&dot, pattern, 2, &all, ALL), count(&subnet, pattern, 2, &all, ALL));
-            assert_eq!((a.hist_max_cong, a.sum_max_cong, a.edge_cong_hist), (b.hist_max_cong, b.sum_max_cong, b.edge_cong_hist), "{topology} {pattern}");
+            assert_eq!(
+                (a.hist_max_cong, a.sum_max_cong, a.edge_cong_hist),
+                (b.hist_max_cong, b.sum_max_cong, b.edge_cong_hist),
+                "{topology} {pattern}"
+            );
         }
     }
 }
@@ -142,12 +167,22 @@ fn effective_bisection_bandwidth_is_the_measured_one() {
         (vec!["net/ft2_324.net", "tables/ft2_324.lash.opensm-lfts.dump.gz"], 0.148),
     ] {
         let subnet = load(&files.iter().map(|f| ib.join(f)).collect::<Vec<_>>());
-        let routes =
-            TableRoutes { subnet: &subnet, tables: subnet.tables.as_ref().unwrap(), multipath: Multipath::First };
+        let routes = TableRoutes {
+            subnet: &subnet,
+            tables: subnet.tables.as_ref().unwrap(),
+            multipath: Multipath::First,
+        };
         let hosts = (0..subnet.hosts.len() as u32).collect();
         let sends = Sends::Levels(LevelPattern::Bisect);
         let task = Task { sends, hosts, fixed: 0, shuffle: true, level: None };
-        let plan = |threads| Plan { tasks: vec![task.clone()], runs: 4000, seed: 5, want: Want::default(), watched: None, threads };
+        let plan = |threads| Plan {
+            tasks: vec![task.clone()],
+            runs: 4000,
+            seed: 5,
+            want: Want::default(),
+            watched: None,
+            threads,
+        };
         let one = simulate(&routes, &plan(1), &mut |_| true).unwrap();
         let (mean, half) = one.totals.effective().unwrap();
         assert!((mean - measured).abs() < 0.01, "{files:?}: {mean} +- {half:?}");

@@ -88,7 +88,12 @@ fn open_loop_workloads_need_a_load_and_say_what_they_offer() {
         let offered = half.offered_bytes_per_s();
         let senders = (0..4).filter(|&rank| half.message(rank, 0, 0).is_some()).count() as f64 / 4.0;
         assert!(levels || !open || senders > 0.99, "{}", entry.about.name);
-        assert_eq!(offered, open.then_some(f64::from(1 << 30) * if levels { senders } else { 1.0 }), "{}", entry.about.name);
+        assert_eq!(
+            offered,
+            open.then_some(f64::from(1 << 30) * if levels { senders } else { 1.0 }),
+            "{}",
+            entry.about.name
+        );
         assert_eq!(half.closed_loop(), !open);
         let empty = (entry.build)(&JobContext { message: 0, ..context(4) }, &defaults(&entry.about));
         assert_eq!(empty.is_err(), open, "{}", entry.about.name);

@@ -1,10 +1,13 @@
 //! One file per command.
 
 pub mod check;
+pub mod cluster;
 pub mod completions;
+pub mod congestion;
 pub mod explain;
 pub mod fabric;
 pub mod list;
+pub mod opensm;
 pub mod reference;
 pub mod run;
 pub mod schema;

@@ -12,9 +12,15 @@ use base::{
 };
 
 /// Ports of a router that begin a shortest way, each with the router behind it.
-pub(super) fn shortest<'a>(fabric: &'a Fabric, router: u32, distance: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
+pub(super) fn shortest<'a>(
+    fabric: &'a Fabric,
+    router: u32,
+    distance: &'a [u32],
+) -> impl Iterator<Item = (u32, u32)> + 'a {
     let here = distance[router as usize];
-    fabric.neighbours(router).filter(move |&(_, peer)| distance[peer as usize] != NONE && distance[peer as usize] + 1 == here)
+    fabric
+        .neighbours(router)
+        .filter(move |&(_, peer)| distance[peer as usize] != NONE && distance[peer as usize] + 1 == here)
 }
 
 /// The least loaded of the shortest, for every plane another if there is one.
@@ -31,7 +37,8 @@ pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
                 let port = if router == fabric.router_at(host) {
                     Some(fabric.attach[host as usize].1)
                 } else {
-                    let key = |port: u32| (used.contains(&port), load[fabric.port_index(router, port) as usize]);
+                    let key =
+                        |port: u32| (used.contains(&port), load[fabric.port_index(router, port) as usize]);
                     shortest(fabric, router, distance).map(|(p, _)| p).min_by_key(|&p| key(p))
                 };
                 if let Some(port) = port {
@@ -90,7 +97,8 @@ pub(super) fn random(job: &Job<'_>) -> Result<Ports, Problem> {
             ports.extend(shortest(fabric, router, distance).map(|(p, _)| p));
             for plane in 0..job.planes {
                 if !ports.is_empty() {
-                    next[job.row(host, plane)][router as usize] = ports[draw.below(ports.len() as u64) as usize] as u16;
+                    next[job.row(host, plane)][router as usize] =
+                        ports[draw.below(ports.len() as u64) as usize] as u16;
                 }
             }
         }

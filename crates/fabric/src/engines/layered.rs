@@ -1,10 +1,7 @@
 //! Lanes for tables: every pair of routers on the lowest lane that stays free of cycles (see `routing::layers`).
 
 use super::{Job, NO_PORT, Ports, hops::lowest, sssp::sssp};
-use crate::routing::{
-    layers,
-    table::Table,
-};
+use crate::routing::{layers, table::Table};
 use base::param::Problem;
 
 /// SSSP on lanes.
@@ -42,7 +39,9 @@ fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports, Problem> 
         }
     }
     let planes = distinct.iter().map(Vec::len).max().unwrap_or(0);
-    let refuse = |problems: Vec<Problem>| problems.into_iter().next().unwrap_or_else(|| Job::unsuited(name, "it is too large"));
+    let refuse = |problems: Vec<Problem>| {
+        problems.into_iter().next().unwrap_or_else(|| Job::unsuited(name, "it is too large"))
+    };
     let mut table = Table::new(fabric, planes as u32).map_err(refuse)?;
     for plane in 0..planes {
         for (end, &home) in ends.iter().enumerate() {
@@ -55,7 +54,10 @@ fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports, Problem> 
         }
     }
     let found = layers::assign(fabric, &table, job.options.lanes).map_err(|refused| {
-        let message = format!("{} lanes do not suffice: the ways from router {} to router {} fit in none", job.options.lanes, refused.pair.0, refused.pair.1);
+        let message = format!(
+            "{} lanes do not suffice: the ways from router {} to router {} fit in none",
+            job.options.lanes, refused.pair.0, refused.pair.1
+        );
         Job::unsuited(name, message).help("allow more with --lanes (16 at most), or use nue, which needs one")
     })?;
     let mut level = vec![0; rows * routers];

@@ -56,79 +56,144 @@ const fn about(name: &'static str, summary: &'static str, doc: &'static str, sou
 /// All engines.
 pub const ENGINES: &[Engine] = &[
     Engine {
-        about: about("minhop", "shortest ways, evenly over ports", "At every router the port on a shortest way that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different ports where they can. Can deadlock on anything but trees.", OPENSM),
+        about: about(
+            "minhop",
+            "shortest ways, evenly over ports",
+            "At every router the port on a shortest way that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different ports where they can. Can deadlock on anything but trees.",
+            OPENSM,
+        ),
         free: false,
         by_source: false,
         route: hops::minhop,
     },
     Engine {
-        about: about("updn", "up*/down*: no link up after a link down", "Routers are ranked by distance from the roots. A router that has a way down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as told, else the routers farthest from hosts if they are, else the one with least distance to all.", OPENSM),
+        about: about(
+            "updn",
+            "up*/down*: no link up after a link down",
+            "Routers are ranked by distance from the roots. A router that has a way down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as told, else the routers farthest from hosts if they are, else the one with least distance to all.",
+            OPENSM,
+        ),
         free: true,
         by_source: false,
         route: trees::updn,
     },
     Engine {
-        about: about("dnup", "as updn, ranked from the hosts", "Routers are ranked by distance from the nearest host, links between equal ranks count as level: for fabrics with hosts near the roots. Can deadlock where level links close circles.", OPENSM),
+        about: about(
+            "dnup",
+            "as updn, ranked from the hosts",
+            "Routers are ranked by distance from the nearest host, links between equal ranks count as level: for fabrics with hosts near the roots. Can deadlock where level links close circles.",
+            OPENSM,
+        ),
         free: false,
         by_source: false,
         route: trees::dnup,
     },
     Engine {
-        about: about("ftree", "fat trees: every destination its own way down", "For every host in order the way up from its router is chosen at each level by the links down that carry fewest destinations; all others climb to it. On full trees shifts collide nowhere. Refuses what is no tree of levels.", "Zahavi, Johnson, Kerbyson, Lang: Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns, CCPE 2010; OpenSM"),
+        about: about(
+            "ftree",
+            "fat trees: every destination its own way down",
+            "For every host in order the way up from its router is chosen at each level by the links down that carry fewest destinations; all others climb to it. On full trees shifts collide nowhere. Refuses what is no tree of levels.",
+            "Zahavi, Johnson, Kerbyson, Lang: Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns, CCPE 2010; OpenSM",
+        ),
         free: true,
         by_source: false,
         route: trees::ftree,
     },
     Engine {
-        about: about("d-mod-k", "fat trees: up by the digits of the destination's number", "At the l-th router of the way up, upward port number (d / ports passed) mod ports. Refuses what is no tree of levels.", "Zahavi: Fat-Tree Routing and Node Ordering, JPDC 2012"),
+        about: about(
+            "d-mod-k",
+            "fat trees: up by the digits of the destination's number",
+            "At the l-th router of the way up, upward port number (d / ports passed) mod ports. Refuses what is no tree of levels.",
+            "Zahavi: Fat-Tree Routing and Node Ordering, JPDC 2012",
+        ),
         free: true,
         by_source: false,
         route: trees::dmodk,
     },
     Engine {
-        about: about("s-mod-k", "fat trees: up by the digits of the source's number", "The ways of d-mod-k backwards: what s sends to d goes the way that d-mod-k takes from d to s. Tables of destinations cannot hold it; static congestion can.", "Rodriguez et al.: Oblivious Routing Schemes in Extended Generalized Fat Tree Networks, CLUSTER 2009"),
+        about: about(
+            "s-mod-k",
+            "fat trees: up by the digits of the source's number",
+            "The ways of d-mod-k backwards: what s sends to d goes the way that d-mod-k takes from d to s. Tables of destinations cannot hold it; static congestion can.",
+            "Rodriguez et al.: Oblivious Routing Schemes in Extended Generalized Fat Tree Networks, CLUSTER 2009",
+        ),
         free: true,
         by_source: true,
         route: trees::dmodk,
     },
     Engine {
-        about: about("dor", "dimension order: the lowest port on a shortest way", "Among parallel cables by the destination. On meshes and tori whose ports are cabled in the order of dimensions this is dimension-order routing. Can deadlock on tori.", OPENSM),
+        about: about(
+            "dor",
+            "dimension order: the lowest port on a shortest way",
+            "Among parallel cables by the destination. On meshes and tori whose ports are cabled in the order of dimensions this is dimension-order routing. Can deadlock on tori.",
+            OPENSM,
+        ),
         free: false,
         by_source: false,
         route: hops::dor,
     },
     Engine {
-        about: about("torus", "dimension order on tori, two lanes by datelines", "Ports of one number must lead in one direction at every router, so that the dimensions can be read off. The shorter way round in each dimension; a message that crosses the dateline of a dimension uses lane 1 there. Service level bit d says so.", "Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC 1987; OpenSM, torus-2QoS"),
+        about: about(
+            "torus",
+            "dimension order on tori, two lanes by datelines",
+            "Ports of one number must lead in one direction at every router, so that the dimensions can be read off. The shorter way round in each dimension; a message that crosses the dateline of a dimension uses lane 1 there. Service level bit d says so.",
+            "Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC 1987; OpenSM, torus-2QoS",
+        ),
         free: true,
         by_source: false,
         route: torus::route,
     },
     Engine {
-        about: about("lash", "shortest ways, pairs of routers spread over lanes", "The lowest port on a shortest way, the same for all hosts of a router. Pairs go to the lowest lane that stays free of cycles.", "Skeie, Lysne, Theiss: Layered Shortest Path (LASH) Routing in Irregular System Area Networks, CAC 2002"),
+        about: about(
+            "lash",
+            "shortest ways, pairs of routers spread over lanes",
+            "The lowest port on a shortest way, the same for all hosts of a router. Pairs go to the lowest lane that stays free of cycles.",
+            "Skeie, Lysne, Theiss: Layered Shortest Path (LASH) Routing in Irregular System Area Networks, CAC 2002",
+        ),
         free: true,
         by_source: false,
         route: layered::lash,
     },
     Engine {
-        about: about("sssp", "shortest ways, balanced over the whole fabric", "Host by host, each way avoids the links that carry most pairs so far; never longer than shortest. Can deadlock.", "Hoefler, Schneider, Lumsdaine: Optimized Routing for Large-Scale InfiniBand Networks, HotI 2009"),
+        about: about(
+            "sssp",
+            "shortest ways, balanced over the whole fabric",
+            "Host by host, each way avoids the links that carry most pairs so far; never longer than shortest. Can deadlock.",
+            "Hoefler, Schneider, Lumsdaine: Optimized Routing for Large-Scale InfiniBand Networks, HotI 2009",
+        ),
         free: false,
         by_source: false,
         route: sssp::sssp,
     },
     Engine {
-        about: about("dfsssp", "sssp on lanes without cycles", "The ways of sssp; pairs go to the lowest lane that stays free of cycles.", "Domke, Hoefler, Nagel: Deadlock-Free Oblivious Routing for Arbitrary Topologies, IPDPS 2011"),
+        about: about(
+            "dfsssp",
+            "sssp on lanes without cycles",
+            "The ways of sssp; pairs go to the lowest lane that stays free of cycles.",
+            "Domke, Hoefler, Nagel: Deadlock-Free Oblivious Routing for Arbitrary Topologies, IPDPS 2011",
+        ),
         free: true,
         by_source: false,
         route: layered::dfsssp,
     },
     Engine {
-        about: about("nue", "free of deadlock within any number of lanes", "Destinations are dealt to the lanes. Each is routed by links whose dependencies close no cycle with those before, avoiding loaded ones; where that leads nowhere, along a spanning tree whose dependencies are always kept free. Ways may be longer than shortest.", "Domke, Hoefler, Matsuoka: Routing on the Dependency Graph, HPDC 2016"),
+        about: about(
+            "nue",
+            "free of deadlock within any number of lanes",
+            "Destinations are dealt to the lanes. Each is routed by links whose dependencies close no cycle with those before, avoiding loaded ones; where that leads nowhere, along a spanning tree whose dependencies are always kept free. Ways may be longer than shortest.",
+            "Domke, Hoefler, Matsuoka: Routing on the Dependency Graph, HPDC 2016",
+        ),
         free: true,
         by_source: false,
         route: nue::route,
     },
     Engine {
-        about: about("random", "shortest ways, a random port at each router", "Drawn once for every destination and router, by the seed. Can deadlock.", "the usual baseline"),
+        about: about(
+            "random",
+            "shortest ways, a random port at each router",
+            "Drawn once for every destination and router, by the seed. Can deadlock.",
+            "the usual baseline",
+        ),
         free: false,
         by_source: false,
         route: hops::random,
@@ -214,7 +279,10 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
     let rows = u64::from(fabric.terminals()) * u64::from(planes) + u64::from(fabric.routers());
     if rows * u64::from(fabric.routers()) >= MAX_ENTRIES {
         let message = format!("tables of {rows} destinations at {} switches are too large", fabric.routers());
-        return Err(vec![Problem::new("engine", message).help("closed-form routings need no tables: use an experiment file")]);
+        return Err(vec![
+            Problem::new("engine", message)
+                .help("closed-form routings need no tables: use an experiment file"),
+        ]);
     }
     let mut by_router: Vec<Vec<u32>> = vec![Vec::new(); fabric.routers() as usize];
     for router in 0..fabric.routers() {
@@ -232,7 +300,9 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
     let routers = subnet.switches.len();
     let mut edge = vec![Vec::new(); routers];
     for (list, &switch) in edge.iter_mut().zip(&subnet.switches) {
-        *list = (1..=subnet.nodes[switch as usize].ports).map(|p| subnet.edge_at(switch, p).unwrap_or(NONE)).collect();
+        *list = (1..=subnet.nodes[switch as usize].ports)
+            .map(|p| subnet.edge_at(switch, p).unwrap_or(NONE))
+            .collect();
     }
     for (slot, (i, &port)) in tables.next.iter_mut().zip(ports.next.iter().enumerate()) {
         if port != NO_PORT {

@@ -35,8 +35,11 @@ impl Tree {
                 for (port, peer) in fabric.neighbours(router) {
                     if tree.depth[peer as usize] == NONE {
                         tree.depth[peer as usize] = tree.depth[router as usize] + 1;
-                        let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer
-                        else { continue };
+                        let Peer::Router { port: back, .. } =
+                            fabric.ports[fabric.port_index(router, port) as usize].peer
+                        else {
+                            continue;
+                        };
                         tree.parent[peer as usize] = Some((back, router));
                         queue.push_back(peer);
                     }
@@ -50,7 +53,10 @@ impl Tree {
     fn links(&self, fabric: &Fabric, router: u32) -> Vec<(u32, u32)> {
         let mut both = Vec::new();
         for (port, peer) in fabric.neighbours(router) {
-            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer else { continue };
+            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer
+            else {
+                continue;
+            };
             let up = self.parent[router as usize] == Some((port, peer));
             let down = self.parent[peer as usize] == Some((back, router));
             if up || down {
@@ -113,7 +119,8 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
             (last, lane) = (target, (lane + 1) % lanes);
         }
         for plane in 0..job.planes {
-            let found = search(fabric, target, &mut orders[lane], &load).unwrap_or_else(|| tree.toward(fabric, target));
+            let found = search(fabric, target, &mut orders[lane], &load)
+                .unwrap_or_else(|| tree.toward(fabric, target));
             let row = job.row(host, plane);
             level[row.clone()].fill(lane as u8);
             next[row.clone()].copy_from_slice(&found);
@@ -136,7 +143,10 @@ fn search(fabric: &Fabric, target: u32, order: &mut Order<'_>, load: &[u64]) -> 
     let mut heap = BinaryHeap::new();
     let push = |heap: &mut BinaryHeap<_>, router: u32, so_far: u64| {
         for (port, peer) in fabric.neighbours(router) {
-            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer else { continue };
+            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer
+            else {
+                continue;
+            };
             let through = load[fabric.port_index(peer, back) as usize];
             heap.push(std::cmp::Reverse((so_far + hop + through, peer, back, router)));
         }

@@ -4,7 +4,10 @@
 //! pass over routers by their distance finds the lightest, without a queue. After each destination every link's weight grows
 //! by the pairs that cross it.
 
-use super::{Job, NO_PORT, Ports, hops::{home, shortest}};
+use super::{
+    Job, NO_PORT, Ports,
+    hops::{home, shortest},
+};
 use base::param::Problem;
 
 /// Host by host.
@@ -31,8 +34,9 @@ pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
             let row = job.row(host, plane);
             for &router in &order {
                 let here = router as usize;
-                let sum =
-                    |(port, peer): (u32, u32)| (weight[peer as usize] + load[fabric.port_index(router, port) as usize], port);
+                let sum = |(port, peer): (u32, u32)| {
+                    (weight[peer as usize] + load[fabric.port_index(router, port) as usize], port)
+                };
                 let best = shortest(fabric, router, distance).map(sum).min();
                 weight[here] = best.map_or(0, |(sum, _)| sum);
                 if let Some((_, port)) = best {

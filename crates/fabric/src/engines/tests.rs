@@ -16,7 +16,11 @@ fn tree() -> Subnet {
 }
 
 fn random_graph() -> Subnet {
-    let sample = [("routers", Constant::Int(24)), ("degree", Constant::Int(4)), ("terminals_per_router", Constant::Int(2))];
+    let sample = [
+        ("routers", Constant::Int(24)),
+        ("degree", Constant::Int(4)),
+        ("terminals_per_router", Constant::Int(2)),
+    ];
     Subnet::from_fabric(&testing::build("jellyfish", &sample))
 }
 
@@ -101,7 +105,14 @@ fn full_trees_carry_shifts_without_collision() {
             let mut count = vec![0; subnet.edges.len()];
             for host in 0..hosts {
                 let mut way = Vec::new();
-                tables.walk(&routed, routed.hosts[host as usize], tables.row((host + shift) % hosts, 0), &mut way).unwrap();
+                tables
+                    .walk(
+                        &routed,
+                        routed.hosts[host as usize],
+                        tables.row((host + shift) % hosts, 0),
+                        &mut way,
+                    )
+                    .unwrap();
                 way.iter().for_each(|&e| count[e as usize] += 1);
             }
             assert_eq!(count.iter().max(), Some(&1), "{name} shift {shift}");
@@ -127,9 +138,16 @@ fn load(ib: &Path, files: &[&str]) -> Subnet {
 
 /// Share of entries that our engine sets as OpenSM's of the same name, hosts alone.
 fn alike(ib: &Path, fabric: &str, name: &str) -> (f64, crate::verify::Report, crate::verify::Report) {
-    let topology =
-        if fabric == "psmn_x5" { "real/psmn_x5.ibnetdiscover".to_owned() } else { format!("net/{fabric}.net") };
-    let table = if fabric == "psmn_x5" { format!("real/psmn_x5.{name}.opensm-lfts.dump.gz") } else { format!("tables/{fabric}.{name}.opensm-lfts.dump.gz") };
+    let topology = if fabric == "psmn_x5" {
+        "real/psmn_x5.ibnetdiscover".to_owned()
+    } else {
+        format!("net/{fabric}.net")
+    };
+    let table = if fabric == "psmn_x5" {
+        format!("real/psmn_x5.{name}.opensm-lfts.dump.gz")
+    } else {
+        format!("tables/{fabric}.{name}.opensm-lfts.dump.gz")
+    };
     let theirs = load(ib, &[&topology, &table]);
     let ours = route(&theirs, engine(name), &Options::default()).unwrap();
     let (a, b) = (theirs.tables.as_ref().unwrap(), ours.tables.as_ref().unwrap());
@@ -144,17 +162,40 @@ fn alike(ib: &Path, fabric: &str, name: &str) -> (f64, crate::verify::Report, cr
 fn beside_opensm() {
     let Some(ib) = data() else { return };
     let cases = [
-        ("ft2_16", "minhop"), ("ft2_16", "updn"), ("ft2_16", "dnup"), ("ft2_16", "ftree"), ("ft2_16", "dor"),
-        ("ft2_16", "lash"), ("ft2_16", "sssp"), ("ft2_16", "dfsssp"), ("ft2_16", "nue"), ("ft2_324", "minhop"),
-        ("ft2_324", "updn"), ("ft2_324", "ftree"), ("ft2_324", "dfsssp"), ("ft2_324", "lash"), ("torus444", "minhop"),
-        ("torus444", "dor"), ("torus444", "lash"), ("torus444", "dfsssp"), ("rand64", "updn"), ("psmn_x5", "minhop"),
+        ("ft2_16", "minhop"),
+        ("ft2_16", "updn"),
+        ("ft2_16", "dnup"),
+        ("ft2_16", "ftree"),
+        ("ft2_16", "dor"),
+        ("ft2_16", "lash"),
+        ("ft2_16", "sssp"),
+        ("ft2_16", "dfsssp"),
+        ("ft2_16", "nue"),
+        ("ft2_324", "minhop"),
+        ("ft2_324", "updn"),
+        ("ft2_324", "ftree"),
+        ("ft2_324", "dfsssp"),
+        ("ft2_324", "lash"),
+        ("torus444", "minhop"),
+        ("torus444", "dor"),
+        ("torus444", "lash"),
+        ("torus444", "dfsssp"),
+        ("rand64", "updn"),
+        ("psmn_x5", "minhop"),
         ("psmn_x5", "updn"),
     ];
     for (fabric, name) in cases {
         let (share, theirs, ours) = alike(&ib, fabric, name);
         eprintln!(
             "{fabric:9} {name:7} {:6.2} % alike; max load {} ours, {} OpenSM; mean length {:.3} / {:.3}; sigma {:.2} / {:.2}; lanes {}",
-            share * 100.0, ours.load.max, theirs.load.max, ours.mean_length(), theirs.mean_length(), ours.load.sigma, theirs.load.sigma, ours.lanes
+            share * 100.0,
+            ours.load.max,
+            theirs.load.max,
+            ours.mean_length(),
+            theirs.mean_length(),
+            ours.load.sigma,
+            theirs.load.sigma,
+            ours.lanes
         );
         assert!(theirs.unreached == 0 && theirs.loops == 0, "{fabric} {name}");
         assert!(ours.unreached == 0 && ours.loops == 0, "{fabric} {name}");

@@ -7,10 +7,7 @@
 //! lane 0; so no ring of a lane is closed.
 
 use super::{Job, Ports, hops::home};
-use crate::{
-    graph::Fabric,
-    subnet::NONE,
-};
+use crate::{graph::Fabric, subnet::NONE};
 use base::param::Problem;
 
 /// Most dimensions: bits of a service level.
@@ -34,9 +31,18 @@ struct Torus {
 impl Torus {
     fn of(fabric: &Fabric) -> Result<Self, String> {
         let routers = fabric.routers();
-        let step = |port: u32| -> Option<Vec<u32>> {
-            (0..routers).map(|r| if port < fabric.ports_of(r).len() as u32 { fabric.next_router(r, port) } else { None }).collect()
-        };
+        let step =
+            |port: u32| -> Option<Vec<u32>> {
+                (0..routers)
+                    .map(|r| {
+                        if port < fabric.ports_of(r).len() as u32 {
+                            fabric.next_router(r, port)
+                        } else {
+                            None
+                        }
+                    })
+                    .collect()
+            };
         let ports = (0..routers).map(|r| fabric.ports_of(r).len() as u32).min().unwrap_or(0);
         let steps: Vec<(u32, Vec<u32>)> = (0..ports).filter_map(|p| step(p).map(|s| (p, s))).collect();
         let mut used = vec![false; ports as usize];
@@ -68,7 +74,8 @@ impl Torus {
         if dimensions.is_empty() || dimensions.len() > MOST || product != u64::from(routers) {
             return Err(format!("ports do not lead in one direction each, in 1 to {MOST} dimensions"));
         }
-        let cabled = fabric.ports.iter().filter(|p| matches!(p.peer, crate::graph::Peer::Router { .. })).count();
+        let cabled =
+            fabric.ports.iter().filter(|p| matches!(p.peer, crate::graph::Peer::Router { .. })).count();
         let of_rings: usize = dimensions.iter().map(|d| if d.back == d.forward { 1 } else { 2 }).sum();
         if cabled != of_rings * routers as usize {
             return Err("some cables belong to no ring".to_owned());

@@ -58,9 +58,13 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
             for plane in 0..job.planes {
                 let on_way = |&(_, peer): &(u32, u32)| {
                     if by_down[here] != NONE {
-                        down.leads(router, peer) && by_down[peer as usize] != NONE && by_down[peer as usize] + 1 == by_down[here]
+                        down.leads(router, peer)
+                            && by_down[peer as usize] != NONE
+                            && by_down[peer as usize] + 1 == by_down[here]
                     } else {
-                        !down.leads(router, peer) && by_any[peer as usize] != NONE && by_any[peer as usize] + 1 == by_any[here]
+                        !down.leads(router, peer)
+                            && by_any[peer as usize] != NONE
+                            && by_any[peer as usize] + 1 == by_any[here]
                     }
                 };
                 let key = |port: u32| (used.contains(&port), load[fabric.port_index(router, port) as usize]);
@@ -160,7 +164,9 @@ impl Levels {
             for (port, peer) in fabric.neighbours(router) {
                 let (a, b) = (level[router as usize], level[peer as usize]);
                 if a == b || a == NONE {
-                    let why = format!("it is no tree of levels, routers {router} and {peer} are linked at level {a}");
+                    let why = format!(
+                        "it is no tree of levels, routers {router} and {peer} are linked at level {a}"
+                    );
                     return Err(Job::unsuited(name, why));
                 }
                 if b > a {
@@ -181,7 +187,8 @@ impl Levels {
                 Peer::Router { router, port } => (port, fabric.port_index(router, port) as usize),
                 _ => (NONE, 0),
             };
-            let behind = |peer: u32| -> u32 { ups.iter().filter(|u| u.1 == peer).map(|u| load[down(u.0).1]).sum() };
+            let behind =
+                |peer: u32| -> u32 { ups.iter().filter(|u| u.1 == peer).map(|u| load[down(u.0).1]).sum() };
             let best = ups.iter().min_by_key(|&&(port, peer)| (behind(peer), load[down(port).1]));
             let Some(&(port, peer)) = best else { return };
             let (port, at) = down(port);
@@ -193,7 +200,14 @@ impl Levels {
 
     /// Down-going entries of a host: from its router up, `choose` picks for every router on the way one upward cable, by which the
     /// router above comes down. Then all routers without an entry climb as `climb` says.
-    fn fill(&self, job: &Job<'_>, host: u32, plane: u32, next: &mut [u16], mut climb: impl FnMut(u32, &[(u32, u32)]) -> usize) -> bool {
+    fn fill(
+        &self,
+        job: &Job<'_>,
+        host: u32,
+        plane: u32,
+        next: &mut [u16],
+        mut climb: impl FnMut(u32, &[(u32, u32)]) -> usize,
+    ) -> bool {
         let fabric = job.fabric;
         let target = fabric.router_at(host);
         let row = job.row(host, plane);
@@ -213,7 +227,9 @@ impl Levels {
             for &router in &above {
                 let downs: Vec<(u32, u32)> = fabric
                     .neighbours(router)
-                    .filter(|&(_, peer)| reached[peer as usize] && self.level[peer as usize] < self.level[router as usize])
+                    .filter(|&(_, peer)| {
+                        reached[peer as usize] && self.level[peer as usize] < self.level[router as usize]
+                    })
                     .collect();
                 let at = climb(router, &downs);
                 entries[router as usize] = downs[at].0 as u16;
@@ -226,8 +242,11 @@ impl Levels {
         order.sort_by_key(|&r| std::cmp::Reverse(self.level[r as usize]));
         let mut complete = true;
         for router in order {
-            let ups: Vec<(u32, u32)> =
-                self.up[router as usize].iter().copied().filter(|&(_, peer)| reached[peer as usize]).collect();
+            let ups: Vec<(u32, u32)> = self.up[router as usize]
+                .iter()
+                .copied()
+                .filter(|&(_, peer)| reached[peer as usize])
+                .collect();
             if ups.is_empty() {
                 complete &= !fabric.ends().contains(&router);
                 continue;
@@ -268,7 +287,10 @@ pub(super) fn ftree(job: &Job<'_>) -> Result<Ports, Problem> {
                 at
             };
             if !levels.fill(job, host, plane, &mut next, least) {
-                return Err(Job::unsuited("ftree", format!("some routers have no way up toward terminal {host}")));
+                return Err(Job::unsuited(
+                    "ftree",
+                    format!("some routers have no way up toward terminal {host}"),
+                ));
             }
         }
         home(job, host, &mut next);
@@ -301,7 +323,10 @@ pub(super) fn dmodk(job: &Job<'_>) -> Result<Ports, Problem> {
                 if up { q as usize } else { (q / (width / ports.len() as u64).max(1)) as usize % ports.len() }
             };
             if !levels.fill(job, host, plane, &mut next, digit) {
-                return Err(Job::unsuited("d-mod-k", format!("some routers have no way up toward terminal {host}")));
+                return Err(Job::unsuited(
+                    "d-mod-k",
+                    format!("some routers have no way up toward terminal {host}"),
+                ));
             }
         }
         home(job, host, &mut next);

@@ -83,7 +83,10 @@ fn records(subnet: &Subnet) -> Vec<u32> {
 /// Edges of all end ports of a record.
 fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
     let node = &subnet.nodes[record as usize];
-    let alike = |n: &&u32| **n == record || node.kind == Kind::Host && node.guid != 0 && subnet.nodes[**n as usize].guid == node.guid;
+    let alike = |n: &&u32| {
+        **n == record
+            || node.kind == Kind::Host && node.guid != 0 && subnet.nodes[**n as usize].guid == node.guid
+    };
     let of: Vec<u32> = if node.kind == Kind::Host && node.ports > 1 {
         subnet.hosts.iter().filter(alike).copied().collect()
     } else {
@@ -96,7 +99,9 @@ fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
             let own = subnet.nodes[n as usize].port.max(1);
             subnet.out(n).iter().map(move |&e| (n, own, subnet.edges[e as usize]))
         })
-        .map(|(n, own, edge)| if subnet.is_host(n) && node.ports > 1 { Edge { port: own.max(edge.port), ..edge } } else { edge })
+        .map(|(n, own, edge)| {
+            if subnet.is_host(n) && node.ports > 1 { Edge { port: own.max(edge.port), ..edge } } else { edge }
+        })
         .collect();
     edges.sort_by_key(|e| e.port);
     edges
@@ -127,8 +132,15 @@ pub fn net(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
         let word = if node.kind == Kind::Host { "Hca" } else { "Switch" };
         writeln!(out, "{word}\t{} \"{}\"", node.ports, names[record as usize])?;
         for edge in ports(subnet, record) {
-            let width = if edge.speed.width == 4 { String::new() } else { format!(" w={}", edge.speed.width) };
-            writeln!(out, "[{}]\t\"{}\"[{}]{width}", edge.port, names[edge.to as usize], edge.to_port.max(1))?;
+            let width =
+                if edge.speed.width == 4 { String::new() } else { format!(" w={}", edge.speed.width) };
+            writeln!(
+                out,
+                "[{}]\t\"{}\"[{}]{width}",
+                edge.port,
+                names[edge.to as usize],
+                edge.to_port.max(1)
+            )?;
         }
         writeln!(out)?;
     }
@@ -150,12 +162,23 @@ pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
         let host = node.kind == Kind::Host;
         writeln!(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x{:x}", node.guid)?;
         if host {
-            writeln!(out, "caguid=0x{:x}\nCa\t{} \"{}\"\t\t# \"{}\"", node.guid, node.ports, guid_name(node), node.name)?;
+            writeln!(
+                out,
+                "caguid=0x{:x}\nCa\t{} \"{}\"\t\t# \"{}\"",
+                node.guid,
+                node.ports,
+                guid_name(node),
+                node.name
+            )?;
         } else {
             let guid = node.guid;
             writeln!(out, "switchguid=0x{guid:x}({guid:x})")?;
             let (name, own, lid) = (guid_name(node), &node.name, node.lid);
-            writeln!(out, "Switch\t{} \"{name}\"\t\t# \"{own}\" base port 0 lid {lid} lmc {}", node.ports, node.lmc)?;
+            writeln!(
+                out,
+                "Switch\t{} \"{name}\"\t\t# \"{own}\" base port 0 lid {lid} lmc {}",
+                node.ports, node.lmc
+            )?;
         }
         for edge in ports(subnet, record) {
             let (from, to) = (&subnet.nodes[edge.from as usize], &subnet.nodes[edge.to as usize]);
@@ -165,7 +188,12 @@ pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
             writeln!(
                 out,
                 "[{}]{own}\t\"{}\"[{}]{other}\t\t# {told}\"{}\" lid {} {}",
-                edge.port, guid_name(to), edge.to_port.max(1), to.name, to.lid, edge.speed
+                edge.port,
+                guid_name(to),
+                edge.to_port.max(1),
+                to.name,
+                to.lid,
+                edge.speed
             )?;
         }
     }
@@ -187,7 +215,11 @@ pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Resul
     let mut line = String::new();
     for (s, &switch) in (0u32..).zip(&subnet.switches) {
         let here = &subnet.nodes[switch as usize];
-        writeln!(out, "Unicast lids [0-{most}] of switch Lid {} guid 0x{:016x} ('{}'):", here.lid, here.guid, here.name)?;
+        writeln!(
+            out,
+            "Unicast lids [0-{most}] of switch Lid {} guid 0x{:016x} ('{}'):",
+            here.lid, here.guid, here.name
+        )?;
         let mut count = 0;
         for &(lid, n) in &lids {
             let node = &subnet.nodes[n as usize];
@@ -196,11 +228,21 @@ pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Resul
                 Kind::Switch if n == switch || !tables.to_switches => NONE,
                 Kind::Switch => tables.entry(subnet, tables.switch_row(subnet, subnet.place(n)), s),
             };
-            let port = if n == switch { 0 } else if edge == NONE { continue } else { subnet.edges[edge as usize].port };
+            let port = if n == switch {
+                0
+            } else if edge == NONE {
+                continue;
+            } else {
+                subnet.edges[edge as usize].port
+            };
             let kind = if node.kind == Kind::Host { "Channel Adapter" } else { "Switch" };
             line.clear();
             use std::fmt::Write as _;
-            let _ = writeln!(line, "0x{lid:04x} {port:03} # {kind} portguid 0x{:016x}: '{}'", node.port_guid, node.name);
+            let _ = writeln!(
+                line,
+                "0x{lid:04x} {port:03} # {kind} portguid 0x{:016x}: '{}'",
+                node.port_guid, node.name
+            );
             out.write_all(line.as_bytes())?;
             count += 1;
         }
@@ -221,7 +263,8 @@ pub fn path_sl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
             for plane in 0..tables.planes {
                 let sl = lanes.sl(subnet, tables.row(target, plane), source);
                 if sl != UNKNOWN {
-                    let (slid, dlid) = (subnet.nodes[from as usize].lid, subnet.nodes[to as usize].lid + plane);
+                    let (slid, dlid) =
+                        (subnet.nodes[from as usize].lid, subnet.nodes[to as usize].lid + plane);
                     writeln!(out, "{slid} {dlid} {sl:#x}")?;
                 }
             }

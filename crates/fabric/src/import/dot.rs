@@ -11,7 +11,9 @@
 //! bytes for each destination of a comment.
 
 use super::lines::Lines;
-use crate::subnet::{Draft, Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, Tables};
+use crate::subnet::{
+    Draft, Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, Tables,
+};
 use base::param::Problem;
 use std::io::BufRead;
 
@@ -239,7 +241,9 @@ impl Reader<'_> {
                 Token::Sign(b'}') => break,
                 Token::Word => self.statement(graph)?,
                 Token::End => return Err("the graph has no end: `}` is missing".to_owned()),
-                Token::Sign(b'{') => return Err("subgraphs are not read: write the edges one by one".to_owned()),
+                Token::Sign(b'{') => {
+                    return Err("subgraphs are not read: write the edges one by one".to_owned());
+                }
                 _ => return Err("a statement begins with a node's name".to_owned()),
             }
         }
@@ -301,14 +305,17 @@ impl Reader<'_> {
                     let comment = self.word.eq_ignore_ascii_case("comment");
                     self.expect(b'=')?;
                     if self.next()? != Token::Word {
-                        return Err("an attribute's value is missing; quote it if it is no plain word".to_owned());
+                        return Err(
+                            "an attribute's value is missing; quote it if it is no plain word".to_owned()
+                        );
                     }
                     if comment {
                         routes.clear();
                         if self.word.trim() == "*" {
                             routes.push(ANY);
                         } else {
-                            let parts = self.word.split([',', ' ', '\t', '\n', '\r']).filter(|t| !t.is_empty());
+                            let parts =
+                                self.word.split([',', ' ', '\t', '\n', '\r']).filter(|t| !t.is_empty());
                             routes.extend(parts.map(|name| graph.name(name)));
                         }
                     }

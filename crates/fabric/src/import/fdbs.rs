@@ -8,7 +8,10 @@
 //!
 //! They name no node: LIDs must be known from ibnetdiscover's output or opensm-subnet.lst.
 
-use super::{lids::Entries, lines::{Lines, hex}};
+use super::{
+    lids::Entries,
+    lines::{Lines, hex},
+};
 use crate::subnet::Subnet;
 use base::param::Problem;
 
@@ -31,7 +34,9 @@ pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Prob
             let (lid, port) = (words.next().and_then(hex), words.next().unwrap_or(""));
             match (lid, port.parse::<u64>()) {
                 (None, _) => Err("an entry is written: 0x000A : 004  : 01   : yes".to_owned()),
-                (Some(_), Err(_)) if port.bytes().any(|b| b.is_ascii_digit()) => Err(format!("`{port}` is no port")),
+                (Some(_), Err(_)) if port.bytes().any(|b| b.is_ascii_digit()) => {
+                    Err(format!("`{port}` is no port"))
+                }
                 (Some(lid), port) => entries.entry(&subnet, lid, port.ok(), 0, lines.number),
             }
         } else if text.trim().is_empty() || text.starts_with("LID") || text.starts_with('#') {

@@ -8,7 +8,10 @@
 //!
 //! `dump_fts` has `: (..)` in place of `# ..` and two head lines more. Ports that are no number (UNREACHABLE) or 255 are no way.
 
-use super::{lids::Entries, lines::{Lines, hex}};
+use super::{
+    lids::Entries,
+    lines::{Lines, hex},
+};
 use crate::subnet::Subnet;
 use base::param::Problem;
 
@@ -59,7 +62,9 @@ fn entry(text: &str, entries: &mut Entries, subnet: &Subnet, line: u64) -> Resul
     }
     let guid = match text.find("portguid ") {
         None => 0,
-        Some(at) => hex(text[at + 9..].split([':', ' ', ')']).next().unwrap_or("")).ok_or("this is no GUID")?,
+        Some(at) => {
+            hex(text[at + 9..].split([':', ' ', ')']).next().unwrap_or("")).ok_or("this is no GUID")?
+        }
     };
     entries.entry(subnet, lid, port, guid, line)
 }

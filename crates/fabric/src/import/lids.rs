@@ -48,7 +48,8 @@ impl LidMap {
 impl Entries {
     pub(super) fn new(subnet: &Subnet) -> Self {
         let nodes = (0u32..).zip(&subnet.nodes);
-        let guids = nodes.flat_map(|(n, node)| [(node.guid, n), (node.port_guid, n)]).filter(|(g, _)| *g != 0);
+        let guids =
+            nodes.flat_map(|(n, node)| [(node.guid, n), (node.port_guid, n)]).filter(|(g, _)| *g != 0);
         Self {
             by_guid: guids.collect(),
             guid_of: vec![0; MOST as usize + 1],
@@ -69,17 +70,28 @@ impl Entries {
     }
 
     /// An entry of the present switch; `guid` is 0 if the line does not tell whose the LID is.
-    pub(super) fn entry(&mut self, subnet: &Subnet, lid: u64, port: Option<u64>, guid: u64, line: u64) -> Result<(), String> {
+    pub(super) fn entry(
+        &mut self,
+        subnet: &Subnet,
+        lid: u64,
+        port: Option<u64>,
+        guid: u64,
+        line: u64,
+    ) -> Result<(), String> {
         // An unknown switch was told at its head.
         let Some(node) = self.switch else { return Ok(()) };
         let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
         let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;
         let known = &mut self.guid_of[lid as usize];
         if guid != 0 && *known != 0 && *known != guid {
-            return Err(format!("LID {lid} belonged to port GUID {known:#018x} before, here to {guid:#018x}"));
+            return Err(format!(
+                "LID {lid} belonged to port GUID {known:#018x} before, here to {guid:#018x}"
+            ));
         }
         if guid != 0 && *known == 0 && !self.by_guid.contains_key(&guid) {
-            return Err(format!("LID {lid} belongs to port GUID {guid:#018x}, which the network does not have"));
+            return Err(format!(
+                "LID {lid} belongs to port GUID {guid:#018x}, which the network does not have"
+            ));
         }
         *known = if guid == 0 { *known } else { guid };
         if self.line_of[lid as usize] == 0 {
@@ -102,7 +114,8 @@ impl Entries {
             return Ok(());
         }
         let edge = subnet.edge_at(node, port);
-        let edge = edge.ok_or_else(|| format!("nothing is plugged into port {port} of {}", subnet.label(node)))?;
+        let edge =
+            edge.ok_or_else(|| format!("nothing is plugged into port {port} of {}", subnet.label(node)))?;
         self.entries.push((subnet.place(node), lid, edge));
         Ok(())
     }
@@ -126,7 +139,11 @@ impl Entries {
                 continue;
             };
             let place = subnet.place(node);
-            let row = if subnet.is_host(node) { tables.row(place, plane) } else { tables.switch_row(&subnet, place) };
+            let row = if subnet.is_host(node) {
+                tables.row(place, plane)
+            } else {
+                tables.switch_row(&subnet, place)
+            };
             let old = tables.entry(&subnet, row, switch);
             if old != NONE && old != edge {
                 let at = subnet.label(subnet.switches[switch as usize]);
@@ -160,7 +177,11 @@ impl Entries {
                 lines.at(self.line_of[first as usize].into(), "", message);
             }
             if count > 128 {
-                lines.at(self.line_of[first as usize].into(), "", format!("{} would have {count} LIDs", n.name));
+                lines.at(
+                    self.line_of[first as usize].into(),
+                    "",
+                    format!("{} would have {count} LIDs", n.name),
+                );
                 continue;
             }
             n.lmc = n.lmc.max(count.next_power_of_two().trailing_zeros() as u8);

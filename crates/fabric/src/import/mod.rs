@@ -135,13 +135,18 @@ impl Source {
 
     /// What the file is, from what its buffer holds.
     fn format(&mut self) -> Result<Format, Vec<Problem>> {
-        let buffer =
-            self.bytes.fill_buf().map_err(|e| vec![whole(&self.name, format!("the file cannot be read: {e}"))])?;
+        let buffer = self
+            .bytes
+            .fill_buf()
+            .map_err(|e| vec![whole(&self.name, format!("the file cannot be read: {e}"))])?;
         let text = String::from_utf8_lossy(buffer);
         Format::of(&text).ok_or_else(|| {
             let known = "DOT, .net, ibnetdiscover, opensm-subnet.lst, opensm-lfts.dump, dump_fts, .fdbs, \
                          opensm-sl2vl.dump and `slid dlid sl` lines";
-            vec![whole(&self.name, "this is no file of a cluster that is known").help(format!("known are {known}"))]
+            vec![
+                whole(&self.name, "this is no file of a cluster that is known")
+                    .help(format!("known are {known}")),
+            ]
         })
     }
 }
@@ -173,7 +178,9 @@ pub fn read(sources: Vec<Source>) -> Result<Subnet, Vec<Problem>> {
             (Format::Dot, None) => dot::read(&mut lines)?,
             (Format::Net, None) => net::read(&mut lines)?,
             (Format::SubnetLst, None) => subnet_lst::read(&mut lines)?,
-            (Format::SubnetLst, Some(known)) => subnet_lst::identify(known, subnet_lst::read(&mut lines)?, &name)?,
+            (Format::SubnetLst, Some(known)) => {
+                subnet_lst::identify(known, subnet_lst::read(&mut lines)?, &name)?
+            }
             (Format::Dot | Format::Net, Some(_)) => {
                 let message = "another file already tells the nodes and cables";
                 return Err(vec![whole(&name, message).help("give one .dot, .net or ibnetdiscover file")]);

@@ -15,8 +15,22 @@ use crate::subnet::{Draft, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet};
 use base::param::Problem;
 
 /// How lines of these files begin.
-pub(super) const BEGINNINGS: &[&str] =
-    &["Switch\t", "Switch ", "Ca\t", "Ca ", "Hca\t", "Hca ", "Rt\t", "Rt ", "vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid="];
+pub(super) const BEGINNINGS: &[&str] = &[
+    "Switch\t",
+    "Switch ",
+    "Ca\t",
+    "Ca ",
+    "Hca\t",
+    "Hca ",
+    "Rt\t",
+    "Rt ",
+    "vendid=",
+    "devid=",
+    "sysimgguid=",
+    "switchguid=",
+    "caguid=",
+    "rtguid=",
+];
 
 /// A record's head.
 struct Record {
@@ -107,8 +121,12 @@ impl File {
                 self.guid = hex(digits).ok_or_else(|| format!("`{digits}` is no GUID"))?;
                 Ok(())
             }
-            "vendid" | "devid" | "sysimgguid" | "Chassis" | "Spine" | "Line" | "Non-Chassis" | "GUID:" => Ok(()),
-            "Switch" | "Ca" | "Hca" | "Rt" => self.record(word == "Switch", line[word.len()..].trim_start(), number),
+            "vendid" | "devid" | "sysimgguid" | "Chassis" | "Spine" | "Line" | "Non-Chassis" | "GUID:" => {
+                Ok(())
+            }
+            "Switch" | "Ca" | "Hca" | "Rt" => {
+                self.record(word == "Switch", line[word.len()..].trim_start(), number)
+            }
             _ => Err("this is neither a record (Switch, Ca, Hca) nor a port ([1] ..)".to_owned()),
         }
     }
@@ -135,7 +153,8 @@ impl File {
         }
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
         let (description, told) = quoted(comment).unwrap_or((name, comment));
-        let own = name.get(2..).filter(|d| d.len() == 16 && matches!(name.get(..2), Some("S-" | "H-" | "R-")));
+        let own =
+            name.get(2..).filter(|d| d.len() == 16 && matches!(name.get(..2), Some("S-" | "H-" | "R-")));
         let guid = match std::mem::take(&mut self.guid) {
             0 => own.and_then(hex).unwrap_or(0),
             guid => guid,
@@ -168,7 +187,8 @@ impl File {
         }
         let (peer, rest) = quoted(rest).ok_or(form)?;
         let (peer_port, mut rest) = bracket(rest, '[', ']').ok_or(form)?;
-        let peer_port: u32 = peer_port.trim().parse().map_err(|_| format!("`{peer_port}` is no port number"))?;
+        let peer_port: u32 =
+            peer_port.trim().parse().map_err(|_| format!("`{peer_port}` is no port number"))?;
         if let Some((_, after)) = bracket(rest, '[', ']') {
             rest = after;
         }
@@ -197,7 +217,18 @@ impl File {
         let peer = self.name(peer);
         let peer_lid = after(told, "lid").unwrap_or(0);
         let lid = lid.map(|lid| (lid, lmc));
-        self.cables.push(Cable { record, port, own, peer, peer_port, other, lid, peer_lid, speed, line: number });
+        self.cables.push(Cable {
+            record,
+            port,
+            own,
+            peer,
+            peer_port,
+            other,
+            lid,
+            peer_lid,
+            speed,
+            line: number,
+        });
         Ok(())
     }
 
@@ -248,7 +279,11 @@ impl File {
             let peer = self.record_of[cable.peer as usize];
             let name = self.names.get(cable.peer);
             if peer == NONE {
-                lines.at(cable.line, &format!("\"{name}\""), format!("\"{name}\" has no record in this file"));
+                lines.at(
+                    cable.line,
+                    &format!("\"{name}\""),
+                    format!("\"{name}\" has no record in this file"),
+                );
                 continue;
             }
             let ports = self.records[peer as usize].ports;
@@ -265,7 +300,8 @@ impl File {
         for pair in ends.windows(2) {
             let [(here, there, a), (other, elsewhere, b)] = [pair[0], pair[1]];
             if here == other && there != elsewhere {
-                let (first, second) = (self.cables[a.min(b) as usize].line, self.cables[a.max(b) as usize].line);
+                let (first, second) =
+                    (self.cables[a.min(b) as usize].line, self.cables[a.max(b) as usize].line);
                 let message = format!(
                     "port {} of \"{}\" has another cable already, by line {first}",
                     here.1, self.records[here.0 as usize].description

@@ -1,7 +1,11 @@
 //! Service levels of paths, as path records of the subnet administrator tell them: `slid dlid sl` on a line, in decimal or `0x..`.
 //! Paths that are not listed stay unknown.
 
-use super::{lids::LidMap, lines::{Lines, hex}, sl2vl};
+use super::{
+    lids::LidMap,
+    lines::{Lines, hex},
+    sl2vl,
+};
 use crate::subnet::{Lanes, Subnet};
 use base::param::Problem;
 

@@ -8,7 +8,10 @@
 //!
 //! Tables of adapters are passed over: the lane of the first link waits for nothing before it.
 
-use super::{lids::LidMap, lines::{Lines, hex}};
+use super::{
+    lids::LidMap,
+    lines::{Lines, hex},
+};
 use crate::subnet::{Lanes, Subnet, Tables};
 use base::param::Problem;
 
@@ -58,7 +61,8 @@ fn head(rest: &str, subnet: &Subnet, map: &LidMap) -> Result<u32, String> {
 fn row(text: &str, switch: Option<u32>, subnet: &Subnet, lanes: &mut Lanes) -> Result<(), String> {
     let form = "a row is written: 0   1   : 0  1  0 .. (16 lanes)";
     let (ends, values) = text.split_once(':').ok_or(form)?;
-    let ends: Vec<u32> = ends.split_whitespace().map(|w| w.parse().map_err(|_| form)).collect::<Result<_, _>>()?;
+    let ends: Vec<u32> =
+        ends.split_whitespace().map(|w| w.parse().map_err(|_| form)).collect::<Result<_, _>>()?;
     let mut row = [0u8; 16];
     let mut words = values.split_whitespace();
     for lane in &mut row {

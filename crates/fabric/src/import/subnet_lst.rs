@@ -58,7 +58,8 @@ fn line(text: &str) -> Result<(End, End, Speed), String> {
     let (a, rest) = end(text)?;
     let (b, rest) = end(rest)?;
     let word = |key: &str| rest.split_whitespace().find_map(|w| w.strip_prefix(key));
-    let width = word("PHY=").and_then(|w| w.trim_end_matches('x').parse().ok()).filter(|w| (1..=12).contains(w));
+    let width =
+        word("PHY=").and_then(|w| w.trim_end_matches('x').parse().ok()).filter(|w| (1..=12).contains(w));
     let rate = match word("SPD=").unwrap_or("2.5") {
         "5" | "5.0" => 1,
         "10" | "10.0" => 2,
@@ -122,7 +123,10 @@ pub(super) fn identify(mut known: Subnet, lst: Subnet, file: &str) -> Result<Sub
         }
     }
     if found == 0 {
-        return Err(vec![whole(file, "no GUID of this file is in the network's file: they tell of two clusters")]);
+        return Err(vec![whole(
+            file,
+            "no GUID of this file is in the network's file: they tell of two clusters",
+        )]);
     }
     Ok(known)
 }

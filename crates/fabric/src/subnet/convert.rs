@@ -64,7 +64,11 @@ impl Subnet {
         for &host in &self.hosts {
             let out = self.out(host);
             if out.len() != 1 || self.is_host(self.edges[out[0] as usize].to) {
-                let message = format!("host {} has {} links; a terminal has one, to a switch", self.label(host), out.len());
+                let message = format!(
+                    "host {} has {} links; a terminal has one, to a switch",
+                    self.label(host),
+                    out.len()
+                );
                 problems.push(Problem::new("file", message));
             }
         }

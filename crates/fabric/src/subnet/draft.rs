@@ -76,7 +76,8 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
     let told: Vec<Problem> = twice
         .take(super::super::import::MAX_MISTAKES)
         .map(|w| {
-            let message = format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
+            let message =
+                format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
             whole(file, message).help("a GUID names one adapter or switch of the world")
         })
         .collect();

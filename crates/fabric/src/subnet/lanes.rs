@@ -21,7 +21,10 @@ impl Lanes {
     #[must_use]
     pub fn new(subnet: &Subnet, planes: u32) -> Self {
         let hosts = subnet.hosts.len();
-        Self { sl: vec![UNKNOWN; hosts * planes as usize * hosts], map: vec![Vec::new(); subnet.switches.len()] }
+        Self {
+            sl: vec![UNKNOWN; hosts * planes as usize * hosts],
+            map: vec![Vec::new(); subnet.switches.len()],
+        }
     }
 
     /// Service level of a path.
@@ -52,7 +55,8 @@ impl Lanes {
     #[must_use]
     pub fn count(&self) -> u8 {
         let sl = self.sl.iter().copied().filter(|&s| s != UNKNOWN).max().unwrap_or(0);
-        let mapped = self.map.iter().flatten().flat_map(|lanes| lanes.iter().copied()).filter(|&l| l < 15).max();
+        let mapped =
+            self.map.iter().flatten().flat_map(|lanes| lanes.iter().copied()).filter(|&l| l < 15).max();
         1 + if self.map.iter().all(Vec::is_empty) { sl } else { mapped.unwrap_or(0) }
     }
 }

@@ -95,6 +95,9 @@ mod tests {
                 assert_eq!(names.number(&format!("H{i}")), i, "round {round}");
             }
         }
-        assert_eq!((names.len(), names.get(37), names.find("H999"), names.find("x")), (1000, "H37", Some(999), None));
+        assert_eq!(
+            (names.len(), names.get(37), names.find("H999"), names.find("x")),
+            (1000, "H37", Some(999), None)
+        );
     }
 }

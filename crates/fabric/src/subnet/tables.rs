@@ -79,7 +79,8 @@ impl Tables {
     /// Number of rows.
     #[must_use]
     pub fn rows(&self, subnet: &Subnet) -> u32 {
-        subnet.hosts.len() as u32 * self.planes + if self.to_switches { subnet.switches.len() as u32 } else { 0 }
+        subnet.hosts.len() as u32 * self.planes
+            + if self.to_switches { subnet.switches.len() as u32 } else { 0 }
     }
 
     /// Entry of a switch, by its index among the switches.

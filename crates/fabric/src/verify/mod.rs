@@ -95,7 +95,8 @@ pub fn verify(subnet: &Subnet, tables: &Tables) -> Report {
 }
 
 fn load(subnet: &Subnet, loads: &[u64]) -> Load {
-    let between = subnet.edges.iter().zip(loads).filter(|(e, _)| !subnet.is_host(e.from) && !subnet.is_host(e.to));
+    let between =
+        subnet.edges.iter().zip(loads).filter(|(e, _)| !subnet.is_host(e.from) && !subnet.is_host(e.to));
     let all: Vec<u64> = between.map(|(_, &load)| load).collect();
     let n = all.len().max(1) as f64;
     let mean = all.iter().sum::<u64>() as f64 / n;

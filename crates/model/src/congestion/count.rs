@@ -1,9 +1,6 @@
 //! One mapping: levels of pairs become counts on links, and counts become what each message gets.
 
-use super::{
-    metrics::Run,
-    routes::Routes,
-};
+use super::{metrics::Run, routes::Routes};
 use workload::levels::Pair;
 
 /// What is asked for beyond histograms; each costs a pass over the ways.
@@ -71,7 +68,8 @@ impl<'a, R: Routes> Counter<'a, R> {
         run.level(most);
         if self.want.delays {
             self.delays(pairs, watched);
-            run.delays = [self.orcs(pairs, watched, run.delays[0]), self.ready.iter().copied().max().unwrap_or(0)];
+            run.delays =
+                [self.orcs(pairs, watched, run.delays[0]), self.ready.iter().copied().max().unwrap_or(0)];
         }
         if self.want.edges {
             self.add_edges(run);

@@ -28,7 +28,12 @@ pub fn dot(subnet: &Subnet, sums: &[u64], out: &mut impl io::Write) -> io::Resul
     let shares = scaled(sums);
     fabric::export::cluster::dot_with(subnet, out, &|edge| {
         let at = edge as usize;
-        format!(", congestion = \"{:.6}\", sum = \"{}\", color = \"{}\"", shares[at], sums[at], colour(shares[at]))
+        format!(
+            ", congestion = \"{:.6}\", sum = \"{}\", color = \"{}\"",
+            shares[at],
+            sums[at],
+            colour(shares[at])
+        )
     })
 }
 
@@ -45,10 +50,17 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
     let rows = rows(subnet);
     let most = rows.iter().copied().max().unwrap_or(0);
     let mut count = vec![0u32; most as usize + 1];
-    let order: Vec<u32> = rows.iter().map(|&r| { count[r as usize] += 1; count[r as usize] - 1 }).collect();
+    let order: Vec<u32> = rows
+        .iter()
+        .map(|&r| {
+            count[r as usize] += 1;
+            count[r as usize] - 1
+        })
+        .collect();
     let place = |node: u32| {
         let (row, at) = (rows[node as usize], order[node as usize]);
-        let x = MARGIN + (f64::from(at) + 0.5) * (WIDTH - 2.0 * MARGIN) / f64::from(count[row as usize].max(1));
+        let x =
+            MARGIN + (f64::from(at) + 0.5) * (WIDTH - 2.0 * MARGIN) / f64::from(count[row as usize].max(1));
         (x, MARGIN + 30.0 + f64::from(most - row) * ROW)
     };
     let height = 2.0 * MARGIN + 60.0 + f64::from(most) * ROW;
@@ -70,13 +82,25 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
         let length = (bx - ax).hypot(by - ay).max(1.0);
         let off = 2.0 + 4.0 * f64::from(seen[e]);
         let (dx, dy) = (-(by - ay) / length * off, (bx - ax) / length * off);
-        let bow = if edge.from == edge.to || rows[edge.from as usize] == rows[edge.to as usize] { 60.0 } else { 0.0 };
+        let bow = if edge.from == edge.to || rows[edge.from as usize] == rows[edge.to as usize] {
+            60.0
+        } else {
+            0.0
+        };
         let _ = writeln!(
             text,
             "<path d=\"M{:.1} {:.1} Q{:.1} {:.1} {:.1} {:.1}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:.2}\"><title>{} to {}: {}</title></path>",
-            ax + dx, ay + dy, (ax + bx) / 2.0 + dx, (ay + by) / 2.0 + dy - bow, bx + dx, by + dy,
-            colour(shares[e]), 0.6 + 2.4 * shares[e],
-            escape(&subnet.nodes[edge.from as usize].name), escape(&subnet.nodes[edge.to as usize].name), sums[e]
+            ax + dx,
+            ay + dy,
+            (ax + bx) / 2.0 + dx,
+            (ay + by) / 2.0 + dy - bow,
+            bx + dx,
+            by + dy,
+            colour(shares[e]),
+            0.6 + 2.4 * shares[e],
+            escape(&subnet.nodes[edge.from as usize].name),
+            escape(&subnet.nodes[edge.to as usize].name),
+            sums[e]
         );
     }
     for node in 0..subnet.nodes.len() as u32 {
@@ -85,11 +109,16 @@ pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
         let _ = writeln!(
             text,
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{side}\" height=\"{side}\" fill=\"{fill}\" stroke=\"black\"><title>{name}</title></rect>",
-            x - side / 2.0, y - side / 2.0
+            x - side / 2.0,
+            y - side / 2.0
         );
     }
-    let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"{:.0}\">green: unused, red: most used ({} messages)</text>", height - 12.0,
-        sums.iter().max().copied().unwrap_or(0));
+    let _ = writeln!(
+        text,
+        "<text x=\"{MARGIN}\" y=\"{:.0}\">green: unused, red: most used ({} messages)</text>",
+        height - 12.0,
+        sums.iter().max().copied().unwrap_or(0)
+    );
     text + "</svg>\n"
 }
 

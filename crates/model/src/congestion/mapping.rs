@@ -81,8 +81,12 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, (u64, String)>
     let mut hosts = Vec::new();
     let trimmed = text.trim_start();
     let words: Vec<(u64, String)> = if trimmed.starts_with(['[', '{']) {
-        let json: serde_json::Value = serde_json::from_str(trimmed).map_err(|e| (e.line() as u64, e.to_string()))?;
-        let list = json.pointer("/mapping/rank_to_host_index").or_else(|| json.get("rank_to_host_index")).unwrap_or(&json);
+        let json: serde_json::Value =
+            serde_json::from_str(trimmed).map_err(|e| (e.line() as u64, e.to_string()))?;
+        let list = json
+            .pointer("/mapping/rank_to_host_index")
+            .or_else(|| json.get("rank_to_host_index"))
+            .unwrap_or(&json);
         let list = list.as_array().ok_or((0, "a mapping is a list of host numbers".to_owned()))?;
         list.iter().map(|v| (0, v.as_str().map_or_else(|| v.to_string(), str::to_owned))).collect()
     } else {
@@ -95,7 +99,9 @@ pub fn from_text(subnet: &Subnet, text: &str) -> Result<Vec<u32>, (u64, String)>
     let mut used = vec![false; subnet.hosts.len()];
     for (line, word) in words {
         let host = find(subnet, &names, &word);
-        let host = host.ok_or_else(|| (line, format!("`{word}` is no host: write a name, a GUID as 0x.., or a number")))?;
+        let host = host.ok_or_else(|| {
+            (line, format!("`{word}` is no host: write a name, a GUID as 0x.., or a number"))
+        })?;
         if std::mem::replace(&mut used[host as usize], true) {
             return Err((line, format!("host `{word}` is there twice")));
         }
@@ -113,7 +119,8 @@ fn find(subnet: &Subnet, names: &[(&str, u32)], word: &str) -> Option<u32> {
         return Some(host);
     }
     if let Some(guid) = word.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok()) {
-        let is = |&n: &u32| [subnet.nodes[n as usize].port_guid, subnet.nodes[n as usize].guid].contains(&guid);
+        let is =
+            |&n: &u32| [subnet.nodes[n as usize].port_guid, subnet.nodes[n as usize].guid].contains(&guid);
         return subnet.hosts.iter().position(is).map(|i| i as u32).filter(|&i| i != NONE);
     }
     word.parse().ok().filter(|&n: &u32| (n as usize) < subnet.hosts.len())

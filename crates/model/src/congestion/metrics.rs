@@ -39,8 +39,11 @@ impl Run {
 
     /// Ready for another mapping; the links' sums go on.
     pub(super) fn next(&mut self) {
-        let (weights, level_max, edges) =
-            (std::mem::take(&mut self.weights), std::mem::take(&mut self.level_max), std::mem::take(&mut self.edges));
+        let (weights, level_max, edges) = (
+            std::mem::take(&mut self.weights),
+            std::mem::take(&mut self.level_max),
+            std::mem::take(&mut self.edges),
+        );
         *self = Self { weights, level_max, edges, ..Self::default() };
         self.weights.fill(0);
         self.level_max.clear();
@@ -205,7 +208,10 @@ mod tests {
 
     #[test]
     fn bins_are_those_of_the_program() {
-        assert_eq!([bin(1.0), bin(0.95), bin(0.949_999), bin(0.875), bin(0.0), bin(0.5)], [19, 18, 18, 17, 0, 9]);
+        assert_eq!(
+            [bin(1.0), bin(0.95), bin(0.949_999), bin(0.875), bin(0.0), bin(0.5)],
+            [19, 18, 18, 17, 0, 9]
+        );
     }
 
     #[test]

@@ -98,18 +98,23 @@ impl CongestionSetup {
     /// [`Failure::Setup`] with the reason.
     pub fn validate(&self) -> Result<(), Failure> {
         if !self.routing.oblivious() {
-            let message = "static congestion needs an oblivious routing: this one looks at queues, and there are none";
+            let message =
+                "static congestion needs an oblivious routing: this one looks at queues, and there are none";
             return Err(Failure::Setup(message.to_owned()));
         }
         for job in &self.jobs {
             let Some(traffic) = job.work.traffic() else {
                 let message = format!(
-                    "job {} is a rank program, and static congestion counts traffic by rule; use a pattern with levels", job.name
+                    "job {} is a rank program, and static congestion counts traffic by rule; use a pattern with levels",
+                    job.name
                 );
                 return Err(Failure::Setup(message));
             };
             if traffic.closed_loop() {
-                let message = format!("job {} answers what it receives; static congestion has no time to do so", job.name);
+                let message = format!(
+                    "job {} answers what it receives; static congestion has no time to do so",
+                    job.name
+                );
                 return Err(Failure::Setup(message));
             }
         }
@@ -153,9 +158,11 @@ impl CongestionSetup {
                 chunk_hops: 0,
             })
         };
-        let outcome = simulate(&routes, &plan, &mut tell).map_err(|done| Failure::Stopped(u64::from(done)))?;
+        let outcome =
+            simulate(&routes, &plan, &mut tell).map_err(|done| Failure::Stopped(u64::from(done)))?;
         let fabric = &*self.fabric;
-        let plugged = fabric.ports.iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();
+        let plugged =
+            fabric.ports.iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();
         let mut block = block(&outcome, &|edge| label(fabric, edge));
         block.edges = plugged;
         let mut summary = Summary::new(fingerprint(&outcome), Verdict::ok(), serde_json::Value::Null);
@@ -164,7 +171,11 @@ impl CongestionSetup {
             summary.verdict.detail.push(format!("{} messages have no way", outcome.totals.unreachable));
         }
         let delivered = outcome.totals.messages - outcome.totals.unreachable;
-        summary.messages = Some(Counts { injected: outcome.totals.messages, delivered, in_flight: outcome.totals.unreachable });
+        summary.messages = Some(Counts {
+            injected: outcome.totals.messages,
+            delivered,
+            in_flight: outcome.totals.unreachable,
+        });
         for job in &self.jobs {
             let (name, ranks) = (job.name.clone(), job.placement.len() as u32);
             summary.jobs.push(Job { name, ranks, messages: None, makespan_ps: None, compute_fraction: None });

@@ -58,9 +58,26 @@ pub const PART: u32 = 2;
 
 /// Names of the patterns, as the command line takes them.
 pub const NAMES: &[&str] = &[
-    "rand", "rand_perm", "null", "bisect", "bisect_fb_sym", "tree", "tree_all", "bruck", "gather", "scatter",
-    "ring", "recdbl", "recdbl_paper", "neighbor", "2neighbor", "4neighbor", "6neighbor", "recvs_one_src",
-    "recvs_all_src", "ptrnvsptrn",
+    "rand",
+    "rand_perm",
+    "null",
+    "bisect",
+    "bisect_fb_sym",
+    "tree",
+    "tree_all",
+    "bruck",
+    "gather",
+    "scatter",
+    "ring",
+    "recdbl",
+    "recdbl_paper",
+    "neighbor",
+    "2neighbor",
+    "4neighbor",
+    "6neighbor",
+    "recvs_one_src",
+    "recvs_all_src",
+    "ptrnvsptrn",
 ];
 
 impl LevelPattern {
@@ -102,7 +119,9 @@ impl LevelPattern {
             }
             "recvs_one_src" => return Receivers::parse(rest, true).map(Self::Receivers),
             "recvs_all_src" => return Receivers::parse(rest, false).map(Self::Receivers),
-            "ptrnvsptrn" => return Err("write ptrnvsptrn:FIRST::SECOND, such as ptrnvsptrn:tree::bisect".to_owned()),
+            "ptrnvsptrn" => {
+                return Err("write ptrnvsptrn:FIRST::SECOND, such as ptrnvsptrn:tree::bisect".to_owned());
+            }
             _ => {
                 let near = base::registry::nearest(name, NAMES.iter().copied());
                 let near = near.first().map_or_else(|| NAMES.join(", "), |n| format!("did you mean {n}?"));
@@ -166,7 +185,9 @@ impl LevelPattern {
             }
             Self::Tree => out.extend((0..d.min(n.saturating_sub(d))).map(|i| (i, i + d))),
             Self::TreeAll => out.extend((0..n.saturating_sub(d)).map(|i| (i, i + d))),
-            Self::Bruck => out.extend((0..n).map(|i| (i, ((u64::from(i) + u64::from(d)) % u64::from(n)) as u32))),
+            Self::Bruck => {
+                out.extend((0..n).map(|i| (i, ((u64::from(i) + u64::from(d)) % u64::from(n)) as u32)))
+            }
             Self::Gather => out.extend((1..n).map(|i| (i, 0))),
             Self::Scatter => out.extend((1..n).map(|i| (0, i))),
             Self::Ring => out.push((level, (level + 1) % n)),

@@ -71,10 +71,14 @@ fn receivers_receive() {
 
 #[test]
 fn texts_are_read_and_written() {
-    for text in ["bisect", "neighbor:4", "recvs_one_src:3:0.5:0.25:linear", "ptrnvsptrn:tree::null", "recdbl_paper"] {
+    for text in
+        ["bisect", "neighbor:4", "recvs_one_src:3:0.5:0.25:linear", "ptrnvsptrn:tree::null", "recdbl_paper"]
+    {
         assert_eq!(LevelPattern::parse(text, 2).unwrap().to_string(), text);
     }
-    for text in ["bisekt", "neighbor:0", "bisect:1", "ptrnvsptrn", "recvs_all_src:0", "recvs_all_src:1:2", "a::b::c"] {
+    for text in
+        ["bisekt", "neighbor:0", "bisect:1", "ptrnvsptrn", "recvs_all_src:0", "recvs_all_src:1:2", "a::b::c"]
+    {
         assert!(LevelPattern::parse(text, 2).is_err(), "{text}");
     }
     assert!(LevelPattern::parse("bisekt", 2).unwrap_err().contains("bisect"));

@@ -26,17 +26,45 @@ const fn about(name: &'static str, summary: &'static str, doc: &'static str) -> 
 
 /// Patterns whose name says all.
 pub(crate) const PLAIN: [About; 11] = [
-    about("rand", "every rank sends to one and receives from one, at random", "One level. Nobody sends to itself. Static congestion draws a new permutation for each mapping; other models keep the first."),
-    about("rand_perm", "a random permutation, fixed points included", "One level; as `rand`, but a rank may draw itself (then it sends nothing): the pattern as the paper defines it."),
-    about("bisect", "2 i + 1 sends to 2 i", "One level: half of the ranks send, each to one of the other half. An odd rank is left out."),
+    about(
+        "rand",
+        "every rank sends to one and receives from one, at random",
+        "One level. Nobody sends to itself. Static congestion draws a new permutation for each mapping; other models keep the first.",
+    ),
+    about(
+        "rand_perm",
+        "a random permutation, fixed points included",
+        "One level; as `rand`, but a rank may draw itself (then it sends nothing): the pattern as the paper defines it.",
+    ),
+    about(
+        "bisect",
+        "2 i + 1 sends to 2 i",
+        "One level: half of the ranks send, each to one of the other half. An odd rank is left out.",
+    ),
     about("bisect_fb_sym", "2 i and 2 i + 1 exchange", "One level: as `bisect`, in both directions."),
-    about("tree", "binomial tree: i < 2^l sends to i + 2^l in level l", "ceil(log2 n) levels, as in the paper's figure 6 and the program; the paper's formula is `tree_all`."),
-    about("tree_all", "every i sends to i + 2^l in level l, if there is one", "ceil(log2 n) levels: the formula that the paper gives for its tree."),
+    about(
+        "tree",
+        "binomial tree: i < 2^l sends to i + 2^l in level l",
+        "ceil(log2 n) levels, as in the paper's figure 6 and the program; the paper's formula is `tree_all`.",
+    ),
+    about(
+        "tree_all",
+        "every i sends to i + 2^l in level l, if there is one",
+        "ceil(log2 n) levels: the formula that the paper gives for its tree.",
+    ),
     about("bruck", "every i sends to i + 2^l mod n in level l", "ceil(log2 n) levels of n messages."),
     about("gather", "all send to rank 0", "One level."),
     about("scatter", "rank 0 sends to all", "One level."),
-    about("recdbl", "recursive doubling", "Exchanges over distance 2^l among the largest power of two of ranks; if ranks are left over, a last level sends from rank i to rank i + that power. The rule of the program; the paper's is `recdbl_paper`."),
-    about("recdbl_paper", "recursive doubling as the paper has it", "ceil(log2 n) levels: k and k + 2^l exchange if bit l of k is clear and k + 2^l < n."),
+    about(
+        "recdbl",
+        "recursive doubling",
+        "Exchanges over distance 2^l among the largest power of two of ranks; if ranks are left over, a last level sends from rank i to rank i + that power. The rule of the program; the paper's is `recdbl_paper`.",
+    ),
+    about(
+        "recdbl_paper",
+        "recursive doubling as the paper has it",
+        "ceil(log2 n) levels: k and k + 2^l exchange if bit l of k is clear and k + 2^l < n.",
+    ),
 ];
 
 /// Any pattern by its text.
@@ -70,7 +98,12 @@ pub(crate) const NEIGHBOUR: About = About {
           yet; peers send to each other.",
     source: SOURCE,
     params: &[
-        Param { name: "neighbors", kind: Kind::Int { min: 1, max: 1 << 16 }, default: Some("2"), doc: "Peers of a rank." },
+        Param {
+            name: "neighbors",
+            kind: Kind::Int { min: 1, max: 1 << 16 },
+            default: Some("2"),
+            doc: "Peers of a rank.",
+        },
         COUNT,
     ],
 };
@@ -111,7 +144,14 @@ fn build(pattern: LevelPattern, context: &JobContext, values: &Values) -> Built<
     let senders = to.iter().filter(|t| !t.is_empty()).count() as f64 / f64::from(context.ranks);
     let count = endless_if_zero(values.int("count"));
     let bytes = context.message;
-    Ok(Work::Traffic(Arc::new(LevelTraffic { pattern, to, arrival, bytes, count, offered: offered.map(|o| o * senders) })))
+    Ok(Work::Traffic(Arc::new(LevelTraffic {
+        pattern,
+        to,
+        arrival,
+        bytes,
+        count,
+        offered: offered.map(|o| o * senders),
+    })))
 }
 
 /// The random stream of a mapping (a run) of a job: what is random in a pattern is drawn from it.
