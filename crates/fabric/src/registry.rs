@@ -88,6 +88,7 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::haec_box::TOPOLOGY,
     topology::parking_lot::TOPOLOGY,
     topology::graph::TOPOLOGY,
+    topology::imported::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 
@@ -102,6 +103,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::shortest_path::ROUTING,
     routing::up_down::ROUTING,
     routing::given::ROUTING,
+    routing::forwarding::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,

@@ -287,7 +287,7 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "shortest-path"
         | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology == "single-switch" => Length::Shortest,
-        "up-down" => Length::UpTo(fabric.routers()),
+        "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
         // A way through two-dimensional groups may have two links in each of two groups.
         _ if fabric.topology == "cray-dragonfly" => Length::UpTo(2 * 5),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),

@@ -17,7 +17,7 @@ pub(super) fn lash(job: &Job<'_>) -> Result<Ports, Problem> {
 }
 
 /// Adds levels to tables. Destinations of one router with the same ways are layered once.
-fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports, Problem> {
+pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let routers = fabric.routers() as usize;
     let ends = fabric.ends();

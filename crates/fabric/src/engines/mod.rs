@@ -315,6 +315,29 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
     Ok(routed)
 }
 
+/// The same tables with every pair of switches on the lowest lane that stays free of cycles.
+///
+/// # Errors
+/// If the subnet is no fabric or has no tables, or more than `lanes` lanes were needed.
+pub fn relayer(subnet: Subnet, lanes: u8) -> Result<Subnet, Vec<Problem>> {
+    let fabric = Arc::new(subnet.fabric()?);
+    let Some(tables) = &subnet.tables else {
+        return Err(vec![Problem::new("engine", "there are no tables to be put on lanes")]);
+    };
+    let options = Options { lanes, ..Options::default() };
+    let job = Job { fabric: &fabric, options: &options, planes: tables.planes, order: Vec::new() };
+    let hosts = job.blank().len();
+    let port =
+        |&edge: &u32| if edge == NONE { NO_PORT } else { (subnet.edges[edge as usize].port - 1) as u16 };
+    let next = tables.next[..hosts].iter().map(port).collect();
+    let ports =
+        layered::layer(&job, Ports { next, level: None, map: None }, "layers").map_err(|p| vec![p])?;
+    let lanes = self::lanes(&subnet, &fabric, ports.level, None, tables.planes);
+    let mut layered = subnet;
+    layered.lanes = lanes;
+    Ok(layered)
+}
+
 fn lanes(
     subnet: &Subnet,
     fabric: &Fabric,

@@ -15,6 +15,7 @@ mod lanes;
 mod names;
 mod tables;
 
+pub(crate) use convert::CLASSES;
 pub use draft::Draft;
 pub(crate) use draft::whole;
 pub use lanes::{Lanes, UNKNOWN};

@@ -9,7 +9,7 @@
 
 mod cycle;
 
-use crate::subnet::{Lanes, Lost, NONE, Subnet, Tables, UNKNOWN};
+use crate::subnet::{Lost, NONE, Subnet, Tables, UNKNOWN};
 pub use cycle::Channel;
 use cycle::Dependencies;
 use std::collections::VecDeque;
@@ -87,8 +87,6 @@ pub fn verify(subnet: &Subnet, tables: &Tables) -> Report {
             walk.row(target, plane, &mut distances);
         }
     }
-    let lanes = subnet.lanes.as_ref();
-    walk.report.lanes = lanes.map_or(1, Lanes::count);
     walk.report.load = load(subnet, &walk.report.loads);
     walk.report.cycle = walk.dependencies.cycle();
     walk.report
@@ -237,6 +235,7 @@ impl<'a> Walk<'a> {
                 None => 0,
                 Some(lanes) => lanes.lane(subnet, subnet.place(out.from), into.to_port, out.port, sl),
             };
+            self.report.lanes = self.report.lanes.max(lane + 1);
             if let Some(before) = before {
                 self.dependencies.add(before, (pair[1], lane));
             }
