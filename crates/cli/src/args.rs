@@ -224,6 +224,9 @@ pub struct StudyArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Write the study's figures (SVG) into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Directory that holds the studies
     #[arg(long, value_name = "DIR", default_value = "studies")]
     pub studies: PathBuf,

@@ -12,4 +12,5 @@ pub mod reference;
 pub mod run;
 pub mod schema;
 pub mod study;
+pub mod study_figures;
 pub mod trace;
