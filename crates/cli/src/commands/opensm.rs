@@ -139,7 +139,8 @@ fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
     let at = |name: &str| scratch.0.join(name);
     let failed = |e: std::io::Error| trouble("the scratch directory", &e);
     fs::write(at("network.net"), written(subnet, Form::Net)?).map_err(failed)?;
-    let socket = format!("netloom-{}-{}", std::process::id(), scratch.0.display().to_string().len());
+    // As unique as the directory: two simulators on one socket would answer for each other.
+    let socket = scratch.0.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let ibsim = simulator(subnet, &scratch.0, &socket)?;
     let mut command = Command::new("opensm");
     command.args(["-o", "-D", "0x43", "-f"]).arg(at("opensm.log")).arg("--dump_files_dir").arg(&scratch.0);

@@ -118,7 +118,9 @@ fn find(subnet: &Subnet, names: &[(&str, u32)], word: &str) -> Option<u32> {
     {
         return Some(host);
     }
-    if let Some(guid) = word.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok().filter(|&g| g != 0)) {
+    if let Some(guid) =
+        word.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok().filter(|&g| g != 0))
+    {
         let is =
             |&n: &u32| [subnet.nodes[n as usize].port_guid, subnet.nodes[n as usize].guid].contains(&guid);
         return subnet.hosts.iter().position(is).map(|i| i as u32).filter(|&i| i != NONE);
