@@ -1,7 +1,6 @@
 use super::*;
-use crate::{import, registry::Constant, routing::testing, verify::verify};
+use crate::{registry::Constant, routing::testing, verify::verify};
 use base::registry::find;
-use std::path::{Path, PathBuf};
 
 fn engine(name: &str) -> &'static Engine {
     find(ENGINES, name).unwrap()
@@ -117,87 +116,5 @@ fn full_trees_carry_shifts_without_collision() {
             }
             assert_eq!(count.iter().max(), Some(&1), "{name} shift {shift}");
         }
-    }
-}
-
-fn data() -> Option<PathBuf> {
-    let root = std::env::var_os("NETLOOM_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let ib = root.join("ib");
-    if !ib.is_dir() {
-        eprintln!("SKIPPED: {} is not there", ib.display());
-        return None;
-    }
-    Some(ib)
-}
-
-fn load(ib: &Path, files: &[&str]) -> Subnet {
-    let paths: Vec<String> = files.iter().map(|f| ib.join(f).display().to_string()).collect();
-    import::load(&paths).unwrap_or_else(|problems| panic!("{files:?}: {:?}", &problems[..1]))
-}
-
-/// Share of entries that our engine sets as OpenSM's of the same name, hosts alone.
-fn alike(ib: &Path, fabric: &str, name: &str) -> (f64, crate::verify::Report, crate::verify::Report) {
-    let topology = if fabric == "psmn_x5" {
-        "real/psmn_x5.ibnetdiscover".to_owned()
-    } else {
-        format!("net/{fabric}.net")
-    };
-    let table = if fabric == "psmn_x5" {
-        format!("real/psmn_x5.{name}.opensm-lfts.dump.gz")
-    } else {
-        format!("tables/{fabric}.{name}.opensm-lfts.dump.gz")
-    };
-    let theirs = load(ib, &[&topology, &table]);
-    let ours = route(&theirs, engine(name), &Options::default()).unwrap();
-    let (a, b) = (theirs.tables.as_ref().unwrap(), ours.tables.as_ref().unwrap());
-    let entries = theirs.hosts.len() * theirs.switches.len();
-    let same = a.next[..entries].iter().zip(&b.next[..entries]).filter(|(a, b)| a == b).count();
-    let (theirs, ours) = (verify(&theirs, a), verify(&ours, b));
-    (same as f64 / entries as f64, theirs, ours)
-}
-
-/// Ours beside OpenSM's: as short, and no worse balanced. Which tables are identical is told.
-#[test]
-fn beside_opensm() {
-    let Some(ib) = data() else { return };
-    let cases = [
-        ("ft2_16", "minhop"),
-        ("ft2_16", "updn"),
-        ("ft2_16", "dnup"),
-        ("ft2_16", "ftree"),
-        ("ft2_16", "dor"),
-        ("ft2_16", "lash"),
-        ("ft2_16", "sssp"),
-        ("ft2_16", "dfsssp"),
-        ("ft2_16", "nue"),
-        ("ft2_324", "minhop"),
-        ("ft2_324", "updn"),
-        ("ft2_324", "ftree"),
-        ("ft2_324", "dfsssp"),
-        ("ft2_324", "lash"),
-        ("torus444", "minhop"),
-        ("torus444", "dor"),
-        ("torus444", "lash"),
-        ("torus444", "dfsssp"),
-        ("rand64", "updn"),
-        ("psmn_x5", "minhop"),
-        ("psmn_x5", "updn"),
-    ];
-    for (fabric, name) in cases {
-        let (share, theirs, ours) = alike(&ib, fabric, name);
-        eprintln!(
-            "{fabric:9} {name:7} {:6.2} % alike; max load {} ours, {} OpenSM; mean length {:.3} / {:.3}; sigma {:.2} / {:.2}; lanes {}",
-            share * 100.0,
-            ours.load.max,
-            theirs.load.max,
-            ours.mean_length(),
-            theirs.mean_length(),
-            ours.load.sigma,
-            theirs.load.sigma,
-            ours.lanes
-        );
-        assert!(theirs.unreached == 0 && theirs.loops == 0, "{fabric} {name}");
-        assert!(ours.unreached == 0 && ours.loops == 0, "{fabric} {name}");
     }
 }

@@ -1,9 +1,5 @@
 use super::*;
-use crate::{
-    engines::{ENGINES, Options, route},
-    import::{self, Source},
-};
-use base::registry::find;
+use crate::import::{self, Source};
 
 fn read(text: &str) -> Subnet {
     import::read(vec![Source::memory("test.dot", text.as_bytes())]).unwrap()
@@ -61,41 +57,4 @@ fn holes_and_circles_are_told() {
     );
     let report = verify(&circle, circle.tables.as_ref().unwrap());
     assert!(report.loops == 2 && !report.sound(), "{report:?}");
-}
-
-#[test]
-fn our_updn_is_free_where_opensm_is_not() {
-    let root = std::env::var_os("NETLOOM_DATA").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        std::path::PathBuf::from,
-    );
-    let file = |name: &str| root.join("ib").join(name).display().to_string();
-    if !root.join("ib").is_dir() {
-        eprintln!("SKIPPED: {} is not there", root.join("ib").display());
-        return;
-    }
-    let theirs =
-        import::load(&[file("net/rand64.net"), file("tables/rand64.updn.opensm-lfts.dump.gz")]).unwrap();
-    let report = verify(&theirs, theirs.tables.as_ref().unwrap());
-    assert!(report.cycle.is_some_and(|c| c.len() > 2), "OpenSM's updn has a credit loop on this graph");
-    let updn = find(ENGINES, "updn").unwrap();
-    let ours = route(&theirs, updn, &Options::default()).unwrap();
-    assert!(verify(&ours, ours.tables.as_ref().unwrap()).sound());
-    for table in ["minhop", "updn"] {
-        let table = file(&format!("real/psmn_x5.{table}.opensm-lfts.dump.gz"));
-        let real = import::load(&[table, file("real/psmn_x5.ibnetdiscover")]).unwrap();
-        assert!(verify(&real, real.tables.as_ref().unwrap()).sound());
-    }
-    // Sampled service levels of the torus: no loop on (link, lane), as the engines claim.
-    for engine in ["dfsssp", "lash", "torus-2QoS"] {
-        let mut files = vec![file("net/torus444.ibnetdiscover.gz")];
-        files.push(file(&format!("tables/torus444.{engine}.opensm-lfts.dump.gz")));
-        files.push(file(&format!("tables/torus444.{engine}.opensm-sl2vl.dump.gz")));
-        let levels = file(&format!("tables/torus444.{engine}.path_sl.txt"));
-        let sampled = std::path::Path::new(&levels).is_file();
-        files.extend(sampled.then_some(levels));
-        let torus = import::load(&files).unwrap();
-        let report = verify(&torus, torus.tables.as_ref().unwrap());
-        assert!(report.cycle.is_none() && (!sampled || report.unknown < report.pairs), "{engine} {report:?}");
-    }
 }
