@@ -3,6 +3,7 @@
 mod common;
 
 use common::netloom;
+use model::registry::MODELS;
 use serde_json::Value as Json;
 use std::{fs, path::Path};
 
@@ -211,6 +212,21 @@ fn an_imported_cluster_runs_under_every_model() {
     assert!(moving["packets"]["delivered"].as_u64() > Some(100));
     assert_eq!(moving["verdict"]["state"], "ok");
     assert!(out(&["run", &write("congestion", "")]).contains("of the peak"));
+    // Every model of the registry takes the file: with time, a program on the same fabric and tables.
+    for model in MODELS.iter().filter(|m| m.needs.time) {
+        let path = write(model.about.name, "until = \"workload-done\"");
+        let text = fs::read_to_string(&path).expect("the file");
+        let program =
+            text.replace("\"bisect_fb_sym\"", "\"ring\"").replace("message = \"1 KiB\"\nload = 0.9\n", "");
+        fs::write(&path, program).expect("written");
+        let run = json(&["run", &path]);
+        assert_eq!(
+            (&run["verdict"]["state"], &run["messages"]["in_flight"]),
+            (&Json::from("ok"), &Json::from(0)),
+            "{}",
+            model.about.name
+        );
+    }
 }
 
 #[test]

@@ -134,3 +134,20 @@ fn our_updn_is_free_where_opensm_is_not() {
         assert!(report.cycle.is_none() && (!sampled || report.unknown < report.pairs), "{engine} {report:?}");
     }
 }
+
+/// The same tables in three forms, and with several identifiers for each host.
+#[test]
+fn forms_of_one_table_agree() {
+    let Some(ib) = data() else { return };
+    let net = "net/ft2_16.ibnetdiscover.gz";
+    let lfts = load(&ib, &[net, "tables/ft2_16.minhop.opensm-lfts.dump.gz"]);
+    for other in ["tables/ft2_16.minhop.dump_fts.txt", "tables/ft2_16.minhop.opensm.fdbs.gz"] {
+        assert_eq!(load(&ib, &[net, other]).tables, lfts.tables, "{other}");
+    }
+    for engine in ["minhop", "updn"] {
+        let dump = format!("tables/ft2_16.{engine}.lmc2.opensm-lfts.dump.gz");
+        let several = load(&ib, &["net/ft2_16.net", &dump]);
+        let tables = several.tables.as_ref().unwrap();
+        assert_eq!((tables.planes, verify(&several, tables).sound()), (4, true));
+    }
+}

@@ -47,6 +47,8 @@ fn known(text: &str) -> bool {
         || text.ends_with("lids dumped")
         || text.ends_with("valid lids dumped")
         || text.starts_with('#')
+        // Tools warn on the same stream.
+        || text.starts_with("***")
         || text.starts_with("Lid ")
         || text.starts_with("Port ")
 }
