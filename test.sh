@@ -94,6 +94,9 @@ else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
 tests
+if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
+  skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
+fi
 step 'cargo doc, warnings are errors' documentation
 step 'cargo build --release' cargo build --locked --release
 netloom=${CARGO_TARGET_DIR:-target}/release/netloom

@@ -1,6 +1,9 @@
 //! The command line as typed. Nothing here touches the machine.
 
-use crate::exit::Exit;
+use crate::{
+    cluster_args::{CongestionArgs, ImportArgs, OpensmArgs, RouteArgs, VerifyArgs},
+    exit::Exit,
+};
 use base::units::{self, UnitError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -68,6 +71,8 @@ pub enum Command {
     Swarm(SwarmArgs),
     /// Look into a file of rank programs (GOAL, MPI calls) or convert it
     Trace(TraceArgs),
+    /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
+    Congestion(CongestionArgs),
 }
 
 /// An experiment file and what overrides it.
@@ -125,6 +130,14 @@ pub enum FabricCommand {
     Metrics(MetricsArgs),
     /// Write routers, terminals and cables for other programs; failed links are left out
     Export(ExportArgs),
+    /// Read a cluster's files (DOT, .net, ibnetdiscover, tables, lanes), say what they hold or write them in another form
+    Import(ImportArgs),
+    /// Check forwarding tables: reach, loops, length, balance, credit loops
+    Verify(VerifyArgs),
+    /// Compute forwarding tables by a routing engine, also around failed links
+    Route(RouteArgs),
+    /// Route a network by the real OpenSM, run beside ibsim on this machine, and read its tables back
+    Opensm(OpensmArgs),
 }
 
 /// Arguments of `fabric metrics`.
@@ -150,6 +163,9 @@ pub struct ExportArgs {
     /// Only this plane of a network with several rails, numbered from 0; left out: all (Graphviz only)
     #[arg(long, value_name = "PLANE")]
     pub plane: Option<u32>,
+    /// Compute tables by this engine, for the forms that hold tables
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
     /// Write this file; left out: standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -167,6 +183,18 @@ pub enum Form {
     Json,
     /// One cable per line; topology `graph` reads it and numbers ports anew
     EdgeList,
+    /// DOT with routes in edge comments, ORCS's input (without tables: without routes)
+    Orcs,
+    /// Network file of ibsim
+    Net,
+    /// The form of ibnetdiscover's output
+    Ibnetdiscover,
+    /// Forwarding tables, the form of opensm-lfts.dump
+    Lfts,
+    /// Lanes of service levels at switches, the form of opensm-sl2vl.dump
+    Sl2vl,
+    /// Service levels of paths: `slid dlid sl`
+    PathSl,
 }
 
 /// Arguments of `resume`.
@@ -219,6 +247,9 @@ pub struct StudyArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Write the study's figures (SVG) into this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Directory that holds the studies
     #[arg(long, value_name = "DIR", default_value = "studies")]
     pub studies: PathBuf,

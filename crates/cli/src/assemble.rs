@@ -27,10 +27,11 @@ use fabric::{deadlock, graph::Fabric, planes, routing::Routing};
 use model::{
     AnySetup,
     any::DelayRun,
+    congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
-    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Until},
+    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
 };
 use std::{sync::Arc, time::Duration};
 use workload::{
@@ -86,8 +87,9 @@ pub fn assemble(
     check_transfers(experiment, &links, diagnostics);
     let bandwidth = terminal_bandwidth(experiment);
     let needs_fabric = experiment.model.as_ref().is_none_or(|m| m.entry.needs.fabric);
+    let needs_time = experiment.model.as_ref().is_none_or(|m| m.entry.needs.time);
     let unknown = if needs_fabric {
-        fabric.is_none() || bandwidth.is_none()
+        fabric.is_none() || needs_time && bandwidth.is_none()
     } else {
         fabric.is_none() && !diagnostics.is_empty()
     };
@@ -100,6 +102,7 @@ pub fn assemble(
             packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet)
         }
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
+        ModelKind::Congestion => congestion_setup(experiment, parts, diagnostics).map(AnySetup::Congestion),
     }))
 }
 
@@ -135,6 +138,29 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
         diagnostics.push(Diagnostic::new(section.place("workload"), message).help(help));
     });
     run.ok().filter(|_| diagnostics.is_empty())
+}
+
+fn congestion_setup(
+    experiment: &Experiment,
+    parts: Parts,
+    diagnostics: &mut Diagnostics,
+) -> Option<CongestionSetup> {
+    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+    if let Some(change) = &parts.change {
+        let message = "model \"congestion\" has no time at which links could fail";
+        let place = experiment.faults.as_ref().map(|f| f.place("at"));
+        diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)).help("remove `at`"));
+    }
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    Some(CongestionSetup {
+        fabric: parts.fabric?,
+        routing: parts.routing?,
+        jobs: parts.jobs,
+        want: congestion::setup::want(&chosen.section.values),
+        seed: seed(experiment),
+    })
 }
 
 fn packet_setup(
@@ -395,12 +421,14 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
     }
     let index = u32::try_from(site.index).ok()?;
     let arrival = match (workload.takes, site.bandwidth) {
-        (Takes::Arrivals, Some(bandwidth)) => Some(ArrivalChoice {
-            entry: arrival,
-            values: values.clone(),
-            load: values.real("load"),
-            bandwidth,
-        }),
+        (Takes::Arrivals, Some(bandwidth)) if matches!(section.get("load"), Some(Value::Real(_))) => {
+            Some(ArrivalChoice {
+                entry: arrival,
+                values: values.clone(),
+                load: values.real("load"),
+                bandwidth,
+            })
+        }
         _ => None,
     };
     let message = match section.get("message") {
@@ -428,7 +456,15 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
         _ => JobSetup::COMPUTE_AS_IS,
     };
-    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
+    let statics = Statics {
+        runs: values.u32("runs"),
+        shuffle: values.text("mapping") == "shuffle",
+        level: match section.get("level") {
+            Some(Value::Int(level)) => u32::try_from(*level).ok(),
+            _ => None,
+        },
+    };
+    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb, statics })
 }
 
 /// What a placement asks about a job.

@@ -29,6 +29,12 @@ pub fn shelves() -> Vec<Shelf> {
         shelf(&PLACEMENT),
         shelf(&KIND),
         Shelf {
+            plural: "engines",
+            singular: "engine",
+            key: "netloom fabric route --engine".to_owned(),
+            entries: fabric::engines::ENGINES.iter().map(Registered::about).collect(),
+        },
+        Shelf {
             plural: "sections",
             singular: "section",
             key: "of the experiment file".to_owned(),

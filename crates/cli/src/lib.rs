@@ -9,6 +9,8 @@ pub mod args;
 pub mod assemble;
 pub mod catalog;
 pub mod checkpoint;
+pub mod cluster;
+pub mod cluster_args;
 pub mod commands;
 pub mod console;
 pub mod execute;
@@ -56,6 +58,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
+        Command::Congestion(args) => commands::congestion::congestion(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
     }
 }

@@ -6,13 +6,17 @@
 //! side by side, `export` writes the graph for other programs.
 
 pub mod deadlock;
+pub mod engines;
 pub mod export;
 pub mod faults;
 pub mod graph;
+pub mod import;
 pub mod metrics;
 pub mod partition;
 pub mod paths;
 pub mod planes;
 pub mod registry;
 pub mod routing;
+pub mod subnet;
 pub mod topology;
+pub mod verify;

@@ -91,6 +91,7 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::haec_box::TOPOLOGY,
     topology::parking_lot::TOPOLOGY,
     topology::graph::TOPOLOGY,
+    topology::imported::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
 
@@ -106,6 +107,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::up_down::ROUTING,
     routing::given::ROUTING,
     routing::source_routes::ROUTING,
+    routing::forwarding::ROUTING,
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,

@@ -326,7 +326,7 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "source-routes"
         | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology == "single-switch" => Length::Shortest,
-        "up-down" => Length::UpTo(fabric.routers()),
+        "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
         // A way through two-dimensional groups may have two links in each of two groups.
         _ if fabric.topology == "cray-dragonfly" => Length::UpTo(2 * 5),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),

@@ -1,6 +1,7 @@
 //! One setup for every model: what the command line builds, checks and runs without knowing which model it is.
 
 use crate::{
+    congestion::setup::CongestionSetup,
     delay::{self, DelayJob, DelaySetup},
     failure::Failure,
     memory::{self, Prediction},
@@ -15,6 +16,8 @@ pub enum AnySetup {
     Packet(Setup),
     /// See [`crate::delay`].
     Delay(DelayRun),
+    /// See [`crate::congestion`].
+    Congestion(CongestionSetup),
 }
 
 /// A run of the delay model, with what is told about it beforehand.
@@ -57,6 +60,7 @@ impl AnySetup {
                 let done = delay::simulate(&run.setup, progress)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+            Self::Congestion(setup) => setup.simulate(progress),
         }
     }
 
@@ -71,6 +75,8 @@ impl AnySetup {
                 let done = delay::run::watch(&run.setup, watch)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+            // Mappings are counted anew: there is no state worth keeping.
+            Self::Congestion(setup) => setup.simulate(&mut |at| (watch.pause)(at, &mut Vec::new)),
         }
     }
 
@@ -79,6 +85,8 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.scheduling = scheduling,
             Self::Delay(run) => run.setup.scheduling = scheduling,
+            // Its mappings are shared out to threads in any order.
+            Self::Congestion(_) => {}
         }
     }
 
@@ -88,6 +96,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => run::partitions(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map_or(1, |cx| cx.bounds.len() as u32 - 1),
+            Self::Congestion(_) => 1,
         }
     }
 
@@ -99,6 +108,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => run::validate(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map(drop),
+            Self::Congestion(setup) => setup.validate(),
         }
     }
 
@@ -108,6 +118,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => memory::predict(setup),
             Self::Delay(run) => memory::predict_ranks(&run.jobs),
+            Self::Congestion(setup) => memory::predict_static(setup),
         }
     }
 
@@ -117,6 +128,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => Some(&setup.fabric),
             Self::Delay(run) => run.setup.fabric.as_deref(),
+            Self::Congestion(setup) => Some(&setup.fabric),
         }
     }
 
@@ -125,7 +137,7 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
-            Self::Delay(_) => None,
+            Self::Delay(_) | Self::Congestion(_) => None,
         }
     }
 
@@ -134,7 +146,7 @@ impl AnySetup {
     pub fn change(&self) -> Option<&Change> {
         match self {
             Self::Packet(setup) => setup.change.as_ref(),
-            Self::Delay(_) => None,
+            Self::Delay(_) | Self::Congestion(_) => None,
         }
     }
 
@@ -144,6 +156,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => &setup.jobs,
             Self::Delay(run) => &run.jobs,
+            Self::Congestion(setup) => &setup.jobs,
         }
     }
 
@@ -153,6 +166,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.measure,
             Self::Delay(run) => run.measure,
+            Self::Congestion(_) => Measure::default(),
         }
     }
 
@@ -162,6 +176,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.seed,
             Self::Delay(run) => run.setup.seed,
+            Self::Congestion(setup) => setup.seed,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Network models: what turns "message injected" into "message delivered".
 
 pub mod any;
+pub mod congestion;
 pub mod delay;
 pub mod failure;
 pub mod memory;

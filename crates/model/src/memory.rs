@@ -1,6 +1,7 @@
 //! Predicts the memory of a run before it starts.
 
 use crate::{
+    congestion::setup::CongestionSetup,
     packet::rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
     setup::{JobSetup, Setup, Until},
 };
@@ -71,6 +72,24 @@ pub fn predict_ranks(jobs: &[JobSetup]) -> Prediction {
     let row = (size_of::<crate::rank::window::Row>() + 2 * 8) as u64;
     let mut parts =
         vec![("operations", operations.saturating_mul(2 * row)), ("ranks", ranks * 512), ("fixed", 24 << 20)];
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Predicts the memory of static congestion: the graph once, counters, ways and sums of links for each thread.
+#[must_use]
+pub fn predict_static(setup: &CongestionSetup) -> Prediction {
+    let links = setup.fabric.ports.len() as u64 + u64::from(setup.fabric.terminals());
+    let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
+    let threads = u64::from(crate::congestion::setup::threads());
+    let runs = setup.jobs.iter().map(|j| u64::from(j.statics.runs)).max().unwrap_or(1);
+    let mut parts = vec![
+        ("graph", links * 2 * size_of::<Port>() as u64),
+        ("counters", threads * links * 12),
+        ("ways", threads * ranks * 2 * 64),
+        ("mappings", runs * 64),
+        ("fixed", 24 << 20),
+    ];
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
 }

@@ -20,6 +20,8 @@ pub enum ModelKind {
     Packet,
     /// Messages by formula: [`crate::delay`].
     Delay,
+    /// Messages per link, without time: [`crate::congestion`].
+    Congestion,
 }
 
 /// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
@@ -30,6 +32,8 @@ pub struct Needs {
     pub fabric: bool,
     /// `[routing]`.
     pub routing: bool,
+    /// What only a model with time needs: links' parameters, an end of the run, loads and sizes of messages.
+    pub time: bool,
 }
 
 impl Registered for ModelEntry {
@@ -43,11 +47,16 @@ pub const MODELS: &[ModelEntry] = &[
     ModelEntry {
         about: crate::packet::config::ABOUT,
         kind: ModelKind::Packet,
-        needs: Needs { fabric: true, routing: true },
+        needs: Needs { fabric: true, routing: true, time: true },
     },
     ModelEntry {
         about: crate::delay::config::ABOUT,
         kind: ModelKind::Delay,
-        needs: Needs { fabric: false, routing: false },
+        needs: Needs { fabric: false, routing: false, time: true },
+    },
+    ModelEntry {
+        about: crate::congestion::setup::ABOUT,
+        kind: ModelKind::Congestion,
+        needs: Needs { fabric: true, routing: true, time: false },
     },
 ];

@@ -125,6 +125,7 @@ pub fn setup(
         message: Some(message),
         start: 0,
         compute_ppb: JobSetup::COMPUTE_AS_IS,
+        statics: crate::setup::Statics::default(),
     };
     let packet = PacketConfig {
         router: RouterKind::Window,

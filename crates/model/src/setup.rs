@@ -1,5 +1,6 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
+pub use crate::congestion::setup::Statics;
 use base::{rate::Bandwidth, time::Ps};
 use engine::executor::Threads;
 use fabric::{graph::Fabric, routing::Routing};
@@ -65,6 +66,8 @@ pub struct JobSetup {
     pub start: Ps,
     /// Factor on the time of every computation of a program, in billionths.
     pub compute_ppb: u64,
+    /// Mappings and levels, for static congestion.
+    pub statics: Statics,
 }
 
 impl JobSetup {

@@ -1,6 +1,6 @@
 //! The summary for a person at a terminal: verdict first, then the numbers, aligned.
 
-use crate::summary::{Counts, Latency, LatencyParts, Performance, State, Summary};
+use crate::summary::{Congestion, Counted, Counts, Latency, LatencyParts, Performance, State, Summary};
 use base::time::display;
 use std::fmt::Write;
 
@@ -21,10 +21,16 @@ const LABEL: usize = 14;
 pub fn render(summary: &Summary, style: Style) -> String {
     let mut out = String::new();
     verdict(&mut out, summary, style);
-    line(&mut out, "simulated", &display(summary.simulated_ps));
+    if summary.congestion.is_none() {
+        line(&mut out, "simulated", &display(summary.simulated_ps));
+    }
     counts(&mut out, "packets", summary.packets);
     counts(&mut out, "messages", summary.messages);
-    line(&mut out, "delivered", &bytes(summary.bytes_delivered as f64));
+    if let Some(c) = &summary.congestion {
+        congestion(&mut out, c);
+    } else {
+        line(&mut out, "delivered", &bytes(summary.bytes_delivered as f64));
+    }
     throughput(&mut out, summary);
     latency(&mut out, summary, style);
     by_hops(&mut out, summary, style);
@@ -61,6 +67,37 @@ fn counts(out: &mut String, label: &str, counts: Option<Counts>) {
             thousands(c.in_flight)
         );
         line(out, label, &text);
+    }
+}
+
+fn congestion(out: &mut String, c: &Congestion) {
+    let counted =
+        |counts: &Counted| counts.0.iter().map(|(k, n)| format!("{k}: {n}")).collect::<Vec<_>>().join(", ");
+    line(
+        out,
+        "pattern",
+        &format!("{}, {} ranks, {} levels, {} mappings", c.pattern, c.ranks, c.levels, c.runs),
+    );
+    line(
+        out,
+        "congestion",
+        &format!("{} (messages by the highest count on their way)", counted(&c.hist_max_cong)),
+    );
+    if let Some(fraction) = c.bandwidth_fraction {
+        line(out, "bandwidth", &format!("{} of the peak", percent(fraction)));
+    }
+    if let Some(mean) = c.effective_bandwidth.filter(|_| c.runs > 1) {
+        let half = c
+            .effective_bandwidth_half_width
+            .map_or_else(String::new, |h| format!(" +- {} at 95 %", percent(h)));
+        line(out, "effective", &format!("{}{half}, mean over mappings", percent(mean)));
+    }
+    line(out, "sum of maxima", &c.sum_max_cong.to_string());
+    if let (Some(orcs), Some(all)) = (&c.dep_max_delay_orcs2, &c.dep_max_delay_all_deps) {
+        line(out, "longest chain", &format!("{orcs} by ORCS 2.0, {all} over all dependencies"));
+    }
+    if let (Some(used), Some(most)) = (c.edges_used, c.edge_cong_sum_max) {
+        line(out, "links used", &format!("{used} of {}, most {most} messages", c.edges));
     }
 }
 

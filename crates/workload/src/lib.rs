@@ -5,6 +5,7 @@
 
 pub mod arrival;
 pub mod interval;
+pub mod levels;
 pub mod pattern;
 pub mod placement;
 pub mod program;

@@ -2,6 +2,7 @@
 
 use crate::{
     arrival::{self, Arrival, ArrivalContext},
+    levels::workload as levels,
     pattern,
     placement::{self, PlacementContext},
     program::{Program, file, generate, lower},
@@ -112,6 +113,17 @@ macro_rules! generated {
     };
 }
 
+/// The entry of a pattern with levels.
+macro_rules! levelled {
+    ($index:literal) => {
+        WorkloadEntry {
+            about: levels::PLAIN[$index],
+            build: |context, values| levels::plain($index, context, values),
+            takes: Takes::Arrivals,
+        }
+    };
+}
+
 /// All workloads.
 pub const WORKLOADS: &[WorkloadEntry] = &[
     WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, takes: Takes::Arrivals },
@@ -135,6 +147,19 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         build: pattern::ping_pong::build,
         takes: Takes::Message,
     },
+    levelled!(0),
+    levelled!(1),
+    levelled!(2),
+    levelled!(3),
+    levelled!(4),
+    levelled!(5),
+    levelled!(6),
+    levelled!(7),
+    levelled!(8),
+    levelled!(9),
+    levelled!(10),
+    WorkloadEntry { about: levels::NEIGHBOUR, build: levels::neighbour, takes: Takes::Arrivals },
+    WorkloadEntry { about: levels::ANY, build: levels::any, takes: Takes::Arrivals },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
     generated!(lu),
     generated!(bt),

@@ -3,6 +3,7 @@
 //! A source's k-th message is a pure function of (seed, job, source, k) and of the (k-1)-th one's time. A source that
 //! lags behind its schedule therefore stores one position, not a backlog: beyond saturation memory stays bounded.
 
+use crate::levels::LevelPattern;
 use base::time::Ps;
 
 /// One message of an open-loop source.
@@ -31,4 +32,9 @@ pub trait Traffic: Send + Sync {
 
     /// Mean load that the job offers per rank, in bytes per second, if it has one.
     fn offered_bytes_per_s(&self) -> Option<f64>;
+
+    /// The pattern with levels that this traffic repeats, if it is one.
+    fn levels(&self) -> Option<&LevelPattern> {
+        None
+    }
 }

@@ -3,6 +3,7 @@
 //! Only `[fabric]`, `[faults]` and the seed are read, so that a file with nothing but a topology will do. Faults count
 //! as if they had all happened.
 
+use super::{cluster, opensm};
 use crate::{
     args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
     console::Console,
@@ -16,10 +17,12 @@ use crate::{
 };
 use base::diag::Diagnostics;
 use fabric::{
+    engines::Options,
     export,
     graph::Fabric,
     metrics::{Metrics, measure_telling},
     planes,
+    subnet::Subnet,
 };
 use serde_json::{Map, Value as Json, json};
 use std::{fs::OpenOptions, io::Write, path::Path};
@@ -32,6 +35,10 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
     match command {
         FabricCommand::Metrics(args) => metrics(args, console),
         FabricCommand::Export(args) => export(args, console),
+        FabricCommand::Import(args) => cluster::import(args, console),
+        FabricCommand::Verify(args) => cluster::verify(args, console),
+        FabricCommand::Route(args) => cluster::route(args, console),
+        FabricCommand::Opensm(args) => opensm::opensm(args, console),
     }
 }
 
@@ -39,13 +46,17 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
 const MOST_MEASURED: u64 = 1 << 27;
 
 /// What is to be done with a network, and how many times its own memory that takes at most, itself included.
-type Purpose = (&'static str, u64);
+pub type Purpose = (&'static str, u64);
 
 const MEASURE: Purpose = ("the network with its metrics", 3);
-const EXPORT: Purpose = ("the network and its export", 4);
+/// Writing in another form.
+pub const EXPORT: Purpose = ("the network and its export", 4);
 
 /// Reads and builds what `[fabric]` describes and `[faults]` leaves.
-fn load(input: &Input, purpose: Purpose, stages: &Stages) -> Result<Fabric, Failure> {
+///
+/// # Errors
+/// If the file cannot be read or has mistakes, or the fabric does not fit in memory.
+pub fn load(input: &Input, purpose: Purpose, stages: &Stages) -> Result<Fabric, Failure> {
     let text = read_file(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
@@ -251,16 +262,43 @@ fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
         }
         None => {}
     }
+    let subnet = |engine: Option<&str>| {
+        let subnet = Subnet::from_fabric(&fabric);
+        engine.map_or_else(
+            || Ok(subnet.clone()),
+            |name| crate::cluster::route(&subnet, name, &Options::default()),
+        )
+    };
+    let bytes = match args.to {
+        Form::Dot | Form::Json | Form::EdgeList => drawn(&fabric, args.to)?,
+        form => cluster::written(&subnet(args.engine.as_deref())?, form)?,
+    };
+    put(args.out.as_deref(), &bytes, args.force, console)
+}
+
+/// A fabric in one of the forms for people and for topology `graph`.
+///
+/// # Errors
+/// If writing fails.
+pub fn drawn(fabric: &Fabric, form: Form) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let written = match args.to {
-        Form::Dot => export::dot(&fabric, &mut bytes),
-        Form::Json => export::json(&fabric, &mut bytes),
-        Form::EdgeList => export::edge_list(&fabric, &mut bytes),
+    let written = match form {
+        Form::Json => export::json(fabric, &mut bytes),
+        Form::EdgeList => export::edge_list(fabric, &mut bytes),
+        _ => export::dot(fabric, &mut bytes),
     };
     written.map_err(|e| Failure::new(Exit::Internal, format!("cannot write the fabric: {e}")))?;
-    match &args.out {
-        Some(path) => write_file(path, &bytes, args.force)?,
-        None => console.print(&String::from_utf8_lossy(&bytes))?,
+    Ok(bytes)
+}
+
+/// Writes to a file, or to standard output.
+///
+/// # Errors
+/// If the file cannot be written, or exists and is not to be replaced.
+pub fn put(out: Option<&Path>, bytes: &[u8], force: bool, console: &mut Console<'_>) -> Outcome {
+    match out {
+        Some(path) => write_file(path, bytes, force)?,
+        None => console.print(&String::from_utf8_lossy(bytes))?,
     }
     Ok(Exit::Done)
 }

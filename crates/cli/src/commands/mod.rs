@@ -1,14 +1,18 @@
 //! One file per command.
 
 pub mod check;
+pub mod cluster;
 pub mod completions;
+pub mod congestion;
 pub mod explain;
 pub mod fabric;
 pub mod list;
+pub mod opensm;
 pub mod reference;
 pub mod resume;
 pub mod run;
 pub mod schema;
 pub mod study;
+pub mod study_figures;
 pub mod swarm;
 pub mod trace;

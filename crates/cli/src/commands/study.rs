@@ -17,6 +17,7 @@
 //! why = "the paper's buffer sizes are not given"
 //! ```
 
+use super::study_figures;
 use crate::{
     args::{Format, Input, StudyArgs},
     console::Console,
@@ -91,9 +92,17 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     let directory = args.studies.join(name);
     let study = load(&directory.join(FILE))?;
     let lines = run(&study, &directory, args, console)?;
+    let extras = study_figures::run(&directory, shorter(&study, args), console)?;
+    if let Some(out) = &args.out {
+        extras.draw(out)?;
+    }
     match args.format {
-        Format::Text => console.print(&text(&study, &lines))?,
-        Format::Json => console.print_json(&object(name, &study, &lines))?,
+        Format::Text => console.print(&(text(&study, &lines) + &extras.text()))?,
+        Format::Json => {
+            let mut object = object(name, &study, &lines);
+            object["extras"] = extras.json();
+            console.print_json(&object)?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -118,17 +127,22 @@ fn list(names: &[String], args: &StudyArgs, console: &mut Console<'_>) -> Outcom
     Ok(Exit::Done)
 }
 
+/// Overrides of the form that is asked for.
+fn shorter<'a>(study: &'a Study, args: &StudyArgs) -> &'a [String] {
+    match (args.smoke, args.quick) {
+        (true, _) => &study.smoke,
+        (_, true) => &study.quick,
+        _ => &[],
+    }
+}
+
 fn run(
     study: &Study,
     directory: &Path,
     args: &StudyArgs,
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
-    let shorter = match (args.smoke, args.quick) {
-        (true, _) => study.smoke.as_slice(),
-        (_, true) => study.quick.as_slice(),
-        _ => &[],
-    };
+    let shorter = shorter(study, args);
     let mut lines = Vec::new();
     for row in &study.rows {
         let set = row.set.iter().chain(shorter).cloned().collect();

@@ -217,6 +217,24 @@ pub const JOB: About = About {
             doc: "Virtual time at which the job starts.",
         },
         Param {
+            name: "runs",
+            kind: Kind::Int { min: 1, max: 1 << 30 },
+            default: Some("1"),
+            doc: "Static congestion: mappings of ranks to terminals.",
+        },
+        Param {
+            name: "mapping",
+            kind: Kind::Choice(&["shuffle", "placement"]),
+            default: Some("shuffle"),
+            doc: "Static congestion: deal ranks anew to the placement's terminals for each mapping, or leave them as placed.",
+        },
+        Param {
+            name: "level",
+            kind: Kind::Int { min: 0, max: u32::MAX as u64 },
+            default: OPTIONAL,
+            doc: "Static congestion: only this level of the pattern, from 0; all if left out.",
+        },
+        Param {
             name: "compute",
             kind: Kind::Real { min: 0.0, max: 1e9 },
             default: Some("1.0"),

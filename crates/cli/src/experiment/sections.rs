@@ -69,6 +69,8 @@ pub struct FabricOnly {
     pub fabric: Option<Chosen<Topology>>,
     /// `[faults]`, if it is there.
     pub faults: Option<Section>,
+    /// `[routing]`, if it is there.
+    pub routing: Option<Chosen<RoutingEntry>>,
     /// Seed of the run.
     pub seed: u64,
 }
@@ -77,6 +79,7 @@ pub struct FabricOnly {
 pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> FabricOnly {
     let fabric = part(root, "fabric", true, end, diagnostics);
     let faults = part(root, "faults", false, end, diagnostics);
+    let routing = part(root, "routing", false, end, diagnostics);
     let seed = match root.get("experiment").map(|e| &e.node.data) {
         Some(Data::Table(table)) => {
             let seed = EXPERIMENT.params.iter().filter(|p| p.name == "seed").copied().collect();
@@ -90,6 +93,7 @@ pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -
         fabric: fabric
             .and_then(|(table, home)| chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics)),
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
+        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
         seed: match seed.get("seed") {
             Some(Value::Int(seed)) => *seed,
             _ => 0,
@@ -109,21 +113,22 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let (experiment, e_home) = part("experiment", true).unwrap_or((&empty, end));
     let model = part("model", true);
     let needs = model.and_then(|(table, _)| named_model(table)).map(|m| m.needs);
+    let time = needs.is_none_or(|n| n.time);
     let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
     let routing = part("routing", needs.is_none_or(|n| n.routing));
     let faults = part("faults", false);
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
-    let fabric = fabric.map(|(table, home)| read_fabric(table, home, diagnostics));
+    let fabric = fabric.map(|(table, home)| read_fabric(table, home, time, diagnostics));
     let (fabric, links) = fabric.unwrap_or((None, Vec::new()));
     let mut experiment = Experiment {
-        experiment: read_experiment(experiment, e_home, present, diagnostics),
+        experiment: read_experiment(experiment, e_home, present && time, diagnostics),
         fabric,
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
-        jobs: read_jobs(root, end, diagnostics),
+        jobs: read_jobs(root, end, time, diagnostics),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
@@ -284,12 +289,16 @@ type Links = Vec<(&'static str, Section)>;
 fn read_fabric(
     table: &Table,
     home: Place,
+    time: bool,
     diagnostics: &mut Diagnostics,
 ) -> (Option<Chosen<Topology>>, Links) {
     let chosen = chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics);
     let Some(topology) = &chosen else { return (chosen, Vec::new()) };
     let classes = topology.entry.classes;
     let Some(link) = table.get("link") else {
+        if !time {
+            return (chosen, Vec::new());
+        }
         let message = "[fabric] lacks `link`: the parameters of its links";
         let help = format!("add `link.CLASS = {{ .. }}` for each class: {}", classes.join(", "));
         diagnostics.push(Diagnostic::new(home, message).label("incomplete").help(help));
@@ -375,7 +384,7 @@ fn read_link(
     Some((class, section))
 }
 
-fn read_jobs(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Vec<Job> {
+fn read_jobs(root: &Table, end: Place, time: bool, diagnostics: &mut Diagnostics) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
     match root.get("job") {
         Some(Entry { node: Node { data: Data::List(items), .. }, key_place, .. }) => {
@@ -383,7 +392,7 @@ fn read_jobs(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Vec<Job
                 let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
                 diagnostics.push(diagnostic.help(help));
             }
-            items.iter().enumerate().filter_map(|(i, item)| read_job(i, item, diagnostics)).collect()
+            items.iter().enumerate().filter_map(|(i, item)| read_job(i, item, time, diagnostics)).collect()
         }
         Some(entry) => {
             let diagnostic = Diagnostic::new(entry.key_place, "`job` must be a list of jobs");
@@ -399,7 +408,7 @@ fn read_jobs(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Vec<Job
     }
 }
 
-fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<Job> {
+fn read_job(index: usize, item: &Node, time: bool, diagnostics: &mut Diagnostics) -> Option<Job> {
     let Data::Table(table) = &item.data else {
         let message = format!("a job must be a table, not {}", item.data.noun());
         diagnostics.push(Diagnostic::new(item.place, message));
@@ -423,7 +432,7 @@ fn read_job(index: usize, item: &Node, diagnostics: &mut Diagnostics) -> Option<
     let mut section = reader::read(&spec, table, home, diagnostics);
     let before = diagnostics.len();
     if let Some(workload) = workload {
-        check_taken(workload, table, &mut section, diagnostics);
+        check_taken(workload, table, &mut section, time, diagnostics);
     }
     if section.get("name") == Some(&Value::Text(String::new())) {
         section.values.0.insert("name".to_owned(), Value::Text(format!("job-{index}")));
@@ -453,13 +462,14 @@ fn check_taken(
     workload: &WorkloadEntry,
     table: &Table,
     section: &mut Section,
+    time: bool,
     diagnostics: &mut Diagnostics,
 ) {
     let name = workload.about.name;
     for (key, add, takes) in SHARED {
         let own = workload.about.params.iter().any(|p| p.name == key);
         match (takes(workload.takes), table.get(key).is_some()) {
-            (true, false) if !add.is_empty() => {
+            (true, false) if !add.is_empty() && time => {
                 let message = format!("[[job]] lacks `{key}`, which workload \"{name}\" needs");
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }

@@ -4,6 +4,8 @@
 //! the lower port) number. [`json`] keeps everything that a fabric's graph holds, port numbers included, and topology
 //! `graph` reads it back; [`edge_list`], which it reads too, is shorter and numbers ports anew.
 
+pub mod cluster;
+
 use crate::graph::{Fabric, Peer};
 use std::io::{self, Write};
 

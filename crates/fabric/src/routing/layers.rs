@@ -266,7 +266,7 @@ impl Filling<'_> {
 }
 
 /// Result of [`Order::add`].
-enum Added {
+pub(crate) enum Added {
     /// The edge is new.
     New,
     /// It was there.
@@ -276,7 +276,7 @@ enum Added {
 }
 
 /// A graph of links (global port indices) without cycles, in topological order while edges are added.
-struct Order<'a> {
+pub(crate) struct Order<'a> {
     fabric: &'a Fabric,
     /// By link: a bit for each port of the router that it enters; empty until one is set.
     next: Vec<Vec<u64>>,
@@ -291,7 +291,8 @@ struct Order<'a> {
 const NO_LINK: u32 = u32::MAX;
 
 impl<'a> Order<'a> {
-    fn new(fabric: &'a Fabric) -> Self {
+    /// A graph without edges.
+    pub(crate) fn new(fabric: &'a Fabric) -> Self {
         let links = fabric.ports.len();
         Self {
             fabric,
@@ -316,7 +317,8 @@ impl<'a> Order<'a> {
         }
     }
 
-    fn remove(&mut self, from: u32, to: u32) {
+    /// Takes an edge out.
+    pub(crate) fn remove(&mut self, from: u32, to: u32) {
         let (word, bit) = self.bit(from, to);
         self.next[from as usize][word] &= !bit;
     }
@@ -338,7 +340,7 @@ impl<'a> Order<'a> {
     }
 
     /// Adds the edge from a link to one that leaves the router it enters.
-    fn add(&mut self, from: u32, to: u32) -> Added {
+    pub(crate) fn add(&mut self, from: u32, to: u32) -> Added {
         let (word, bit) = self.bit(from, to);
         if self.next[from as usize].get(word).is_some_and(|w| w & bit != 0) {
             return Added::Known;

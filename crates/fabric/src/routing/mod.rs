@@ -7,6 +7,7 @@ pub mod dimension_adaptive;
 pub mod dimension_order;
 pub(crate) mod dragonfly;
 pub(crate) mod fat_tree;
+pub mod forwarding;
 pub mod given;
 pub mod hierarchical;
 pub(crate) mod layers;

@@ -12,6 +12,7 @@ pub mod haec_box;
 pub mod hierarchical;
 pub mod hypercube;
 pub mod hyperx;
+pub mod imported;
 pub mod jellyfish;
 pub mod parking_lot;
 pub mod slim_fly;

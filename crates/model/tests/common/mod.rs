@@ -344,6 +344,7 @@ impl Sketch {
             message,
             start,
             compute_ppb: JobSetup::COMPUTE_AS_IS,
+            statics: model::setup::Statics::default(),
         };
         shares.into_iter().filter(|(p, _)| !p.is_empty()).enumerate().map(job).collect()
     }

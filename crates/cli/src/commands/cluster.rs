@@ -1,0 +1,258 @@
+//! `netloom fabric import|verify|route`: clusters read, checked, routed and written.
+
+use super::fabric::{drawn, put};
+use crate::{
+    args::{Form, Format},
+    cluster::{self, engine},
+    cluster_args::{EngineArgs, Failing, ImportArgs, RouteArgs, VerifyArgs},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use fabric::{
+    export::cluster as write,
+    faults::Faults,
+    subnet::{Lost, Speed, Subnet},
+    verify::{self, Report},
+};
+use serde_json::{Value as Json, json};
+use std::{collections::BTreeMap, time::Instant};
+
+/// Reads a cluster and tells what it holds, or writes it.
+///
+/// # Errors
+/// If it cannot be read or written.
+pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
+    let network = args.network.load()?;
+    if let Some(form) = args.to {
+        let bytes = written(&network.subnet, form)?;
+        return put(args.out.as_deref(), &bytes, args.force, console);
+    }
+    match args.format {
+        Format::Text => console.print(&told(&network.subnet))?,
+        Format::Json => console.print_json(&object(&network.subnet))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// A subnet in any form; DOT is ORCS's.
+///
+/// # Errors
+/// If the form needs what the subnet lacks.
+pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Failure> {
+    let mut out = Vec::new();
+    let lacking = |what: &str| {
+        Failure::new(Exit::Usage, format!("this form holds {what}, and the network has none"))
+            .with_help("compute them with --engine")
+    };
+    let identified = || subnet.identified().map_err(|e| Failure::new(Exit::Experiment, e));
+    let failed = |e: std::io::Error| Failure::new(Exit::Internal, format!("cannot write the network: {e}"));
+    match form {
+        Form::Dot | Form::Orcs => write::dot(subnet, &mut out),
+        Form::Net => write::net(subnet, &mut out),
+        Form::Ibnetdiscover => write::ibnetdiscover(&identified()?, &mut out),
+        Form::Lfts => {
+            let tables = subnet.tables.as_ref().ok_or_else(|| lacking("forwarding tables"))?;
+            write::lfts(&identified()?, tables, &mut out)
+        }
+        Form::Sl2vl | Form::PathSl if subnet.lanes.is_none() => return Err(lacking("service levels")),
+        Form::Sl2vl => write::sl2vl(&identified()?, &mut out),
+        Form::PathSl => write::path_sl(&identified()?, &mut out),
+        Form::Json | Form::EdgeList => {
+            let fabric = subnet.fabric().map_err(Failure::input)?;
+            return drawn(&fabric, form);
+        }
+    }
+    .map_err(failed)?;
+    Ok(out)
+}
+
+/// Cables between switches and to hosts, by speed.
+fn speeds(subnet: &Subnet) -> BTreeMap<Speed, u64> {
+    let mut speeds = BTreeMap::new();
+    for (e, edge) in (0u32..).zip(&subnet.edges) {
+        if e < edge.reverse {
+            *speeds.entry(edge.speed).or_insert(0) += 1;
+        }
+    }
+    speeds
+}
+
+fn told(subnet: &Subnet) -> String {
+    let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
+    let cables = subnet.edges.iter().filter(between).count() / 2;
+    let speeds: Vec<String> = speeds(subnet).iter().map(|(s, n)| format!("{n} {s}")).collect();
+    let tables = match &subnet.tables {
+        Some(t) => format!("for {} hosts, {} local identifiers each", subnet.hosts.len(), t.planes),
+        None => "none".to_owned(),
+    };
+    let lanes = match &subnet.lanes {
+        Some(lanes) => format!("{} in use", lanes.count()),
+        None => "not told".to_owned(),
+    };
+    let lines = [
+        ("hosts", subnet.hosts.len().to_string()),
+        ("switches", subnet.switches.len().to_string()),
+        ("links", format!("{} directed, {cables} cables between switches", subnet.edges.len())),
+        ("speeds", speeds.join(", ")),
+        ("tables", tables),
+        ("lanes", lanes),
+    ];
+    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+}
+
+fn object(subnet: &Subnet) -> Json {
+    let speeds: serde_json::Map<String, Json> =
+        speeds(subnet).into_iter().map(|(s, n)| (s.to_string(), json!(n))).collect();
+    json!({
+        "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
+        "local_identifiers": subnet.tables.as_ref().map(|t| t.planes), "lanes": subnet.lanes.as_ref().map(|l| l.count()),
+    })
+}
+
+/// Tables of the files, or of an engine.
+fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subnet, Failure> {
+    match name {
+        Some(name) => cluster::route(&subnet, name, &args.options(&subnet)?),
+        None if subnet.tables.is_some() => Ok(subnet),
+        None => {
+            let help = "give a file with tables (--tables FILE), or compute them with --engine";
+            Err(Failure::new(Exit::Usage, "the network has no forwarding tables").with_help(help))
+        }
+    }
+}
+
+/// Checks tables.
+///
+/// # Errors
+/// If there are none. Unsound tables are a result with exit status 5.
+pub fn verify(args: &VerifyArgs, console: &mut Console<'_>) -> Outcome {
+    let network = args.network.load()?;
+    let subnet = routed(network.subnet, args.engine.as_deref(), &args.routing)?;
+    report(&subnet, &[], args.format, console)
+}
+
+fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mut Console<'_>) -> Outcome {
+    let tables = subnet.tables.as_ref().expect("tables are there, from a file or an engine");
+    let report = verify::verify(subnet, tables);
+    match format {
+        Format::Text => {
+            let head: String = head.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect();
+            console.print(&(head + &report_text(subnet, &report)))?;
+        }
+        Format::Json => {
+            let mut object = report_object(subnet, &report);
+            for (name, text) in head {
+                object[*name] = json!(text);
+            }
+            console.print_json(&object)?;
+        }
+    }
+    Ok(if report.sound() { Exit::Done } else { Exit::Deadlock })
+}
+
+fn lost(subnet: &Subnet, (from, to, why): &(u32, u32, Lost)) -> String {
+    let host = |h: &u32| subnet.label(subnet.hosts[*h as usize]);
+    let why = match why {
+        Lost::NoWay(node) => format!("{} knows no way", subnet.label(*node)),
+        Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(*node)),
+    };
+    format!("{} to {}: {why}", host(from), host(to))
+}
+
+fn lengths(report: &Report) -> Vec<(usize, u64)> {
+    report.lengths.iter().copied().enumerate().filter(|(_, n)| *n > 0).collect()
+}
+
+fn report_text(subnet: &Subnet, r: &Report) -> String {
+    let verdict = if r.sound() { "sound: all arrive, no credit loop" } else { "NOT SOUND" };
+    let mut lines = vec![("verdict", verdict.to_owned())];
+    let planes = subnet.tables.as_ref().map_or(1, |t| t.planes);
+    let pairs = format!("{} (hosts {}, local identifiers {planes})", r.pairs, subnet.hosts.len());
+    lines.push(("pairs", pairs));
+    lines.push(("unreached", r.unreached.to_string()));
+    lines.push(("loops", r.loops.to_string()));
+    lines.extend(r.lost.iter().map(|l| ("", lost(subnet, l))));
+    let by: Vec<String> = lengths(r).iter().map(|(l, n)| format!("{l}: {n}")).collect();
+    lines.push(("links", format!("{:.3} in the mean; {}", r.mean_length(), by.join(", "))));
+    let arrived = (r.pairs - r.unreached - r.loops).max(1);
+    lines.push(("minimal", format!("{} ({:.2} %)", r.minimal, r.minimal as f64 * 100.0 / arrived as f64)));
+    let load = &r.load;
+    lines.push((
+        "load",
+        format!(
+            "pairs per directed link between switches: {} to {}, mean {:.2}, sigma {:.2}; {} of {} unused",
+            load.min, load.max, load.mean, load.sigma, load.unused, load.links
+        ),
+    ));
+    let unknown = if r.unknown > 0 {
+        format!("; {} paths of unknown service level are left out", r.unknown)
+    } else {
+        String::new()
+    };
+    lines.push(("lanes", format!("{}{unknown}", r.lanes)));
+    match &r.cycle {
+        None => lines.push(("credit loop", "none".to_owned())),
+        Some(cycle) => {
+            lines.push(("credit loop", format!("{} channels wait for each other:", cycle.len())));
+            lines.extend(cycle.iter().map(|c| ("", c.label(subnet))));
+        }
+    }
+    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+}
+
+fn report_object(subnet: &Subnet, r: &Report) -> Json {
+    let by: serde_json::Map<String, Json> =
+        lengths(r).iter().map(|(l, n)| (l.to_string(), json!(n))).collect();
+    let cycle: Option<Vec<String>> = r.cycle.as_ref().map(|c| c.iter().map(|c| c.label(subnet)).collect());
+    let lost: Vec<String> = r.lost.iter().map(|l| lost(subnet, l)).collect();
+    json!({
+        "sound": r.sound(), "pairs": r.pairs, "unreached": r.unreached, "loops": r.loops, "lost": lost,
+        "mean_length": r.mean_length(), "pairs_by_length": by, "minimal": r.minimal,
+        "load": {"links": r.load.links, "unused": r.load.unused, "min": r.load.min, "max": r.load.max, "mean": r.load.mean,
+                 "sigma": r.load.sigma},
+        "lanes": r.lanes, "unknown_paths": r.unknown, "credit_loop": cycle,
+    })
+}
+
+/// Computes tables, also around failures, and tells how good they are.
+///
+/// # Errors
+/// If the engine cannot route the network.
+pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
+    let network = args.network.load()?;
+    let engine = engine(&args.engine)?;
+    let mut subnet = network.subnet;
+    let mut head = vec![("engine", engine.about.name.to_owned())];
+    let failing = match args.fail_links {
+        Failing::Share(share) => share,
+        Failing::Number(n) => {
+            let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
+            n as f64 / (subnet.edges.iter().filter(between).count() / 2).max(1) as f64
+        }
+    };
+    if failing > 0.0 {
+        let faults = Faults { link_fraction: failing.min(1.0), seed: args.routing.seed, ..Faults::default() };
+        let (left, degraded) = subnet.degraded(&faults).map_err(Failure::input)?;
+        let cut = subnet.hosts.len() - left.hosts.len();
+        head.push(("failed", format!("{} cables; {cut} hosts cut off and left out", degraded.links.len())));
+        subnet = left;
+    }
+    if engine.by_source && args.to.is_some() {
+        let message = format!(
+            "the ways of `{}` depend on the source: forwarding tables cannot hold them",
+            engine.about.name
+        );
+        return Err(
+            Failure::new(Exit::Experiment, message).with_help("`netloom congestion --engine` can count them")
+        );
+    }
+    let options = args.routing.options(&subnet)?;
+    let begun = Instant::now();
+    let routed = cluster::route(&subnet, &args.engine, &options)?;
+    console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));
+    if let Some(form) = args.to {
+        return put(args.out.as_deref(), &written(&routed, form)?, args.force, console);
+    }
+    report(&routed, &head, args.format, console)
+}

@@ -1,0 +1,352 @@
+//! `netloom congestion`: messages per link for a pattern, without an experiment file.
+
+use super::fabric::put;
+use crate::{
+    args::Format,
+    cluster::{self, Network, engine},
+    cluster_args::{CongestionArgs, Metric, MultipathArg, SubsetArg},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+    prepare::read_file,
+};
+use fabric::{subnet::Subnet, verify};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::congestion::{
+    FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want, draw, mapping,
+    routes::{Multipath, Routes},
+    run::Sends,
+    setup::{block, fingerprint, threads, watched},
+    simulate,
+};
+use results::summary::Congestion;
+use serde_json::json;
+use std::{fmt::Write as _, path::Path};
+use workload::levels::LevelPattern;
+
+/// Counts.
+///
+/// # Errors
+/// If the network cannot be read or routed, or a pattern, host or file is wrong.
+pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
+    let pattern = LevelPattern::parse(&args.pattern, args.part_ranks)
+        .map_err(|e| Failure::new(Exit::Usage, format!("--pattern: {e}")))?;
+    let mut network = args.network.load()?;
+    let mut reversed = false;
+    if let Some(name) = &args.engine {
+        reversed = engine(name)?.by_source;
+        let options = args.routing.options(&network.subnet)?;
+        network = Network { subnet: cluster::route(&network.subnet, name, &options)?, closed: None };
+    }
+    if args.metric == Metric::EdgeForwardingIndex {
+        return forwarding_index(&network.subnet, args, console);
+    }
+    let plan = plan(&network.subnet, pattern, args)?;
+    show(&network.subnet, &plan, args, console)?;
+    let outcome = count(&network, &plan, args, reversed, console.err_terminal)?;
+    if let Some(path) = &args.map {
+        let bytes = map(&network, &outcome, path)?;
+        put(Some(path), &bytes, args.force, console)?;
+    }
+    let names = network.subnet.unique_names();
+    let block = block(&outcome, &|edge| network.subnet.edge_label(edge, &names));
+    match args.format {
+        Format::Text => console.print(&text(&block, args.metric))?,
+        Format::Json => {
+            let metric = clap::ValueEnum::to_possible_value(&args.metric).map(|v| v.get_name().to_owned());
+            let mut object = json!({"metric": metric, "fingerprint": fingerprint(&outcome).to_string()});
+            object["congestion"] = json!(block);
+            console.print_json(&object)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn usage(message: impl Into<String>) -> Failure {
+    Failure::new(Exit::Usage, message)
+}
+
+/// Hosts, mappings and what is asked for.
+fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result<Plan, Failure> {
+    let all = subnet.hosts.len() as u32;
+    let ranks = if args.ranks == 0 { LevelPattern::usable(all) } else { args.ranks };
+    if ranks > all {
+        return Err(usage(format!("--ranks {ranks}: the network has {all} hosts")));
+    }
+    if ranks < 2 {
+        return Err(usage("a pattern needs at least 2 ranks"));
+    }
+    if matches!(pattern, LevelPattern::Versus(_, _, part) if part > ranks) {
+        return Err(usage(format!("--part-ranks {}: there are {ranks} ranks", args.part_ranks)));
+    }
+    let how = match args.subset {
+        SubsetArg::Rand => mapping::Subset::Random,
+        SubsetArg::LinearBfs => mapping::Subset::LinearBfs,
+        SubsetArg::GuidOrderAsc => mapping::Subset::GuidAscending,
+        SubsetArg::GuidOrderDesc => mapping::Subset::GuidDescending,
+    };
+    let mut hosts = mapping::subset(subnet, how, ranks, args.routing.seed);
+    let (mut fixed, mut shuffle) = (0, true);
+    match args.mapping.as_str() {
+        "shuffle" => {}
+        "identity" => shuffle = false,
+        file => {
+            let text = read_file(Path::new(file))?;
+            let mut listed = mapping::from_text(subnet, &text)
+                .map_err(|(line, e)| Failure::new(Exit::Input, format!("{file}, line {line}: {e}")))?;
+            listed.truncate(ranks as usize);
+            fixed = listed.len() as u32;
+            hosts = rest(listed, &hosts, all, ranks);
+        }
+    }
+    let metric = args.metric;
+    let want = Want {
+        edges: metric == Metric::GetCableCong || args.map.is_some() || args.format == Format::Json,
+        partial: args.partial_counts,
+        delays: metric == Metric::DepMaxDelay || args.format == Format::Json,
+    };
+    Ok(Plan {
+        watched: watched(&pattern),
+        tasks: vec![Task { sends: Sends::Levels(pattern), hosts, fixed, shuffle, level: args.level }],
+        runs: args.runs,
+        seed: args.routing.seed,
+        want,
+        threads: if args.threads == 0 { threads() } else { args.threads },
+    })
+}
+
+/// The listed hosts, then those of the subset that are not among them, then others, up to the number of ranks.
+fn rest(listed: Vec<u32>, subset: &[u32], all: u32, ranks: u32) -> Vec<u32> {
+    let mut used = vec![false; all as usize];
+    listed.iter().for_each(|&h| used[h as usize] = true);
+    let mut hosts = listed;
+    for host in subset.iter().copied().chain(0..all) {
+        if hosts.len() < ranks as usize && !std::mem::replace(&mut used[host as usize], true) {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
+/// Prints hosts and pattern if asked.
+fn show(
+    subnet: &Subnet,
+    plan: &Plan,
+    args: &CongestionArgs,
+    console: &mut Console<'_>,
+) -> Result<(), Failure> {
+    let (mut text, mut hosts) = (String::new(), Vec::new());
+    plan.hosts(0, &mut hosts);
+    let name = |rank: u32| &subnet.nodes[subnet.hosts[hosts[rank as usize] as usize] as usize].name;
+    if args.print_hosts {
+        for rank in 0..hosts.len() as u32 {
+            let _ = writeln!(text, "rank {rank}: {}", name(rank));
+        }
+    }
+    if args.print_pattern {
+        for level in 0..plan.levels() {
+            let mut pairs = Vec::new();
+            plan.pairs(level, 0, &mut pairs);
+            let _ = writeln!(text, "level {level}");
+            for (a, b) in pairs {
+                let _ = writeln!(text, "{a:>7} -> {b:<7} {} -> {}", name(a), name(b));
+            }
+        }
+    }
+    // JSON stays one object.
+    if args.format == Format::Json {
+        text.lines().for_each(|line| console.remark(line));
+        return Ok(());
+    }
+    console.print(&text)
+}
+
+/// The routes of an engine backwards.
+struct Reversed<'a>(TableRoutes<'a>);
+
+impl Routes for Reversed<'_> {
+    fn hosts(&self) -> u32 {
+        self.0.hosts()
+    }
+
+    fn edges(&self) -> u32 {
+        self.0.edges()
+    }
+
+    fn path(&self, from: u32, to: u32, draw: u64, out: &mut Vec<u32>) -> Result<(), fabric::subnet::Lost> {
+        let begin = out.len();
+        self.0.path(to, from, draw, out)?;
+        out[begin..].reverse();
+        out[begin..].iter_mut().for_each(|e| *e = self.0.subnet.edges[*e as usize].reverse);
+        Ok(())
+    }
+}
+
+fn count(
+    network: &Network,
+    plan: &Plan,
+    args: &CongestionArgs,
+    reversed: bool,
+    terminal: bool,
+) -> Result<Counted, Failure> {
+    let target = if terminal { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} mappings  {eta} left");
+    let bar = ProgressBar::with_draw_target(Some(u64::from(plan.runs)), target)
+        .with_style(style.expect("the template is valid"));
+    let mut progress = |done: u32| {
+        bar.set_position(u64::from(done));
+        true
+    };
+    let subnet = &network.subnet;
+    let multipath = match args.multipath {
+        MultipathArg::First => Multipath::First,
+        MultipathArg::Random => Multipath::Random,
+    };
+    let outcome = match (&subnet.tables, &network.closed) {
+        (Some(tables), _) => {
+            let routes = TableRoutes { subnet, tables, multipath };
+            if reversed {
+                simulate(&Reversed(routes), plan, &mut progress)
+            } else {
+                simulate(&routes, plan, &mut progress)
+            }
+        }
+        (None, Some((fabric, Some(routing)))) => {
+            if !routing.oblivious() {
+                let message = "static congestion needs an oblivious routing: this one looks at queues, and there are none";
+                return Err(Failure::new(Exit::Experiment, message));
+            }
+            let routes = FabricRoutes { fabric, routing: routing.as_ref(), seed: plan.seed };
+            let terminals: Vec<u32> = fabric.reachable().collect();
+            let mut plan = plan.clone();
+            for task in &mut plan.tasks {
+                task.hosts.iter_mut().for_each(|h| *h = terminals[*h as usize]);
+            }
+            simulate(&routes, &plan, &mut progress).map(|outcome| as_subnet(outcome, network))
+        }
+        _ => {
+            let help = "give a file with tables (--tables FILE) or an experiment with [routing], or compute tables with --engine";
+            return Err(usage("the network has no routes").with_help(help));
+        }
+    };
+    bar.finish_and_clear();
+    outcome.map_err(|done| Failure::new(Exit::Limit, format!("stopped after {done} mappings")))
+}
+
+/// Numbers the links of a fabric's outcome as those of its image: plugged ports in order, then terminals.
+fn as_subnet(mut outcome: Counted, network: &Network) -> Counted {
+    let Some((fabric, _)) = &network.closed else { return outcome };
+    let subnet = &network.subnet;
+    if !outcome.totals.edges.is_empty() {
+        let ports = fabric.ports.len();
+        let terminals: Vec<u32> = fabric.reachable().collect();
+        let at = |edge: &fabric::subnet::Edge| {
+            if subnet.is_host(edge.from) {
+                ports + terminals[subnet.place(edge.from) as usize] as usize
+            } else {
+                fabric.port_index(subnet.place(edge.from), edge.port - 1) as usize
+            }
+        };
+        outcome.totals.edges = subnet.edges.iter().map(|e| outcome.totals.edges[at(e)]).collect();
+    }
+    outcome.edges = subnet.edges.len() as u32;
+    outcome
+}
+
+fn map(network: &Network, outcome: &Counted, path: &Path) -> Result<Vec<u8>, Failure> {
+    let sums = &outcome.totals.edges;
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")) {
+        let title = format!(
+            "{}, {} ranks, {} mappings: sum of congestion",
+            outcome.pattern, outcome.ranks, outcome.runs
+        );
+        return Ok(draw::svg(&network.subnet, sums, &title).into_bytes());
+    }
+    let mut bytes = Vec::new();
+    draw::dot(&network.subnet, sums, &mut bytes)
+        .map_err(|e| Failure::new(Exit::Internal, format!("cannot draw the network: {e}")))?;
+    Ok(bytes)
+}
+
+fn text(c: &Congestion, metric: Metric) -> String {
+    let mut out = format!(
+        "{}: {} ranks, {} mappings, {} levels, {} messages\n",
+        c.pattern, c.ranks, c.runs, c.levels, c.messages
+    );
+    if c.unreachable > 0 {
+        let _ = writeln!(out, "{} messages have no way and count nowhere", c.unreachable);
+    }
+    let connections: u64 = c.hist_max_cong.0.iter().map(|(_, n)| n).sum();
+    match metric {
+        Metric::SumMaxCong => {
+            for (sum, n) in &c.hist_sum_max_cong.0 {
+                let _ = writeln!(out, "congestion sum of {sum}: {n} mappings");
+            }
+            let _ = writeln!(out, "mean: {}", c.sum_max_cong);
+        }
+        Metric::HistMaxCong => {
+            for (weight, n) in &c.hist_max_cong.0 {
+                let _ = writeln!(out, "weight {weight}: {n} of the {connections} connections");
+            }
+            let _ = writeln!(out, "BW: {:.6}", c.bandwidth_fraction.unwrap_or(0.0));
+        }
+        Metric::HistAccBand => {
+            for (low, n) in &c.hist_acc_band.0 {
+                let high = low.parse::<f64>().unwrap_or(0.0) + 0.05;
+                let _ = writeln!(out, "{low} to {high:.2}: {n} mappings");
+            }
+            let half =
+                c.effective_bandwidth_half_width.map_or_else(String::new, |h| format!(" +- {h:.6} (95 %)"));
+            let _ = writeln!(out, "mean: {:.6}{half}", c.effective_bandwidth.unwrap_or(0.0));
+        }
+        Metric::DepMaxDelay => {
+            for (rule, counts) in
+                [("ORCS 2.0", &c.hist_dep_max_delay), ("all dependencies", &c.hist_dep_max_delay_all_deps)]
+            {
+                for (delay, n) in &counts.0 {
+                    let _ = writeln!(out, "delay of {delay} by {rule}: {n} mappings");
+                }
+            }
+        }
+        Metric::GetCableCong | Metric::EdgeForwardingIndex => {
+            for (edge, sum) in &c.edge_cong_sum.0 {
+                let _ = writeln!(out, "{edge}: {sum}");
+            }
+        }
+    }
+    out
+}
+
+/// All to all: pairs per link.
+fn forwarding_index(subnet: &Subnet, args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
+    let Some(tables) = &subnet.tables else {
+        return Err(usage("the network has no forwarding tables")
+            .with_help("give a file with tables, or compute them with --engine"));
+    };
+    let report = verify::verify(subnet, tables);
+    let names = subnet.unique_names();
+    let label = |e: usize| subnet.edge_label(e as u32, &names);
+    let load = &report.load;
+    if args.format == Format::Json {
+        let by: serde_json::Map<String, serde_json::Value> = report
+            .loads
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| **l > 0)
+            .map(|(e, &l)| (label(e), json!(l)))
+            .collect();
+        let object = json!({"metric": "edge_forwarding_index", "min": load.min, "max": load.max, "mean": load.mean,
+                            "sigma": load.sigma, "links_between_switches": load.links, "unused": load.unused, "edges": by});
+        console.print_json(&object)?;
+        return Ok(Exit::Done);
+    }
+    let mut text = format!(
+        "edge forwarding index over {} directed links between switches: {} to {}, mean {:.3}, sigma {:.3}, {} unused\n",
+        load.links, load.min, load.max, load.mean, load.sigma, load.unused
+    );
+    for (e, l) in report.loads.iter().enumerate().filter(|(_, l)| **l > 0) {
+        let _ = writeln!(text, "{}: {l}", label(e));
+    }
+    console.print(&text)?;
+    Ok(Exit::Done)
+}

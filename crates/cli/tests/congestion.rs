@@ -1,0 +1,245 @@
+//! Static congestion and clusters from the outside.
+
+mod common;
+
+use common::netloom;
+use model::registry::MODELS;
+use serde_json::Value as Json;
+use std::{fs, path::Path};
+
+/// Two leaf switches with two hosts each, two spines, tables of `ftree`.
+const TREE: &str = "../fabric/tests/data/tree.dot";
+
+fn out(arguments: &[&str]) -> String {
+    let run = netloom(arguments);
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.err);
+    run.out
+}
+
+fn json(arguments: &[&str]) -> Json {
+    let all: Vec<&str> = arguments.iter().chain(&["--format", "json"]).copied().collect();
+    serde_json::from_str(&out(&all)).expect("one JSON object")
+}
+
+fn count(arguments: &[&str]) -> Json {
+    let all: Vec<&str> =
+        ["congestion", TREE, "--mapping", "identity"].iter().chain(arguments).copied().collect();
+    json(&all)["congestion"].clone()
+}
+
+/// By pencil: hosts 0, 1 | 2, 3; to host t from the other leaf by spine t mod 2.
+#[test]
+fn small_numbers_agree_with_pencil_and_paper() {
+    let bisect = count(&["-p", "bisect"]);
+    assert_eq!(
+        (&bisect["sum_max_cong"], &bisect["edges"], &bisect["edges_used"]),
+        (&Json::from(1), &Json::from(16), &Json::from(4))
+    );
+    let gather = count(&["-p", "gather"]);
+    assert_eq!(gather["hist_max_cong"], serde_json::json!({"3": 3}));
+    assert_eq!(gather["edge_cong_sum"]["0:S00000->H00000"], 3);
+    assert!((gather["bandwidth_fraction"].as_f64().expect("a number") - 1.0 / 3.0).abs() < 1e-12);
+    // Bruck: 0>1 1>2 2>3 3>0, then 0>2 1>3 2>0 3>1: no link twice, four messages of two levels by each way.
+    let bruck = count(&["-p", "bruck"]);
+    assert_eq!(
+        (&bruck["hist_max_cong"], &bruck["max_cong_per_level"]),
+        (&serde_json::json!({"1": 8}), &serde_json::json!([1, 1]))
+    );
+    assert_eq!(
+        (&bruck["dep_max_delay_orcs2"], &bruck["edge_cong_sum_total"]),
+        (&Json::from(2), &Json::from(28))
+    );
+    // Ring: four levels of one message.
+    assert_eq!(count(&["-p", "ring"])["sum_max_cong"], 4);
+    assert_eq!(count(&["-p", "ring", "--level", "1"])["sum_max_cong"], 1);
+    // 0 and 1 send to host 2: they meet on the link down to it.
+    let hot = count(&["-p", "recvs_all_src:1:1:0:linear"]);
+    assert_eq!(hot["hist_max_cong"], serde_json::json!({"3": 3}));
+}
+
+#[test]
+fn options_do_what_they_say() {
+    let hosts = out(&[
+        "congestion",
+        TREE,
+        "--mapping",
+        "identity",
+        "--ranks",
+        "2",
+        "--subset",
+        "linear_bfs",
+        "--print-hosts",
+        "--print-pattern",
+    ]);
+    assert!(
+        hosts.contains("rank 0: H00000") && hosts.contains("rank 1: H00001") && hosts.contains("1 -> 0"),
+        "{hosts}"
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    fs::write(path("map"), "H00003 # last first\n0x0\n").expect("written");
+    let run = netloom(&["congestion", TREE, "--mapping", &path("map")]);
+    assert!(run.status == 4 && run.err.contains("line 2") && run.err.contains("no host"), "{}", run.err);
+    fs::write(path("map"), "H00003 # last first\n0\n").expect("written");
+    let mapped = out(&["congestion", TREE, "--mapping", &path("map"), "--print-hosts"]);
+    assert!(mapped.contains("rank 0: H00003\nrank 1: H00000"), "{mapped}");
+    for file in ["map.svg", "map.dot"] {
+        out(&["congestion", TREE, "--map", &path(file)]);
+        let text = fs::read_to_string(path(file)).expect("the map");
+        assert!(text.contains("#ff0000") && text.contains("#00dc00"), "{file} has red and green");
+    }
+    let again = netloom(&["congestion", TREE, "--map", &path("map.dot")]);
+    assert_eq!(again.status, 7);
+    // The map is a network file again.
+    assert!(out(&["congestion", &path("map.dot")]).contains("BW: "));
+    for metric in [
+        "sum_max_cong",
+        "hist_max_cong",
+        "hist_acc_band",
+        "dep_max_delay",
+        "get_cable_cong",
+        "edge_forwarding_index",
+    ] {
+        assert!(out(&["congestion", TREE, "-m", metric]).lines().count() > 1, "{metric}");
+    }
+    let partial = count(&["-p", "gather", "--partial-counts"]);
+    assert_eq!(partial["edge_cong_sum"]["0:S00000->H00000"], 6, "1, 2 and 3 messages, one after the other");
+    let threads = |n: &str| json(&["congestion", TREE, "-p", "rand", "--runs", "200", "--threads", n]);
+    assert_eq!(threads("1"), threads("3"));
+}
+
+#[test]
+fn mistakes_are_told() {
+    for (arguments, status, part) in [
+        (vec!["congestion", TREE, "-p", "bisekt"], 2, "did you mean bisect"),
+        (vec!["congestion", TREE, "--ranks", "9"], 2, "4 hosts"),
+        (vec!["congestion", TREE, "--engine", "minhopp"], 2, "did you mean `minhop`"),
+        (vec!["congestion", TREE, TREE], 4, "already tells"),
+        (vec!["congestion", "nowhere.dot"], 4, "cannot be read"),
+        (vec!["congestion", "tests/good.toml", TREE], 2, "stands alone"),
+        (vec!["congestion", "tests/fabric-only.toml"], 2, "no routes"),
+        (vec!["fabric", "route", TREE, "--engine", "torus"], 3, "cannot route this network"),
+        (vec!["fabric", "route", TREE, "--engine", "s-mod-k", "--to", "lfts"], 3, "depend on the source"),
+        (vec!["fabric", "import", TREE, "--to", "path-sl"], 2, "service levels"),
+        (vec!["fabric", "opensm", TREE, "--engine", "fastest"], 2, "no engine"),
+    ] {
+        let run = netloom(&arguments);
+        assert!(run.status == status && run.err.contains(part), "{arguments:?}: {} {}", run.status, run.err);
+    }
+}
+
+#[test]
+fn clusters_are_read_written_verified_and_routed() {
+    let told = json(&["fabric", "import", TREE]);
+    assert_eq!(
+        (&told["hosts"], &told["switches"], &told["edges"]),
+        (&Json::from(4), &Json::from(4), &Json::from(16))
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    for form in ["net", "ibnetdiscover", "lfts", "orcs", "json", "edge-list"] {
+        out(&["fabric", "import", TREE, "--to", form, "--out", &path(form)]);
+    }
+    let dot = out(&["fabric", "import", TREE, "--to", "orcs"]);
+    assert_eq!(dot, fs::read_to_string(TREE).expect("the tree"), "DOT is written as it was read");
+    for topology in ["net", "ibnetdiscover"] {
+        let report = json(&["fabric", "verify", &path(topology), "--tables", &path("lfts")]);
+        assert_eq!((&report["sound"], &report["minimal"]), (&Json::from(true), &Json::from(12)));
+    }
+    for engine in ["minhop", "updn", "ftree", "dfsssp", "nue"] {
+        let routed = json(&["fabric", "route", &path("net"), "--engine", engine, "--fail-links", "1"]);
+        assert_eq!(routed["unreached"], 0, "{engine}");
+        assert!(routed["failed"].as_str().is_some_and(|f| f.starts_with("1 cables")), "{routed}");
+    }
+    let ring = path("ring.dot");
+    let text = "digraph r { A -> B [comment=\"HB,HC\"]; B -> C [comment=\"HC,HA\"]; C -> A [comment=\"HA,HB\"]; B -> A; C -> B; A -> C;\n\
+                A -> HA [comment=HA]; B -> HB [comment=HB]; C -> HC [comment=HC]; HA -> A [comment=\"*\"]; HB -> B [comment=\"*\"]; HC -> C [comment=\"*\"] }";
+    fs::write(&ring, text).expect("written");
+    let run = netloom(&["fabric", "verify", &ring]);
+    assert!(
+        run.status == 5
+            && run.out.contains("3 channels wait for each other")
+            && run.out.contains("A[1]->B[2] lane 0"),
+        "{}",
+        run.out
+    );
+}
+
+const MACHINE: &str = r#"
+[experiment]
+seed = 3
+[fabric]
+topology = "imported"
+file = "TREE"
+link.terminal = { bandwidth = "2 GiB/s", latency = "30 ns", credit_delay = "4 ns", vc_buffer = "16 KiB" }
+link.link = { bandwidth = "2 GiB/s", latency = "30 ns", credit_delay = "4 ns", vc_buffer = "16 KiB" }
+[routing]
+algorithm = "forwarding"
+[[job]]
+workload = "bisect_fb_sym"
+message = "1 KiB"
+load = 0.9
+runs = 50
+[model]
+kind = "KIND"
+vcs = 4
+"#;
+
+/// One file, two models: the cluster's tables under `packet` and under `congestion`, which gives what the command gives.
+#[test]
+fn an_imported_cluster_runs_under_every_model() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join(TREE).display().to_string();
+    let write = |kind: &str, head: &str| {
+        let path = directory.path().join(format!("{kind}.toml")).display().to_string();
+        let text = MACHINE
+            .replace("TREE", &tree)
+            .replace("KIND", kind)
+            .replace("seed = 3", &format!("seed = 3\n{head}"));
+        fs::write(&path, text).expect("written");
+        path
+    };
+    let still = json(&["run", &write("congestion", "")]);
+    let block = &still["congestion"];
+    assert_eq!(
+        (&block["pattern"], &block["runs"], &block["messages"]),
+        (&Json::from("bisect_fb_sym"), &Json::from(50), &Json::from(200))
+    );
+    let command = json(&["congestion", TREE, "-p", "bisect_fb_sym", "--runs", "50", "--seed", "3"]);
+    assert_eq!(block["hist_acc_band"], command["congestion"]["hist_acc_band"]);
+    assert_eq!(block["edge_cong_hist"], command["congestion"]["edge_cong_hist"]);
+    let moving = json(&["run", &write("packet", "duration = \"20 us\""), "--check"]);
+    assert!(moving["packets"]["delivered"].as_u64() > Some(100));
+    assert_eq!(moving["verdict"]["state"], "ok");
+    assert!(out(&["run", &write("congestion", "")]).contains("of the peak"));
+    // Every model of the registry takes the file: with time, a program on the same fabric and tables.
+    for model in MODELS.iter().filter(|m| m.needs.time) {
+        let path = write(model.about.name, "until = \"workload-done\"");
+        let text = fs::read_to_string(&path).expect("the file");
+        let program =
+            text.replace("\"bisect_fb_sym\"", "\"ring\"").replace("message = \"1 KiB\"\nload = 0.9\n", "");
+        fs::write(&path, program).expect("written");
+        let run = json(&["run", &path]);
+        assert_eq!(
+            (&run["verdict"]["state"], &run["messages"]["in_flight"]),
+            (&Json::from("ok"), &Json::from(0)),
+            "{}",
+            model.about.name
+        );
+    }
+}
+
+#[test]
+fn fabrics_of_experiments_are_counted_in_closed_form_and_by_tables() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("tree.toml").display().to_string();
+    let text = "[fabric]\ntopology = \"xgft\"\nchildren = [4, 8]\nparents = [1, 4]\n[routing]\nalgorithm = \"d-mod-k\"\n";
+    fs::write(&path, text).expect("written");
+    let closed = json(&["congestion", &path, "-p", "bruck", "--runs", "20"]);
+    let tables = json(&["congestion", &path, "-p", "bruck", "--runs", "20", "--engine", "d-mod-k"]);
+    assert_eq!(closed, tables, "the closed form and the engine of the same name agree");
+    let backwards = json(&["congestion", &path, "-p", "bruck", "--runs", "20", "--engine", "s-mod-k"]);
+    let by_source =
+        json(&["congestion", &path, "-p", "bruck", "--runs", "20", "--set", "routing.algorithm=s-mod-k"]);
+    assert_eq!(backwards, by_source);
+}

@@ -1,0 +1,120 @@
+use super::*;
+use crate::{registry::Constant, routing::testing, verify::verify};
+use base::registry::find;
+
+fn engine(name: &str) -> &'static Engine {
+    find(ENGINES, name).unwrap()
+}
+
+fn torus() -> Subnet {
+    Subnet::from_fabric(&testing::grid(true, &[4, 5]))
+}
+
+fn tree() -> Subnet {
+    Subnet::from_fabric(&testing::build("fat-tree", &[("k", Constant::Int(4)), ("levels", Constant::Int(3))]))
+}
+
+fn random_graph() -> Subnet {
+    let sample = [
+        ("routers", Constant::Int(24)),
+        ("degree", Constant::Int(4)),
+        ("terminals_per_router", Constant::Int(2)),
+    ];
+    Subnet::from_fabric(&testing::build("jellyfish", &sample))
+}
+
+fn fabrics() -> Vec<(&'static str, Subnet)> {
+    let dragonfly = Subnet::from_fabric(&testing::dragonfly([9, 4, 2, 2]));
+    vec![("torus", torus()), ("tree", tree()), ("random", random_graph()), ("dragonfly", dragonfly)]
+}
+
+/// Every engine on every fabric: all arrive, and what claims to be free is; shortest where it is said.
+#[test]
+fn what_engines_claim_is_verified() {
+    for (name, subnet) in fabrics() {
+        let mut routed = Vec::new();
+        for engine in ENGINES {
+            let Ok(done) = route(&subnet, engine, &Options::default()) else { continue };
+            let report = verify(&done, done.tables.as_ref().unwrap());
+            let engine_name = engine.about.name;
+            assert_eq!((report.unreached, report.loops), (0, 0), "{engine_name} on {name}: {report:?}");
+            assert!(!engine.free || report.cycle.is_none(), "{engine_name} on {name}: {report:?}");
+            if !["updn", "nue", "torus", "dnup"].contains(&engine_name) {
+                assert_eq!(report.minimal, report.pairs, "{engine_name} on {name}");
+            }
+            routed.push(engine_name);
+        }
+        let tree_only = ["ftree", "d-mod-k", "s-mod-k"];
+        for engine in ENGINES.iter().map(|e| e.about.name) {
+            let expected = match engine {
+                "torus" => name == "torus",
+                e if tree_only.contains(&e) => name == "tree",
+                _ => true,
+            };
+            assert_eq!(routed.contains(&engine), expected, "{engine} on {name}");
+        }
+    }
+}
+
+#[test]
+fn what_can_deadlock_is_told() {
+    for name in ["minhop", "dor", "sssp"] {
+        let routed = route(&torus(), engine(name), &Options::default()).unwrap();
+        let report = verify(&routed, routed.tables.as_ref().unwrap());
+        assert!(report.cycle.is_some_and(|c| c.len() > 2), "{name}");
+    }
+}
+
+#[test]
+fn nue_needs_one_lane_and_dfsssp_says_when_more_are_needed() {
+    for subnet in [torus(), random_graph()] {
+        for lanes in [1, 2, 4] {
+            let options = Options { lanes, ..Options::default() };
+            let routed = route(&subnet, engine("nue"), &options).unwrap();
+            let report = verify(&routed, routed.tables.as_ref().unwrap());
+            assert!(report.sound() && report.lanes <= lanes, "{report:?}");
+        }
+    }
+    let one = Options { lanes: 1, ..Options::default() };
+    let problems = route(&torus(), engine("dfsssp"), &one).unwrap_err();
+    assert!(problems[0].message.contains("1 lanes do not suffice"), "{problems:?}");
+}
+
+#[test]
+fn several_identifiers_take_several_ways() {
+    let options = Options { lmc: 1, ..Options::default() };
+    let routed = route(&tree(), engine("minhop"), &options).unwrap();
+    let tables = routed.tables.as_ref().unwrap();
+    assert_eq!(tables.planes, 2);
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    tables.walk(&routed, routed.hosts[0], tables.row(15, 0), &mut a).unwrap();
+    tables.walk(&routed, routed.hosts[0], tables.row(15, 1), &mut b).unwrap();
+    assert_ne!(a, b);
+    assert!(verify(&routed, tables).sound());
+}
+
+#[test]
+fn full_trees_carry_shifts_without_collision() {
+    for name in ["ftree", "d-mod-k"] {
+        let subnet = tree();
+        let routed = route(&subnet, engine(name), &Options::default()).unwrap();
+        let tables = routed.tables.as_ref().unwrap();
+        let hosts = subnet.hosts.len() as u32;
+        for shift in 1..hosts {
+            let mut count = vec![0; subnet.edges.len()];
+            for host in 0..hosts {
+                let mut way = Vec::new();
+                tables
+                    .walk(
+                        &routed,
+                        routed.hosts[host as usize],
+                        tables.row((host + shift) % hosts, 0),
+                        &mut way,
+                    )
+                    .unwrap();
+                way.iter().for_each(|&e| count[e as usize] += 1);
+            }
+            assert_eq!(count.iter().max(), Some(&1), "{name} shift {shift}");
+        }
+    }
+}

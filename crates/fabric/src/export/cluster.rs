@@ -1,0 +1,338 @@
+//! Subnets written as the files that [`crate::import`] reads: DOT with routes, `.net`, ibnetdiscover's form, table dumps, lanes.
+
+use crate::subnet::{Edge, Exit, Kind, NONE, Node, Subnet, Tables, UNKNOWN};
+use std::io::{self, Write};
+
+/// DOT with the tables as edge comments: ORCS's input. A host's edge that takes everything has `*`.
+///
+/// # Errors
+/// If writing fails.
+pub fn dot(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
+    dot_with(subnet, out, &|_| String::new())
+}
+
+/// As [`dot`], with more attributes for each edge (`, name = "value"`).
+///
+/// # Errors
+/// If writing fails.
+pub fn dot_with(subnet: &Subnet, out: &mut impl Write, more: &dyn Fn(u32) -> String) -> io::Result<()> {
+    let names = subnet.unique_names();
+    let by_edge = subnet.tables.as_ref().map(|tables| by_edge(subnet, tables));
+    writeln!(out, "digraph network {{")?;
+    for (e, edge) in (0u32..).zip(&subnet.edges) {
+        let (from, to) = (&names[edge.from as usize], &names[edge.to as usize]);
+        write!(out, "  \"{from}\" -> \"{to}\" [ comment = \"")?;
+        let star = match &subnet.tables {
+            Some(t) if subnet.is_host(edge.from) => {
+                matches!(t.exits[subnet.place(edge.from) as usize], Exit::One(only) if only == e)
+            }
+            _ => subnet.is_host(edge.from),
+        };
+        if star {
+            write!(out, "*")?;
+        } else if let Some((begin, hosts)) = &by_edge {
+            let list = &hosts[begin[e as usize] as usize..begin[e as usize + 1] as usize];
+            for (i, &host) in list.iter().enumerate() {
+                let comma = if i == 0 { "" } else { "," };
+                write!(out, "{comma}{}", names[subnet.hosts[host as usize] as usize])?;
+            }
+        }
+        writeln!(out, "\"{} ];", more(e))?;
+    }
+    writeln!(out, "}}")
+}
+
+/// Destination hosts of each edge, first local identifiers: where each edge's begin, and the hosts.
+fn by_edge(subnet: &Subnet, tables: &Tables) -> (Vec<u32>, Vec<u32>) {
+    let hosts = subnet.hosts.len() as u32;
+    let entries = |host: u32| {
+        let row = tables.row(host, 0) as usize * subnet.switches.len();
+        let listed = tables.exits.iter().filter_map(move |exit| match exit {
+            Exit::Listed(edges) => edges.get(host as usize).copied(),
+            _ => None,
+        });
+        tables.next[row..row + subnet.switches.len()].iter().copied().chain(listed).filter(|&e| e != NONE)
+    };
+    let mut begin = vec![0u32; subnet.edges.len() + 1];
+    for host in 0..hosts {
+        entries(host).for_each(|e| begin[e as usize + 1] += 1);
+    }
+    for i in 1..begin.len() {
+        begin[i] += begin[i - 1];
+    }
+    let mut at = begin.clone();
+    let mut list = vec![0; begin.last().map_or(0, |&n| n as usize)];
+    for host in 0..hosts {
+        for e in entries(host) {
+            list[at[e as usize] as usize] = host;
+            at[e as usize] += 1;
+        }
+    }
+    (begin, list)
+}
+
+/// Nodes by adapter: the first end port of each, and all switches, hosts first.
+fn records(subnet: &Subnet) -> Vec<u32> {
+    let node = |n: &u32| &subnet.nodes[*n as usize];
+    let mut hosts = subnet.hosts.clone();
+    let mut seen = std::collections::BTreeSet::new();
+    hosts.retain(|n| node(n).guid == 0 || seen.insert(node(n).guid));
+    hosts.iter().chain(&subnet.switches).copied().collect()
+}
+
+/// Edges of all end ports of a record.
+fn ports(subnet: &Subnet, record: u32) -> Vec<Edge> {
+    let node = &subnet.nodes[record as usize];
+    let alike = |n: &&u32| {
+        **n == record
+            || node.kind == Kind::Host && node.guid != 0 && subnet.nodes[**n as usize].guid == node.guid
+    };
+    let of: Vec<u32> = if node.kind == Kind::Host && node.ports > 1 {
+        subnet.hosts.iter().filter(alike).copied().collect()
+    } else {
+        vec![record]
+    };
+    let mut edges: Vec<Edge> = of
+        .iter()
+        .flat_map(|&n| {
+            // A host made from DOT numbers its edges; an end port has its adapter's number.
+            let own = subnet.nodes[n as usize].port.max(1);
+            subnet.out(n).iter().map(move |&e| (n, own, subnet.edges[e as usize]))
+        })
+        .map(|(n, own, edge)| {
+            if subnet.is_host(n) && node.ports > 1 { Edge { port: own.max(edge.port), ..edge } } else { edge }
+        })
+        .collect();
+    edges.sort_by_key(|e| e.port);
+    edges
+}
+
+/// Names of adapters and switches, one for all end ports of an adapter.
+fn record_names(subnet: &Subnet) -> Vec<String> {
+    let mut names = subnet.unique_names();
+    let mut first = std::collections::BTreeMap::new();
+    for &host in &subnet.hosts {
+        let node = &subnet.nodes[host as usize];
+        if node.guid != 0 {
+            let name = first.entry(node.guid).or_insert_with(|| names[host as usize].clone()).clone();
+            names[host as usize] = name;
+        }
+    }
+    names
+}
+
+/// ibsim's `.net`.
+///
+/// # Errors
+/// If writing fails.
+pub fn net(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
+    let names = record_names(subnet);
+    for record in records(subnet) {
+        let node = &subnet.nodes[record as usize];
+        let word = if node.kind == Kind::Host { "Hca" } else { "Switch" };
+        writeln!(out, "{word}\t{} \"{}\"", node.ports, names[record as usize])?;
+        for edge in ports(subnet, record) {
+            let width =
+                if edge.speed.width == 4 { String::new() } else { format!(" w={}", edge.speed.width) };
+            writeln!(
+                out,
+                "[{}]\t\"{}\"[{}]{width}",
+                edge.port,
+                names[edge.to as usize],
+                edge.to_port.max(1)
+            )?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn guid_name(node: &Node) -> String {
+    format!("{}-{:016x}", if node.kind == Kind::Host { 'H' } else { 'S' }, node.guid)
+}
+
+/// The form of ibnetdiscover's output. Nodes must have GUIDs: [`Subnet::identified`].
+///
+/// # Errors
+/// If writing fails.
+pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "#\n# Topology file\n#")?;
+    for record in records(subnet).into_iter().rev() {
+        let node = &subnet.nodes[record as usize];
+        let host = node.kind == Kind::Host;
+        writeln!(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x{:x}", node.guid)?;
+        if host {
+            writeln!(
+                out,
+                "caguid=0x{:x}\nCa\t{} \"{}\"\t\t# \"{}\"",
+                node.guid,
+                node.ports,
+                guid_name(node),
+                node.name
+            )?;
+        } else {
+            let guid = node.guid;
+            writeln!(out, "switchguid=0x{guid:x}({guid:x})")?;
+            let (name, own, lid) = (guid_name(node), &node.name, node.lid);
+            writeln!(
+                out,
+                "Switch\t{} \"{name}\"\t\t# \"{own}\" base port 0 lid {lid} lmc {}",
+                node.ports, node.lmc
+            )?;
+        }
+        for edge in ports(subnet, record) {
+            let (from, to) = (&subnet.nodes[edge.from as usize], &subnet.nodes[edge.to as usize]);
+            let own = if host { format!("({:x})", from.port_guid) } else { String::new() };
+            let other = if to.kind == Kind::Host { format!("({:x})", to.port_guid) } else { String::new() };
+            let told = if host { format!("lid {} lmc {} ", from.lid, from.lmc) } else { String::new() };
+            writeln!(
+                out,
+                "[{}]{own}\t\"{}\"[{}]{other}\t\t# {told}\"{}\" lid {} {}",
+                edge.port,
+                guid_name(to),
+                edge.to_port.max(1),
+                to.name,
+                to.lid,
+                edge.speed
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The form of `opensm-lfts.dump`. Nodes must have GUIDs and LIDs: [`Subnet::identified`].
+///
+/// # Errors
+/// If writing fails.
+pub fn lfts(subnet: &Subnet, tables: &Tables, out: &mut impl Write) -> io::Result<()> {
+    let mut lids: Vec<(u32, u32)> = Vec::new();
+    for (n, node) in (0u32..).zip(&subnet.nodes) {
+        let planes = if node.kind == Kind::Host { tables.planes } else { 1 };
+        lids.extend((0..planes).map(|plane| (node.lid + plane, n)));
+    }
+    lids.sort_unstable();
+    let most = lids.last().map_or(0, |l| l.0);
+    let mut line = String::new();
+    for (s, &switch) in (0u32..).zip(&subnet.switches) {
+        let here = &subnet.nodes[switch as usize];
+        writeln!(
+            out,
+            "Unicast lids [0-{most}] of switch Lid {} guid 0x{:016x} ('{}'):",
+            here.lid, here.guid, here.name
+        )?;
+        let mut count = 0;
+        for &(lid, n) in &lids {
+            let node = &subnet.nodes[n as usize];
+            let edge = match node.kind {
+                Kind::Host => tables.entry(subnet, tables.row(subnet.place(n), lid - node.lid), s),
+                Kind::Switch if n == switch || !tables.to_switches => NONE,
+                Kind::Switch => tables.entry(subnet, tables.switch_row(subnet, subnet.place(n)), s),
+            };
+            let port = if n == switch {
+                0
+            } else if edge == NONE {
+                continue;
+            } else {
+                subnet.edges[edge as usize].port
+            };
+            let kind = if node.kind == Kind::Host { "Channel Adapter" } else { "Switch" };
+            line.clear();
+            use std::fmt::Write as _;
+            let _ = writeln!(
+                line,
+                "0x{lid:04x} {port:03} # {kind} portguid 0x{:016x}: '{}'",
+                node.port_guid, node.name
+            );
+            out.write_all(line.as_bytes())?;
+            count += 1;
+        }
+        writeln!(out, "{count} lids dumped")?;
+    }
+    Ok(())
+}
+
+/// Service levels of all known paths: `slid dlid sl`.
+///
+/// # Errors
+/// If writing fails.
+pub fn path_sl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
+    let (Some(lanes), Some(tables)) = (&subnet.lanes, &subnet.tables) else { return Ok(()) };
+    writeln!(out, "# slid dlid sl")?;
+    for (source, &from) in (0u32..).zip(&subnet.hosts) {
+        for (target, &to) in (0u32..).zip(&subnet.hosts).filter(|(t, _)| *t != source) {
+            for plane in 0..tables.planes {
+                let sl = lanes.sl(subnet, tables.row(target, plane), source);
+                if sl != UNKNOWN {
+                    let (slid, dlid) =
+                        (subnet.nodes[from as usize].lid, subnet.nodes[to as usize].lid + plane);
+                    writeln!(out, "{slid} {dlid} {sl:#x}")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The form of `opensm-sl2vl.dump`, switches alone; switches that map every level to the lane of its number are left out.
+///
+/// # Errors
+/// If writing fails.
+pub fn sl2vl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
+    let Some(lanes) = &subnet.lanes else { return Ok(()) };
+    for (s, &switch) in subnet.switches.iter().enumerate().filter(|(s, _)| !lanes.map[*s].is_empty()) {
+        let node = &subnet.nodes[switch as usize];
+        writeln!(out, "Switch 0x{:016x}, base LID {}, \"{}\"", node.guid, node.lid, node.name)?;
+        writeln!(out, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15")?;
+        writeln!(out, "#--------------------------------------------------------")?;
+        let ports = node.ports + 1;
+        for output in 1..ports {
+            for input in 0..ports {
+                let row = lanes.map[s][(input * ports + output) as usize];
+                let row: Vec<String> = row.iter().map(|lane| format!("{lane:<2}")).collect();
+                writeln!(out, "{input:<3} {output:<3} : {}", row.join(" "))?;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+impl Subnet {
+    /// The same with a GUID and an LID for every node that has none (LIDs anew for all if one is missing, those of a host aligned
+    /// to its number of them).
+    ///
+    /// # Errors
+    /// If there are more than the 49,151 unicast LIDs.
+    pub fn identified(&self) -> Result<Self, String> {
+        let mut subnet = self.clone();
+        let planes = self.tables.as_ref().map_or(1, |t| t.planes);
+        let far = self.hosts.len() > 1 << 19;
+        for (n, node) in subnet.nodes.iter_mut().enumerate() {
+            let place = u64::from(self.place[n]);
+            let guid = match node.kind {
+                Kind::Host => 0x10_0000 + 2 * place,
+                Kind::Switch => place + if far { 0x1_0000_0000 } else { 0x20_0000 },
+            };
+            if node.guid == 0 {
+                node.guid = guid;
+                node.port_guid = guid + u64::from(node.kind == Kind::Host);
+            }
+        }
+        let lmc = planes.next_power_of_two().trailing_zeros() as u8;
+        let short = |n: &Node| n.lid == 0 || n.kind == Kind::Host && n.lmc < lmc;
+        if subnet.nodes.iter().any(short) {
+            let mut next = 1u64;
+            for node in &mut subnet.nodes {
+                let count = if node.kind == Kind::Host { 1u64 << lmc } else { 1 };
+                next = next.next_multiple_of(count);
+                node.lid = u32::try_from(next).unwrap_or(u32::MAX);
+                node.lmc = if node.kind == Kind::Host { lmc } else { 0 };
+                next += count;
+            }
+            if next > 0xc000 {
+                return Err(format!("this network needs {} LIDs, and InfiniBand has 49,151", next - 1));
+            }
+        }
+        Ok(subnet)
+    }
+}

@@ -1,0 +1,469 @@
+//! DOT with routes in edge comments (ORCS, TR-675, section 2.1, listing 1).
+//!
+//! Nodes whose name begins with `H` are hosts, all others switches. An edge's `comment` lists, separated by commas or blanks, the hosts
+//! to which a message that has come to the edge's tail leaves by this edge; `*` stands for any. Of several edges that match, the first
+//! in the file counts. Parallel edges are parallel cables: the k-th edge from a to b is the way back of the k-th from b to
+//! a. Destinations that are no node of the graph are ignored (listing 1 has some). Edges keep the order of the file and
+//! hosts have ranks in the order of their names.
+//!
+//! Read: `digraph`, node and edge statements, chains `a -> b -> c`, quoted and bare names, attributes, default attributes (`node [..]`,
+//! ignored), comments. Refused: undirected graphs; subgraphs. A file streams: one token is held at a time, and four
+//! bytes for each destination of a comment.
+
+use super::lines::Lines;
+use crate::subnet::{
+    Draft, Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, Tables,
+};
+use base::param::Problem;
+use std::io::BufRead;
+
+/// Any destination.
+const ANY: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    /// A name, number or quoted text; it is in [`Reader::word`].
+    Word,
+    /// `->`.
+    Arrow,
+    /// One of `{}[]=;,`.
+    Sign(u8),
+    End,
+}
+
+struct Reader<'a> {
+    lines: &'a mut Lines,
+    word: String,
+    /// Bytes of the present word.
+    raw: Vec<u8>,
+    /// True if the word was quoted.
+    quoted: bool,
+    /// Line of the token.
+    line: u64,
+    peeked: Option<Token>,
+}
+
+/// What the file says.
+#[derive(Default)]
+struct Graph {
+    names: Names,
+    /// Numbers (among `names`) of the nodes, in the order of their appearance; comments may name others.
+    nodes: Vec<u32>,
+    /// By name: is it a node?
+    is_node: Vec<bool>,
+    edges: Vec<(u32, u32)>,
+    /// Destinations of each edge: where its list ends in `routes`.
+    ends: Vec<u64>,
+    /// Numbers among `names`, or [`ANY`].
+    routes: Vec<u32>,
+}
+
+/// Reads a graph with its routes.
+pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
+    lines.number = 1;
+    let mut reader =
+        Reader { lines, word: String::new(), raw: Vec::new(), quoted: false, line: 1, peeked: None };
+    let mut graph = Graph::default();
+    if let Err(message) = reader.file(&mut graph) {
+        let (line, word) = (reader.line, reader.word.clone());
+        reader.lines.at(line, &word, message);
+    }
+    lines.done()?;
+    let name = lines.name.clone();
+    build(&graph, &name)
+}
+
+type Told<T> = Result<T, String>;
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.peek_byte()?;
+        self.lines.bytes.consume(1);
+        if byte == b'\n' {
+            self.lines.number += 1;
+        }
+        Some(byte)
+    }
+
+    fn peek_byte(&mut self) -> Option<u8> {
+        self.lines.bytes.fill_buf().ok()?.first().copied()
+    }
+
+    fn skip_line(&mut self) {
+        while let Some(b) = self.byte() {
+            if b == b'\n' {
+                break;
+            }
+        }
+    }
+
+    /// Skips blanks and comments.
+    fn skip(&mut self) -> Told<()> {
+        while let Some(b) = self.peek_byte() {
+            match b {
+                b' ' | b'\t' | b'\r' | b'\n' => drop(self.byte()),
+                b'#' => self.skip_line(),
+                b'/' => {
+                    self.byte();
+                    match self.byte() {
+                        Some(b'/') => self.skip_line(),
+                        Some(b'*') => {
+                            let mut last = 0;
+                            loop {
+                                match self.byte() {
+                                    Some(b'/') if last == b'*' => break,
+                                    Some(b) => last = b,
+                                    None => return Err("this comment has no end".to_owned()),
+                                }
+                            }
+                        }
+                        _ => return Err("a lone / means nothing".to_owned()),
+                    }
+                }
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn peek(&mut self) -> Told<Token> {
+        if self.peeked.is_none() {
+            self.peeked = Some(self.scan()?);
+        }
+        Ok(self.peeked.unwrap_or(Token::End))
+    }
+
+    fn next(&mut self) -> Told<Token> {
+        match self.peeked.take() {
+            Some(token) => Ok(token),
+            None => self.scan(),
+        }
+    }
+
+    fn scan(&mut self) -> Told<Token> {
+        self.skip()?;
+        self.line = self.lines.number;
+        let Some(b) = self.peek_byte() else { return Ok(Token::End) };
+        match b {
+            b'{' | b'}' | b'[' | b']' | b'=' | b';' | b',' => {
+                self.byte();
+                Ok(Token::Sign(b))
+            }
+            b'-' => {
+                self.byte();
+                match self.byte() {
+                    Some(b'>') => Ok(Token::Arrow),
+                    Some(b'-') => Err("an undirected edge: write both directions with ->".to_owned()),
+                    _ => Err("a lone - means nothing here".to_owned()),
+                }
+            }
+            b'"' => self.quoted(),
+            b if b.is_ascii_alphanumeric() || b == b'_' || b == b'.' || b >= 0x80 => {
+                self.raw.clear();
+                while let Some(b) = self.peek_byte() {
+                    if !(b.is_ascii_alphanumeric() || b == b'_' || b == b'.' || b >= 0x80) {
+                        break;
+                    }
+                    self.byte();
+                    self.raw.push(b);
+                }
+                self.take_word(false);
+                Ok(Token::Word)
+            }
+            other => Err(format!("`{}` means nothing here", char::from(other).escape_default())),
+        }
+    }
+
+    fn quoted(&mut self) -> Told<Token> {
+        self.byte();
+        self.raw.clear();
+        loop {
+            // Whole stretches up to the next quote or backslash, since comments are long.
+            let buffer = self.lines.bytes.fill_buf().unwrap_or_default();
+            if buffer.is_empty() {
+                return Err("this text in quotes has no end".to_owned());
+            }
+            let stop = buffer.iter().position(|b| matches!(b, b'"' | b'\\'));
+            let taken = stop.unwrap_or(buffer.len());
+            self.raw.extend_from_slice(&buffer[..taken]);
+            self.lines.number += buffer[..taken].iter().filter(|&&b| b == b'\n').count() as u64;
+            self.lines.bytes.consume(taken);
+            if stop.is_none() {
+                continue;
+            }
+            match self.byte() {
+                Some(b'"') => break,
+                _ => match self.byte() {
+                    Some(b'"') => self.raw.push(b'"'),
+                    // A line that goes on.
+                    Some(b'\n') => {}
+                    Some(b) => self.raw.extend([b'\\', b]),
+                    None => return Err("this text in quotes has no end".to_owned()),
+                },
+            }
+        }
+        self.take_word(true);
+        Ok(Token::Word)
+    }
+
+    fn take_word(&mut self, quoted: bool) {
+        self.word.clear();
+        self.word.push_str(&String::from_utf8_lossy(&self.raw));
+        self.quoted = quoted;
+    }
+
+    fn keyword(&self, word: &str) -> bool {
+        !self.quoted && self.word.eq_ignore_ascii_case(word)
+    }
+
+    fn expect(&mut self, sign: u8) -> Told<()> {
+        match self.next()? {
+            Token::Sign(s) if s == sign => Ok(()),
+            _ => Err(format!("`{}` is missing here", char::from(sign))),
+        }
+    }
+
+    fn file(&mut self, graph: &mut Graph) -> Told<()> {
+        let mut token = self.next()?;
+        if token == Token::Word && self.keyword("strict") {
+            token = self.next()?;
+        }
+        if token != Token::Word || !self.keyword("digraph") {
+            return Err("a network is a directed graph: the file must begin with `digraph`".to_owned());
+        }
+        if self.peek()? == Token::Word {
+            self.next()?;
+        }
+        self.expect(b'{')?;
+        loop {
+            match self.next()? {
+                Token::Sign(b';' | b',') => {}
+                Token::Sign(b'}') => break,
+                Token::Word => self.statement(graph)?,
+                Token::End => return Err("the graph has no end: `}` is missing".to_owned()),
+                Token::Sign(b'{') => {
+                    return Err("subgraphs are not read: write the edges one by one".to_owned());
+                }
+                _ => return Err("a statement begins with a node's name".to_owned()),
+            }
+        }
+        match self.next()? {
+            Token::End => Ok(()),
+            _ => Err("there is more after the graph's end; one file holds one graph".to_owned()),
+        }
+    }
+
+    fn statement(&mut self, graph: &mut Graph) -> Told<()> {
+        if self.keyword("subgraph") {
+            return Err("subgraphs are not read: write the edges one by one".to_owned());
+        }
+        let defaults = ["node", "edge", "graph"].iter().any(|w| self.keyword(w));
+        // Peeking at another word would overwrite this one.
+        let name = self.word.clone();
+        match self.peek()? {
+            Token::Sign(b'[') if defaults => return self.attributes(&mut Vec::new(), graph),
+            Token::Sign(b'=') => {
+                self.next()?;
+                return match self.next()? {
+                    Token::Word => Ok(()),
+                    _ => Err("a value is missing after `=`".to_owned()),
+                };
+            }
+            _ => {}
+        }
+        let mut chain = vec![graph.node(&name)];
+        while self.peek()? == Token::Arrow {
+            self.next()?;
+            match self.next()? {
+                Token::Word => chain.push(graph.node(&self.word)),
+                _ => return Err("an edge's end is missing after `->`".to_owned()),
+            }
+        }
+        let mut routes = Vec::new();
+        while self.peek()? == Token::Sign(b'[') {
+            self.attributes(&mut routes, graph)?;
+        }
+        for pair in chain.windows(2) {
+            graph.edges.push((pair[0], pair[1]));
+            graph.routes.extend_from_slice(&routes);
+            graph.ends.push(graph.routes.len() as u64);
+        }
+        if graph.edges.len() as u64 >= u64::from(NONE) || graph.routes.len() as u64 >= MAX_ENTRIES {
+            return Err("the graph is too large".to_owned());
+        }
+        Ok(())
+    }
+
+    /// `[ a = b, c = d; .. ]`; collects the destinations of `comment`.
+    fn attributes(&mut self, routes: &mut Vec<u32>, graph: &mut Graph) -> Told<()> {
+        self.expect(b'[')?;
+        loop {
+            match self.next()? {
+                Token::Sign(b']') => return Ok(()),
+                Token::Sign(b',' | b';') => {}
+                Token::Word => {
+                    let comment = self.word.eq_ignore_ascii_case("comment");
+                    self.expect(b'=')?;
+                    if self.next()? != Token::Word {
+                        return Err(
+                            "an attribute's value is missing; quote it if it is no plain word".to_owned()
+                        );
+                    }
+                    if comment {
+                        routes.clear();
+                        if self.word.trim() == "*" {
+                            routes.push(ANY);
+                        } else {
+                            let parts =
+                                self.word.split([',', ' ', '\t', '\n', '\r']).filter(|t| !t.is_empty());
+                            routes.extend(parts.map(|name| graph.name(name)));
+                        }
+                    }
+                }
+                _ => return Err("an attribute is written name = value".to_owned()),
+            }
+        }
+    }
+}
+
+impl Graph {
+    fn name(&mut self, name: &str) -> u32 {
+        let number = self.names.number(name);
+        if self.is_node.len() <= number as usize {
+            self.is_node.resize(number as usize + 1, false);
+        }
+        number
+    }
+
+    fn node(&mut self, name: &str) -> u32 {
+        let number = self.name(name);
+        if !std::mem::replace(&mut self.is_node[number as usize], true) {
+            self.nodes.push(number);
+        }
+        number
+    }
+}
+
+/// A GUID in a host's or switch's name: hexadecimal digits after the first letter, as ORCS takes them.
+fn guid(name: &str) -> u64 {
+    let rest = name.get(1..).unwrap_or("").trim_start_matches("0x");
+    let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).take(16).count();
+    if digits == rest.len() && digits == 16 { u64::from_str_radix(rest, 16).unwrap_or(0) } else { 0 }
+}
+
+fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
+    let mut number = vec![NONE; graph.is_node.len()];
+    let mut draft = Draft::default();
+    for &name in &graph.nodes {
+        number[name as usize] = draft.nodes.len() as u32;
+        let text = graph.names.get(name).to_owned();
+        let kind = if text.starts_with('H') { Kind::Host } else { Kind::Switch };
+        let port = u32::from(kind == Kind::Host);
+        let guid = guid(&text);
+        draft.nodes.push(Node { name: text, guid, port_guid: guid, kind, ports: 0, port, lid: 0, lmc: 0 });
+    }
+    for &(from, to) in &graph.edges {
+        let (from, to) = (number[from as usize], number[to as usize]);
+        let node = &mut draft.nodes[from as usize];
+        node.ports += 1;
+        if u64::from(node.ports) > MAX_PORTS {
+            let message = format!("{} has more than {MAX_PORTS} links", node.name);
+            return Err(vec![crate::subnet::whole(file, message)]);
+        }
+        let port = node.ports;
+        draft.edges.push(Edge { from, port, to, to_port: 0, reverse: NONE, speed: Speed::USUAL });
+    }
+    pair(&mut draft.edges);
+    draft.ordered = true;
+    let mut subnet = draft.finish(file)?;
+    subnet.sort_by_name();
+    if !graph.routes.is_empty() {
+        subnet.tables = Some(tables(graph, &number, &subnet, file)?);
+    }
+    Ok(subnet)
+}
+
+/// Pairs the k-th edge of a direction with the k-th of the other.
+fn pair(edges: &mut [Edge]) {
+    let mut order: Vec<u32> = (0..edges.len() as u32).collect();
+    let key = |edge: &Edge| (edge.from.min(edge.to), edge.from.max(edge.to));
+    order.sort_by_key(|&e| (key(&edges[e as usize]), edges[e as usize].from, e));
+    let mut begin = 0;
+    while begin < order.len() {
+        let first = edges[order[begin] as usize];
+        let group = order[begin..].iter().take_while(|&&e| key(&edges[e as usize]) == key(&first)).count();
+        let ways = &order[begin..begin + group];
+        let there = ways.iter().take_while(|&&e| edges[e as usize].from == first.from).count();
+        let (a, b) = if first.from == first.to { ways.split_at(group / 2) } else { ways.split_at(there) };
+        for (&x, &y) in a.iter().zip(b) {
+            let ports = (edges[x as usize].port, edges[y as usize].port);
+            (edges[x as usize].reverse, edges[x as usize].to_port) = (y, ports.1);
+            (edges[y as usize].reverse, edges[y as usize].to_port) = (x, ports.0);
+        }
+        begin += group;
+    }
+}
+
+fn tables(graph: &Graph, number: &[u32], subnet: &Subnet, file: &str) -> Result<Tables, Vec<Problem>> {
+    let hosts = subnet.hosts.len();
+    if (hosts * subnet.switches.len()) as u64 >= MAX_ENTRIES {
+        return Err(vec![crate::subnet::whole(file, "the routing tables are too large")]);
+    }
+    let mut tables = Tables::new(subnet, 1, false);
+    let mut exits: Vec<Option<Exit>> = vec![None; hosts];
+    let mut begin = 0;
+    for (e, edge) in (0u32..).zip(&subnet.edges) {
+        let end = graph.ends[e as usize] as usize;
+        let routes = &graph.routes[begin..end];
+        begin = end;
+        let place = subnet.place(edge.from);
+        let row = |&name: &u32| {
+            let node = number.get(name as usize).copied().filter(|&n| n != NONE && subnet.is_host(n))?;
+            Some(subnet.place(node))
+        };
+        let all = routes == [ANY];
+        let every = if all { hosts as u32 } else { 0 };
+        let rows = (0..every).chain(routes.iter().filter_map(row));
+        if !subnet.is_host(edge.from) {
+            for row in rows {
+                if tables.entry(subnet, row, place) == NONE {
+                    tables.set(subnet, row, place, e);
+                }
+            }
+            continue;
+        }
+        match &mut exits[place as usize] {
+            Some(Exit::Listed(list)) => {
+                for row in rows {
+                    let entry = &mut list[row as usize];
+                    *entry = if *entry == NONE { e } else { *entry };
+                }
+            }
+            Some(_) => {}
+            exit if all => *exit = Some(Exit::One(e)),
+            exit => {
+                let mut list = vec![NONE; hosts];
+                rows.for_each(|row| list[row as usize] = e);
+                *exit = Some(Exit::Listed(list));
+            }
+        }
+    }
+    for ((host, exit), slot) in (0u32..).zip(exits).zip(&mut tables.exits) {
+        *slot = match exit {
+            Some(Exit::Listed(list)) => simple(list, host),
+            Some(exit) => exit,
+            None => Exit::None,
+        };
+    }
+    Ok(tables)
+}
+
+/// One edge for everything but the host itself is [`Exit::One`].
+fn simple(list: Vec<u32>, host: u32) -> Exit {
+    let mut others = (0u32..).zip(&list).filter(|(i, _)| *i != host).map(|(_, &e)| e);
+    match others.next() {
+        Some(first) if first != NONE && others.all(|e| e == first) => Exit::One(first),
+        Some(_) => Exit::Listed(list),
+        None => list.first().copied().filter(|&e| e != NONE).map_or(Exit::None, Exit::One),
+    }
+}

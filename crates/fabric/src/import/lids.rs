@@ -1,0 +1,208 @@
+//! What table dumps have in common: entries by local identifier (LID), gathered and then bound to nodes.
+
+use super::lines::Lines;
+use crate::subnet::{MAX_ENTRIES, NONE, Subnet, Tables};
+use base::param::Problem;
+use std::collections::BTreeMap;
+
+/// Largest unicast LID.
+const MOST: u32 = 0xbfff;
+/// Port of a LID that a switch has no way to.
+const NO_PORT: u32 = 255;
+
+/// Entries of all switches as they are read.
+pub(super) struct Entries {
+    /// Node by GUID, of its port or itself.
+    by_guid: BTreeMap<u64, u32>,
+    /// Port GUID by LID, where the dump tells; 0 else.
+    guid_of: Vec<u64>,
+    /// (switch index, LID, edge), edges already checked; [`NONE`] for no way.
+    entries: Vec<(u32, u32, u32)>,
+    /// Line of the first entry of each LID.
+    line_of: Vec<u32>,
+    switch: Option<u32>,
+}
+
+/// LID and LMC offset by LID: node and plane, [`NONE`] if nobody has it.
+pub(super) struct LidMap(Vec<(u32, u32)>);
+
+impl LidMap {
+    /// From the nodes of a subnet.
+    pub(super) fn new(subnet: &Subnet) -> Self {
+        let mut map = vec![(NONE, 0); MOST as usize + 1];
+        for (n, node) in (0u32..).zip(&subnet.nodes).filter(|(_, node)| node.lid != 0) {
+            for plane in 0..1 << node.lmc {
+                if let Some(slot) = map.get_mut((node.lid + plane) as usize) {
+                    *slot = (n, plane);
+                }
+            }
+        }
+        Self(map)
+    }
+
+    pub(super) fn get(&self, lid: u64) -> Option<(u32, u32)> {
+        self.0.get(usize::try_from(lid).ok()?).copied().filter(|(n, _)| *n != NONE)
+    }
+}
+
+impl Entries {
+    pub(super) fn new(subnet: &Subnet) -> Self {
+        let nodes = (0u32..).zip(&subnet.nodes);
+        let guids =
+            nodes.flat_map(|(n, node)| [(node.guid, n), (node.port_guid, n)]).filter(|(g, _)| *g != 0);
+        Self {
+            by_guid: guids.collect(),
+            guid_of: vec![0; MOST as usize + 1],
+            entries: Vec::new(),
+            line_of: vec![0; MOST as usize + 1],
+            switch: None,
+        }
+    }
+
+    /// The entries that follow are of the switch with this GUID.
+    pub(super) fn head(&mut self, subnet: &Subnet, guid: u64) -> Result<(), String> {
+        let node = self.by_guid.get(&guid).copied().filter(|&n| !subnet.is_host(n));
+        self.switch = node;
+        if node.is_some() {
+            return Ok(());
+        }
+        Err(format!("no switch of the network has GUID {guid:#018x}"))
+    }
+
+    /// An entry of the present switch; `guid` is 0 if the line does not tell whose the LID is.
+    pub(super) fn entry(
+        &mut self,
+        subnet: &Subnet,
+        lid: u64,
+        port: Option<u64>,
+        guid: u64,
+        line: u64,
+    ) -> Result<(), String> {
+        // An unknown switch was told at its head.
+        let Some(node) = self.switch else { return Ok(()) };
+        let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
+        let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;
+        let known = &mut self.guid_of[lid as usize];
+        if guid != 0 && *known != 0 && *known != guid {
+            return Err(format!(
+                "LID {lid} belonged to port GUID {known:#018x} before, here to {guid:#018x}"
+            ));
+        }
+        if guid != 0 && *known == 0 && !self.by_guid.contains_key(&guid) {
+            return Err(format!(
+                "LID {lid} belongs to port GUID {guid:#018x}, which the network does not have"
+            ));
+        }
+        *known = if guid == 0 { *known } else { guid };
+        if self.line_of[lid as usize] == 0 {
+            self.line_of[lid as usize] = u32::try_from(line).unwrap_or(u32::MAX);
+        }
+        let port = match port {
+            None => return Ok(()),
+            Some(port) if port == u64::from(NO_PORT) => return Ok(()),
+            Some(port) => port,
+        };
+        let ports = subnet.nodes[node as usize].ports;
+        let port = u32::try_from(port).ok().filter(|&p| p <= ports);
+        let port = port.ok_or_else(|| format!("switch {} has ports 1 to {ports}", subnet.label(node)))?;
+        if port == 0 {
+            let own = self.guid_of[lid as usize];
+            let here = &subnet.nodes[node as usize];
+            if own != 0 && own != here.port_guid && own != here.guid {
+                return Err(format!("port 0 is the switch itself, and LID {lid} is not its own"));
+            }
+            return Ok(());
+        }
+        let edge = subnet.edge_at(node, port);
+        let edge =
+            edge.ok_or_else(|| format!("nothing is plugged into port {port} of {}", subnet.label(node)))?;
+        self.entries.push((subnet.place(node), lid, edge));
+        Ok(())
+    }
+
+    /// The tables, once all is read.
+    pub(super) fn build(self, mut subnet: Subnet, lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
+        self.give_lids(&mut subnet, lines);
+        lines.done()?;
+        let map = LidMap::new(&subnet);
+        let planes = subnet.hosts.iter().map(|&h| 1u32 << subnet.nodes[h as usize].lmc).max().unwrap_or(1);
+        let rows = subnet.hosts.len() as u64 * u64::from(planes) + subnet.switches.len() as u64;
+        if rows * subnet.switches.len() as u64 >= MAX_ENTRIES {
+            lines.whole("the forwarding tables are too large");
+            lines.done()?;
+        }
+        let mut tables = Tables::new(&subnet, planes, true);
+        for &(switch, lid, edge) in &self.entries {
+            let line = self.line_of[lid as usize];
+            let Some((node, plane)) = map.get(u64::from(lid)) else {
+                lines.at(line.into(), "", format!("nobody in the network has LID {lid}"));
+                continue;
+            };
+            let place = subnet.place(node);
+            let row = if subnet.is_host(node) {
+                tables.row(place, plane)
+            } else {
+                tables.switch_row(&subnet, place)
+            };
+            let old = tables.entry(&subnet, row, switch);
+            if old != NONE && old != edge {
+                let at = subnet.label(subnet.switches[switch as usize]);
+                lines.at(line.into(), "", format!("LID {lid} leaves {at} by two ports"));
+            }
+            tables.set(&subnet, row, switch, edge);
+            if lines.enough() {
+                break;
+            }
+        }
+        lines.done()?;
+        fill_planes(&subnet, &mut tables);
+        subnet.tables = Some(tables);
+        Ok(subnet)
+    }
+
+    /// LIDs of nodes from the dump; all hosts must have one.
+    fn give_lids(&self, subnet: &mut Subnet, lines: &mut Lines) {
+        let mut told: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (lid, guid) in (0u32..).zip(&self.guid_of).filter(|(_, g)| **g != 0) {
+            if let Some(&node) = self.by_guid.get(guid) {
+                let span = told.entry(node).or_insert((lid, lid));
+                span.1 = lid;
+            }
+        }
+        for (&node, &(first, last)) in &told {
+            let count = last - first + 1;
+            let n = &mut subnet.nodes[node as usize];
+            if n.lid != 0 && !(n.lid <= first && last < n.lid + (1 << n.lmc).max(count)) {
+                let message = format!("{} has LID {} by the network's file and {first} here", n.name, n.lid);
+                lines.at(self.line_of[first as usize].into(), "", message);
+            }
+            if count > 128 {
+                lines.at(
+                    self.line_of[first as usize].into(),
+                    "",
+                    format!("{} would have {count} LIDs", n.name),
+                );
+                continue;
+            }
+            n.lmc = n.lmc.max(count.next_power_of_two().trailing_zeros() as u8);
+            n.lid = if n.lid == 0 { first } else { n.lid };
+        }
+        for &host in &subnet.hosts {
+            if subnet.nodes[host as usize].lid == 0 {
+                let label = subnet.label(host);
+                lines.whole(format!("host {label} has no LID, here or in the network's file"));
+            }
+        }
+    }
+}
+
+/// Rows of LIDs that a host with fewer of them lacks are like its first.
+fn fill_planes(subnet: &Subnet, tables: &mut Tables) {
+    let width = subnet.switches.len();
+    for (host, &node) in subnet.hosts.iter().enumerate() {
+        for plane in 1 << subnet.nodes[node as usize].lmc..tables.planes as usize {
+            let base = host * tables.planes as usize * width;
+            tables.next.copy_within(base..base + width, base + plane * width);
+        }
+    }
+}

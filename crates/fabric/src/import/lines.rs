@@ -1,0 +1,90 @@
+//! A file line by line, and its mistakes.
+
+use super::{MAX_MISTAKES, Source};
+use base::param::{Excerpt, Problem};
+use std::io::{BufRead, Read};
+
+/// Longest line that is read; other readers than DOT's have short ones.
+const LONGEST: u64 = 1 << 20;
+/// Bytes of a line that are shown.
+const SHOWN: usize = 200;
+
+/// A file being read.
+pub(super) struct Lines {
+    pub(super) name: String,
+    pub(super) bytes: Box<dyn BufRead>,
+    /// Number of the line last read, from 1.
+    pub(super) number: u64,
+    text: Vec<u8>,
+    problems: Vec<Problem>,
+}
+
+impl Lines {
+    pub(super) fn new(source: Source) -> Self {
+        Self { name: source.name, bytes: source.bytes, number: 0, text: Vec::new(), problems: Vec::new() }
+    }
+
+    /// Reads the next line without its end; false at the end of the file or after too many mistakes. What is not UTF-8 is
+    /// replaced.
+    pub(super) fn next(&mut self, line: &mut String) -> bool {
+        if self.problems.len() >= MAX_MISTAKES {
+            return false;
+        }
+        self.text.clear();
+        let read = (&mut self.bytes).take(LONGEST).read_until(b'\n', &mut self.text);
+        self.number += 1;
+        line.clear();
+        match read {
+            Ok(0) => return false,
+            Ok(n) if n as u64 == LONGEST => {
+                self.mistake("", "this line is longer than 1 MiB");
+                return false;
+            }
+            Ok(_) => {}
+            Err(e) => {
+                self.mistake("", format!("the file cannot be read on: {e}"));
+                return false;
+            }
+        }
+        line.push_str(&String::from_utf8_lossy(&self.text));
+        line.truncate(line.trim_end().len());
+        true
+    }
+
+    /// Notes a mistake in the present line.
+    pub(super) fn mistake(&mut self, line: &str, message: impl Into<String>) {
+        self.at(self.number, line, message);
+    }
+
+    /// Notes a mistake in any line.
+    pub(super) fn at(&mut self, number: u64, line: &str, message: impl Into<String>) {
+        if self.problems.len() < MAX_MISTAKES {
+            let text: String = line.chars().take(SHOWN).collect();
+            let end = text.len();
+            let excerpt = Excerpt { file: self.name.clone(), line: number, text, start: 0, end };
+            self.problems.push(Problem::new("file", message).at(excerpt));
+        }
+    }
+
+    /// Notes a mistake of the whole file.
+    pub(super) fn whole(&mut self, message: impl Into<String>) {
+        if self.problems.len() < MAX_MISTAKES {
+            self.problems.push(crate::subnet::whole(&self.name, message));
+        }
+    }
+
+    /// True once there are so many mistakes that reading on is pointless.
+    pub(super) fn enough(&self) -> bool {
+        self.problems.len() >= MAX_MISTAKES
+    }
+
+    /// The mistakes, if there are any.
+    pub(super) fn done(&mut self) -> Result<(), Vec<Problem>> {
+        if self.problems.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.problems)) }
+    }
+}
+
+/// A hexadecimal number with or without `0x`.
+pub(super) fn hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).ok()
+}

@@ -1,0 +1,363 @@
+//! ibsim's `.net` files and the output of ibnetdiscover: one record per node, one line per cabled port.
+//!
+//! ```text
+//! switchguid=0x8f10500200b50(8f10500200b50)
+//! Switch 36 "S-0008f10500200b50"   # "description" enhanced port 0 lid 9 lmc 0
+//! [1]  "S-0008f10500108c5c"[15]    # "description" lid 16 4xQDR
+//! [4]  "H-003048c749cd0000"[1](3048c749cd0001)   # "description" lid 72 4xDDR
+//! ```
+//!
+//! A cable may stand at one end or both. Records of hand-written files without GUIDs get those that ibsim gives: 0x100000 and
+//! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
+
+use super::lines::{Lines, hex};
+use crate::subnet::{Draft, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet};
+use base::param::Problem;
+
+/// How lines of these files begin.
+pub(super) const BEGINNINGS: &[&str] = &[
+    "Switch\t",
+    "Switch ",
+    "Ca\t",
+    "Ca ",
+    "Hca\t",
+    "Hca ",
+    "Rt\t",
+    "Rt ",
+    "vendid=",
+    "devid=",
+    "sysimgguid=",
+    "switchguid=",
+    "caguid=",
+    "rtguid=",
+];
+
+/// A record's head.
+struct Record {
+    switch: bool,
+    ports: u32,
+    guid: u64,
+    description: String,
+    lid: u32,
+    lmc: u8,
+    line: u64,
+    /// Node of each port that has a cable, for adapters; for a switch the node at 0.
+    nodes: Vec<(u32, u32)>,
+}
+
+/// A port line.
+struct Cable {
+    record: u32,
+    port: u32,
+    /// GUID of the port itself, if the line tells.
+    own: u64,
+    peer: u32,
+    peer_port: u32,
+    /// GUID of the other end's port.
+    other: u64,
+    /// LID and LMC of an adapter's port, if its line tells.
+    lid: Option<(u32, u8)>,
+    /// LID of the other end.
+    peer_lid: u32,
+    speed: Option<Speed>,
+    line: u64,
+}
+
+/// Reads the records.
+pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
+    let mut file = File::default();
+    let mut text = String::new();
+    while lines.next(&mut text) {
+        let line = text.trim_start();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Err(message) = file.line(line, lines.number) {
+            lines.mistake(&text, message);
+        }
+    }
+    lines.done()?;
+    file.build(lines)
+}
+
+#[derive(Default)]
+struct File {
+    names: Names,
+    /// By name: its record, or [`NONE`].
+    record_of: Vec<u32>,
+    records: Vec<Record>,
+    cables: Vec<Cable>,
+    /// GUID that stands before the next record.
+    guid: u64,
+}
+
+/// Text in quotes at the beginning, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    text.trim_start().strip_prefix('"')?.split_once('"')
+}
+
+/// A number in brackets at the beginning, and what follows.
+fn bracket(text: &str, open: char, close: char) -> Option<(&str, &str)> {
+    text.trim_start().strip_prefix(open)?.split_once(close)
+}
+
+/// The word after `key` in a comment, as a number.
+fn after(comment: &str, key: &str) -> Option<u32> {
+    let mut words = comment.split_whitespace();
+    words.by_ref().find(|w| *w == key)?;
+    words.next()?.parse().ok()
+}
+
+impl File {
+    fn line(&mut self, line: &str, number: u64) -> Result<(), String> {
+        if line.starts_with('[') {
+            return self.port(line, number);
+        }
+        let word = line.split(['=', ' ', '\t']).next().unwrap_or("");
+        match word {
+            "switchguid" | "caguid" | "rtguid" | "nodeguid" => {
+                let value = line.split_once('=').map_or("", |(_, v)| v);
+                let digits = value.split('(').next().unwrap_or("").trim();
+                self.guid = hex(digits).ok_or_else(|| format!("`{digits}` is no GUID"))?;
+                Ok(())
+            }
+            "vendid" | "devid" | "sysimgguid" | "Chassis" | "Spine" | "Line" | "Non-Chassis" | "GUID:" => {
+                Ok(())
+            }
+            "Switch" | "Ca" | "Hca" | "Rt" => {
+                self.record(word == "Switch", line[word.len()..].trim_start(), number)
+            }
+            _ => Err("this is neither a record (Switch, Ca, Hca) nor a port ([1] ..)".to_owned()),
+        }
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let number = self.names.number(name);
+        if self.record_of.len() <= number as usize {
+            self.record_of.resize(number as usize + 1, NONE);
+        }
+        number
+    }
+
+    fn record(&mut self, switch: bool, rest: &str, line: u64) -> Result<(), String> {
+        let (ports, rest) = rest.split_once([' ', '\t']).ok_or("a record is written: Switch 8 \"name\"")?;
+        let ports: u64 = ports.parse().map_err(|_| format!("`{ports}` is no number of ports"))?;
+        if ports > MAX_PORTS {
+            return Err(format!("this node claims {ports} ports; the most that can be is {MAX_PORTS}"));
+        }
+        let (name, rest) = quoted(rest).ok_or("the node's name in quotes is missing")?;
+        let number = self.name(name);
+        if self.record_of[number as usize] != NONE {
+            let first = self.records[self.record_of[number as usize] as usize].line;
+            return Err(format!("\"{name}\" has a record already, on line {first}"));
+        }
+        let comment = rest.split_once('#').map_or("", |(_, c)| c);
+        let (description, told) = quoted(comment).unwrap_or((name, comment));
+        let own =
+            name.get(2..).filter(|d| d.len() == 16 && matches!(name.get(..2), Some("S-" | "H-" | "R-")));
+        let guid = match std::mem::take(&mut self.guid) {
+            0 => own.and_then(hex).unwrap_or(0),
+            guid => guid,
+        };
+        self.record_of[number as usize] = self.records.len() as u32;
+        self.records.push(Record {
+            switch,
+            ports: ports as u32,
+            guid,
+            description: description.to_owned(),
+            lid: after(told, "lid").unwrap_or(0),
+            lmc: after(told, "lmc").filter(|&l| l < 8).unwrap_or(0) as u8,
+            line,
+            nodes: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn port(&mut self, line: &str, number: u64) -> Result<(), String> {
+        let form = "a port is written: [1] \"peer\"[2]";
+        let (port, mut rest) = bracket(line, '[', ']').ok_or(form)?;
+        let port: u32 = port.trim().parse().map_err(|_| format!("`{port}` is no port number"))?;
+        if let Some((_, after)) = bracket(rest, '[', ']') {
+            rest = after; // `[ext 12]`, the number on the chassis.
+        }
+        let mut own = 0;
+        if let Some((guid, after)) = bracket(rest, '(', ')') {
+            own = hex(guid.trim()).ok_or_else(|| format!("`{guid}` is no GUID"))?;
+            rest = after;
+        }
+        let (peer, rest) = quoted(rest).ok_or(form)?;
+        let (peer_port, mut rest) = bracket(rest, '[', ']').ok_or(form)?;
+        let peer_port: u32 =
+            peer_port.trim().parse().map_err(|_| format!("`{peer_port}` is no port number"))?;
+        if let Some((_, after)) = bracket(rest, '[', ']') {
+            rest = after;
+        }
+        let mut other = 0;
+        if let Some((guid, after)) = bracket(rest, '(', ')') {
+            other = hex(guid.trim()).ok_or_else(|| format!("`{guid}` is no GUID"))?;
+            rest = after;
+        }
+        let Some(record) = (self.records.len() as u32).checked_sub(1) else {
+            return Err("a port before the first record".to_owned());
+        };
+        let head = &self.records[record as usize];
+        if port == 0 || port > head.ports {
+            return Err(format!("this node has ports 1 to {}, not {port}", head.ports));
+        }
+        let (switch, options) = (head.switch, rest.split('#').next().unwrap_or(""));
+        let comment = rest.split_once('#').map_or("", |(_, c)| c);
+        // In a comment of an adapter's port its own LID stands before the other's description, which stands last.
+        let told = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
+        let lid = if switch { None } else { after(comment.split('"').next().unwrap_or(""), "lid") };
+        let lmc = after(comment.split('"').next().unwrap_or(""), "lmc").filter(|&l| l < 8).unwrap_or(0) as u8;
+        let speed = told.split_whitespace().find_map(Speed::parse).or_else(|| {
+            let width = options.split_whitespace().find_map(|w| w.strip_prefix("w="))?.parse().ok()?;
+            Some(Speed { width, ..Speed::USUAL })
+        });
+        let peer = self.name(peer);
+        let peer_lid = after(told, "lid").unwrap_or(0);
+        let lid = lid.map(|lid| (lid, lmc));
+        self.cables.push(Cable {
+            record,
+            port,
+            own,
+            peer,
+            peer_port,
+            other,
+            lid,
+            peer_lid,
+            speed,
+            line: number,
+        });
+        Ok(())
+    }
+
+    fn build(mut self, lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
+        let mut draft = Draft::default();
+        self.give_guids();
+        let mut joined = self.join(lines);
+        lines.done()?;
+        joined.sort_unstable();
+        for record in 0..self.records.len() {
+            if self.records[record].switch {
+                self.node(record as u32, 0, &mut draft);
+            }
+        }
+        for &([a, b], cable) in &joined {
+            let speed = self.cables[cable as usize].speed.unwrap_or(Speed::USUAL);
+            let (a_node, b_node) = (self.node(a.0, a.1, &mut draft), self.node(b.0, b.1, &mut draft));
+            draft.cable((a_node, a.1), (b_node, b.1), speed);
+        }
+        for cable in &self.cables {
+            self.tell(cable, &mut draft);
+        }
+        draft.finish(&lines.name)
+    }
+
+    /// GUIDs of records that tell none, as ibsim numbers them.
+    fn give_guids(&mut self) {
+        let (mut adapter, mut switch) = (0x10_0000, 0x20_0000);
+        for record in &mut self.records {
+            if record.guid != 0 {
+                continue;
+            }
+            if record.switch {
+                record.guid = switch;
+                switch += 1;
+            } else {
+                record.guid = adapter;
+                adapter += u64::from(record.ports) + 1;
+            }
+        }
+    }
+
+    /// Every cable once: its ends as (record, port), lower first, and the line that tells of it.
+    fn join(&self, lines: &mut Lines) -> Vec<([(u32, u32); 2], u32)> {
+        // (record, port) -> the other end, and the line; sorted to find contradictions.
+        let mut ends: Vec<((u32, u32), (u32, u32), u32)> = Vec::new();
+        for (i, cable) in (0u32..).zip(&self.cables) {
+            let peer = self.record_of[cable.peer as usize];
+            let name = self.names.get(cable.peer);
+            if peer == NONE {
+                lines.at(
+                    cable.line,
+                    &format!("\"{name}\""),
+                    format!("\"{name}\" has no record in this file"),
+                );
+                continue;
+            }
+            let ports = self.records[peer as usize].ports;
+            if cable.peer_port == 0 || cable.peer_port > ports {
+                let message = format!("\"{name}\" has ports 1 to {ports}, not {}", cable.peer_port);
+                lines.at(cable.line, &format!("\"{name}\"[{}]", cable.peer_port), message);
+                continue;
+            }
+            let (here, there) = ((cable.record, cable.port), (peer, cable.peer_port));
+            ends.push((here, there, i));
+            ends.push((there, here, i));
+        }
+        ends.sort_unstable();
+        for pair in ends.windows(2) {
+            let [(here, there, a), (other, elsewhere, b)] = [pair[0], pair[1]];
+            if here == other && there != elsewhere {
+                let (first, second) =
+                    (self.cables[a.min(b) as usize].line, self.cables[a.max(b) as usize].line);
+                let message = format!(
+                    "port {} of \"{}\" has another cable already, by line {first}",
+                    here.1, self.records[here.0 as usize].description
+                );
+                lines.at(second, "", message);
+            }
+        }
+        let mut once: Vec<([(u32, u32); 2], u32)> =
+            ends.into_iter().filter(|(a, b, _)| a < b).map(|(a, b, i)| ([a, b], i)).collect();
+        once.dedup_by_key(|(ends, _)| *ends);
+        once
+    }
+
+    /// Node of a record's port: a switch is one, every cabled port of an adapter is one.
+    fn node(&mut self, record: u32, port: u32, draft: &mut Draft) -> u32 {
+        let head = &mut self.records[record as usize];
+        let port = if head.switch { 0 } else { port };
+        if let Some(&(_, node)) = head.nodes.iter().find(|(p, _)| *p == port) {
+            return node;
+        }
+        let node = draft.nodes.len() as u32;
+        head.nodes.push((port, node));
+        draft.nodes.push(Node {
+            name: head.description.clone(),
+            guid: head.guid,
+            port_guid: head.guid + u64::from(port),
+            kind: if head.switch { Kind::Switch } else { Kind::Host },
+            ports: head.ports,
+            port,
+            lid: head.lid,
+            lmc: head.lmc,
+        });
+        node
+    }
+
+    /// Port GUIDs and LIDs that a cable's line tells.
+    fn tell(&self, cable: &Cable, draft: &mut Draft) {
+        let find = |record: u32, port: u32| {
+            let head = &self.records[record as usize];
+            let port = if head.switch { 0 } else { port };
+            head.nodes.iter().find(|(p, _)| *p == port).map(|&(_, node)| node as usize)
+        };
+        let (here, there) =
+            (find(cable.record, cable.port), find(self.record_of[cable.peer as usize], cable.peer_port));
+        for (node, guid, lid) in [
+            (here, cable.own, cable.lid),
+            (there, cable.other, (cable.peer_lid != 0).then_some((cable.peer_lid, 0))),
+        ] {
+            let Some(node) = node.map(|n| &mut draft.nodes[n]) else { continue };
+            if guid != 0 && node.kind == Kind::Host {
+                node.port_guid = guid;
+            }
+            if let Some((lid, lmc)) = lid {
+                node.lid = if node.lid == 0 { lid } else { node.lid };
+                node.lmc = node.lmc.max(lmc);
+            }
+        }
+    }
+}

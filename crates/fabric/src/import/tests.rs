@@ -1,0 +1,244 @@
+use super::*;
+use crate::{
+    engines::{ENGINES, Options, route},
+    export::cluster as write,
+    subnet::{Exit, NONE, Speed},
+};
+use base::registry::find;
+use proptest::prelude::*;
+
+fn one(name: &str, text: &str) -> Result<Subnet, Vec<Problem>> {
+    read(vec![Source::memory(name, text.as_bytes())])
+}
+
+fn many(texts: &[(&str, &[u8])]) -> Result<Subnet, Vec<Problem>> {
+    read(texts.iter().map(|(name, text)| Source::memory(name, text)).collect())
+}
+
+/// Line and message of the first mistake.
+fn mistake(result: Result<Subnet, Vec<Problem>>) -> (u64, String) {
+    let problem = result.err().expect("a mistake").swap_remove(0);
+    (problem.input.map_or(0, |i| i.line), problem.message)
+}
+
+const LISTING: &str = r#"digraph network {
+    "S1" -> "H1" [ comment = "H1" ];
+    "S1" -> "H2" [ comment = "H2" ];
+    "H1" -> "S1" [ comment = "*" ]; // host
+    H2 -> S1 [ comment = "H1, H2"; color = red ]
+    /* two cables */
+    "S1" -> "S11" [ comment = "H5" ];
+    "S1" -> "S11" [ comment = "H6" ];
+    "S11" -> "S1" [ comment = "H1" ];
+    "S11" -> "S1" [ comment = "*" ];
+    node [ shape = box ]; rankdir = LR
+}
+"#;
+
+#[test]
+fn dot_keeps_edges_routes_and_stars() {
+    let subnet = one("listing.dot", LISTING).unwrap();
+    assert_eq!((subnet.hosts.len(), subnet.switches.len(), subnet.edges.len()), (2, 2, 8));
+    let tables = subnet.tables.as_ref().unwrap();
+    assert_eq!(tables.exits, [Exit::One(2), Exit::One(3)]);
+    // From S11 to H1 by the first cable, to H2 by the one with the star.
+    let s11 = subnet.place(subnet.edges[4].to);
+    assert_eq!([tables.entry(&subnet, 0, s11), tables.entry(&subnet, 1, s11)], [6, 7]);
+    assert_eq!([subnet.edges[4].reverse, subnet.edges[5].reverse], [6, 7]);
+    assert_eq!(subnet.edge_label(4, &subnet.unique_names()), "4:S1->S11");
+}
+
+#[test]
+fn bad_dot_is_told_with_its_line() {
+    for (text, line, part) in [
+        ("graph x { }", 0, "no file of a cluster"),
+        ("digraph x {\n a -- b\n}", 2, "undirected"),
+        ("digraph x {\n a -> ;\n}", 2, "end is missing"),
+        ("digraph x {\n a -> b [comment = \"x\n", 2, "no end"),
+        ("digraph x {\n S1 -> H1\n", 3, "`}` is missing"),
+        ("digraph x {\n subgraph y { }\n}", 2, "subgraphs"),
+        ("digraph x { a -> b [comment] }", 1, "`=` is missing"),
+        ("digraph x { S1 -> S2 }", 0, "no host"),
+        ("digraph x { /* ", 1, "no end"),
+        ("digraph x { } }", 1, "more after"),
+        ("digraph x { S1 -> H00000000000000a1; S1 -> H00000000000000A1 }", 0, "two nodes"),
+    ] {
+        let (at, message) = mistake(one("bad.dot", text));
+        assert!(at == line && message.contains(part), "{text:?}: line {at}: {message}");
+    }
+}
+
+const NET: &str = "Switch 4 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n[3] \"T0\"[1]\n[4] \"T0\"[2] w=1\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\n\
+                   Hca 1 \"H1\"\n\nSwitch 4 \"T0\"\n";
+
+#[test]
+fn net_files_may_tell_a_cable_at_one_end() {
+    let subnet = one("small.net", NET).unwrap();
+    assert_eq!((subnet.hosts.len(), subnet.switches.len(), subnet.edges.len()), (2, 2, 8));
+    let guids: Vec<u64> = subnet.hosts.iter().map(|&h| subnet.nodes[h as usize].port_guid).collect();
+    assert_eq!(guids, [0x10_0001, 0x10_0003]);
+    let edge = subnet.edge_at(subnet.switches[0], 4).unwrap() as usize;
+    assert_eq!(subnet.edges[edge].speed, Speed { width: 1, rate: 0 });
+    assert_eq!(subnet.edges[subnet.edges[edge].reverse as usize].port, 2);
+}
+
+#[test]
+fn bad_net_files_are_told_with_their_lines() {
+    for (text, line, part) in [
+        ("Switch 1000000 \"L0\"\n", 1, "claims 1000000 ports"),
+        ("Switch x \"L0\"\n", 1, "no number of ports"),
+        ("Switch 2 \"L0\"\n[3] \"H0\"[1]\n", 2, "ports 1 to 2"),
+        ("Switch 2 \"L0\"\n[1] \"H0\"[1]\n", 2, "no record"),
+        ("Switch 2 \"L0\"\nSwitch 2 \"L0\"\n", 2, "record already, on line 1"),
+        ("[1] \"L0\"[1]\nSwitch 2 \"L0\"\n", 1, "before the first record"),
+        (
+            "Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H0\"[1]\nHca 1 \"H0\"\n",
+            3,
+            "another cable already, by line 2",
+        ),
+        ("Switch 2 \"L0\"\n[1] \"H0\"[7]\nHca 1 \"H0\"\n", 2, "ports 1 to 1"),
+        ("Switch 2 \"L0\"\nnonsense\n", 2, "neither"),
+        ("switchguid=0xzz\nSwitch 2 \"L0\"\n", 1, "no GUID"),
+        (
+            "switchguid=0x5\nSwitch 2 \"L0\"\n[1] \"H0\"[1]\nswitchguid=0x5\nSwitch 2 \"L1\"\nCa 1 \"H0\"\n",
+            0,
+            "two nodes",
+        ),
+    ] {
+        let (at, message) = mistake(one("bad.net", text));
+        assert!(at == line && message.contains(part), "{text:?}: line {at}: {message}");
+    }
+}
+
+#[test]
+fn bad_tables_are_told_with_their_lines() {
+    let net = ("small.net", NET.as_bytes());
+    let head = "Unicast lids [0-4] of switch Lid 1 guid 0x0000000000200000 ('L0'):\n";
+    let hosts = "0x0002 001 # Channel Adapter portguid 0x100001: 'H0'\n0x0003 002 # Channel Adapter portguid 0x100003: 'H1'\n";
+    for (tail, line, part) in [
+        ("0x0002 009 # Channel Adapter portguid 0x100001: 'H0'\n", 2, "ports 1 to 4"),
+        ("0x0002 001 # Channel Adapter portguid 0x77: 'H0'\n", 2, "does not have"),
+        ("0x0002 0x1 # Channel Adapter portguid 0x100001: 'H0'\n", 2, "no port"),
+        (
+            "0x0002 001 # Channel Adapter portguid 0x100001: 'H0'\n0x0002 001 # Switch portguid 0x200001: 'T0'\n",
+            3,
+            "belonged to",
+        ),
+        ("0xffff 001 # Channel Adapter portguid 0x100001: 'H0'\n", 2, "unicast LID"),
+        ("garbage\n", 2, "no line of a forwarding table"),
+        ("0x0002 001 # Channel Adapter portguid 0x100001: 'H0'\n", 0, "has no LID"),
+        ("0x0002 000 # Channel Adapter portguid 0x100001: 'H0'\n", 2, "not its own"),
+    ] {
+        let text = format!("{head}{tail}");
+        let (at, message) = mistake(many(&[net, ("bad.dump", text.as_bytes())]));
+        assert!(at == line && message.contains(part), "{tail:?}: line {at}: {message}");
+    }
+    let two_ports = format!("{head}{hosts}0x0002 002 # Channel Adapter portguid 0x100001: 'H0'\n");
+    assert!(mistake(many(&[net, ("x", two_ports.as_bytes())])).1.contains("by two ports"));
+    let stranger = format!("{}{hosts}", head.replace("200000", "200009"));
+    assert_eq!(mistake(many(&[net, ("x", stranger.as_bytes())])).0, 1);
+    let good = format!("{head}{hosts}");
+    assert!(many(&[net, ("x", good.as_bytes())]).is_ok());
+    assert!(mistake(many(&[("x", good.as_bytes())])).1.contains("does not tell nodes"));
+    assert!(mistake(many(&[net, net])).1.contains("already tells"));
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let fabric = crate::routing::testing::grid(true, &[4, 3]);
+    let subnet = Subnet::from_fabric(&fabric).identified().unwrap();
+    let engine = |name| find(ENGINES, name).unwrap();
+    let options = Options { lmc: 1, ..Options::default() };
+    let routed = route(&subnet, engine("minhop"), &options).unwrap().identified().unwrap();
+    let tables = routed.tables.as_ref().unwrap();
+    let bytes = |with: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        with(&mut out);
+        out
+    };
+    let net = bytes(&|out| write::net(&routed, out).unwrap());
+    let discover = bytes(&|out| write::ibnetdiscover(&routed, out).unwrap());
+    let lfts = bytes(&|out| write::lfts(&routed, tables, out).unwrap());
+    for topology in [&net, &discover] {
+        let again = many(&[("topology", topology), ("lfts", &lfts)]).unwrap();
+        let read = again.tables.as_ref().unwrap();
+        assert_eq!(read.planes, 2);
+        for host in 0..12 {
+            for (plane, source) in [(0, 0), (1, 5), (0, 11)] {
+                let way = |s: &Subnet, t: &crate::subnet::Tables| {
+                    let mut way = Vec::new();
+                    t.walk(s, s.hosts[source as usize], t.row(host, plane), &mut way).unwrap();
+                    way.iter()
+                        .map(|&e| {
+                            (
+                                s.nodes[s.edges[e as usize].from as usize].name.clone(),
+                                s.edges[e as usize].port,
+                            )
+                        })
+                        .collect::<Vec<_>>()
+                };
+                assert_eq!(way(&routed, tables), way(&again, read));
+            }
+        }
+    }
+    let first = route(&subnet, engine("torus"), &Options::default()).unwrap();
+    let dot = bytes(&|out| write::dot(&first, out).unwrap());
+    let again = many(&[("dot", &dot)]).unwrap();
+    let (a, b) = (first.tables.as_ref().unwrap(), again.tables.as_ref().unwrap());
+    // Switches are numbered as they appear, edges as they stand.
+    for (source, target) in [(0, 7), (3, 11), (10, 2)] {
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        a.walk(&first, first.hosts[source], target, &mut x).unwrap();
+        b.walk(&again, again.hosts[source], target, &mut y).unwrap();
+        assert_eq!(x, y);
+    }
+    let first = first.identified().unwrap();
+    let lfts = bytes(&|out| write::lfts(&first, a, out).unwrap());
+    let discover = bytes(&|out| write::ibnetdiscover(&first, out).unwrap());
+    let (maps, levels) = (
+        bytes(&|out| write::sl2vl(&first, out).unwrap()),
+        bytes(&|out| write::path_sl(&first, out).unwrap()),
+    );
+    let again = many(&[("net", &discover), ("lfts", &lfts), ("maps", &maps), ("levels", &levels)]).unwrap();
+    let report = crate::verify::verify(&again, again.tables.as_ref().unwrap());
+    assert!(report.sound() && report.lanes == 2 && report.unknown == 0, "{report:?}");
+}
+
+/// Adapters with two cables are two hosts, and one record when written.
+#[test]
+fn adapters_with_two_cables_are_two_hosts() {
+    let text =
+        "Switch 4 \"S0\"\n[1] \"HA\"[1]\n[2] \"HA\"[2]\n[3] \"HB\"[1]\n\nHca 2 \"HA\"\n\nHca 1 \"HB\"\n";
+    let subnet = one("two.net", text).unwrap();
+    assert_eq!(subnet.hosts.len(), 3);
+    let mut out = Vec::new();
+    write::net(&subnet, &mut out).unwrap();
+    let again = one("again.net", &String::from_utf8(out).unwrap()).unwrap();
+    assert_eq!((again.hosts.len(), again.edges.len()), (3, 6));
+    assert!(again.edges.iter().all(|e| e.reverse != NONE));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any text is read or refused; a damaged file never panics.
+    #[test]
+    fn damaged_files_are_read_or_refused(kind in 0usize..4, at in 0usize..600, byte: u8, cut: bool) {
+        let lfts = "Unicast lids [0-4] of switch Lid 1 guid 0x0000000000200000 ('L0'):\n\
+                    0x0002 001 # Channel Adapter portguid 0x100001: 'H0'\n0x0003 002 # Channel Adapter portguid 0x100003: 'H1'\n2 lids dumped\n";
+        let lst = "{ CA Ports:01 SystemGUID:1 NodeGUID:0000000000100000 PortGUID:0000000000100001 VenID:0 DevID:0 Rev:0 {H0} LID:0001 PN:01 } \
+                   { SW Ports:08 SystemGUID:2 NodeGUID:0000000000200000 PortGUID:0000000000200000 VenID:0 DevID:0 Rev:0 {L0} LID:0002 PN:01 } \
+                   PHY=4x LOG=ACT SPD=2.5\n";
+        let text = [LISTING, NET, lfts, lst][kind];
+        let mut bytes = text.as_bytes().to_vec();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if cut {
+            bytes.truncate(at);
+        }
+        let files: Vec<(&str, &[u8])> = if kind == 2 { vec![("net", NET.as_bytes()), ("x", &bytes)] } else { vec![("x", &bytes)] };
+        if let Err(problems) = many(&files) {
+            prop_assert!(!problems.is_empty());
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Routing by forwarding tables: those of an imported cluster, or those that a routing engine computes for any topology.
+
+use super::{Choice, Congestion, Hop, Routing, intact};
+use crate::{
+    engines::{self, ENGINES, Options},
+    graph::Fabric,
+    registry::{Bound, RoutingEntry},
+    subnet::{NONE, Subnet, UNKNOWN},
+    topology::imported::ImportedShape,
+};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    registry::{About, find, nearest},
+};
+use std::sync::Arc;
+
+/// The registered routing.
+pub const ROUTING: RoutingEntry = RoutingEntry {
+    about: About {
+        name: "forwarding",
+        summary: "any topology: forwarding tables of a cluster's files or of a routing engine",
+        doc: "Each router has one port per destination, as InfiniBand's linear forwarding tables. `engine = \"auto\"`: the tables of topology \
+              `imported`; if its files have none, and on other topologies, those of `updn`. Any other word names an engine \
+              (`netloom list engines`). A host's first local identifier is used. `deadlock = \"given\"`: virtual channels are the lanes that \
+              files or engine give (service level and map), or one if they give none; whether that is free of deadlock is checked \
+              before a run. `layers`: pairs of routers are put on the lowest lanes that stay free of cycles, whatever was given. \
+              Memory: four bytes per router and terminal, with lanes one more per pair of terminals.",
+        source: "InfiniBand Architecture Specification, volume 1, 14.2.5 (linear forwarding tables), 7.6.6 (service level to lane); \
+                 OpenSM, doc/current-routing.txt",
+        params: &[
+            Param {
+                name: "engine",
+                kind: Kind::Text,
+                default: Some("auto"),
+                doc: "`auto`, or the engine that computes the tables",
+            },
+            Param {
+                name: "deadlock",
+                kind: Kind::Choice(&["given", "layers"]),
+                default: Some("given"),
+                doc: "whose lanes: of files or engine, or assigned by layers",
+            },
+            Param {
+                name: "max_vcs",
+                kind: Kind::Int { min: 1, max: 16 },
+                default: Some("8"),
+                doc: "lanes that engines and layers may use at most",
+            },
+        ],
+    },
+    build,
+    bytes: |fabric, _| {
+        let (routers, terminals) = (u64::from(fabric.routers()), u64::from(fabric.terminals()));
+        routers * terminals * 4 + terminals * terminals
+    },
+};
+
+struct Forwarding {
+    subnet: Arc<Subnet>,
+    /// Port by host and router.
+    next: Vec<u16>,
+    /// Host by terminal; [`NONE`] for those that are cut off.
+    host: Vec<u32>,
+    fabric: Arc<Fabric>,
+    vcs: u8,
+}
+
+fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
+    let subnet = tables(&fabric, values)?;
+    let tables = subnet.tables.as_ref().expect("files or an engine gave tables");
+    let mut host = vec![NONE; fabric.terminals() as usize];
+    for (h, terminal) in (0u32..).zip(fabric.reachable()) {
+        host[terminal as usize] = h;
+    }
+    let routers = fabric.routers() as usize;
+    let mut next = Vec::with_capacity(subnet.hosts.len() * routers);
+    for h in 0..subnet.hosts.len() as u32 {
+        let row = tables.row(h, 0) as usize * routers;
+        let port =
+            |&edge: &u32| if edge == NONE { u16::MAX } else { (subnet.edges[edge as usize].port - 1) as u16 };
+        next.extend(tables.next[row..row + routers].iter().map(port));
+    }
+    let vcs = vcs(&subnet)?;
+    Ok(Box::new(Forwarding { next, host, vcs, subnet: Arc::new(subnet), fabric }))
+}
+
+/// The subnet with the tables and lanes that are asked for.
+fn tables(fabric: &Arc<Fabric>, values: &Values) -> Result<Subnet, Vec<Problem>> {
+    let name = values.text("engine");
+    let options = Options { lanes: values.u32("max_vcs") as u8, ..Options::default() };
+    let imported = fabric.shape::<ImportedShape>().map(|shape| &shape.subnet).filter(|s| s.tables.is_some());
+    let subnet = match imported {
+        Some(subnet) if name == "auto" => {
+            intact(&ROUTING.about, fabric)?;
+            Subnet::clone(subnet)
+        }
+        _ => {
+            let name = if name == "auto" { "updn" } else { name.as_str() };
+            let Some(engine) = find(ENGINES, name).filter(|e| !e.by_source) else {
+                let near = nearest(name, ENGINES.iter().filter(|e| !e.by_source).map(|e| e.about.name));
+                let problem =
+                    Problem::new("engine", format!("there is no engine `{name}` with tables by destination"));
+                let help = near.first().map_or_else(
+                    || "see `netloom list engines`".to_owned(),
+                    |n| format!("did you mean `{n}`?"),
+                );
+                return Err(vec![problem.help(help)]);
+            };
+            engines::route(&Subnet::from_fabric(fabric), engine, &options)?
+        }
+    };
+    if values.text("deadlock") == "layers" { engines::relayer(subnet, options.lanes) } else { Ok(subnet) }
+}
+
+/// Lanes in use; refuses tables with holes and paths without a service level.
+fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
+    let tables = subnet.tables.as_ref().expect("there are tables");
+    let hosts = subnet.hosts.len() as u32;
+    let mut path = Vec::new();
+    let mut most = 0;
+    for target in 0..hosts {
+        let row = tables.row(target, 0);
+        for source in (0..hosts).filter(|&s| s != target) {
+            path.clear();
+            let name = |h: u32| subnet.label(subnet.hosts[h as usize]);
+            if tables.walk(subnet, subnet.hosts[source as usize], row, &mut path).is_err() {
+                let message = format!("the tables lead no message from {} to {}", name(source), name(target));
+                return Err(vec![
+                    Problem::new("algorithm", message).help("`netloom fabric verify` tells more"),
+                ]);
+            }
+            let Some(lanes) = &subnet.lanes else { continue };
+            let sl = lanes.sl(subnet, row, source);
+            if sl == UNKNOWN {
+                let message = format!(
+                    "no service level is told for the path from {} to {}",
+                    name(source),
+                    name(target)
+                );
+                return Err(vec![
+                    Problem::new("deadlock", message)
+                        .help("use `deadlock = \"layers\"`, or leave out `lanes` and `levels`"),
+                ]);
+            }
+            for pair in path.windows(2) {
+                let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
+                if !subnet.is_host(out.from) && !subnet.is_host(out.to) {
+                    most = most.max(lanes.lane(subnet, subnet.place(out.from), into.to_port, out.port, sl));
+                }
+            }
+        }
+    }
+    Ok(most + 1)
+}
+
+impl Forwarding {
+    #[inline]
+    fn decide(&self, hop: &Hop) -> Choice {
+        let host = self.host[hop.destination as usize];
+        let port = self.next[host as usize * self.fabric.routers() as usize + hop.router as usize];
+        let port = u32::from(port);
+        let vc = match &self.subnet.lanes {
+            Some(lanes) if hop.router != self.fabric.router_at(hop.destination) => {
+                let row = host * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
+                let sl = lanes.sl(&self.subnet, row, self.host[hop.source as usize]);
+                lanes.lane(&self.subnet, hop.router, hop.in_port + 1, port + 1, sl)
+            }
+            _ => 0,
+        };
+        Choice { port, vc, state: 0 }
+    }
+}
+
+impl Routing for Forwarding {
+    fn vcs(&self) -> u8 {
+        self.vcs
+    }
+
+    #[inline]
+    fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
+        self.decide(hop)
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        out.push(self.decide(hop));
+    }
+
+    fn stateful(&self) -> bool {
+        false
+    }
+
+    fn oblivious(&self) -> bool {
+        true
+    }
+
+    fn memory(&self, hop: &Hop) -> u64 {
+        let Some(lanes) = &self.subnet.lanes else { return 0 };
+        let row = self.host[hop.destination as usize] * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
+        u64::from(lanes.sl(&self.subnet, row, self.host[hop.source as usize]))
+    }
+}

@@ -1,0 +1,186 @@
+//! Between subnets and fabrics: switches are routers and port p is router port p - 1; hosts are terminals, in the same order.
+
+use super::{Draft, Kind, NONE, Node, Speed, Subnet};
+use crate::{
+    faults::{Degraded, Faults, degrade},
+    graph::{Fabric, Peer},
+    topology::Wiring,
+};
+use base::param::Problem;
+
+/// Link classes of a fabric made from a subnet.
+pub(crate) const CLASSES: &[&str] = &["terminal", "link"];
+
+impl Subnet {
+    /// The image of a fabric, without tables. Terminals that failures cut off are left out. Names are `H00000` and `S00000`, GUIDs
+    /// those that ibsim gives.
+    ///
+    /// # Panics
+    /// Never: a fabric has at least one terminal that is not cut off, and its GUIDs are ours.
+    #[must_use]
+    pub fn from_fabric(fabric: &Fabric) -> Self {
+        let routers = fabric.routers();
+        let width = (fabric.terminals().max(routers)).to_string().len().max(5);
+        let mut draft = Draft { ordered: true, ..Draft::default() };
+        let apart = if fabric.terminals() > 1 << 19 { 0x1_0000_0000 } else { 0x20_0000 };
+        for r in 0..routers {
+            let guid = apart + u64::from(r);
+            draft.nodes.push(Node {
+                name: format!("S{r:0width$}"),
+                guid,
+                port_guid: guid,
+                kind: Kind::Switch,
+                ports: fabric.ports_of(r).len() as u32,
+                port: 0,
+                lid: 0,
+                lmc: 0,
+            });
+        }
+        let mut node_of = vec![NONE; fabric.terminals() as usize];
+        for t in fabric.reachable() {
+            let guid = 0x10_0000 + 2 * u64::from(t);
+            node_of[t as usize] = draft.nodes.len() as u32;
+            draft.nodes.push(Node {
+                name: format!("H{t:0width$}"),
+                guid,
+                port_guid: guid + 1,
+                kind: Kind::Host,
+                ports: 1,
+                port: 1,
+                lid: 0,
+                lmc: 0,
+            });
+        }
+        plug(fabric, &node_of, &mut draft);
+        draft.finish("").expect("a fabric has terminals, and their GUIDs differ")
+    }
+
+    /// The fabric that this is the image of.
+    ///
+    /// # Errors
+    /// If a host has not exactly one cable, to a switch, or a link has no way back.
+    pub fn fabric(&self) -> Result<Fabric, Vec<Problem>> {
+        let mut problems = Vec::new();
+        for &host in &self.hosts {
+            let out = self.out(host);
+            if out.len() != 1 || self.is_host(self.edges[out[0] as usize].to) {
+                let message = format!(
+                    "host {} has {} links; a terminal has one, to a switch",
+                    self.label(host),
+                    out.len()
+                );
+                problems.push(Problem::new("file", message));
+            }
+        }
+        for edge in self.edges.iter().filter(|e| e.reverse == NONE) {
+            let message =
+                format!("the link from {} to {} has no way back", self.label(edge.from), self.label(edge.to));
+            problems.push(Problem::new("file", message).help("cables carry both directions"));
+        }
+        if !problems.is_empty() {
+            problems.truncate(crate::import::MAX_MISTAKES);
+            return Err(problems);
+        }
+        let mut wiring = Wiring::new(self.switches.iter().map(|&s| self.nodes[s as usize].ports));
+        for (router, &switch) in (0u32..).zip(&self.switches) {
+            for port in 1..=self.nodes[switch as usize].ports {
+                let Some(edge) = self.edge_at(switch, port).map(|e| self.edges[e as usize]) else {
+                    wiring.unplugged(1, router, port - 1);
+                    continue;
+                };
+                if !self.is_host(edge.to) && (switch, port) < (edge.to, edge.to_port) {
+                    wiring.link(1, (router, port - 1), (self.place(edge.to), edge.to_port - 1));
+                }
+            }
+        }
+        for &host in &self.hosts {
+            let edge = self.edges[self.out(host)[0] as usize];
+            wiring.terminal(self.place(edge.to), edge.to_port - 1);
+        }
+        Ok(wiring.finish("imported", CLASSES, ()))
+    }
+
+    /// What is left after failures, without tables and without hosts that they cut off; numbered anew.
+    ///
+    /// # Errors
+    /// If this is no fabric, or a failure names what does not exist.
+    pub fn degraded(&self, faults: &Faults) -> Result<(Self, Degraded), Vec<Problem>> {
+        let degraded = degrade(&self.fabric()?, faults)?;
+        let failed = |node: u32, port: u32| {
+            let at = degraded.fabric.port_index(self.place(node), port - 1);
+            degraded.fabric.ports[at as usize].peer == Peer::None
+        };
+        let gone = |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(self.place(node));
+        let mut draft = Draft { ordered: true, ..Draft::default() };
+        let mut number = vec![NONE; self.nodes.len()];
+        for node in self.switches.iter().chain(&self.hosts).copied().filter(|&n| !gone(n)) {
+            number[node as usize] = draft.nodes.len() as u32;
+            draft.nodes.push(self.nodes[node as usize].clone());
+        }
+        let mut kept = Vec::new();
+        for (e, edge) in (0u32..).zip(&self.edges).filter(|(e, edge)| *e < edge.reverse) {
+            let between = !self.is_host(edge.from) && !self.is_host(edge.to);
+            if gone(edge.from) || gone(edge.to) || between && failed(edge.from, edge.port) {
+                continue;
+            }
+            kept.push(e);
+        }
+        for e in kept {
+            let edge = self.edges[e as usize];
+            let ends = [edge.from, edge.to].map(|n| number[n as usize]);
+            draft.cable((ends[0], edge.port), (ends[1], edge.to_port), edge.speed);
+        }
+        draft.ordered = false;
+        let hosts: Vec<u32> = self.hosts.iter().map(|&h| number[h as usize]).filter(|&n| n != NONE).collect();
+        let left = draft.finish("").map(|left| left.with_hosts(hosts))?;
+        Ok((left, degraded))
+    }
+
+    /// Puts the hosts in the order of their names.
+    pub(crate) fn sort_by_name(&mut self) {
+        let mut hosts = std::mem::take(&mut self.hosts);
+        hosts.sort_by(|&a, &b| self.nodes[a as usize].name.cmp(&self.nodes[b as usize].name));
+        for (i, &host) in (0u32..).zip(&hosts) {
+            self.place[host as usize] = i;
+        }
+        self.hosts = hosts;
+    }
+
+    /// The same with another order of hosts.
+    fn with_hosts(mut self, hosts: Vec<u32>) -> Self {
+        for (i, &host) in (0u32..).zip(&hosts) {
+            self.place[host as usize] = i;
+        }
+        Self { hosts, ..self }
+    }
+}
+
+/// Draws the cables of a fabric: switches' edges port by port, then those of hosts.
+fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
+    let mut edge_of = vec![NONE; fabric.ports.len()];
+    let speed = Speed::USUAL;
+    for router in 0..fabric.routers() {
+        for (port, p) in (0u32..).zip(fabric.ports_of(router)) {
+            let (to, to_port) = match p.peer {
+                Peer::Router { router, port } => (router, port + 1),
+                Peer::Terminal(t) if node_of[t as usize] != NONE => (node_of[t as usize], 1),
+                _ => continue,
+            };
+            edge_of[fabric.port_index(router, port) as usize] = draft.edges.len() as u32;
+            let edge = super::Edge { from: router, port: port + 1, to, to_port, reverse: NONE, speed };
+            draft.edges.push(edge);
+        }
+    }
+    for (index, p) in fabric.ports.iter().enumerate() {
+        if let Peer::Router { router, port } = p.peer {
+            draft.edges[edge_of[index] as usize].reverse = edge_of[fabric.port_index(router, port) as usize];
+        }
+    }
+    for t in fabric.reachable() {
+        let (router, port) = fabric.attach[t as usize];
+        let back = edge_of[fabric.port_index(router, port) as usize];
+        draft.edges[back as usize].reverse = draft.edges.len() as u32;
+        let from = node_of[t as usize];
+        draft.edges.push(super::Edge { from, port: 1, to: router, to_port: port + 1, reverse: back, speed });
+    }
+}

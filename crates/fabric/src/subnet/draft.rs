@@ -1,0 +1,114 @@
+//! A subnet under construction, and the checks that every source of subnets shares.
+
+use super::{Edge, Kind, NONE, Node, Speed, Subnet};
+use base::param::{Excerpt, Problem};
+
+/// Nodes and links as a reader finds them.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// Nodes in the order of the file.
+    pub nodes: Vec<Node>,
+    /// Directed links in the order of the file.
+    pub edges: Vec<Edge>,
+    /// Keep the order of `edges`, and `nodes` as the order of hosts; otherwise edges are numbered by ports and hosts by name.
+    pub ordered: bool,
+}
+
+/// A problem with a file as a whole.
+pub(crate) fn whole(file: &str, message: impl Into<String>) -> Problem {
+    Problem::new("file", message).at(Excerpt { file: file.to_owned(), ..Excerpt::default() })
+}
+
+impl Draft {
+    /// Adds both directions of a cable.
+    pub fn cable(&mut self, (a, a_port): (u32, u32), (b, b_port): (u32, u32), speed: Speed) {
+        let first = self.edges.len() as u32;
+        let edge = |from, port, to, to_port, reverse| Edge { from, port, to, to_port, reverse, speed };
+        self.edges.push(edge(a, a_port, b, b_port, first + 1));
+        self.edges.push(edge(b, b_port, a, a_port, first));
+    }
+
+    /// The subnet. Ports must be within each node's number and used once; readers see to that.
+    ///
+    /// # Errors
+    /// Two nodes with one GUID, no host at all, or more links than can be numbered.
+    pub fn finish(self, file: &str) -> Result<Subnet, Vec<Problem>> {
+        let Self { nodes, mut edges, ordered } = self;
+        if edges.len() as u64 >= u64::from(NONE) {
+            return Err(vec![whole(file, "there are too many links")]);
+        }
+        check_guids(&nodes, file)?;
+        let all = 0..nodes.len() as u32;
+        let (switches, mut hosts): (Vec<u32>, Vec<u32>) =
+            all.partition(|&n| nodes[n as usize].kind == Kind::Switch);
+        if hosts.is_empty() {
+            return Err(vec![whole(file, "there is no host in it")]);
+        }
+        if !ordered {
+            sort_hosts(&nodes, &mut hosts);
+        }
+        let mut place = vec![0; nodes.len()];
+        for (i, &n) in (0u32..).zip(&hosts).chain((0u32..).zip(&switches)) {
+            place[n as usize] = i;
+        }
+        if !ordered {
+            number_by_ports(&nodes, &place, &mut edges);
+        }
+        let mut out: Vec<u32> = (0..edges.len() as u32).collect();
+        out.sort_by_key(|&e| (edges[e as usize].from, edges[e as usize].port));
+        let mut out_begin = vec![0u32; nodes.len() + 1];
+        for edge in &edges {
+            out_begin[edge.from as usize + 1] += 1;
+        }
+        for i in 0..nodes.len() {
+            out_begin[i + 1] += out_begin[i];
+        }
+        Ok(Subnet { nodes, edges, hosts, switches, place, out_begin, out, tables: None, lanes: None })
+    }
+}
+
+/// Refuses two end ports or switches with one GUID.
+fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
+    let key = |n: &Node| (n.guid, n.port);
+    let mut sorted: Vec<&Node> = nodes.iter().filter(|n| n.guid != 0).collect();
+    sorted.sort_by_key(|n| key(n));
+    let twice = sorted.windows(2).filter(|w| key(w[0]) == key(w[1]));
+    let told: Vec<Problem> = twice
+        .take(super::super::import::MAX_MISTAKES)
+        .map(|w| {
+            let message =
+                format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);
+            whole(file, message).help("a GUID names one adapter or switch of the world")
+        })
+        .collect();
+    if told.is_empty() { Ok(()) } else { Err(told) }
+}
+
+/// By name if that tells them apart, else by GUID.
+fn sort_hosts(nodes: &[Node], hosts: &mut [u32]) {
+    let node = |h: &u32| &nodes[*h as usize];
+    hosts.sort_by(|a, b| node(a).name.cmp(&node(b).name));
+    if hosts.windows(2).any(|w| node(&w[0]).name == node(&w[1]).name) {
+        hosts.sort_by_key(|h| (node(h).port_guid, node(h).guid, node(h).port));
+    }
+}
+
+/// Numbers edges switch by switch and port by port, then host by host.
+fn number_by_ports(nodes: &[Node], place: &[u32], edges: &mut Vec<Edge>) {
+    let mut order: Vec<u32> = (0..edges.len() as u32).collect();
+    order.sort_by_key(|&e| {
+        let edge = edges[e as usize];
+        let host = nodes[edge.from as usize].kind == Kind::Host;
+        (host, place[edge.from as usize], edge.port)
+    });
+    let mut renumbered = vec![NONE; edges.len()];
+    for (new, &old) in (0u32..).zip(&order) {
+        renumbered[old as usize] = new;
+    }
+    let moved = order.iter().map(|&old| {
+        let edge = edges[old as usize];
+        let reverse = if edge.reverse == NONE { NONE } else { renumbered[edge.reverse as usize] };
+        Edge { reverse, ..edge }
+    });
+    *edges = moved.collect();
+}

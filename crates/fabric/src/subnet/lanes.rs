@@ -1,0 +1,62 @@
+//! Service levels and virtual lanes: a message carries its service level (SL) from end to end; at every switch SL, input port
+//! and output port give the virtual lane (VL) of the link behind.
+
+use super::Subnet;
+
+/// The service level of a path that nobody told.
+pub const UNKNOWN: u8 = u8::MAX;
+
+/// Service levels of paths and how switches map them to lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// SL by destination row (of hosts) and source host: `row * hosts + source`; [`UNKNOWN`] where not told.
+    pub sl: Vec<u8>,
+    /// By switch: lanes of (input port, output port), `input * (ports + 1) + output`, input 0 for messages of the switch
+    /// itself. Empty where a switch maps every SL to the lane of the same number.
+    pub map: Vec<Vec<[u8; 16]>>,
+}
+
+impl Lanes {
+    /// No path known, every SL its own lane.
+    #[must_use]
+    pub fn new(subnet: &Subnet, planes: u32) -> Self {
+        let hosts = subnet.hosts.len();
+        Self {
+            sl: vec![UNKNOWN; hosts * planes as usize * hosts],
+            map: vec![Vec::new(); subnet.switches.len()],
+        }
+    }
+
+    /// Service level of a path.
+    #[inline]
+    #[must_use]
+    pub fn sl(&self, subnet: &Subnet, row: u32, source: u32) -> u8 {
+        self.sl[row as usize * subnet.hosts.len() + source as usize]
+    }
+
+    /// Sets the service level of a path.
+    pub fn set(&mut self, subnet: &Subnet, row: u32, source: u32, sl: u8) {
+        self.sl[row as usize * subnet.hosts.len() + source as usize] = sl;
+    }
+
+    /// Lane behind an output port of a switch (by its index), for messages that came in by a port.
+    #[inline]
+    #[must_use]
+    pub fn lane(&self, subnet: &Subnet, switch: u32, input: u32, output: u32, sl: u8) -> u8 {
+        let map = &self.map[switch as usize];
+        let ports = subnet.nodes[subnet.switches[switch as usize] as usize].ports + 1;
+        match map.get((input * ports + output) as usize) {
+            Some(lanes) => lanes[usize::from(sl & 15)],
+            None => sl,
+        }
+    }
+
+    /// Number of service levels or lanes in use, at least 1.
+    #[must_use]
+    pub fn count(&self) -> u8 {
+        let sl = self.sl.iter().copied().filter(|&s| s != UNKNOWN).max().unwrap_or(0);
+        let mapped =
+            self.map.iter().flatten().flat_map(|lanes| lanes.iter().copied()).filter(|&l| l < 15).max();
+        1 + if self.map.iter().all(Vec::is_empty) { sl } else { mapped.unwrap_or(0) }
+    }
+}

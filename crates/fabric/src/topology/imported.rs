@@ -1,0 +1,76 @@
+//! A cluster from its files: see [`crate::import`].
+
+use super::Sizes;
+use crate::{
+    import,
+    registry::{Constant, Topology},
+    subnet::Subnet,
+};
+use base::{
+    param::{Kind, Param, Problem, Value, Values},
+    registry::About,
+};
+use std::sync::Arc;
+
+const fn more(name: &'static str, doc: &'static str) -> Param {
+    Param { name, kind: Kind::File, default: Some(""), doc }
+}
+
+/// Keys that name files.
+const FILES: [Param; 4] = [
+    Param {
+        name: "file",
+        kind: Kind::File,
+        default: None,
+        doc: "nodes and cables: DOT, .net, ibnetdiscover or opensm-subnet.lst",
+    },
+    more("tables", "forwarding tables: opensm-lfts.dump, dump_fts or .fdbs; DOT has its own"),
+    more("lanes", "lanes of service levels at switches: opensm-sl2vl.dump"),
+    more("levels", "service levels of paths: `slid dlid sl` lines"),
+];
+
+/// The registered cluster.
+pub const TOPOLOGY: Topology = Topology {
+    about: About {
+        name: "imported",
+        summary: "a cluster from its files: ibnetdiscover, .net, DOT, with its forwarding tables",
+        doc: "Switches are routers in the order of the file, port p being router port p - 1; hosts are terminals in the order of their \
+              names, or of GUIDs if names do not tell them apart. An adapter with several cables is several terminals. Files may be \
+              packed by gzip. Tables are followed by routing `forwarding`; other routings find ways of their own. All cables \
+              between switches are of class `link`: widths and rates in the files are told by `netloom fabric import` and not taken \
+              over.",
+        source: "OpenSM, infiniband-diags, ibsim; ORCS, TR-675, section 2.1",
+        params: &FILES,
+    },
+    classes: crate::subnet::CLASSES,
+    required: 2,
+    sizes: |values| read(values).map(|subnet| sizes(&subnet)),
+    build: |values| {
+        let subnet = read(values)?;
+        let mut fabric = subnet.fabric()?;
+        fabric.shape = Arc::new(ImportedShape { subnet: Arc::new(subnet) });
+        Ok(fabric)
+    },
+    small: &[&[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tree.dot")))]],
+};
+
+/// What a cluster's files say.
+#[derive(Clone, Debug)]
+pub struct ImportedShape {
+    /// Names, GUIDs, tables and lanes.
+    pub subnet: Arc<Subnet>,
+}
+
+fn sizes(subnet: &Subnet) -> Sizes {
+    let ports = subnet.switches.iter().map(|&s| u64::from(subnet.nodes[s as usize].ports)).sum();
+    Sizes { routers: subnet.switches.len() as u64, terminals: subnet.hosts.len() as u64, ports }
+}
+
+fn read(values: &Values) -> Result<Subnet, Vec<Problem>> {
+    let path = |param: &Param| match values.0.get(param.name) {
+        Some(Value::Text(path)) if !path.is_empty() => Some(path.clone()),
+        _ => None,
+    };
+    let paths: Vec<String> = FILES.iter().filter_map(path).collect();
+    import::load(&paths)
+}

@@ -1,0 +1,258 @@
+//! Verification of forwarding tables: does every message arrive, by how long a way, how even are the cables' loads, and can
+//! messages wait for each other in a circle?
+//!
+//! *Reach*: every pair of hosts and every local identifier is followed. *Loops* are ways that come back to a switch. A way is
+//! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
+//! it by first identifiers: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
+//! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
+//! Without service levels all messages use one lane; paths whose level nobody told are left out and counted.
+
+mod cycle;
+
+use crate::subnet::{Lost, NONE, Subnet, Tables, UNKNOWN};
+pub use cycle::Channel;
+use cycle::Dependencies;
+use std::collections::VecDeque;
+
+/// Examples of lost pairs that are kept.
+const EXAMPLES: usize = 10;
+
+/// What verification finds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Ordered pairs of different hosts, times local identifiers.
+    pub pairs: u64,
+    /// Pairs whose message finds no way.
+    pub unreached: u64,
+    /// Pairs whose message goes round in a circle.
+    pub loops: u64,
+    /// Some of the lost: source host, destination host, why.
+    pub lost: Vec<(u32, u32, Lost)>,
+    /// Arriving pairs by links of their way, host links included.
+    pub lengths: Vec<u64>,
+    /// Arriving pairs on a shortest way.
+    pub minimal: u64,
+    /// Loads of directed links between switches.
+    pub load: Load,
+    /// Load of every directed link.
+    pub loads: Vec<u64>,
+    /// Lanes in use, 1 if nobody told any.
+    pub lanes: u8,
+    /// Paths whose service level is unknown, although others are known.
+    pub unknown: u64,
+    /// Channels that wait for each other, if there are such.
+    pub cycle: Option<Vec<Channel>>,
+}
+
+/// Statistics over directed links between switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Links.
+    pub links: u64,
+    /// Links that no pair uses.
+    pub unused: u64,
+    /// Least load.
+    pub min: u64,
+    /// Greatest load.
+    pub max: u64,
+    /// Mean load.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sigma: f64,
+}
+
+impl Report {
+    /// True if every message arrives and none can wait in a circle.
+    #[must_use]
+    pub fn sound(&self) -> bool {
+        self.unreached == 0 && self.loops == 0 && self.cycle.is_none()
+    }
+
+    /// Mean number of links of a way.
+    #[must_use]
+    pub fn mean_length(&self) -> f64 {
+        let count: u64 = self.lengths.iter().sum();
+        let sum: u64 = (0u64..).zip(&self.lengths).map(|(length, n)| length * n).sum();
+        sum as f64 / count.max(1) as f64
+    }
+}
+
+/// Follows all ways of the tables.
+#[must_use]
+pub fn verify(subnet: &Subnet, tables: &Tables) -> Report {
+    let mut walk = Walk::new(subnet, tables);
+    let mut distances = Distances { subnet, of: NONE, by: Vec::new() };
+    for target in 0..subnet.hosts.len() as u32 {
+        for plane in 0..tables.planes {
+            walk.row(target, plane, &mut distances);
+        }
+    }
+    walk.report.load = load(subnet, &walk.report.loads);
+    walk.report.cycle = walk.dependencies.cycle();
+    walk.report
+}
+
+fn load(subnet: &Subnet, loads: &[u64]) -> Load {
+    let between =
+        subnet.edges.iter().zip(loads).filter(|(e, _)| !subnet.is_host(e.from) && !subnet.is_host(e.to));
+    let all: Vec<u64> = between.map(|(_, &load)| load).collect();
+    let n = all.len().max(1) as f64;
+    let mean = all.iter().sum::<u64>() as f64 / n;
+    let variance = all.iter().map(|&l| (l as f64 - mean).powi(2)).sum::<f64>() / n;
+    Load {
+        links: all.len() as u64,
+        unused: all.iter().filter(|&&l| l == 0).count() as u64,
+        min: all.iter().copied().min().unwrap_or(0),
+        max: all.iter().copied().max().unwrap_or(0),
+        mean,
+        sigma: variance.sqrt(),
+    }
+}
+
+/// Shortest ways to one node, kept for the rows of one switch.
+struct Distances<'a> {
+    subnet: &'a Subnet,
+    of: u32,
+    by: Vec<u32>,
+}
+
+impl Distances<'_> {
+    /// Links from every switch to the node (a switch), over switches.
+    fn to(&mut self, node: u32) -> &[u32] {
+        if self.of != node {
+            self.of = node;
+            self.by = distances(self.subnet, node);
+        }
+        &self.by
+    }
+}
+
+/// Links from every node to a switch, over switches; [`NONE`] if there is no way.
+#[must_use]
+pub fn distances(subnet: &Subnet, to: u32) -> Vec<u32> {
+    let mut by = vec![NONE; subnet.nodes.len()];
+    by[to as usize] = 0;
+    let mut queue = VecDeque::from([to]);
+    while let Some(node) = queue.pop_front() {
+        for &out in subnet.out(node) {
+            // The way back of a cable leads here; links without one are followed by nobody.
+            let edge = subnet.edges[out as usize];
+            if edge.reverse == NONE || subnet.is_host(edge.to) || by[edge.to as usize] != NONE {
+                continue;
+            }
+            by[edge.to as usize] = by[node as usize] + 1;
+            queue.push_back(edge.to);
+        }
+    }
+    by
+}
+
+struct Walk<'a> {
+    subnet: &'a Subnet,
+    tables: &'a Tables,
+    report: Report,
+    dependencies: Dependencies<'a>,
+    path: Vec<u32>,
+    /// By edge: service levels (bits) with which it was entered in this row.
+    seen: Vec<u16>,
+    touched: Vec<u32>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(subnet: &'a Subnet, tables: &'a Tables) -> Self {
+        let report = Report {
+            pairs: 0,
+            unreached: 0,
+            loops: 0,
+            lost: Vec::new(),
+            lengths: Vec::new(),
+            minimal: 0,
+            load: Load::default(),
+            loads: vec![0; subnet.edges.len()],
+            lanes: 1,
+            unknown: 0,
+            cycle: None,
+        };
+        let dependencies = Dependencies::new(subnet);
+        let seen = vec![0; subnet.edges.len()];
+        Self { subnet, tables, report, dependencies, path: Vec::new(), seen, touched: Vec::new() }
+    }
+
+    /// All ways to one local identifier of a host.
+    fn row(&mut self, target: u32, plane: u32, distances: &mut Distances<'_>) {
+        let (subnet, row) = (self.subnet, self.tables.row(target, plane));
+        let home = subnet.home(target).map(|(switch, _)| switch);
+        for source in (0..subnet.hosts.len() as u32).filter(|&s| s != target) {
+            self.report.pairs += 1;
+            self.path.clear();
+            if let Err(lost) = self.tables.walk(subnet, subnet.hosts[source as usize], row, &mut self.path) {
+                match lost {
+                    Lost::NoWay(_) => self.report.unreached += 1,
+                    Lost::Loop(_) => self.report.loops += 1,
+                }
+                if self.report.lost.len() < EXAMPLES {
+                    self.report.lost.push((source, target, lost));
+                }
+                continue;
+            }
+            let length = self.path.len();
+            if self.report.lengths.len() <= length {
+                self.report.lengths.resize(length + 1, 0);
+            }
+            self.report.lengths[length] += 1;
+            if plane == 0 {
+                self.path.iter().for_each(|&e| self.report.loads[e as usize] += 1);
+            }
+            if let (Some(home), Some((from, _))) = (home, subnet.home(source)) {
+                let best = distances.to(home)[from as usize];
+                self.report.minimal += u64::from(best != NONE && length as u32 == best + 2);
+            }
+            self.depend(row, source);
+        }
+        for edge in self.touched.drain(..) {
+            self.seen[edge as usize] = 0;
+        }
+    }
+
+    /// Notes which channels the present path crosses one after the other.
+    fn depend(&mut self, row: u32, source: u32) {
+        let subnet = self.subnet;
+        let sl = match &subnet.lanes {
+            None => 0,
+            Some(lanes) => lanes.sl(subnet, row, source),
+        };
+        if sl == UNKNOWN {
+            self.report.unknown += 1;
+            return;
+        }
+        let mut before = None;
+        for pair in self.path.windows(2) {
+            let (into, out) = (subnet.edges[pair[0] as usize], subnet.edges[pair[1] as usize]);
+            if subnet.is_host(out.to) {
+                break;
+            }
+            let lane = match &subnet.lanes {
+                None => 0,
+                Some(lanes) => lanes.lane(subnet, subnet.place(out.from), into.to_port, out.port, sl),
+            };
+            self.report.lanes = self.report.lanes.max(lane + 1);
+            if let Some(before) = before {
+                self.dependencies.add(before, (pair[1], lane));
+            }
+            before = Some((pair[1], lane));
+            // From here on a way that came by the same link with the same level is the same.
+            let bit = 1 << (sl & 15);
+            let seen = &mut self.seen[pair[0] as usize];
+            if *seen == 0 {
+                self.touched.push(pair[0]);
+            }
+            if *seen & bit != 0 {
+                break;
+            }
+            *seen |= bit;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
