@@ -24,12 +24,15 @@ use fabric::{
 };
 use std::sync::Arc;
 
+/// An experiment's fabric and, if there is a `[routing]`, its routing.
+pub type Closed = (Arc<Fabric>, Option<Arc<dyn Routing>>);
+
 /// A network and how it routes, as far as its files say.
 pub struct Network {
     /// Nodes, links, names; tables if the files have some.
     pub subnet: Subnet,
-    /// Of an experiment: the fabric and, if there is a `[routing]`, its routing.
-    pub closed: Option<(Arc<Fabric>, Option<Arc<dyn Routing>>)>,
+    /// What an experiment describes; none for a cluster's files.
+    pub closed: Option<Closed>,
 }
 
 impl NetworkArgs {

@@ -24,16 +24,16 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
     // Distinct rows of each router with hosts; a plane of the layered table holds one of every router.
     let mut distinct: Vec<Vec<usize>> = vec![Vec::new(); ends.len()];
     let rows = (fabric.terminals() * job.planes) as usize;
-    let mut place = vec![(0, 0); rows];
+    let mut place: Vec<(usize, usize)> = vec![(0, 0); rows];
     let row = |r: usize| &ports.next[r * routers..(r + 1) * routers];
-    for r in 0..rows {
+    for (r, slot) in place.iter_mut().enumerate() {
         let router = fabric.router_at(r as u32 / job.planes);
         let Ok(end) = ends.binary_search(&router) else { continue };
         let alike = |&other: &usize| {
             row(r).iter().zip(row(other)).enumerate().all(|(i, (a, b))| a == b || i == router as usize)
         };
         let known = distinct[end].iter().position(alike);
-        place[r] = (known.unwrap_or(distinct[end].len()), end);
+        *slot = (known.unwrap_or(distinct[end].len()), end);
         if known.is_none() {
             distinct[end].push(r);
         }
@@ -61,8 +61,7 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
         Job::unsuited(name, message).help("allow more with --lanes (16 at most), or use nue, which needs one")
     })?;
     let mut level = vec![0; rows * routers];
-    for r in 0..rows {
-        let (plane, end) = place[r];
+    for (r, &(plane, end)) in place.iter().enumerate() {
         for (source, &router) in ends.iter().enumerate() {
             level[r * routers + router as usize] = found.of(plane as u32, source as u32, end as u32);
         }

@@ -32,6 +32,9 @@ pub(super) const BEGINNINGS: &[&str] = &[
     "rtguid=",
 ];
 
+/// A record and its port.
+type End = (u32, u32);
+
 /// A record's head.
 struct Record {
     switch: bool,
@@ -272,9 +275,9 @@ impl File {
     }
 
     /// Every cable once: its ends as (record, port), lower first, and the line that tells of it.
-    fn join(&self, lines: &mut Lines) -> Vec<([(u32, u32); 2], u32)> {
+    fn join(&self, lines: &mut Lines) -> Vec<([End; 2], u32)> {
         // (record, port) -> the other end, and the line; sorted to find contradictions.
-        let mut ends: Vec<((u32, u32), (u32, u32), u32)> = Vec::new();
+        let mut ends: Vec<(End, End, u32)> = Vec::new();
         for (i, cable) in (0u32..).zip(&self.cables) {
             let peer = self.record_of[cable.peer as usize];
             let name = self.names.get(cable.peer);
@@ -309,7 +312,7 @@ impl File {
                 lines.at(second, "", message);
             }
         }
-        let mut once: Vec<([(u32, u32); 2], u32)> =
+        let mut once: Vec<([End; 2], u32)> =
             ends.into_iter().filter(|(a, b, _)| a < b).map(|(a, b, i)| ([a, b], i)).collect();
         once.dedup_by_key(|(ends, _)| *ends);
         once

@@ -5,6 +5,9 @@ use crate::subnet::{Draft, Kind, MAX_PORTS, Node, Speed, Subnet, whole};
 use base::param::Problem;
 use std::collections::BTreeMap;
 
+/// A node and its port.
+type Place = (u32, u32);
+
 /// One end of a cable.
 struct End {
     node: Node,
@@ -16,7 +19,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     let mut draft = Draft::default();
     let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
     // Ends of cables by (node, port), and the line that told.
-    let mut cables: BTreeMap<(u32, u32), ((u32, u32), Speed, u64)> = BTreeMap::new();
+    let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
     let mut text = String::new();
     while lines.next(&mut text) {
         if text.trim().is_empty() || text.starts_with('#') {

@@ -17,7 +17,7 @@ fn many(texts: &[(&str, &[u8])]) -> Result<Subnet, Vec<Problem>> {
 
 /// Line and message of the first mistake.
 fn mistake(result: Result<Subnet, Vec<Problem>>) -> (u64, String) {
-    let problem = result.err().expect("a mistake").swap_remove(0);
+    let problem = result.expect_err("a mistake").swap_remove(0);
     (problem.input.map_or(0, |i| i.line), problem.message)
 }
 
