@@ -3,6 +3,7 @@
 pub mod any;
 pub mod delay;
 pub mod failure;
+pub mod flow;
 pub mod memory;
 pub mod packet;
 pub mod rank;
