@@ -189,13 +189,19 @@ impl Solver {
         self.links[link as usize].capacity
     }
 
+    /// How a link is shared.
+    #[must_use]
+    pub fn policy(&self, link: u32) -> Policy {
+        self.links[link as usize].policy
+    }
+
     /// Changes a link's capacity.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         self.links[link as usize].capacity = capacity;
         self.touched.push(link);
     }
 
-    /// Adds a sharer of one flow: links with what a unit of share takes of each (a link may occur several times), a positive weight, and the most
+    /// Adds a sharer of one flow: links with what a unit of share takes of each (if a link occurs several times the sum counts, at a fat pipe the greatest), a positive weight, and the most
     /// that a flow may get (infinite for no cap).
     pub fn add(&mut self, route: impl IntoIterator<Item = (u32, f64)>, weight: f64, cap: f64) -> u32 {
         let row = self.free.pop().unwrap_or_else(|| {
@@ -218,7 +224,9 @@ impl Solver {
         let mut entries = std::mem::take(&mut sharer.entries);
         entries.clear();
         for (link, usage) in route {
+            let pipe = self.links[link as usize].policy == Policy::FatPipe;
             match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
+                Some(twice) if pipe => twice.usage = twice.usage.max(usage),
                 Some(twice) => twice.usage += usage,
                 None => entries.push(Entry { link, slot: 0, usage }),
             }
