@@ -2,7 +2,7 @@
 //!
 //! `graph` is the network, `topology` builds it, `routing` finds the way through it, `registry` names both for users,
 //! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways,
-//! `faults` takes links and routers away, `export` writes the graph for other programs.
+//! `platform` holds hosts, links and routes that no graph describes, `faults` takes links and routers away, `export` writes the graph for other programs.
 
 pub mod deadlock;
 pub mod export;
@@ -10,6 +10,7 @@ pub mod faults;
 pub mod graph;
 pub mod metrics;
 pub mod paths;
+pub mod platform;
 pub mod registry;
 pub mod routing;
 pub mod topology;

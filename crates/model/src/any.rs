@@ -3,6 +3,7 @@
 use crate::{
     delay::{self, DelayJob, DelaySetup},
     failure::Failure,
+    flow::{self, FlowSetup},
     memory::{self, Prediction},
     run::{self, Finished, Progress},
     setup::{Change, JobSetup, Measure, Setup},
@@ -15,6 +16,8 @@ pub enum AnySetup {
     Packet(Setup),
     /// See [`crate::delay`].
     Delay(DelayRun),
+    /// See [`crate::flow`].
+    Flow(FlowSetup),
 }
 
 /// A run of the delay model, with what is told about it beforehand.
@@ -57,6 +60,7 @@ impl AnySetup {
                 let done = delay::simulate(&run.setup, progress)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
+            Self::Flow(setup) => flow::simulate(setup, progress),
         }
     }
 
@@ -68,6 +72,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => run::validate(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map(drop),
+            Self::Flow(setup) => flow::run::context(setup).map(drop),
         }
     }
 
@@ -77,6 +82,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => memory::predict(setup),
             Self::Delay(run) => memory::predict_ranks(&run.jobs),
+            Self::Flow(setup) => memory::predict_flows(setup),
         }
     }
 
@@ -86,6 +92,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => Some(&setup.fabric),
             Self::Delay(run) => run.setup.fabric.as_deref(),
+            Self::Flow(setup) => Some(&setup.fabric),
         }
     }
 
@@ -94,7 +101,7 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
-            Self::Delay(_) => None,
+            Self::Delay(_) | Self::Flow(_) => None,
         }
     }
 
@@ -104,6 +111,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.change.as_ref(),
             Self::Delay(_) => None,
+            Self::Flow(setup) => setup.change.as_ref(),
         }
     }
 
@@ -113,6 +121,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => &setup.jobs,
             Self::Delay(run) => &run.jobs,
+            Self::Flow(setup) => &setup.jobs,
         }
     }
 
@@ -122,6 +131,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.measure,
             Self::Delay(run) => run.measure,
+            Self::Flow(setup) => setup.measure,
         }
     }
 
@@ -131,6 +141,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.seed,
             Self::Delay(run) => run.setup.seed,
+            Self::Flow(setup) => setup.seed,
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum ModelKind {
     Packet,
     /// Messages by formula: [`crate::delay`].
     Delay,
+    /// Messages as flows that share links: [`crate::flow`].
+    Flow,
 }
 
 /// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
@@ -49,5 +51,11 @@ pub const MODELS: &[ModelEntry] = &[
         about: crate::delay::config::ABOUT,
         kind: ModelKind::Delay,
         needs: Needs { fabric: false, routing: false },
+    },
+    // A platform brings its routes; on other topologies the model itself asks for a routing.
+    ModelEntry {
+        about: crate::flow::config::ABOUT,
+        kind: ModelKind::Flow,
+        needs: Needs { fabric: true, routing: false },
     },
 ];

@@ -43,6 +43,8 @@ pub enum Takes {
     Arrivals,
     /// `message` alone: closed-loop traffic.
     Message,
+    /// None of them: messages one by one.
+    Nothing,
     /// `compute`: a rank program. It says itself how many ranks it has, unless it is asked for a number.
     Program,
 }
@@ -135,6 +137,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         build: pattern::ping_pong::build,
         takes: Takes::Message,
     },
+    WorkloadEntry { about: pattern::pairs::ABOUT, build: pattern::pairs::build, takes: Takes::Nothing },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
     generated!(lu),
     generated!(bt),

@@ -14,6 +14,7 @@ pub mod hypercube;
 pub mod hyperx;
 pub mod jellyfish;
 pub mod parking_lot;
+pub mod platform;
 pub mod slim_fly;
 pub mod switch;
 #[cfg(test)]
