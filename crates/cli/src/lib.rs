@@ -19,7 +19,7 @@ pub mod outlook;
 pub mod prepare;
 pub mod render;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, FlowCommand};
 use clap::Parser;
 use console::Console;
 use exit::Exit;
@@ -51,6 +51,8 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
+        Command::Compare(args) => commands::compare::run(args, console),
+        Command::Flow { command: FlowCommand::Scenarios(args) } => commands::flow::scenarios(args, console),
     }
 }
 
