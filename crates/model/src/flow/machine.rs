@@ -19,8 +19,8 @@ use engine::{
 use std::{collections::BTreeMap, sync::Arc};
 use workload::{program::Kind, registry::Work, traffic::Message as Upcoming};
 
-/// What an alarm is for: the two highest bits of its token.
-const KIND_SHIFT: u32 = 30;
+/// What an alarm is for: the highest two of its token's 31 bits.
+pub(super) const KIND_SHIFT: u32 = 29;
 const SHARE: u32 = 0;
 const SOURCE: u32 = 1;
 /// A processor of a rank is done.

@@ -8,7 +8,7 @@
 //! Not modelled: copies of unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
 use super::{
-    machine::{Machine, RANK, Record},
+    machine::{KIND_SHIFT, Machine, RANK, Record},
     run::Context,
 };
 use crate::{
@@ -169,7 +169,7 @@ impl Machine {
             let (job, _) = self.cx.rank[terminal as usize];
             let cpu = self.ranks.first_cpu[rank as usize];
             let begin = self.cx.jobs[job as usize].start;
-            fx.wake(begin, Class::Ordinary, 1 << 63 | u64::from(terminal) << 8, RANK << 30 | cpu);
+            fx.wake(begin, Class::Ordinary, 1 << 63 | u64::from(terminal) << 8, RANK << KIND_SHIFT | cpu);
         }
     }
 
@@ -285,7 +285,7 @@ impl Machine {
         let which = u64::from(cpu - self.ranks.first_cpu[rank as usize]);
         let terminal = u64::from(self.ranks.terminal_of[rank as usize]);
         if free < self.cx.end {
-            fx.wake(free, Class::Ordinary, 1 << 63 | terminal << 8 | which, RANK << 30 | cpu);
+            fx.wake(free, Class::Ordinary, 1 << 63 | terminal << 8 | which, RANK << KIND_SHIFT | cpu);
         } else {
             self.cut = true;
         }

@@ -111,6 +111,13 @@ pub struct Use {
     pub links: Vec<(u32, f64)>,
 }
 
+/// Counts what flows use of the links of a route.
+fn meter(used: &mut [f64], route: &Route, bytes: f64) {
+    for &(link, usage) in &route.uses {
+        used[link as usize] += bytes * usage;
+    }
+}
+
 /// Links and the flows on them.
 pub struct Sharing {
     rules: Rules,
@@ -253,7 +260,10 @@ impl Sharing {
             let b = &mut self.bundles[bundle as usize];
             let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
             b.goals.retain(|g| g.0.flow != flow);
-            self.flows[flow as usize].work = left.max(0.0);
+            let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
+            if self.window.is_none() {
+                meter(&mut self.used, &self.routes[b.route as usize], work - left.max(0.0));
+            }
             self.leave(bundle, 1);
         }
         let (slowest, latency) = {
@@ -328,6 +338,10 @@ impl Sharing {
         while let Some(Reverse(goal)) = b.goals.peek().filter(|g| ended == 0 || g.0.clock <= reached) {
             over.push(Over { tag: self.flows[goal.flow as usize].tag, at });
             self.free.push(goal.flow);
+            if self.window.is_none() {
+                let flow = &self.flows[goal.flow as usize];
+                meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
+            }
             ended += 1;
             b.goals.pop();
         }
@@ -394,7 +408,7 @@ impl Sharing {
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
     }
 
-    /// Brings a bundle's clock to a moment.
+    /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
     fn touch(&mut self, bundle: u32, at: Moment) {
         let b = &mut self.bundles[bundle as usize];
         let span = at.since(b.since);
@@ -402,9 +416,9 @@ impl Sharing {
         if span > 0.0 && b.share > 0.0 {
             let moved = b.share * span;
             b.clock += moved;
-            let all = moved * f64::from(self.solver.count(bundle));
-            for &(link, usage) in &self.routes[b.route as usize].uses {
-                self.used[link as usize] += all * usage;
+            if self.window.is_some() {
+                let all = moved * f64::from(self.solver.count(bundle));
+                meter(&mut self.used, &self.routes[b.route as usize], all);
             }
         }
     }
@@ -495,12 +509,19 @@ impl Sharing {
         }
     }
 
-    /// Ends the measurement at a moment; what was used of each link, in bytes.
+    /// Ends the measurement at a moment; what was used of each link, in bytes. To be called once.
     pub fn finish(&mut self, at: Moment) -> &[f64] {
         self.close_windows(at);
         self.flush(at);
         if let Some((_, number)) = self.window {
             self.report(number);
+        } else {
+            for b in &self.bundles {
+                for goal in &b.goals {
+                    let done = self.flows[goal.0.flow as usize].work - (goal.0.clock - b.clock);
+                    meter(&mut self.used, &self.routes[b.route as usize], done.max(0.0));
+                }
+            }
         }
         &self.used
     }

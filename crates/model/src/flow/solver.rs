@@ -20,7 +20,7 @@
 //!
 //! Cost: O(links of a route) for a flow that meets nobody; in general the lists of the dirty links, plus a heap of them.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// How a link's capacity is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,9 @@ const SAME: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// A sum that has fallen below this part of what it was is summed again.
 const SMALL: f64 = 1.0 / 1024.0;
+
+/// What is left below this part of a link's capacity has lost digits if something was added back to it.
+const LITTLE: f64 = 1.0 / 16.0;
 
 /// A sharer's place in a link's list.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +68,20 @@ struct Link {
     /// Dirty: sum (at a fat pipe the greatest) of the rates of open sharers, and their number.
     open: f64,
     opened: u32,
-    /// Dirty: greatest `open` since it was counted; infinite if sums must be made again.
+    /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.
     most: f64,
+    /// Dirty: something was added back to `left` since it was counted.
+    added: bool,
     /// Dirty: greatest level of those that keep theirs.
     top: f64,
     /// Dirty: those that keep their level are too many, because the capacity fell.
     over: bool,
+    /// Dirty: the lowest of its steps.
+    announced: f64,
+    /// It is in the list of those to be announced.
+    pending: bool,
+    /// Its level before it became dirty.
+    before: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,50 +115,35 @@ struct Sharer {
     state: State,
     /// Its links are dirty.
     unsupported: bool,
-    entries: Vec<Entry>,
 }
 
-/// What happens at a level.
-#[derive(Clone, Copy, Debug)]
+/// What happens at a level: a link is full, or a sharer's support is reached. The bits of a level that is not negative are ordered as it
+/// is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
-    level: f64,
-    /// A sharer's support is reached, else a link is full.
-    sharer: bool,
+    bits: u64,
+    /// Link, or sharer with [`SHARER`].
     row: u32,
 }
 
-impl Ord for Step {
-    /// The lowest is the greatest, as the library's heap wants it.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.level.total_cmp(&self.level).then((other.sharer, other.row).cmp(&(self.sharer, self.row)))
-    }
-}
-
-impl PartialOrd for Step {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Step {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Step {}
+/// Marks the steps of sharers.
+const SHARER: u32 = 1 << 31;
 
 /// Links, sharers and the max-min fair levels of the last solution.
 #[derive(Clone, Debug, Default)]
 pub struct Solver {
     links: Vec<Link>,
     sharers: Vec<Sharer>,
+    /// Links of each sharer.
+    entries: Vec<Vec<Entry>>,
     free: Vec<u32>,
     epoch: u64,
     /// Links and sharers that were touched since the last solution.
     touched: Vec<u32>,
     fresh: Vec<u32>,
-    steps: BinaryHeap<Step>,
+    steps: BinaryHeap<Reverse<Step>>,
+    /// Counted links whose step may be too high.
+    unannounced: Vec<u32>,
     /// Dirty links that are not yet counted.
     uncounted: Vec<u32>,
     changed: Vec<u32>,
@@ -177,8 +173,12 @@ impl Solver {
             open: 0.0,
             opened: 0,
             most: 0.0,
+            added: false,
             top: 0.0,
             over: false,
+            announced: f64::INFINITY,
+            pending: false,
+            before: f64::INFINITY,
         });
         (self.links.len() - 1) as u32
     }
@@ -214,14 +214,14 @@ impl Solver {
                 listed: 0,
                 state: State::Settled,
                 unsupported: false,
-                entries: Vec::new(),
             });
+            self.entries.push(Vec::new());
             (self.sharers.len() - 1) as u32
         });
         let sharer = &mut self.sharers[row as usize];
         (sharer.count, sharer.weight, sharer.cap) = (1, weight, cap / weight);
         (sharer.level, sharer.epoch) = (0.0, 0);
-        let mut entries = std::mem::take(&mut sharer.entries);
+        let mut entries = std::mem::take(&mut self.entries[row as usize]);
         entries.clear();
         for (link, usage) in route {
             let pipe = self.links[link as usize].policy == Policy::FatPipe;
@@ -236,7 +236,7 @@ impl Solver {
             e.slot = members.len() as u32;
             members.push(Member { sharer: row, entry: n as u32, rate: e.usage * weight });
         }
-        self.sharers[row as usize].entries = entries;
+        self.entries[row as usize] = entries;
         self.fresh.push(row);
         row
     }
@@ -266,8 +266,8 @@ impl Solver {
     }
 
     fn rate_again(&mut self, sharer: u32) {
-        let Sharer { count, weight, ref entries, .. } = self.sharers[sharer as usize];
-        for e in entries {
+        let Sharer { count, weight, .. } = self.sharers[sharer as usize];
+        for e in &self.entries[sharer as usize] {
             let link = &mut self.links[e.link as usize];
             let flows = if link.policy == Policy::Shared { f64::from(count) } else { 1.0 };
             link.members[e.slot as usize].rate = e.usage * weight * flows;
@@ -276,18 +276,17 @@ impl Solver {
     }
 
     fn remove(&mut self, sharer: u32) {
-        let row = &mut self.sharers[sharer as usize];
-        row.count = 0;
-        let entries = std::mem::take(&mut row.entries);
+        self.sharers[sharer as usize].count = 0;
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
         for e in &entries {
             let members = &mut self.links[e.link as usize].members;
             members.swap_remove(e.slot as usize);
             if let Some(&Member { sharer, entry, .. }) = members.get(e.slot as usize) {
-                self.sharers[sharer as usize].entries[entry as usize].slot = e.slot;
+                self.entries[sharer as usize][entry as usize].slot = e.slot;
             }
             self.touched.push(e.link);
         }
-        self.sharers[sharer as usize].entries = entries;
+        self.entries[sharer as usize] = entries;
         self.free.push(sharer);
     }
 
@@ -317,7 +316,7 @@ impl Solver {
 
     /// Links of a sharer, with what a unit of share takes of each.
     pub fn route(&self, sharer: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.sharers[sharer as usize].entries.iter().map(|e| (e.link, e.usage))
+        self.entries[sharer as usize].iter().map(|e| (e.link, e.usage))
     }
 
     /// Finds the max-min fair levels after all that was added, changed and removed. Returns the sharers whose share may have changed,
@@ -338,15 +337,21 @@ impl Solver {
             }
         }
         self.count_dirty();
-        while let Some(step) = self.steps.pop() {
-            if step.sharer {
-                self.reach(step.row, step.level);
+        while let Some(Reverse(Step { bits, row })) = self.steps.pop() {
+            let level = f64::from_bits(bits);
+            if row & SHARER > 0 {
+                self.reach(row & !SHARER, level);
             } else {
-                self.fill(step.row, step.level);
+                self.fill(row, level);
             }
             self.count_dirty();
         }
         &self.changed
+    }
+
+    fn push(&mut self, level: f64, row: u32) {
+        // Minus zero would come last.
+        self.steps.push(Reverse(Step { bits: level.abs().to_bits(), row }));
     }
 
     /// Makes a link dirty.
@@ -363,6 +368,19 @@ impl Solver {
         while let Some(link) = self.uncounted.pop() {
             self.take_count(link);
         }
+        while let Some(link) = self.unannounced.pop() {
+            self.links[link as usize].pending = false;
+            self.announce(link);
+        }
+    }
+
+    /// A link's step may be too high: it is looked at once all dirty links are counted.
+    fn announce_later(&mut self, link: u32) {
+        let row = &mut self.links[link as usize];
+        if !row.pending {
+            row.pending = true;
+            self.unannounced.push(link);
+        }
     }
 
     /// Counts what a dirty link has left for its open sharers; opens those that it alone had supported.
@@ -370,10 +388,10 @@ impl Solver {
         let members = std::mem::take(&mut self.links[link as usize].members);
         let before = std::mem::replace(&mut self.links[link as usize].level, f64::INFINITY);
         self.visits += members.len() as u64;
-        for m in &members {
+        for m in members.iter().filter(|_| before < f64::INFINITY) {
             let s = &self.sharers[m.sharer as usize];
-            let settled = s.epoch == self.epoch && s.state == State::Settled;
-            if !settled && s.level == before && before.is_finite() && !self.is_supported(m.sharer) {
+            let known = s.epoch == self.epoch && (s.unsupported || s.state == State::Settled);
+            if !known && s.level == before && !self.is_supported(m.sharer) {
                 self.expose(m.sharer);
             }
         }
@@ -394,9 +412,10 @@ impl Solver {
         let (left, open) = self.sums(row);
         let row = &mut self.links[link as usize];
         (row.left, row.open, row.most, row.opened, row.top) = (left, open, open, opened, top);
+        row.added = false;
         row.over = over || left < -row.capacity * SAME;
-        row.counted = true;
-        self.announce(link);
+        (row.counted, row.announced, row.before) = (true, f64::INFINITY, before);
+        self.announce_later(link);
     }
 
     /// True if a sharer's level is not known.
@@ -437,8 +456,10 @@ impl Solver {
 
     fn announce(&mut self, link: u32) {
         let level = self.full_at(link);
-        if level < f64::INFINITY {
-            self.steps.push(Step { level, sharer: false, row: link });
+        // A step that is too low is found out when it comes; one that is too high would come too late.
+        if level < self.links[link as usize].announced {
+            self.links[link as usize].announced = level;
+            self.push(level, link);
         }
     }
 
@@ -446,7 +467,7 @@ impl Solver {
     fn is_supported(&self, sharer: u32) -> bool {
         let row = &self.sharers[sharer as usize];
         row.level == row.cap
-            || row.entries.iter().any(|e| {
+            || self.entries[sharer as usize].iter().any(|e| {
                 let link = &self.links[e.link as usize];
                 link.epoch != self.epoch && link.level == row.level
             })
@@ -461,13 +482,12 @@ impl Solver {
         let cap = row.cap;
         self.open(sharer);
         self.sharers[sharer as usize].unsupported = true;
-        if cap.is_finite() || self.sharers[sharer as usize].entries.is_empty() {
-            self.steps.push(Step { level: cap, sharer: true, row: sharer });
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        if cap.is_finite() || entries.is_empty() {
+            self.push(cap, sharer | SHARER);
         }
-        for n in 0..self.sharers[sharer as usize].entries.len() {
-            let link = self.sharers[sharer as usize].entries[n].link;
-            self.soil(link);
-        }
+        entries.iter().for_each(|e| self.soil(e.link));
+        self.entries[sharer as usize] = entries;
     }
 
     /// Opens a sharer: counted links take it from those that keep their level to those that grow.
@@ -478,23 +498,26 @@ impl Solver {
         }
         (row.epoch, row.state, row.unsupported) = (self.epoch, State::Open, false);
         let level = row.level;
-        for n in 0..self.sharers[sharer as usize].entries.len() {
-            let Entry { link, slot, .. } = self.sharers[sharer as usize].entries[n];
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        for &Entry { link, slot, .. } in &entries {
             let row = &mut self.links[link as usize];
             if row.epoch != self.epoch || !row.counted || row.done {
                 continue;
             }
             let rate = row.members[slot as usize].rate;
             if row.policy == Policy::Shared {
+                // Where more was used than there is, no digit of the rest is left.
+                row.most = if row.left < 0.0 { f64::INFINITY } else { row.most.max(row.open + rate) };
                 row.left += rate * level;
                 row.open += rate;
-                row.most = f64::INFINITY;
+                row.added = true;
             } else {
                 row.open = row.open.max(rate);
             }
             row.opened += 1;
-            self.announce(link);
+            self.announce_later(link);
         }
+        self.entries[sharer as usize] = entries;
     }
 
     /// The water is at a level where a link is perhaps full.
@@ -502,6 +525,7 @@ impl Solver {
         if self.links[link as usize].done {
             return;
         }
+        self.links[link as usize].announced = f64::INFINITY;
         self.sum_again(link);
         let now = self.full_at(link);
         if now > level {
@@ -517,13 +541,8 @@ impl Solver {
         row.done = true;
         let members = std::mem::take(&mut row.members);
         self.visits += members.len() as u64;
-        let before = members
-            .iter()
-            .map(|m| &self.sharers[m.sharer as usize])
-            .filter(|s| s.epoch == self.epoch && s.state == State::Open)
-            .map(|s| s.level)
-            .find(|l| (l - now).abs() <= now * SAME);
-        let found = before.unwrap_or(now);
+        let before = self.links[link as usize].before;
+        let found = if (before - now).abs() <= now * SAME { before } else { now };
         self.links[link as usize].level = found;
         for m in &members {
             let s = &self.sharers[m.sharer as usize];
@@ -539,13 +558,14 @@ impl Solver {
     fn sum_again(&mut self, link: u32) {
         let row = &self.links[link as usize];
         let shared = row.policy == Policy::Shared;
-        if shared && row.open > row.most * SMALL {
+        let lost = row.open <= row.most * SMALL || (row.added && row.left < row.capacity * LITTLE);
+        if shared && !lost {
             return;
         }
         self.visits += row.members.len() as u64;
         let (left, open) = self.sums(row);
         let row = &mut self.links[link as usize];
-        (row.left, row.open, row.most) = (left, open, open);
+        (row.left, row.open, row.most, row.added) = (left, open, open, false);
     }
 
     /// Opens the sharers of a link that have kept a level above the water; they settle there if they can.
@@ -567,7 +587,7 @@ impl Solver {
         for sharer in above {
             self.open(sharer);
             let level = self.sharers[sharer as usize].level;
-            self.steps.push(Step { level, sharer: true, row: sharer });
+            self.push(level, sharer | SHARER);
         }
         self.announce(link);
     }
@@ -578,7 +598,7 @@ impl Solver {
         if row.state == State::Settled {
             return;
         }
-        if level >= row.cap || row.entries.is_empty() {
+        if level >= row.cap || self.entries[sharer as usize].is_empty() {
             return self.settle_alone(sharer, row.cap);
         }
         if level == row.level && self.is_supported(sharer) {
@@ -600,8 +620,8 @@ impl Solver {
         let moved = row.level != level;
         row.level = level;
         row.state = State::Settled;
-        for n in 0..self.sharers[sharer as usize].entries.len() {
-            let Entry { link, slot, .. } = self.sharers[sharer as usize].entries[n];
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        for &Entry { link, slot, .. } in &entries {
             let row = &mut self.links[link as usize];
             if row.epoch != self.epoch {
                 if moved {
@@ -619,6 +639,7 @@ impl Solver {
                 row.open = if row.opened == 0 { 0.0 } else { row.open - rate };
             }
         }
+        self.entries[sharer as usize] = entries;
         if moved {
             self.list(sharer);
         }
