@@ -76,6 +76,8 @@ pub struct Message {
     pub destination: u32,
     /// The source's number of it.
     pub number: u32,
+    /// Its pair, as the network numbers pairs.
+    pub pair: u32,
     /// Its route.
     pub route: u32,
     /// Payload.
@@ -98,7 +100,7 @@ pub struct Machine {
     pub(super) cx: Arc<Context>,
     /// Links and flows.
     pub sharing: Sharing,
-    network: Network,
+    pub(super) network: Network,
     messages: Vec<Message>,
     free: Vec<u32>,
     /// By terminal.
@@ -169,10 +171,16 @@ impl Machine {
         self.sources.iter().any(|s| s.next.is_some())
     }
 
-    /// Sends a message now.
+    /// Sends a message of traffic now.
+    fn send_plain(&mut self, ends: (u32, u32), bytes: u64, rate: Option<f64>, fx: &mut impl Effects<Self>) {
+        let pair = self.network.pair(ends.0, ends.1);
+        self.post((ends.0, ends.1, pair), bytes, rate, None, fx);
+    }
+
+    /// Sends a message now: from, to, and their pair.
     pub(super) fn post(
         &mut self,
-        (source, destination): (u32, u32),
+        (source, destination, pair): (u32, u32, u32),
         bytes: u64,
         rate: Option<f64>,
         envelope: Option<Envelope>,
@@ -188,7 +196,8 @@ impl Machine {
         let number = self.numbers[source as usize];
         self.numbers[source as usize] = number.wrapping_add(1);
         let identity = u64::from(source) << 32 | u64::from(number);
-        let route = match self.network.route(&self.cx, &mut self.sharing, (source, destination), identity) {
+        let ends = (source, destination, pair);
+        let route = match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
             Ok(route) => route,
             Err(lost) => {
                 self.lost = Some(lost);
@@ -196,7 +205,7 @@ impl Machine {
             }
         };
         let now = fx.now();
-        let message = Message { source, destination, number, route, bytes, created: now, envelope };
+        let message = Message { source, destination, number, pair, route, bytes, created: now, envelope };
         let tag = self.free.pop().unwrap_or_else(|| {
             self.messages.push(message);
             (self.messages.len() - 1) as u32
@@ -242,7 +251,7 @@ impl Machine {
         let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
         fx.record(Record::Delivered { time: fx.now(), exact: over.at.exact_ps(), message, hops });
         if let Some(envelope) = message.envelope {
-            return self.rank_message(message.source, message.destination, envelope, fx);
+            return self.rank_message(&message, envelope, fx);
         }
         let cx = Arc::clone(&self.cx);
         let (job, from) = cx.rank[message.source as usize];
@@ -255,7 +264,7 @@ impl Machine {
         let index = self.arrived.entry((message.source, message.destination)).or_default();
         *index += 1;
         if let Some((rank, bytes)) = traffic.reply(to, from, *index - 1) {
-            self.post((message.destination, setup.placement[rank as usize]), bytes, None, None, fx);
+            self.send_plain((message.destination, setup.placement[rank as usize]), bytes, None, fx);
         }
     }
 
@@ -289,7 +298,7 @@ impl Machine {
             let index = self.sources[terminal as usize].index;
             let rate = traffic.rate(rank, index);
             let destination = setup.placement[message.destination as usize];
-            self.post((terminal, destination), message.bytes, rate, None, fx);
+            self.send_plain((terminal, destination), message.bytes, rate, fx);
             self.sources[terminal as usize].index += 1;
             let next = traffic.message(rank, index + 1, message.time);
             if next.is_some_and(|n| n.time == message.time) {
@@ -306,9 +315,9 @@ impl Machine {
         let gone = self.network.fail(&self.cx);
         let now = Moment::at(fx.now());
         for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
-            let Message { source, destination, number, route, .. } = self.messages[tag as usize];
+            let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);
-            match self.network.route(&self.cx, &mut self.sharing, (source, destination), identity) {
+            match self.network.route(&self.cx, &mut self.sharing, (source, destination, pair), identity) {
                 Ok(new) => {
                     self.network.count(&self.sharing, route, false);
                     self.network.count(&self.sharing, new, true);

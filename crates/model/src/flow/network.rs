@@ -15,12 +15,17 @@ pub const BACKLOG: u64 = 4096;
 /// Routers that a way may visit: beyond, the routing goes in circles.
 const MAX_HOPS: u16 = 4096;
 
+/// No route that is the same for all messages.
+const NONE: u32 = u32::MAX;
+
 /// Links as the solver numbers them, and the routes found so far.
 pub struct Network {
     /// Solver's link of each directed link.
     shared: Vec<u32>,
-    /// Routes that are the same for all messages of a pair.
+    /// Number of each pair of terminals that has sent something.
     known: Map<u32>,
+    /// Its route, if that is the same for all its messages, else [`NONE`].
+    routes: Vec<u32>,
     /// Flows on each directed link; kept only for routings that look at it.
     flows: Option<Vec<u32>>,
     random: Stream,
@@ -51,6 +56,7 @@ impl Network {
             flows: adaptive.then(|| vec![0; shared.len()]),
             shared,
             known: Map::default(),
+            routes: Vec::new(),
             random: Stream::new(cx.seed, Purpose::Route, 0),
             after: false,
         }
@@ -62,7 +68,19 @@ impl Network {
         self.shared[link as usize]
     }
 
-    /// The route of a message; `identity` names it among all messages.
+    /// Number of a pair of terminals, counted from 0 as they are first asked for.
+    pub fn pair(&mut self, source: u32, destination: u32) -> u32 {
+        let key = u64::from(source) << 32 | u64::from(destination);
+        if let Some(pair) = self.known.get(key, 0) {
+            return pair;
+        }
+        let pair = self.routes.len() as u32;
+        self.known.set(key, 0, pair);
+        self.routes.push(NONE);
+        pair
+    }
+
+    /// The route of a message of a pair; `identity` names it among all messages.
     ///
     /// # Errors
     /// If there is none.
@@ -70,12 +88,12 @@ impl Network {
         &mut self,
         cx: &Context,
         sharing: &mut Sharing,
-        (source, destination): (u32, u32),
+        (source, destination, pair): (u32, u32, u32),
         identity: u64,
     ) -> Result<u32, Lost> {
-        let key = u64::from(source) << 32 | u64::from(destination);
-        if let Some(route) = self.known.get(key, 0) {
-            return Ok(route);
+        let known = self.routes[pair as usize];
+        if known != NONE {
+            return Ok(known);
         }
         let (way, fixed) = self.way(cx, source, destination, identity)?;
         let back = if sharing.has_cross_traffic() && source != destination {
@@ -87,7 +105,7 @@ impl Network {
         let links = |way: &Way| way.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
         let route = sharing.route(links(&way), &links(&back), between);
         if fixed {
-            self.known.set(key, 0, route);
+            self.routes[pair as usize] = route;
         }
         Ok(route)
     }
@@ -126,7 +144,7 @@ impl Network {
         let mut gone = vec![false; self.shared.len()];
         if let Some(change) = &cx.change {
             self.after = true;
-            self.known = Map::default();
+            self.routes.fill(NONE);
             let ports = cx.fabric.ports.iter().zip(&change.fabric.ports);
             for (link, (before, after)) in ports.enumerate() {
                 if before.peer != after.peer {
@@ -216,7 +234,8 @@ fn walk(
 ) -> Option<(Way, bool)> {
     let (router, in_port) = fabric.attach[source as usize];
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
-    let mut links = vec![fabric.ports.len() as u32 + source];
+    let mut links = Vec::with_capacity(8);
+    links.push(fabric.ports.len() as u32 + source);
     let (mut fixed, mut options) = (true, Vec::new());
     while hop.visited < MAX_HOPS {
         if fixed {

@@ -8,7 +8,7 @@
 //! Not modelled: copies of unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
 use super::{
-    machine::{KIND_SHIFT, Machine, RANK, Record},
+    machine::{KIND_SHIFT, Machine, Message, RANK, Record},
     run::Context,
 };
 use crate::{
@@ -86,9 +86,8 @@ pub struct Ranks {
     /// Messages and requests that wait for a receive or for earlier ones of their pair: envelope and source terminal.
     incoming: Vec<(Envelope, u32)>,
     free: Vec<u32>,
-    /// Messages and requests sent, and matched, by pair of terminals.
-    sent: Map<u32>,
-    matched: Map<u32>,
+    /// Messages and requests sent, and matched, by pair as the network numbers them.
+    order: Vec<(u32, u32)>,
     /// Those that came too early, by pair and sequence.
     parked: Map<u32>,
     freed: Vec<u32>,
@@ -122,8 +121,7 @@ impl Ranks {
             owner,
             incoming: Vec::new(),
             free: Vec::new(),
-            sent: Map::default(),
-            matched: Map::default(),
+            order: Vec::new(),
             parked: Map::default(),
             freed: Vec::new(),
             answered: Vec::new(),
@@ -133,6 +131,14 @@ impl Ranks {
     /// Ranks here and their terminals.
     pub fn all(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.terminal_of.iter().enumerate().map(|(r, &t)| (r as u32, t))
+    }
+
+    /// Messages and requests sent, and matched, of a pair.
+    fn order_of(&mut self, pair: u32) -> &mut (u32, u32) {
+        if self.order.len() <= pair as usize {
+            self.order.resize(pair as usize + 1, (0, 0));
+        }
+        &mut self.order[pair as usize]
     }
 
     fn take(&mut self, envelope: Envelope, source: u32) -> u32 {
@@ -147,10 +153,6 @@ impl Ranks {
             }
         }
     }
-}
-
-fn pair(source: u32, destination: u32) -> u64 {
-    u64::from(source) << 32 | u64::from(destination)
 }
 
 /// True if a message goes without asking.
@@ -300,9 +302,10 @@ impl Machine {
         let source = self.ranks.terminal_of[rank as usize];
         let (job, _) = self.cx.rank[source as usize];
         let destination = self.cx.jobs[job as usize].placement[op.peer as usize];
-        let key = pair(source, destination);
-        let sequence = self.ranks.sent.get(key, 0).unwrap_or(0);
-        self.ranks.sent.set(key, 0, sequence.wrapping_add(1));
+        let pair = self.network.pair(source, destination);
+        let sent = &mut self.ranks.order_of(pair).0;
+        let sequence = *sent;
+        *sent = sequence.wrapping_add(1);
         let eager = is_eager(op.mode, op.amount, self.cx.config.eager);
         let role = if eager { Role::Eager } else { Role::Request };
         let envelope = Envelope { role, context: op.context, tag: op.tag, sequence, to: NIL, from: row };
@@ -311,30 +314,31 @@ impl Machine {
             if eager {
                 self.finish_operation(row, fx);
             }
-            self.in_turn(source, source, envelope, fx);
+            self.in_turn((source, source, pair), envelope, fx);
             return;
         }
         let bytes = if eager { op.amount } else { self.cx.config.control };
-        self.post((source, destination), bytes, None, Some(envelope), fx);
+        self.post((source, destination, pair), bytes, None, Some(envelope), fx);
         if eager {
             self.finish_operation(row, fx);
         }
     }
 
-    /// A message from terminal `source` is complete at terminal `destination`, which hosts a rank.
+    /// A message is complete at a terminal that hosts a rank.
     pub(super) fn rank_message(
         &mut self,
-        source: u32,
-        destination: u32,
+        message: &Message,
         envelope: Envelope,
         fx: &mut impl Effects<Self>,
     ) {
+        let Message { source, destination, pair, .. } = *message;
         match envelope.role {
-            Role::Eager | Role::Request => self.in_turn(source, destination, envelope, fx),
+            Role::Eager | Role::Request => self.in_turn((source, destination, pair), envelope, fx),
             Role::Grant => {
                 let bytes = self.ranks.window.get(envelope.to).op.amount;
                 let data = Envelope { role: Role::Data, to: envelope.from, from: NIL, ..envelope };
-                self.post((destination, source), bytes, None, Some(data), fx);
+                let back = self.network.pair(destination, source);
+                self.post((destination, source, back), bytes, None, Some(data), fx);
                 self.finish_operation(envelope.to, fx);
             }
             Role::Data => self.received(envelope.to, fx),
@@ -343,10 +347,15 @@ impl Machine {
     }
 
     /// Matches a message, and those that waited for it, in the order of sending.
-    fn in_turn(&mut self, source: u32, destination: u32, envelope: Envelope, fx: &mut impl Effects<Self>) {
-        let key = pair(source, destination);
+    fn in_turn(
+        &mut self,
+        (source, destination, pair): (u32, u32, u32),
+        envelope: Envelope,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let key = u64::from(pair);
         let mut incoming = self.ranks.take(envelope, source);
-        let mut turn = self.ranks.matched.get(key, 0).unwrap_or(0);
+        let mut turn = self.ranks.order_of(pair).1;
         if envelope.sequence != turn {
             self.ranks.parked.set(key, envelope.sequence, incoming);
             return;
@@ -354,12 +363,15 @@ impl Machine {
         loop {
             self.admit(destination, incoming, fx);
             turn = turn.wrapping_add(1);
+            if self.ranks.parked.len() == 0 {
+                break;
+            }
             match self.ranks.parked.remove(key, turn) {
                 Some(parked) => incoming = parked,
                 None => break,
             }
         }
-        self.ranks.matched.set(key, 0, turn);
+        self.ranks.order_of(pair).1 = turn;
     }
 
     fn admit(&mut self, destination: u32, incoming: u32, fx: &mut impl Effects<Self>) {
@@ -392,7 +404,8 @@ impl Machine {
             return self.received(row, fx);
         }
         let grant = Envelope { role: Role::Grant, to: envelope.from, from: row, ..envelope };
-        self.post((here, source), self.cx.config.control, None, Some(grant), fx);
+        let back = self.network.pair(here, source);
+        self.post((here, source, back), self.cx.config.control, None, Some(grant), fx);
     }
 
     /// A receive has all its bytes.

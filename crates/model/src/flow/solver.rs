@@ -398,18 +398,24 @@ impl Solver {
         self.links[link as usize].members = members;
         let row = &self.links[link as usize];
         let (mut opened, mut top, mut over) = (0, 0f64, false);
+        let (mut left, mut open) = (row.capacity, 0f64);
+        let shared = row.policy == Policy::Shared;
         for m in &row.members {
             let s = &self.sharers[m.sharer as usize];
             if self.grows(s) {
                 opened += 1;
-            } else {
-                over |= row.policy == Policy::FatPipe && m.rate * s.level > row.capacity * (1.0 + SAME);
-                if s.epoch != self.epoch {
-                    top = top.max(s.level);
-                }
+                open += m.rate;
+                continue;
+            }
+            left -= m.rate * s.level;
+            over |= !shared && m.rate * s.level > row.capacity * (1.0 + SAME);
+            if s.epoch != self.epoch {
+                top = top.max(s.level);
             }
         }
-        let (left, open) = self.sums(row);
+        if !shared {
+            (left, open) = self.sums(row);
+        }
         let row = &mut self.links[link as usize];
         (row.left, row.open, row.most, row.opened, row.top) = (left, open, open, opened, top);
         row.added = false;
