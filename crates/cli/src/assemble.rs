@@ -125,7 +125,10 @@ fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnosti
 
 /// True if the network's routes are told one by one.
 fn is_platform(experiment: &Experiment) -> bool {
-    experiment.fabric.as_ref().is_some_and(|f| f.entry.about.name == fabric::topology::platform::TOPOLOGY.about.name)
+    experiment
+        .fabric
+        .as_ref()
+        .is_some_and(|f| f.entry.about.name == fabric::topology::platform::TOPOLOGY.about.name)
 }
 
 /// Refuses what only model `flow` can do.
@@ -139,7 +142,8 @@ fn only_flow(experiment: &Experiment, jobs: &[JobSetup], diagnostics: &mut Diagn
     }
     for (job, written) in jobs.iter().zip(&experiment.jobs) {
         if let Some(rank) = job.work.traffic().and_then(|t| t.to_itself()) {
-            let message = format!("rank {rank} sends a message to itself, for which model \"{name}\" has no way");
+            let message =
+                format!("rank {rank} sends a message to itself, for which model \"{name}\" has no way");
             diagnostics.push(Diagnostic::new(written.section.place("file"), message));
         }
     }
@@ -415,7 +419,8 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
     }
     let index = u32::try_from(site.index).ok()?;
     if workload.takes == Takes::Arrivals && site.bandwidth.is_none() && site.fabric.is_some() {
-        let message = "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
+        let message =
+            "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
         let help = "give [fabric] a `link.terminal`";
         diagnostics.push(Diagnostic::new(section.place("load"), message).help(help));
         return None;

@@ -3,7 +3,10 @@
 //! Numbers of the summaries are compared by name; messages one by one, if both runs stored them: the k-th message from one
 //! terminal to another is the same in both.
 
-use crate::{summary::Summary, table::{Column, Table}};
+use crate::{
+    summary::Summary,
+    table::{Column, Table},
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -101,9 +104,13 @@ fn numbers(s: &Summary) -> BTreeMap<String, f64> {
     put("links.max_utilisation", s.links.as_ref().map(|l| l.max_utilisation));
     for (block, latency) in [("latency_ps", s.latency_ps), ("message_latency_ps", s.message_latency_ps)] {
         let Some(l) = latency else { continue };
-        for (part, value) in
-            [("min", l.min as f64), ("mean", l.mean), ("p50", l.p50 as f64), ("p99", l.p99 as f64), ("max", l.max as f64)]
-        {
+        for (part, value) in [
+            ("min", l.min as f64),
+            ("mean", l.mean),
+            ("p50", l.p50 as f64),
+            ("p99", l.p99 as f64),
+            ("max", l.max as f64),
+        ] {
             put(&format!("{block}.{part}"), Some(value));
         }
     }
@@ -118,7 +125,11 @@ const TOLD: [&str; 4] = ["hops_mean", "packets", "latency_ps", "links"];
 
 /// Compares two runs.
 #[must_use]
-pub fn compare(a: (&Summary, Option<&Table>), b: (&Summary, Option<&Table>), tolerances: &Tolerances) -> Comparison {
+pub fn compare(
+    a: (&Summary, Option<&Table>),
+    b: (&Summary, Option<&Table>),
+    tolerances: &Tolerances,
+) -> Comparison {
     let (left, right) = (numbers(a.0), numbers(b.0));
     let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
     names.sort();
@@ -169,13 +180,29 @@ fn difference(name: &str, a: Option<f64>, b: Option<f64>, tolerance: Option<f64>
         // A job that ended in one run only is a difference; what only one of two models measures is none.
         (Some(_), None) => !name.starts_with("jobs."),
     };
-    Difference { name: name.to_owned(), a, b, relative: relative.filter(|r| r.is_finite()), tolerance, within }
+    Difference {
+        name: name.to_owned(),
+        a,
+        b,
+        relative: relative.filter(|r| r.is_finite()),
+        tolerance,
+        within,
+    }
 }
 
 /// Latencies by pair and number in the pair, in the order of the sources' numbers.
 fn latencies(table: &Table) -> Option<BTreeMap<(u32, u32, u32), f64>> {
-    let (Some(Column::U32(sources)), Some(Column::U32(numbers)), Some(Column::U32(destinations)), Some(Column::U64(latencies))) =
-        (table.column("source"), table.column("number"), table.column("destination"), table.column("latency_ps"))
+    let (
+        Some(Column::U32(sources)),
+        Some(Column::U32(numbers)),
+        Some(Column::U32(destinations)),
+        Some(Column::U64(latencies)),
+    ) = (
+        table.column("source"),
+        table.column("number"),
+        table.column("destination"),
+        table.column("latency_ps"),
+    )
     else {
         return None;
     };
@@ -197,7 +224,7 @@ fn messages(a: &Table, b: &Table) -> Option<Messages> {
     let mut signed = 0.0;
     for (key, &first) in &a {
         if let Some(&second) = b.get(key) {
-            let error = if first == second { 0.0 } else { (second - first) / first.max(1.0) };
+            let error = (second - first) / first.max(1.0);
             signed += error;
             errors.push((error.abs(), *key));
         }
@@ -232,7 +259,8 @@ mod tests {
         let mut s = Summary::new(Fingerprint::default(), Verdict::ok(), serde_json::Value::Null);
         s.simulated_ps = makespan;
         let name = "job-0".to_owned();
-        s.jobs = vec![Job { name, ranks: 2, messages: None, makespan_ps: Some(makespan), compute_fraction: None }];
+        s.jobs =
+            vec![Job { name, ranks: 2, messages: None, makespan_ps: Some(makespan), compute_fraction: None }];
         s
     }
 

@@ -55,12 +55,17 @@ fn model(summary: &Summary) -> &str {
 }
 
 fn text(c: &Comparison, args: &CompareArgs, a: &Summary, b: &Summary) -> String {
-    let mut text = format!("A  {} ({})\nB  {} ({})\n", args.a.display(), model(a), args.b.display(), model(b));
+    let mut text =
+        format!("A  {} ({})\nB  {} ({})\n", args.a.display(), model(a), args.b.display(), model(b));
     if c.identical {
         text += "both happened alike, to the last picosecond (same fingerprint)\n";
     }
     let wide = c.differences.iter().map(|d| d.name.len()).max().unwrap_or(0).max(8);
-    let _ = writeln!(text, "\n{:wide$}  {:>16}  {:>16}  {:>10}  {:>9}", "quantity", "A", "B", "difference", "tolerance");
+    let _ = writeln!(
+        text,
+        "\n{:wide$}  {:>16}  {:>16}  {:>10}  {:>9}",
+        "quantity", "A", "B", "difference", "tolerance"
+    );
     let number = |n: Option<f64>| match n {
         Some(n) if n.fract() == 0.0 && n.abs() < 1e15 => format!("{n:.0}"),
         Some(n) => format!("{n:.6}"),
@@ -79,13 +84,22 @@ fn text(c: &Comparison, args: &CompareArgs, a: &Summary, b: &Summary) -> String 
             let _ = writeln!(
                 text,
                 "\nmessages  {} in both, {} only in A, {} only in B\nlatency of B against A: {:+.3} % in the mean; error {:.3} % mean, {:.3} % median, {:.3} % p95, {:.3} % greatest",
-                m.matched, m.only_a, m.only_b, m.mean_signed * 100.0, m.mean * 100.0, m.p50 * 100.0, m.p95 * 100.0, m.max * 100.0
+                m.matched,
+                m.only_a,
+                m.only_b,
+                m.mean_signed * 100.0,
+                m.mean * 100.0,
+                m.p50 * 100.0,
+                m.p95 * 100.0,
+                m.max * 100.0
             );
             if let Some((source, destination, number)) = m.worst.filter(|_| m.max > 0.0) {
                 let _ = writeln!(text, "greatest: message {number} from terminal {source} to {destination}");
             }
         }
-        None => text += "\nmessages  not stored by both runs: set `messages = true` in [output] to compare them one by one\n",
+        None => {
+            text += "\nmessages  not stored by both runs: set `messages = true` in [output] to compare them one by one\n"
+        }
     }
     if let Some((a, b, ratio)) = c.seconds {
         let _ = writeln!(text, "time      A {a:.3} s, B {b:.3} s: A takes {ratio:.2} times as long as B");

@@ -202,9 +202,8 @@ fn platform(scenario: &Scenario, hosts: &Hosts) -> String {
     });
     let routes: Vec<Json> = routes.collect();
     let events = scenario.events.iter();
-    let events: Vec<Json> = events
-        .map(|&(t, l, c)| json!({"time_s": t, "link": name(l), "bandwidth_bytes_per_s": c}))
-        .collect();
+    let events: Vec<Json> =
+        events.map(|&(t, l, c)| json!({"time_s": t, "link": name(l), "bandwidth_bytes_per_s": c})).collect();
     let list = |rows: &[Json]| rows.iter().map(|r| format!("\n    {r}")).collect::<Vec<_>>().join(",");
     format!(
         "{{\n  \"format\": \"netloom-platform\",\n  \"version\": 1,\n  \"hosts\": {},\n  \"links\": [{}\n  ],\n  \"routes\": [{}\n  ],\n  \"events\": [{}\n  ]\n}}",
@@ -285,7 +284,10 @@ fn ends(tables: &[Table]) -> Option<BTreeMap<(u32, u32), f64>> {
 
 fn table(lines: &[Line]) -> String {
     let wide = lines.iter().map(|l| l.scenario.len()).max().unwrap_or(0).max(8);
-    let mut text = format!("{:wide$}  {:13} {:>6}  {:>11} {:>7}  {:>9}\n", "scenario", "rules", "flows", "worst error", "of flow", "tolerance");
+    let mut text = format!(
+        "{:wide$}  {:13} {:>6}  {:>11} {:>7}  {:>9}\n",
+        "scenario", "rules", "flows", "worst error", "of flow", "tolerance"
+    );
     for l in lines {
         let mark = if l.within { "" } else { "  BEYOND" };
         let _ = writeln!(

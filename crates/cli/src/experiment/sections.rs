@@ -327,7 +327,13 @@ fn read_fabric(
         }
         if absent && index >= required {
             // Like the last class that must be there.
-            links.extend(required.checked_sub(1).and_then(|last| links.get(last)).cloned().map(|(_, section)| (*class, section)));
+            links.extend(
+                required
+                    .checked_sub(1)
+                    .and_then(|last| links.get(last))
+                    .cloned()
+                    .map(|(_, section)| (*class, section)),
+            );
         } else {
             links.extend(read_link(class, given, link_home, diagnostics));
         }

@@ -1,6 +1,13 @@
 //! From measurements to the summary.
 
-use super::{machine::Machine, moment::Moment, observe::Observer, ranks, run::{Context, FlowSetup}, tables};
+use super::{
+    machine::Machine,
+    moment::Moment,
+    observe::Observer,
+    ranks,
+    run::{Context, FlowSetup},
+    tables,
+};
 use crate::setup::Until;
 use base::time::Ps;
 use results::{

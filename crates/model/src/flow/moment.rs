@@ -27,7 +27,11 @@ impl Moment {
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         let units = seconds * SECOND;
-        if units < (1u128 << 104) as f64 { Self(self.0 + units.max(0.0).round() as u128) } else { Self::NEVER }
+        if units < (1u128 << 104) as f64 {
+            Self(self.0 + units.max(0.0).round() as u128)
+        } else {
+            Self::NEVER
+        }
     }
 
     /// Seconds since an earlier instant; zero if it is not earlier.

@@ -183,7 +183,9 @@ impl Observe<Record> for Observer {
                     window.begun += 1;
                 }
             }
-            Record::Delivered { time, exact, ref message, hops } => self.delivered(time, exact, message, hops),
+            Record::Delivered { time, exact, ref message, hops } => {
+                self.delivered(time, exact, message, hops)
+            }
             Record::Operation { time, ready, terminal, number, bytes, busy, kind } => {
                 self.fingerprint.add(time, 1 << 63 | u64::from(terminal), u64::from(number), bytes);
                 self.last = self.last.max(time);

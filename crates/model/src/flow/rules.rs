@@ -81,11 +81,8 @@ impl Rules {
         if !self.weighted || latency == 0.0 {
             return 1.0;
         }
-        let penalty = if self.scale > 0.0 {
-            bandwidths.fold(latency, |sum, c| sum + self.scale / c)
-        } else {
-            latency
-        };
+        let penalty =
+            if self.scale > 0.0 { bandwidths.fold(latency, |sum, c| sum + self.scale / c) } else { latency };
         1.0 / penalty
     }
 
@@ -103,6 +100,7 @@ impl Rules {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these numbers are exact")]
 mod tests {
     use super::*;
 

@@ -97,7 +97,10 @@ pub fn read(text: &str) -> Result<Vec<Scenario>, String> {
             .iter()
             .enumerate()
             .map(|(n, s)| {
-                let name = s.get("name").and_then(Json::as_str).map_or_else(|| format!("scenario-{n}"), str::to_owned);
+                let name = s
+                    .get("name")
+                    .and_then(Json::as_str)
+                    .map_or_else(|| format!("scenario-{n}"), str::to_owned);
                 scenario(&name, s).map_err(|e| told(&name, e))
             })
             .collect(),
@@ -183,18 +186,24 @@ fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
     let mut reverse = BTreeMap::new();
     for (n, r) in list(json, "reverse_routes")?.iter().enumerate() {
         let route = names.route(r.get(2)).map_err(|e| format!("reverse route {n}: {e}"))?;
-        let ends = (text(r.get(0), "a reverse route's source")?, text(r.get(1), "a reverse route's destination")?);
+        let ends =
+            (text(r.get(0), "a reverse route's source")?, text(r.get(1), "a reverse route's destination")?);
         reverse.insert(ends, route);
     }
     let mut events = Vec::new();
     for e in list(json, "bandwidth_events")? {
         let link = names.link(e.get(1).unwrap_or(&Json::Null))?;
-        events.push((number(e.get(0), "the time of an event")?, link, number(e.get(2), "the bandwidth of an event")?));
+        events.push((
+            number(e.get(0), "the time of an event")?,
+            link,
+            number(e.get(2), "the bandwidth of an event")?,
+        ));
     }
     let mut completion = Vec::new();
     for (rules, times) in json.get("completion").and_then(Json::as_object).into_iter().flatten() {
         let times = times.as_array().ok_or_else(|| format!("completion `{rules}` is no list"))?;
-        let times = times.iter().map(|t| number(Some(t), "a completion time")).collect::<Result<Vec<_>, _>>()?;
+        let times =
+            times.iter().map(|t| number(Some(t), "a completion time")).collect::<Result<Vec<_>, _>>()?;
         if times.len() != flows.len() {
             return Err(format!("completion `{rules}` has {} times for {} flows", times.len(), flows.len()));
         }

@@ -373,7 +373,7 @@ impl Sharing {
     fn join(&mut self, flow: u32, at: Moment, over: &mut Vec<Over>) {
         let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
         let row = &self.routes[route as usize];
-        if work <= 0.0 || (row.uses.is_empty() && cap == f64::INFINITY) {
+        if work <= 0.0 || (row.uses.is_empty() && cap.is_infinite()) {
             over.push(Over { tag, at });
             self.free.push(flow);
             self.live -= 1;
@@ -383,7 +383,7 @@ impl Sharing {
         let weight = self.rules.weight(row.latency, bandwidths);
         let same = |b: &&u32| {
             let b = &self.bundles[**b as usize];
-            b.weight == weight && b.cap == cap
+            b.weight.to_bits() == weight.to_bits() && b.cap.to_bits() == cap.to_bits()
         };
         let bundle = match row.bundles.iter().find(same) {
             Some(&bundle) => {
@@ -492,8 +492,10 @@ impl Sharing {
 
     fn report(&mut self, window: u64) {
         let pairs = self.used.iter().zip(&self.before).enumerate();
-        let links: Vec<(u32, f64)> =
-            pairs.filter(|(_, (now, then))| now > then).map(|(l, (now, then))| (l as u32, now - then)).collect();
+        let links: Vec<(u32, f64)> = pairs
+            .filter(|(_, (now, then))| now > then)
+            .map(|(l, (now, then))| (l as u32, now - then))
+            .collect();
         self.before.copy_from_slice(&self.used);
         if !links.is_empty() {
             self.uses.push(Use { window, links });

@@ -41,6 +41,12 @@ const SMALL: f64 = 1.0 / 1024.0;
 /// What is left below this part of a link's capacity has lost digits if something was added back to it.
 const LITTLE: f64 = 1.0 / 16.0;
 
+/// A level is the same if nobody computed it anew.
+#[inline]
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits()
+}
+
 /// A sharer's place in a link's list.
 #[derive(Clone, Copy, Debug)]
 struct Member {
@@ -294,7 +300,7 @@ impl Solver {
     #[must_use]
     pub fn share(&self, sharer: u32) -> f64 {
         let row = &self.sharers[sharer as usize];
-        if row.level == row.cap && row.cap.is_finite() {
+        if same(row.level, row.cap) && row.cap.is_finite() {
             // The cap itself, not its quotient times the weight.
             return row.cap * row.weight;
         }
@@ -391,7 +397,7 @@ impl Solver {
         for m in members.iter().filter(|_| before < f64::INFINITY) {
             let s = &self.sharers[m.sharer as usize];
             let known = s.epoch == self.epoch && (s.unsupported || s.state == State::Settled);
-            if !known && s.level == before && !self.is_supported(m.sharer) {
+            if !known && same(s.level, before) && !self.is_supported(m.sharer) {
                 self.expose(m.sharer);
             }
         }
@@ -454,7 +460,8 @@ impl Solver {
         if row.over {
             return self.water;
         }
-        let level = (row.left / row.open).max(self.water);
+        // Plus zero: levels are compared by their bits.
+        let level = (row.left / row.open).max(self.water) + 0.0;
         // A pipe that is filled by one whose level is known may yet be full for those above.
         let kept = row.policy == Policy::FatPipe && row.open > 0.0 && row.top > level;
         if row.opened > 0 || kept { level } else { f64::INFINITY }
@@ -472,10 +479,10 @@ impl Solver {
     /// True if something clean keeps a sharer at its level.
     fn is_supported(&self, sharer: u32) -> bool {
         let row = &self.sharers[sharer as usize];
-        row.level == row.cap
+        same(row.level, row.cap)
             || self.entries[sharer as usize].iter().any(|e| {
                 let link = &self.links[e.link as usize];
-                link.epoch != self.epoch && link.level == row.level
+                link.epoch != self.epoch && same(link.level, row.level)
             })
     }
 
@@ -607,7 +614,7 @@ impl Solver {
         if level >= row.cap || self.entries[sharer as usize].is_empty() {
             return self.settle_alone(sharer, row.cap);
         }
-        if level == row.level && self.is_supported(sharer) {
+        if same(level, row.level) && self.is_supported(sharer) {
             return self.settle_alone(sharer, level);
         }
         self.expose(sharer);
@@ -623,7 +630,7 @@ impl Solver {
     /// A sharer has its level. Links that it leaves more or less to than before become dirty.
     fn settle(&mut self, sharer: u32, level: f64) {
         let row = &mut self.sharers[sharer as usize];
-        let moved = row.level != level;
+        let moved = !same(row.level, level);
         row.level = level;
         row.state = State::Settled;
         let entries = std::mem::take(&mut self.entries[sharer as usize]);
@@ -662,4 +669,5 @@ impl Solver {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "some numbers are exact")]
 mod tests;

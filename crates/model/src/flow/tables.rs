@@ -1,6 +1,9 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, messages and operations.
 
-use super::{finish::{Ended, LinkUse}, run::{Context, FlowSetup}};
+use super::{
+    finish::{Ended, LinkUse},
+    run::{Context, FlowSetup},
+};
 use base::time::Ps;
 use fabric::graph::Peer;
 use results::{
@@ -55,7 +58,8 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
         .with("bandwidth_bytes_per_s", f64s())
         .with("latency_ps", u64s());
     for u in uses {
-        let (from, to) = if cx.platform().is_some() { (("none", 0, 0), ("none", 0, 0)) } else { ends(cx, u.link) };
+        let (from, to) =
+            if cx.platform().is_some() { (("none", 0, 0), ("none", 0, 0)) } else { ends(cx, u.link) };
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
             (None, Some(class)) => {
                 let params = &cx.links[usize::from(class)];
@@ -104,7 +108,8 @@ fn ends(cx: &Context, link: u32) -> (End, End) {
 
 /// One row per directed link: bytes and utilisation over the whole run.
 fn links(uses: &[LinkUse]) -> Table {
-    let mut table = Table::new("links").with("link", u32s()).with("bytes", f64s()).with("utilisation", f64s());
+    let mut table =
+        Table::new("links").with("link", u32s()).with("bytes", f64s()).with("utilisation", f64s());
     for u in uses {
         table.push(&[Cell::U32(u.link), Cell::F64(u.bytes), Cell::F64(u.utilisation)]);
     }
@@ -128,11 +133,9 @@ fn series(cx: &Context, ended: &Ended) -> Table {
         }
     }
     for (n, w) in ended.observer.windows.iter().enumerate() {
-        for (what, value) in [
-            ("messages_created", w.begun),
-            ("messages_delivered", w.delivered),
-            ("bytes_delivered", w.bytes),
-        ] {
+        for (what, value) in
+            [("messages_created", w.begun), ("messages_delivered", w.delivered), ("bytes_delivered", w.bytes)]
+        {
             let time = Cell::U64(n as u64 * length);
             table.push(&[time, Cell::Text(what), Cell::U32(u32::MAX), Cell::F64(value as f64)]);
         }

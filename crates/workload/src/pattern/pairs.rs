@@ -107,7 +107,13 @@ fn line(words: &[&str], ranks: u32) -> Result<Row, (usize, String)> {
             Err(_) => units::parse_bandwidth(word).map_err(|e| (4, e.message))?.bytes_per_s(),
         },
     };
-    Ok(Row { time: time(words[0]).map_err(|e| (0, e))?, source: rank(1)?, destination: rank(2)?, bytes, rate })
+    Ok(Row {
+        time: time(words[0]).map_err(|e| (0, e))?,
+        source: rank(1)?,
+        destination: rank(2)?,
+        bytes,
+        rate,
+    })
 }
 
 fn time(word: &str) -> Result<Ps, String> {
@@ -138,7 +144,9 @@ fn parse(text: &str, ranks: u32, path: &str) -> Result<Pairs, Vec<Problem>> {
         }
         match line(&words, ranks) {
             Ok(row) if rows.len() < MAX_LINES => rows.push(row),
-            Ok(_) => return Err(vec![Problem::new("file", format!("there are more than {MAX_LINES} messages"))]),
+            Ok(_) => {
+                return Err(vec![Problem::new("file", format!("there are more than {MAX_LINES} messages"))]);
+            }
             Err((word, message)) if problems.len() < MAX_MISTAKES => {
                 let start = words[word].as_ptr().addr() - full.as_ptr().addr();
                 let end = start + words[word].len();
@@ -162,15 +170,15 @@ mod tests {
 
     #[test]
     fn lines_are_sorted_by_source_and_time() {
-        let text = "# start from to bytes\n2us 1 0 10\n1us 1 2 64KiB 1GB/s # late\n\n0.5 0 1 0\n1us 1 0 7 5e8\n";
+        let text =
+            "# start from to bytes\n2us 1 0 10\n1us 1 2 64KiB 1GB/s # late\n\n0.5 0 1 0\n1us 1 0 7 5e8\n";
         let pairs = parse(text, 3, "p").unwrap();
         let of = |rank, index| pairs.message(rank, index, 0).map(|m| (m.time, m.destination, m.bytes));
         assert_eq!(of(0, 0), Some((500_000_000_000, 1, 0)));
-        assert_eq!([of(1, 0), of(1, 1), of(1, 2)], [
-            Some((1_000_000, 2, 65_536)),
-            Some((1_000_000, 0, 7)),
-            Some((2_000_000, 0, 10))
-        ]);
+        assert_eq!(
+            [of(1, 0), of(1, 1), of(1, 2)],
+            [Some((1_000_000, 2, 65_536)), Some((1_000_000, 0, 7)), Some((2_000_000, 0, 10))]
+        );
         assert_eq!((of(0, 1), of(1, 3), of(2, 0)), (None, None, None));
         assert_eq!((pairs.rate(1, 0), pairs.rate(1, 1), pairs.rate(1, 2)), (Some(1e9), Some(5e8), None));
         assert_eq!((pairs.largest(), pairs.to_itself()), (Some(65_536), None));

@@ -128,9 +128,8 @@ impl FatTree {
     pub fn nodes(&self) -> Option<Vec<u32>> {
         (0..=self.down.len())
             .map(|level| {
-                (0..self.down.len()).try_fold(1u32, |n, i| {
-                    n.checked_mul(if i < level { self.up[i] } else { self.down[i] })
-                })
+                (0..self.down.len())
+                    .try_fold(1u32, |n, i| n.checked_mul(if i < level { self.up[i] } else { self.down[i] }))
             })
             .collect()
     }

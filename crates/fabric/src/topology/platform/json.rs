@@ -125,7 +125,7 @@ impl Draft {
         if !(bandwidth > 0.0 && bandwidth.is_finite()) {
             return Err(format!("the bandwidth of link `{name}` is {bandwidth}: it must be above zero"));
         }
-        if !(latency >= 0.0 && latency <= 1000.0) {
+        if !(0.0..=1000.0).contains(&latency) {
             return Err(format!("the latency of link `{name}` is {latency} s: it must be from 0 to 1000 s"));
         }
         let (names, policy) = match sharing.as_deref() {
@@ -134,7 +134,8 @@ impl Draft {
             Some("split-duplex") => (vec![format!("{name}_UP"), format!("{name}_DOWN")], Policy::Shared),
             Some(other) => {
                 let known = ["shared", "fat-pipe", "split-duplex"];
-                let hint = nearest(other, known).first().map_or(String::new(), |n| format!(": did you mean `{n}`?"));
+                let hint =
+                    nearest(other, known).first().map_or(String::new(), |n| format!(": did you mean `{n}`?"));
                 return Err(format!("`{other}` is no way of sharing{hint}"));
             }
         };

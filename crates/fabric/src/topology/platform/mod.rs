@@ -6,7 +6,10 @@
 mod json;
 mod xml;
 
-use super::{Sizes, Wiring, graph::{Mistake, read_text, tell}};
+use super::{
+    Sizes, Wiring,
+    graph::{Mistake, read_text, tell},
+};
 use crate::{
     graph::Fabric,
     platform::Platform,
@@ -70,9 +73,15 @@ pub const TOPOLOGY: Topology = Topology {
 /// # Errors
 /// All mistakes, in the order of lines; at most a hundred.
 pub fn parse(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
-    let platform = if text.trim_start().starts_with('<') { xml::read(text, simgrid)? } else { json::read(text)? };
+    let platform =
+        if text.trim_start().starts_with('<') { xml::read(text, simgrid)? } else { json::read(text)? };
     if platform.hosts.is_empty() {
-        return Err(vec![Mistake { line: 0, start: 0, end: 0, message: "the platform has no host".to_owned() }]);
+        return Err(vec![Mistake {
+            line: 0,
+            start: 0,
+            end: 0,
+            message: "the platform has no host".to_owned(),
+        }]);
     }
     Ok(platform)
 }

@@ -46,7 +46,9 @@ fn zones_meet_at_their_gateways() {
 
 /// A platform with one cluster.
 fn cluster(attributes: &str, simgrid: bool) -> Platform {
-    let xml = format!("<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" {attributes}/></platform>");
+    let xml = format!(
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" {attributes}/></platform>"
+    );
     parse(&xml, simgrid).unwrap_or_else(|m| panic!("{m:?}"))
 }
 
@@ -55,7 +57,12 @@ fn a_torus_goes_the_short_way_dimension_by_dimension() {
     let p = cluster("radical=\"0-11\" topology=\"TORUS\" topo_parameters=\"4,3\"", false);
     check(&p, "n0", "n1", &["c_link_from_0_to_1_dim_0_UP"]);
     check(&p, "n0", "n3", &["c_link_from_3_to_0_dim_0_DOWN"]);
-    check(&p, "n1", "n11", &["c_link_from_1_to_2_dim_0_UP", "c_link_from_2_to_3_dim_0_UP", "c_link_from_11_to_3_dim_1_DOWN"]);
+    check(
+        &p,
+        "n1",
+        "n11",
+        &["c_link_from_1_to_2_dim_0_UP", "c_link_from_2_to_3_dim_0_UP", "c_link_from_11_to_3_dim_1_DOWN"],
+    );
     assert_eq!(way(&p, "n0", "n0"), Some(vec![]), "a host reaches itself");
 }
 
@@ -100,7 +107,8 @@ fn a_dragonfly_routes_minimally_and_as_simgrid_if_asked() {
 
 #[test]
 fn loopbacks_and_limiters_are_crossed() {
-    let p = cluster("radical=\"0-3\" loopback_bw=\"10GBps\" loopback_lat=\"1ns\" limiter_link=\"2GBps\"", false);
+    let p =
+        cluster("radical=\"0-3\" loopback_bw=\"10GBps\" loopback_lat=\"1ns\" limiter_link=\"2GBps\"", false);
     check(&p, "n1", "n1", &["c_link_1_loopback"]);
     check(&p, "n1", "n2", &["c_link_1_limiter", "c_link_1_UP", "c_link_2_DOWN", "c_link_2_limiter"]);
 }

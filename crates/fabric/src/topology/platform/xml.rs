@@ -3,9 +3,15 @@
 mod cluster;
 mod units;
 
-use super::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES, Mistake, json::{turned, unknown}};
+use super::{
+    MAX_HOSTS, MAX_LINKS, MAX_MISTAKES, Mistake,
+    json::{turned, unknown},
+};
 use crate::{
-    platform::{Link, Platform, Policy, zone::{Across, Rule, Zone, Zones}},
+    platform::{
+        Link, Platform, Policy,
+        zone::{Across, Rule, Zone, Zones},
+    },
     topology::graph::Place,
 };
 use roxmltree::{Document, Node, ParsingOptions};
@@ -77,7 +83,8 @@ impl<'a> Draft<'a> {
         let range = node.range();
         let pos = self.document.text_pos_at(range.start);
         let text = &self.document.input_text()[range];
-        let length = text.find(['\n', '>']).map_or(text.len(), |n| n + usize::from(text[n..].starts_with('>')));
+        let length =
+            text.find(['\n', '>']).map_or(text.len(), |n| n + usize::from(text[n..].starts_with('>')));
         let start = pos.col.saturating_sub(1) as usize;
         Place { line: u64::from(pos.row), start, end: start + length }
     }
@@ -105,7 +112,9 @@ impl<'a> Draft<'a> {
         match root.attribute("version") {
             Some("4" | "4.0" | "4.1") => Ok(()),
             Some(other) => wrong(format!("the version is {other}; versions 4 and 4.1 can be read")),
-            None => wrong("the platform does not tell its version; versions 4 and 4.1 can be read".to_owned()),
+            None => {
+                wrong("the platform does not tell its version; versions 4 and 4.1 can be read".to_owned())
+            }
         }
     }
 
@@ -137,7 +146,8 @@ impl<'a> Draft<'a> {
             "SHARED" | "FATPIPE" => false,
             "SPLITDUPLEX" | "FULLDUPLEX" => true,
             other => {
-                return Err(self.mistake(node, format!("`{other}` is no sharing policy: SHARED, FATPIPE, SPLITDUPLEX")));
+                return Err(self
+                    .mistake(node, format!("`{other}` is no sharing policy: SHARED, FATPIPE, SPLITDUPLEX")));
             }
         };
         let policy = if sharing == "FATPIPE" { Policy::FatPipe } else { Policy::Shared };
@@ -207,7 +217,10 @@ impl<'a> Draft<'a> {
             "Floyd" | "Dijkstra" | "DijkstraCache" => self.zones[number as usize].rule = Rule::Shortest,
             "None" => {}
             "Cluster" => {}
-            _ => self.blame(node, &format!("has routing `{routing}`: Full, Floyd, Dijkstra, Cluster and None can be read")),
+            _ => self.blame(
+                node,
+                &format!("has routing `{routing}`: Full, Floyd, Dijkstra, Cluster and None can be read"),
+            ),
         }
         for child in node.children().filter(Node::is_element) {
             if let Err(mistake) = self.element(child, number, depth) {
@@ -286,7 +299,9 @@ impl<'a> Draft<'a> {
                     return Err(self.mistake(child, message));
                 }
                 None | Some("NONE") => id.to_owned(),
-                Some(other) => return Err(self.mistake(child, format!("`{other}` is no direction: UP, DOWN"))),
+                Some(other) => {
+                    return Err(self.mistake(child, format!("`{other}` is no direction: UP, DOWN")));
+                }
             };
             links.push(self.link(child, &name)?);
             back.push(self.link(child, &turned(&name, &self.link_names))?);
@@ -309,10 +324,14 @@ impl<'a> Draft<'a> {
         let symmetric = self.symmetric(node)? && ends.0 != ends.1;
         let routes = &mut self.zones[zone as usize].routes;
         if routes.insert(ends, links).is_some() {
-            return Err(self.mistake(node, "this route comes twice (or a symmetrical one was given the other way)"));
+            return Err(
+                self.mistake(node, "this route comes twice (or a symmetrical one was given the other way)")
+            );
         }
         if symmetric && routes.insert((ends.1, ends.0), back).is_some() {
-            return Err(self.mistake(node, "the way back of this route was given before: say symmetrical=\"NO\""));
+            return Err(
+                self.mistake(node, "the way back of this route was given before: say symmetrical=\"NO\"")
+            );
         }
         Ok(())
     }

@@ -40,14 +40,21 @@ fn clusters_have_the_routes_of_simgrid() {
     let mut clusters = 0;
     for scenario in read(&text).unwrap() {
         let Some(cluster) = json["scenarios"][&scenario.name]["cluster"].as_str() else { continue };
-        let xml = format!("<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><cluster {cluster}/></zone></platform>");
+        let xml = format!(
+            "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><cluster {cluster}/></zone></platform>"
+        );
         let platform = fabric::topology::platform::parse(&xml, false).unwrap();
         let host = |name: &str| platform.hosts.iter().position(|h| h == name).unwrap() as u32;
         let mut ours = scenario.clone();
         let links = platform.links.iter();
         let policy = |p| if p == fabric::platform::Policy::Shared { Policy::Shared } else { Policy::FatPipe };
         ours.links = links
-            .map(|l| Link { name: l.name.clone(), bandwidth: l.bandwidth, latency: l.latency, policy: policy(l.policy) })
+            .map(|l| Link {
+                name: l.name.clone(),
+                bandwidth: l.bandwidth,
+                latency: l.latency,
+                policy: policy(l.policy),
+            })
             .collect();
         ours.reverse.clear();
         for flow in &mut ours.flows {
@@ -77,7 +84,10 @@ fn all_parts_of_the_format_are_read() {
     assert_eq!(s.links[1].policy, Policy::FatPipe);
     assert_eq!(s.flows[0].route, [0, 1]);
     assert_eq!((s.flows[0].rate, s.flows[1].rate, s.flows[2].rate), (None, Some(5e8), None));
-    assert_eq!((s.back(&s.flows[0]), s.back(&s.flows[1]), s.back(&s.flows[2])), (vec![1], vec![0, 1], vec![1]));
+    assert_eq!(
+        (s.back(&s.flows[0]), s.back(&s.flows[1]), s.back(&s.flows[2])),
+        (vec![1], vec![0, 1], vec![1])
+    );
     assert_eq!(s.events, [(0.5, 0, 1e8)]);
     for (bad, why) in [
         ("{}", "no `scenarios`"),

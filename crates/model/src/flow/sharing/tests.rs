@@ -96,7 +96,11 @@ fn many_flows_on_one_link_are_one_alarm() {
 #[test]
 fn a_bandwidth_that_changes_splits_the_time() {
     let mut s = links(1, Rules::plain());
-    s.schedule(vec![(Moment::at(MS + US), 0, 5e8), (Moment::at(3 * MS + US), 0, 0.0), (Moment::at(5 * MS + US), 0, 2e9)]);
+    s.schedule(vec![
+        (Moment::at(MS + US), 0, 5e8),
+        (Moment::at(3 * MS + US), 0, 0.0),
+        (Moment::at(5 * MS + US), 0, 2e9),
+    ]);
     let route = s.route(vec![0], &[], 0.0);
     s.begin(Moment::at(0), route, 4_000_000, None, 0);
     // 1 MB in the first ms, 1 MB in the next two, nothing in two, 2 MB in one.

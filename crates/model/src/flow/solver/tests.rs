@@ -21,7 +21,8 @@ fn brute(links: &[(f64, Policy)], flows: &[Plain]) -> Vec<f64> {
             let (mut left, mut open) = (capacity, 0f64);
             for (f, fixed) in flows.iter().zip(&share) {
                 let of_link = f.uses.iter().filter(|u| u.0 == l).map(|u| u.1);
-                let used: f64 = if policy == Policy::Shared { of_link.sum() } else { of_link.fold(0.0, f64::max) };
+                let used: f64 =
+                    if policy == Policy::Shared { of_link.sum() } else { of_link.fold(0.0, f64::max) };
                 match (policy, fixed) {
                     (Policy::Shared, Some(x)) => left -= used * x,
                     (Policy::Shared, None) => open += used * f.weight,

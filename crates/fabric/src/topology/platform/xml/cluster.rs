@@ -20,7 +20,8 @@ struct Kind<'t> {
 impl<'a> Draft<'a> {
     /// Reads a cluster into a zone.
     pub(super) fn cluster(&mut self, node: Node<'a, 'a>, id: &'a str, zone: u32) -> Told<Cluster> {
-        let (prefix, suffix) = (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
+        let (prefix, suffix) =
+            (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
         let numbers = self.radical(node)?;
         let first = self.hosts.len() as u32;
         for n in &numbers {
@@ -51,7 +52,9 @@ impl<'a> Draft<'a> {
         let limiter = self.per_node(node, "limiter", hosts + switches, "SHARED")?;
         let router = match (&shape, node.attribute("router_id")) {
             (Shape::Star { .. }, given) => {
-                let name = given.filter(|g| !g.is_empty()).map_or_else(|| format!("{prefix}{id}_router{suffix}"), str::to_owned);
+                let name = given
+                    .filter(|g| !g.is_empty())
+                    .map_or_else(|| format!("{prefix}{id}_router{suffix}"), str::to_owned);
                 Some(self.router(node, &name, zone)?)
             }
             (_, Some(name)) if !name.is_empty() => Some(self.router(node, name, zone)?),
@@ -68,7 +71,8 @@ impl<'a> Draft<'a> {
         let Some(cables) = cables else { return self.blame(node, "has a host without <host_link>") };
         let backbone = node.children().find(|c| c.tag_name().name() == "backbone");
         let backbone = backbone.and_then(|b| self.link_names.get(b.attribute("id")?).copied());
-        let router = (0u32..).zip(&self.router_zone).find(|(_, z)| **z == zone).map(|(r, _)| r + super::ROUTER);
+        let router =
+            (0u32..).zip(&self.router_zone).find(|(_, z)| **z == zone).map(|(r, _)| r + super::ROUTER);
         let (first, count) = (hosts.first().copied().unwrap_or(0), hosts.len() as u32);
         if hosts.iter().zip(first..).any(|(h, n)| *h != n) {
             return self.blame(node, "mixes its hosts with those of other zones");
@@ -97,7 +101,13 @@ impl<'a> Draft<'a> {
     }
 
     /// A link for each node, if the cluster has `KIND_bw` (or limiter_link).
-    fn per_node(&mut self, node: Node<'a, 'a>, kind: &str, nodes: u32, sharing: &str) -> Told<Option<Vec<u32>>> {
+    fn per_node(
+        &mut self,
+        node: Node<'a, 'a>,
+        kind: &str,
+        nodes: u32,
+        sharing: &str,
+    ) -> Told<Option<Vec<u32>>> {
         let key = if kind == "limiter" { "limiter_link".to_owned() } else { format!("{kind}_bw") };
         if node.attribute(key.as_str()).is_none() {
             return Ok(None);
@@ -134,7 +144,9 @@ impl<'a> Draft<'a> {
     /// Lists of positive integers, separated by semicolons.
     fn parameters(&self, node: Node<'a, 'a>) -> Told<Vec<Vec<u32>>> {
         let text = self.attribute(node, "topo_parameters")?;
-        let list = |part: &str| part.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=65_536).contains(n))).collect();
+        let list = |part: &str| {
+            part.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=65_536).contains(n))).collect()
+        };
         let lists: Option<Vec<Vec<u32>>> = text.split(';').map(list).collect();
         lists.ok_or_else(|| self.mistake(node, format!("`topo_parameters=\"{text}\"` is no list of sizes")))
     }
@@ -142,14 +154,17 @@ impl<'a> Draft<'a> {
     fn counted(&self, node: Node<'a, 'a>, hosts: u32, needed: Option<u64>) -> Told<()> {
         match needed {
             Some(n) if n == u64::from(hosts) => Ok(()),
-            Some(n) => Err(self.mistake(node, format!("this topology has {n} hosts, but `radical` names {hosts}"))),
+            Some(n) => {
+                Err(self.mistake(node, format!("this topology has {n} hosts, but `radical` names {hosts}")))
+            }
             None => Err(self.mistake(node, format!("a cluster has {MAX_NODES} hosts at most"))),
         }
     }
 
     fn fat_tree(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<FatTree> {
         let lists = self.parameters(node)?;
-        let wrong = "a fat tree is \"levels; children,..; parents,..; cables,..\" with a number for each level";
+        let wrong =
+            "a fat tree is \"levels; children,..; parents,..; cables,..\" with a number for each level";
         let [levels, down, up, ports] = &lists[..] else { return Err(self.mistake(node, wrong)) };
         if levels.len() != 1 || [down, up, ports].iter().any(|l| l.len() as u32 != levels[0]) {
             return Err(self.mistake(node, wrong));
@@ -157,12 +172,14 @@ impl<'a> Draft<'a> {
         let (down, up, ports) = (down.clone(), up.clone(), ports.clone());
         let mut tree = FatTree { down, up, ports, cables: Vec::new() };
         let nodes = tree.nodes().filter(|n| n.iter().map(|n| u64::from(*n)).sum::<u64>() <= 4 * MAX_NODES);
-        let Some(nodes) = nodes else { return Err(self.mistake(node, "this fat tree has too many switches")) };
+        let Some(nodes) = nodes else {
+            return Err(self.mistake(node, "this fat tree has too many switches"));
+        };
         self.counted(node, hosts, Some(u64::from(nodes[0])))?;
-        for level in 0..tree.down.len() {
+        for (level, &below) in nodes[..tree.down.len()].iter().enumerate() {
             let each = tree.up[level].saturating_mul(tree.ports[level]);
             let mut cables = Vec::new();
-            for n in 0..nodes[level] {
+            for n in 0..below {
                 for c in 0..each {
                     cables.push(self.cables(node, kind, format!("{}_link_{level}_{n}_{c}", kind.id), 1.0)?);
                 }
@@ -177,7 +194,8 @@ impl<'a> Draft<'a> {
         let [dims] = &lists[..] else {
             return Err(self.mistake(node, "a torus is \"4,4,4\": the length of each dimension"));
         };
-        let total = dims.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
+        let total =
+            dims.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
         self.counted(node, hosts, total)?;
         let mut cables = Vec::new();
         for n in 0..hosts {
@@ -197,16 +215,21 @@ impl<'a> Draft<'a> {
         let lists = self.parameters(node)?;
         let wrong = "a dragonfly is \"groups,blue links; chassis,black links; blades,green links; nodes\"";
         let sizes = match &lists[..] {
-            [g, c, b, n] if [g, c, b].iter().all(|l| l.len() == 2) && n.len() == 1 => [g[0], c[0], b[0], n[0]],
+            [g, c, b, n] if [g, c, b].iter().all(|l| l.len() == 2) && n.len() == 1 => {
+                [g[0], c[0], b[0], n[0]]
+            }
             _ => return Err(self.mistake(node, wrong)),
         };
         let parallel = [lists[0][1], lists[1][1], lists[2][1]].map(f64::from);
         let [groups, chassis, blades, _] = sizes;
         if groups > blades {
-            let message = format!("{groups} groups need {groups} blades in a chassis, one for each blue link, not {blades}");
+            let message = format!(
+                "{groups} groups need {groups} blades in a chassis, one for each blue link, not {blades}"
+            );
             return Err(self.mistake(node, message));
         }
-        let total = sizes.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
+        let total =
+            sizes.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
         self.counted(node, hosts, total)?;
         let id = kind.id;
         let mut some = |what: String, count: u64, factor: f64| {

@@ -23,14 +23,18 @@ fn split(text: &str) -> Result<(f64, &str), String> {
 /// Bytes per second, above zero.
 pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text)?;
-    let (stem, bits) = match unit {
-        "" => ("", 1.0),
-        _ => match (unit.strip_suffix("Bps"), unit.strip_suffix("bps")) {
-            (Some(stem), _) => (stem, 1.0),
-            (_, Some(stem)) => (stem, 8.0),
-            _ => return Err("has no unit of bandwidth (Bps, bps, kBps, MBps, GBps, TBps, KiBps, MiBps, GiBps, ..)".to_owned()),
-        },
-    };
+    let (stem, bits) =
+        match unit {
+            "" => ("", 1.0),
+            _ => match (unit.strip_suffix("Bps"), unit.strip_suffix("bps")) {
+                (Some(stem), _) => (stem, 1.0),
+                (_, Some(stem)) => (stem, 8.0),
+                _ => return Err(
+                    "has no unit of bandwidth (Bps, bps, kBps, MBps, GBps, TBps, KiBps, MiBps, GiBps, ..)"
+                        .to_owned(),
+                ),
+            },
+        };
     let factor = match stem {
         "" => 1.0,
         "k" => 1e3,
@@ -42,7 +46,12 @@ pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
         "Mi" => 1_048_576.0,
         "Gi" => 1_073_741_824.0,
         "Ti" => 1_099_511_627_776.0,
-        _ => return Err("has no unit of bandwidth (Bps, bps, kBps, MBps, GBps, TBps, KiBps, MiBps, GiBps, ..)".to_owned()),
+        _ => {
+            return Err(
+                "has no unit of bandwidth (Bps, bps, kBps, MBps, GBps, TBps, KiBps, MiBps, GiBps, ..)"
+                    .to_owned(),
+            );
+        }
     };
     let value = number * factor / bits;
     if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be above zero".to_owned()) }
