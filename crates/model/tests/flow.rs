@@ -123,7 +123,7 @@ fn permutations_on_a_full_bisection_fat_tree_are_free_of_contention() {
 
 #[test]
 fn an_incast_shares_the_last_link() {
-    let fabric = samples::topology("switch", &[("terminals", int(16))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(16))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let messages: Vec<_> = (1..16).map(|s| (0, s, 0, 1_000_000)).collect();
     let (summary, tables) = run(&setup(&fabric, routing, list(&messages)));
@@ -134,7 +134,7 @@ fn an_incast_shares_the_last_link() {
 
 #[test]
 fn ping_pong_answers_at_once() {
-    let fabric = samples::topology("switch", &[("terminals", int(2))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
     let work =
@@ -146,7 +146,7 @@ fn ping_pong_answers_at_once() {
 /// Half-duplex cables: opposite flows share.
 #[test]
 fn half_duplex_directions_share_a_cable() {
-    let fabric = samples::topology("switch", &[("terminals", int(2))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let mut setup = setup(&fabric, routing, list(&[(0, 0, 1, 1_000_000), (0, 1, 0, 1_000_000)]));
     assert_eq!(latencies(&run(&setup).1), [(0, 1002 * US), (1, 1002 * US)]);
@@ -189,7 +189,7 @@ fn every_routing_that_finds_a_way_carries_flows() {
 /// A program's large message asks first: request, grant, data.
 #[test]
 fn rendezvous_takes_three_messages() {
-    let fabric = samples::topology("switch", &[("terminals", int(2))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
     let given = [
@@ -227,7 +227,7 @@ fn a_flow_on_a_failed_link_takes_another_way() {
 
 #[test]
 fn too_many_flows_end_the_run_by_name() {
-    let fabric = samples::topology("switch", &[("terminals", int(4))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let messages: Vec<_> = (0..100).map(|n| (n, 1, 0, 1_000_000)).collect();
     let mut setup = setup(&fabric, routing, list(&messages));
@@ -239,7 +239,7 @@ fn too_many_flows_end_the_run_by_name() {
 
 #[test]
 fn use_of_links_is_told_by_window() {
-    let fabric = samples::topology("switch", &[("terminals", int(2))]);
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let mut setup = setup(&fabric, routing, list(&[(0, 0, 1, 1_000_000)]));
     setup.measure.window = 100 * US;
