@@ -69,6 +69,14 @@ pub enum Command {
     Study(StudyArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
+    /// Put two finished runs side by side; ends with 10 if they differ by more than the tolerances
+    Compare(CompareArgs),
+    /// Compare the flow model with another simulator's scenarios
+    Flow {
+        /// What to do.
+        #[command(subcommand)]
+        command: FlowCommand,
+    },
     /// Look into a file of rank programs (GOAL, MPI calls) or convert it
     Trace(TraceArgs),
     /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
@@ -282,6 +290,56 @@ pub enum Plant {
     WrongLookahead,
 }
 
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Output directory of a run, or its summary.json: what differences are relative to
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// Another
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Relative difference that is allowed
+    #[arg(long, value_name = "X", default_value = "0", value_parser = tolerance)]
+    pub tolerance: f64,
+    /// The same for one quantity, or all whose names begin so: `--tolerance-of jobs=0.05`; repeatable
+    #[arg(long = "tolerance-of", value_name = "NAME=X", value_parser = named_tolerance)]
+    pub named: Vec<(String, f64)>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// What to do with the flow model.
+#[derive(Debug, Subcommand)]
+pub enum FlowCommand {
+    /// Make experiments of a file of scenarios, run them and compare when their flows end; ends with 10 if one is beyond its tolerance
+    Scenarios(ScenarioArgs),
+}
+
+/// Arguments of `flow scenarios`.
+#[derive(Debug, Args)]
+pub struct ScenarioArgs {
+    /// Scenarios with links, flows and completion times (JSON)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Keep the experiment files in this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only this scenario
+    #[arg(long, value_name = "NAME")]
+    pub only: Option<String>,
+    /// Only these rules, such as LV08
+    #[arg(long, value_name = "NAME")]
+    pub rules: Option<String>,
+    /// Write the experiment files and run nothing
+    #[arg(long, requires = "out")]
+    pub no_run: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
 /// Arguments of `trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
@@ -391,6 +449,20 @@ fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
         return Ok(MemoryLimit::None);
     }
     units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(told)
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x >= 0.0 => Ok(x),
+        _ => Err("write a relative difference such as 0.05".to_owned()),
+    }
+}
+
+fn named_tolerance(text: &str) -> Result<(String, f64), String> {
+    match text.split_once('=') {
+        Some((name, x)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), tolerance(x.trim())?)),
+        _ => Err("write NAME=X, such as jobs=0.05".to_owned()),
+    }
 }
 
 fn rank_range(text: &str) -> Result<RankRange, String> {

@@ -29,6 +29,7 @@ use model::{
     any::DelayRun,
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
+    flow::{FlowConfig, FlowSetup},
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
@@ -88,8 +89,9 @@ pub fn assemble(
     let bandwidth = terminal_bandwidth(experiment);
     let needs_fabric = experiment.model.as_ref().is_none_or(|m| m.entry.needs.fabric);
     let needs_time = experiment.model.as_ref().is_none_or(|m| m.entry.needs.time);
+    let needs_links = needs_time && experiment.fabric.as_ref().is_some_and(|f| f.entry.required > 0);
     let unknown = if needs_fabric {
-        fabric.is_none() || needs_time && bandwidth.is_none()
+        fabric.is_none() || (needs_links && bandwidth.is_none())
     } else {
         fabric.is_none() && !diagnostics.is_empty()
     };
@@ -97,18 +99,109 @@ pub fn assemble(
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
     let scheduling = scheduling(experiment, wishes, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
+    if let Some(model) = &experiment.model {
+        only_kept(experiment, model.entry, diagnostics);
+        one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
+    }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
         ModelKind::Packet => {
             packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet)
         }
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
         ModelKind::Congestion => congestion_setup(experiment, parts, diagnostics).map(AnySetup::Congestion),
+        ModelKind::Flow => flow_setup(experiment, parts, diagnostics).map(AnySetup::Flow),
     }))
+}
+
+/// Refuses checkpoints of models that cannot be saved.
+fn only_kept(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    if matches!(model.kind, ModelKind::Packet | ModelKind::Delay) {
+        return;
+    }
+    for key in ["checkpoint", "checkpoint_wall"] {
+        if matches!(experiment.engine.get(key), Some(Value::Time(1..))) {
+            let message = format!("a run of model \"{}\" cannot be saved", model.about.name);
+            let place = experiment.engine.place(key);
+            diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
+        }
+    }
+}
+
+/// Refuses several rails in models that know one way between two nodes.
+fn one_rail(
+    experiment: &Experiment,
+    model: &ModelEntry,
+    fabric: Option<&Fabric>,
+    diagnostics: &mut Diagnostics,
+) {
+    let one = matches!(model.kind, ModelKind::Congestion | ModelKind::Flow);
+    if let (true, Some(planes @ 2..), Some(chosen)) = (one, fabric.map(Fabric::planes), &experiment.fabric) {
+        let message = format!("model \"{}\" knows one rail per node, and there are {planes}", model.about.name);
+        let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
+        diagnostics.push(diagnostic.help("use model \"packet\" or \"delay\", or one rail"));
+    }
+}
+
+fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<FlowSetup> {
+    let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
+    check_delays(chosen, diagnostics);
+    let platform = is_platform(experiment);
+    if !platform && experiment.routing.is_none() && parts.fabric.is_some() {
+        let message = "model \"flow\" needs a [routing] on this topology";
+        let help = "add [routing] with an `algorithm`; only platforms bring their own routes";
+        diagnostics.push(Diagnostic::new(chosen.section.home, message).help(help));
+    }
+    if let (true, Some(faults)) = (platform, &experiment.faults) {
+        let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
+        diagnostics.push(Diagnostic::new(faults.home, message));
+    }
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    Some(FlowSetup {
+        fabric: parts.fabric?,
+        routing: parts.routing.filter(|_| !platform),
+        change: parts.change,
+        links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
+        jobs: parts.jobs,
+        config: FlowConfig::from_values(&chosen.section.values),
+        seed: seed(experiment),
+        until: until(&experiment.experiment),
+        warmup: experiment.experiment.values.time("warmup"),
+        measure: measure(&experiment.output.values),
+    })
+}
+
+/// True if the network's routes are told one by one.
+fn is_platform(experiment: &Experiment) -> bool {
+    experiment
+        .fabric
+        .as_ref()
+        .is_some_and(|f| f.entry.about.name == fabric::topology::platform::TOPOLOGY.about.name)
+}
+
+/// Refuses what only model `flow` can do.
+fn only_flow(experiment: &Experiment, jobs: &[JobSetup], diagnostics: &mut Diagnostics) {
+    let Some(model) = experiment.model.as_ref() else { return };
+    let name = model.entry.about.name;
+    if let (true, Some(chosen)) = (is_platform(experiment), &experiment.fabric) {
+        let message = format!("model \"{name}\" cannot follow the routes of a platform");
+        let diagnostic = Diagnostic::new(chosen.section.place("topology"), message);
+        diagnostics.push(diagnostic.help("use model \"flow\", or a topology with routers"));
+    }
+    for (job, written) in jobs.iter().zip(&experiment.jobs) {
+        if let Some(rank) = job.work.traffic().and_then(|t| t.to_itself()) {
+            let message =
+                format!("rank {rank} sends a message to itself, for which model \"{name}\" has no way");
+            diagnostics.push(Diagnostic::new(written.section.place("file"), message));
+        }
+    }
 }
 
 fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<DelayRun> {
     let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
     check_delays(chosen, diagnostics);
+    only_flow(experiment, &[], diagnostics);
     let config = DelayConfig::from_values(&chosen.section.values);
     let config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
     if let Some(change) = &parts.change {
@@ -170,6 +263,7 @@ fn packet_setup(
     diagnostics: &mut Diagnostics,
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
+    only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
         check_buffers(experiment, packet, &parts.links, diagnostics);
@@ -420,6 +514,13 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         return None;
     }
     let index = u32::try_from(site.index).ok()?;
+    if workload.takes == Takes::Arrivals && site.bandwidth.is_none() && site.fabric.is_some() {
+        let message =
+            "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
+        let help = "give [fabric] a `link.terminal`";
+        diagnostics.push(Diagnostic::new(section.place("load"), message).help(help));
+        return None;
+    }
     let arrival = match (workload.takes, site.bandwidth) {
         (Takes::Arrivals, Some(bandwidth)) if matches!(section.get("load"), Some(Value::Real(_))) => {
             Some(ArrivalChoice {

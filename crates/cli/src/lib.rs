@@ -25,7 +25,7 @@ pub mod prepare;
 pub mod render;
 pub mod stages;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, FlowCommand};
 use clap::Parser;
 use console::Console;
 use exit::Exit;
@@ -60,6 +60,8 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
+        Command::Compare(args) => commands::compare::run(args, console),
+        Command::Flow { command: FlowCommand::Scenarios(args) } => commands::flow::scenarios(args, console),
     }
 }
 

@@ -20,6 +20,9 @@ use std::{fs::File, io::Read, path::Path};
 /// Largest experiment file.
 const MAX_FILE: u64 = 16 << 20;
 
+/// Largest file of scenarios.
+pub const MAX_FILE_OF_SCENARIOS: u64 = 4 << 30;
+
 /// A setup that may run, and what is known about it.
 pub struct Prepared {
     /// Name and text of the file.
@@ -110,12 +113,20 @@ pub fn prepare_text(
 /// # Errors
 /// If it is missing, unreadable, too large or not UTF-8.
 pub fn read_file(path: &Path) -> Result<String, Failure> {
+    read_file_of(path, MAX_FILE)
+}
+
+/// The same with another size at most.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_file_of(path: &Path, most: u64) -> Result<String, Failure> {
     let unreadable = |e| Failure::new(Exit::Input, format!("cannot read `{}`: {e}", path.display()));
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE {
-        let message = format!("`{}` is larger than {}", path.display(), print_bytes(MAX_FILE));
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        let message = format!("`{}` is larger than {}", path.display(), print_bytes(most));
         return Err(Failure::new(Exit::Input, message).with_help("experiment files are small; is this one?"));
     }
     String::from_utf8(bytes).map_err(|e| {

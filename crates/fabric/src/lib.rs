@@ -3,7 +3,7 @@
 //! `graph` is the network, `topology` builds it, `routing` finds the way through it, `registry` names both for users,
 //! `deadlock` proves that a routing cannot block itself, `metrics` measures the graph and `paths` its shortest ways,
 //! `partition` shares routers out to threads, `faults` takes links and routers away, `planes` lays several copies of a network
-//! side by side, `export` writes the graph for other programs.
+//! side by side, `platform` holds hosts, links and routes that no graph describes, `export` writes the graph for other programs.
 
 pub mod deadlock;
 pub mod engines;
@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod partition;
 pub mod paths;
 pub mod planes;
+pub mod platform;
 pub mod registry;
 pub mod routing;
 pub mod subnet;

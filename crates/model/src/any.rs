@@ -4,6 +4,7 @@ use crate::{
     congestion::setup::CongestionSetup,
     delay::{self, DelayJob, DelaySetup},
     failure::Failure,
+    flow::{self, FlowSetup},
     memory::{self, Prediction},
     run::{self, Finished, Progress, Watch},
     setup::{Change, JobSetup, Measure, Scheduling, Setup},
@@ -18,6 +19,8 @@ pub enum AnySetup {
     Delay(DelayRun),
     /// See [`crate::congestion`].
     Congestion(CongestionSetup),
+    /// See [`crate::flow`].
+    Flow(FlowSetup),
 }
 
 /// A run of the delay model, with what is told about it beforehand.
@@ -61,10 +64,17 @@ impl AnySetup {
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
             Self::Congestion(setup) => setup.simulate(progress),
+            Self::Flow(setup) => flow::simulate(setup, progress),
         }
     }
 
-    /// Simulates, watched; see [`run::watch`].
+    /// True if a run can be saved and taken up again.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Packet(_) | Self::Delay(_))
+    }
+
+    /// Simulates, watched; see [`run::watch`]. A model that is not kept has no state to give and begins anew.
     ///
     /// # Errors
     /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
@@ -75,8 +85,8 @@ impl AnySetup {
                 let done = delay::run::watch(&run.setup, watch)?;
                 Ok(Finished { summary: done.summary, tables: done.tables })
             }
-            // Mappings are counted anew: there is no state worth keeping.
             Self::Congestion(setup) => setup.simulate(&mut |at| (watch.pause)(at, &mut Vec::new)),
+            Self::Flow(setup) => flow::simulate(setup, &mut |at| (watch.pause)(at, &mut Vec::new)),
         }
     }
 
@@ -85,8 +95,8 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.scheduling = scheduling,
             Self::Delay(run) => run.setup.scheduling = scheduling,
-            // Its mappings are shared out to threads in any order.
-            Self::Congestion(_) => {}
+            // Mappings are shared out to threads in any order; one solver is one cell.
+            Self::Congestion(_) | Self::Flow(_) => {}
         }
     }
 
@@ -96,7 +106,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => run::partitions(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map_or(1, |cx| cx.bounds.len() as u32 - 1),
-            Self::Congestion(_) => 1,
+            Self::Congestion(_) | Self::Flow(_) => 1,
         }
     }
 
@@ -109,6 +119,7 @@ impl AnySetup {
             Self::Packet(setup) => run::validate(setup),
             Self::Delay(run) => delay::run::context(&run.setup).map(drop),
             Self::Congestion(setup) => setup.validate(),
+            Self::Flow(setup) => flow::run::context(setup).map(drop),
         }
     }
 
@@ -119,6 +130,7 @@ impl AnySetup {
             Self::Packet(setup) => memory::predict(setup),
             Self::Delay(run) => memory::predict_ranks(&run.jobs),
             Self::Congestion(setup) => memory::predict_static(setup),
+            Self::Flow(setup) => memory::predict_flows(setup),
         }
     }
 
@@ -129,6 +141,7 @@ impl AnySetup {
             Self::Packet(setup) => Some(&setup.fabric),
             Self::Delay(run) => run.setup.fabric.as_deref(),
             Self::Congestion(setup) => Some(&setup.fabric),
+            Self::Flow(setup) => Some(&setup.fabric),
         }
     }
 
@@ -137,7 +150,7 @@ impl AnySetup {
     pub fn routing(&self) -> Option<&dyn Routing> {
         match self {
             Self::Packet(setup) => Some(setup.routing.as_ref()),
-            Self::Delay(_) | Self::Congestion(_) => None,
+            Self::Delay(_) | Self::Congestion(_) | Self::Flow(_) => None,
         }
     }
 
@@ -147,6 +160,7 @@ impl AnySetup {
         match self {
             Self::Packet(setup) => setup.change.as_ref(),
             Self::Delay(_) | Self::Congestion(_) => None,
+            Self::Flow(setup) => setup.change.as_ref(),
         }
     }
 
@@ -157,6 +171,7 @@ impl AnySetup {
             Self::Packet(setup) => &setup.jobs,
             Self::Delay(run) => &run.jobs,
             Self::Congestion(setup) => &setup.jobs,
+            Self::Flow(setup) => &setup.jobs,
         }
     }
 
@@ -167,6 +182,7 @@ impl AnySetup {
             Self::Packet(setup) => setup.measure,
             Self::Delay(run) => run.measure,
             Self::Congestion(_) => Measure::default(),
+            Self::Flow(setup) => setup.measure,
         }
     }
 
@@ -177,6 +193,7 @@ impl AnySetup {
             Self::Packet(setup) => setup.seed,
             Self::Delay(run) => run.setup.seed,
             Self::Congestion(setup) => setup.seed,
+            Self::Flow(setup) => setup.seed,
         }
     }
 }

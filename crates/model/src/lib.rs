@@ -4,6 +4,7 @@ pub mod any;
 pub mod congestion;
 pub mod delay;
 pub mod failure;
+pub mod flow;
 pub mod memory;
 pub mod packet;
 mod performance;

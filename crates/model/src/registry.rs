@@ -22,6 +22,8 @@ pub enum ModelKind {
     Delay,
     /// Messages per link, without time: [`crate::congestion`].
     Congestion,
+    /// Messages as flows that share links: [`crate::flow`].
+    Flow,
 }
 
 /// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
@@ -58,5 +60,11 @@ pub const MODELS: &[ModelEntry] = &[
         about: crate::congestion::setup::ABOUT,
         kind: ModelKind::Congestion,
         needs: Needs { fabric: true, routing: true, time: false },
+    },
+    // A platform brings its routes; on other topologies the model itself asks for a routing.
+    ModelEntry {
+        about: crate::flow::config::ABOUT,
+        kind: ModelKind::Flow,
+        needs: Needs { fabric: true, routing: false, time: true },
     },
 ];

@@ -77,7 +77,7 @@ struct Sent {
 
 fn workloads() -> Vec<Sent> {
     let mut all = Vec::new();
-    for entry in WORKLOADS.iter().filter(|e| e.takes != Takes::Program) {
+    for entry in WORKLOADS.iter().filter(|e| matches!(e.takes, Takes::Arrivals | Takes::Message)) {
         let ends = entry.about().params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
         let ends =
             ends.unwrap_or_else(|| panic!("`{}` cannot be ended: teach this test how", entry.about.name));

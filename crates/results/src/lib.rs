@@ -1,10 +1,11 @@
 //! What a run leaves behind: histograms, confidence, the summary, tables and the output directory.
 //!
 //! A model fills [`histogram::LatencyHistogram`]s, [`batch::Batches`] and [`table::Table`]s; from them comes a
-//! [`summary::Summary`], which [`output::write_run`] stores and [`text::render`] shows. All accumulators are
+//! [`summary::Summary`], which [`output::write_run`] stores and [`text::render`] shows; [`compare`] puts two of them side by side. All accumulators are
 //! integers and merge in any order, so that the number of partitions cannot change a result.
 
 pub mod batch;
+pub mod compare;
 pub mod histogram;
 pub mod output;
 #[cfg(feature = "parquet")]

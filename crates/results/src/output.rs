@@ -60,6 +60,25 @@ impl Input {
     }
 }
 
+/// The table of messages that a run stored in its output directory; none if it was not asked for.
+///
+/// # Errors
+/// If it is there and cannot be read.
+pub fn read_messages(dir: &Path) -> Result<Option<Table>, String> {
+    let path = dir.join("messages.parquet");
+    if !path.exists() {
+        return Ok(None);
+    }
+    #[cfg(feature = "parquet")]
+    {
+        let file = fs::File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let read = crate::parquet_out::read("messages", file);
+        read.map(|(table, _)| Some(table)).map_err(|e| format!("{}: {e}", path.display()))
+    }
+    #[cfg(not(feature = "parquet"))]
+    Ok(None)
+}
+
 /// Why a run could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {

@@ -44,6 +44,8 @@ pub enum Takes {
     Arrivals,
     /// `message` alone: closed-loop traffic.
     Message,
+    /// None of them: messages one by one.
+    Nothing,
     /// `compute`: a rank program. It says itself how many ranks it has, unless it is asked for a number.
     Program,
 }
@@ -160,6 +162,7 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     levelled!(10),
     WorkloadEntry { about: levels::NEIGHBOUR, build: levels::neighbour, takes: Takes::Arrivals },
     WorkloadEntry { about: levels::ANY, build: levels::any, takes: Takes::Arrivals },
+    WorkloadEntry { about: pattern::pairs::ABOUT, build: pattern::pairs::build, takes: Takes::Nothing },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
     generated!(lu),
     generated!(bt),

@@ -61,7 +61,7 @@ pub(crate) fn chi_square(counts: &[u64], weights: &[f64]) -> f64 {
 
 /// The workloads that are traffic.
 fn patterns() -> impl Iterator<Item = &'static WorkloadEntry> {
-    WORKLOADS.iter().filter(|e| e.takes != Takes::Program)
+    WORKLOADS.iter().filter(|e| matches!(e.takes, Takes::Arrivals | Takes::Message))
 }
 
 #[test]

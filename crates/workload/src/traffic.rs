@@ -23,12 +23,27 @@ pub trait Traffic: Send + Sync {
     /// `None` when the rank sends no more. Times never decrease with the index.
     fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message>;
 
+    /// The most that the `index`-th message of `rank` may flow at, in bytes per second, if it is limited. Only models of flows heed it.
+    fn rate(&self, _rank: u32, _index: u64) -> Option<f64> {
+        None
+    }
+
     /// What a rank does when a message reaches it whole: `Some((destination, bytes))` to send at once (closed loop).
     /// `index` counts the messages that the pair's sender has delivered to this rank from `source`, from 0.
     fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)>;
 
     /// True if [`Traffic::reply`] can ever answer.
     fn closed_loop(&self) -> bool;
+
+    /// Size of its largest message, if it is not the job's `message`.
+    fn largest(&self) -> Option<u64> {
+        None
+    }
+
+    /// A rank that sends messages to itself, if there is one: models without a way for them refuse it.
+    fn to_itself(&self) -> Option<u32> {
+        None
+    }
 
     /// Mean load that the job offers per rank, in bytes per second, if it has one.
     fn offered_bytes_per_s(&self) -> Option<f64>;

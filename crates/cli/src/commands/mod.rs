@@ -2,10 +2,12 @@
 
 pub mod check;
 pub mod cluster;
+pub mod compare;
 pub mod completions;
 pub mod congestion;
 pub mod explain;
 pub mod fabric;
+pub mod flow;
 pub mod list;
 pub mod opensm;
 pub mod reference;

@@ -48,10 +48,10 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     }
     let started = Timestamp::now().to_string();
     let mut keeper = match &args.out {
-        Some(dir) => Some(keeper(dir, args, &prepared, &started)?),
-        None => None,
+        Some(dir) if prepared.setup.is_kept() => Some(keeper(dir, args, &prepared, &started)?),
+        _ => None,
     };
-    if keeper.is_none() && prepared.intervals != Intervals::default() {
+    if args.out.is_none() && prepared.intervals != Intervals::default() {
         console.remark("note: checkpoints that [engine] asks for are written only with --out");
     }
     let finished = execute_kept(&prepared, console, keeper.as_mut(), None)?;

@@ -296,7 +296,7 @@ fn read_fabric(
     let Some(topology) = &chosen else { return (chosen, Vec::new()) };
     let classes = topology.entry.classes;
     let Some(link) = table.get("link") else {
-        if !time {
+        if !time || topology.entry.required == 0 {
             return (chosen, Vec::new());
         }
         let message = "[fabric] lacks `link`: the parameters of its links";
@@ -335,7 +335,13 @@ fn read_fabric(
         }
         if absent && index >= required {
             // Like the last class that must be there.
-            links.extend(links.get(required - 1).cloned().map(|(_, section)| (*class, section)));
+            links.extend(
+                required
+                    .checked_sub(1)
+                    .and_then(|last| links.get(last))
+                    .cloned()
+                    .map(|(_, section)| (*class, section)),
+            );
         } else {
             links.extend(read_link(class, given, link_home, diagnostics));
         }
@@ -446,7 +452,9 @@ type Shared = (&'static str, &'static str, fn(Takes) -> bool);
 
 /// Keys that several workloads share, what they are, and who takes them.
 const SHARED: [Shared; 7] = [
-    ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| t != Takes::Program),
+    ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
+        matches!(t, Takes::Arrivals | Takes::Message)
+    }),
     ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
         t == Takes::Arrivals
     }),
@@ -476,6 +484,7 @@ fn check_taken(
             (false, true) if !own => {
                 let why = match workload.takes {
                     Takes::Program => "its messages follow from the program",
+                    Takes::Nothing if key != "compute" => "its messages are told one by one",
                     Takes::Message if ["load", "arrival"].contains(&key) => {
                         "its messages follow from what it receives"
                     }

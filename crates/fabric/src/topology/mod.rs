@@ -15,6 +15,7 @@ pub mod hyperx;
 pub mod imported;
 pub mod jellyfish;
 pub mod parking_lot;
+pub mod platform;
 pub mod slim_fly;
 pub mod switch;
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod credits;
 pub mod finish;
 pub mod host;
 mod input_queued;
-mod map;
+pub(crate) mod map;
 pub mod network;
 pub mod observe;
 pub mod publish;

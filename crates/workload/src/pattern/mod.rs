@@ -1,9 +1,10 @@
 //! Synthetic traffic patterns: who sends to whom.
 //!
-//! No pattern ever sends a message to its own rank.
+//! No pattern ever sends a message to its own rank, but for pairs from a file.
 
 pub mod all_to_all;
 pub mod bisection;
+pub mod pairs;
 pub mod ping_pong;
 pub mod random_permutation;
 pub mod uniform;

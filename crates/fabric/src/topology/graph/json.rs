@@ -104,25 +104,25 @@ fn link(raw: &RawValue, place: Place) -> Result<Link, Mistake> {
 }
 
 /// The reader's message without its position.
-fn plain(error: &serde_json::Error) -> String {
+pub(in crate::topology) fn plain(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.clone(), |(text, _)| text.to_owned())
 }
 
 /// Where lines begin.
-struct Lines<'a> {
+pub(in crate::topology) struct Lines<'a> {
     text: &'a str,
     begin: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
+    pub(in crate::topology) fn new(text: &'a str) -> Self {
         let begin = [0].into_iter().chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Self { text, begin }
     }
 
     /// The part of an element that stands in the line in which it begins.
-    fn place(&self, raw: &RawValue) -> Place {
+    pub(in crate::topology) fn place(&self, raw: &RawValue) -> Place {
         let start = raw.get().as_ptr().addr() - self.text.as_ptr().addr();
         let line = self.begin.partition_point(|&begin| begin <= start);
         let first = self.begin[line - 1];

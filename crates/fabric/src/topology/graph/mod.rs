@@ -6,6 +6,8 @@
 mod json;
 mod text;
 
+pub(super) use json::{Lines, plain};
+
 use super::{Sizes, Wiring};
 use crate::{
     graph::Fabric,
@@ -91,8 +93,8 @@ fn draft(text: &str) -> Result<Draft, Vec<Mistake>> {
     if text.trim_start().starts_with('{') { json::read(text) } else { text::read(text) }
 }
 
-/// The file's text, what it says and how much that is.
-fn read(values: &Values) -> Result<(String, Draft, Sizes), Vec<Problem>> {
+/// Path and text of the file that `file` names.
+pub(super) fn read_text(values: &Values) -> Result<(String, String), Vec<Problem>> {
     let path = values.text("file");
     let whole = |message| {
         let excerpt = Excerpt { file: path.clone(), ..Excerpt::default() };
@@ -101,6 +103,12 @@ fn read(values: &Values) -> Result<(String, Draft, Sizes), Vec<Problem>> {
     let bytes =
         base::input::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    Ok((path, text))
+}
+
+/// The file's text, what it says and how much that is.
+fn read(values: &Values) -> Result<(String, Draft, Sizes), Vec<Problem>> {
+    let (path, text) = read_text(values)?;
     match draft(&text).and_then(|draft| draft.sizes().map(|sizes| (draft, sizes))) {
         Ok((draft, sizes)) => Ok((text, draft, sizes)),
         Err(mistakes) => Err(tell(&path, &text, mistakes)),
@@ -113,7 +121,7 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
 }
 
 /// Mistakes as problems with the lines that they are in.
-fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
+pub(super) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let told = mistakes.into_iter().map(|m| {
         let line = m.line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("");
@@ -131,14 +139,14 @@ fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
 
 /// A stretch of a line that a statement or a part of it stands in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
-    line: u64,
-    start: usize,
-    end: usize,
+pub(super) struct Place {
+    pub(super) line: u64,
+    pub(super) start: usize,
+    pub(super) end: usize,
 }
 
 impl Place {
-    fn mistake(self, message: impl Into<String>) -> Mistake {
+    pub(super) fn mistake(self, message: impl Into<String>) -> Mistake {
         Mistake { line: self.line, start: self.start, end: self.end, message: message.into() }
     }
 }

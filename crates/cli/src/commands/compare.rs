@@ -1,0 +1,111 @@
+//! `netloom compare A B`: two finished runs side by side.
+
+use crate::{
+    args::{CompareArgs, Format},
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+};
+use results::{
+    compare::{Comparison, Tolerances, compare},
+    output::read_messages,
+    summary::{SCHEMA, Summary},
+    table::Table,
+};
+use std::{fmt::Write, fs, path::Path};
+
+/// Compares the runs in two output directories (or two `summary.json`).
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
+    let (a, b) = (load(&args.a)?, load(&args.b)?);
+    let tolerances = Tolerances { all: args.tolerance, named: args.named.clone() };
+    let comparison = compare((&a.0, a.1.as_ref()), (&b.0, b.1.as_ref()), &tolerances);
+    match args.format {
+        Format::Text => console.print(&text(&comparison, args, &a.0, &b.0))?,
+        Format::Json => {
+            let mut json = serde_json::json!(comparison);
+            json["within"] = comparison.within().into();
+            console.print_json(&json)?;
+        }
+    }
+    Ok(if comparison.within() { Exit::Done } else { Exit::Differences })
+}
+
+/// Summary and, if it was stored, the table of messages.
+fn load(path: &Path) -> Result<(Summary, Option<Table>), Failure> {
+    let directory = path.is_dir();
+    let file = if directory { path.join("summary.json") } else { path.to_owned() };
+    let unreadable = |e: &dyn std::fmt::Display| {
+        let failure = Failure::new(Exit::Input, format!("cannot read `{}`: {e}", file.display()));
+        failure.with_help("compare takes output directories of `netloom run --out`, or their summary.json")
+    };
+    let text = fs::read_to_string(&file).map_err(|e| unreadable(&e))?;
+    let summary: Summary = serde_json::from_str(&text).map_err(|e| unreadable(&e))?;
+    if summary.schema != SCHEMA {
+        return Err(unreadable(&format!("its schema is {}, not {SCHEMA}", summary.schema)));
+    }
+    let messages = if directory { read_messages(path).map_err(|e| unreadable(&e))? } else { None };
+    Ok((summary, messages))
+}
+
+fn model(summary: &Summary) -> &str {
+    summary.experiment["model"]["kind"].as_str().unwrap_or("?")
+}
+
+fn text(c: &Comparison, args: &CompareArgs, a: &Summary, b: &Summary) -> String {
+    let mut text =
+        format!("A  {} ({})\nB  {} ({})\n", args.a.display(), model(a), args.b.display(), model(b));
+    if c.identical {
+        text += "both happened alike, to the last picosecond (same fingerprint)\n";
+    }
+    let wide = c.differences.iter().map(|d| d.name.len()).max().unwrap_or(0).max(8);
+    let _ = writeln!(
+        text,
+        "\n{:wide$}  {:>16}  {:>16}  {:>10}  {:>9}",
+        "quantity", "A", "B", "difference", "tolerance"
+    );
+    let number = |n: Option<f64>| match n {
+        Some(n) if n.fract() == 0.0 && n.abs() < 1e15 => format!("{n:.0}"),
+        Some(n) => format!("{n:.6}"),
+        None => "-".to_owned(),
+    };
+    let percent = |n: f64| format!("{:.4} %", n * 100.0);
+    for d in &c.differences {
+        let relative = d.relative.map_or_else(|| "-".to_owned(), percent);
+        let tolerance = d.tolerance.map_or_else(|| "told".to_owned(), percent);
+        let mark = if d.within { "" } else { "  BEYOND" };
+        let (a, b) = (number(d.a), number(d.b));
+        let _ = writeln!(text, "{:wide$}  {a:>16}  {b:>16}  {relative:>10}  {tolerance:>9}{mark}", d.name);
+    }
+    match &c.messages {
+        Some(m) => {
+            let _ = writeln!(
+                text,
+                "\nmessages  {} in both, {} only in A, {} only in B\nlatency of B against A: {:+.3} % in the mean; error {:.3} % mean, {:.3} % median, {:.3} % p95, {:.3} % greatest",
+                m.matched,
+                m.only_a,
+                m.only_b,
+                m.mean_signed * 100.0,
+                m.mean * 100.0,
+                m.p50 * 100.0,
+                m.p95 * 100.0,
+                m.max * 100.0
+            );
+            if let Some((source, destination, number)) = m.worst.filter(|_| m.max > 0.0) {
+                let _ = writeln!(text, "greatest: message {number} from terminal {source} to {destination}");
+            }
+        }
+        None => {
+            text += "\nmessages  not stored by both runs: set `messages = true` in [output] to compare them one by one\n"
+        }
+    }
+    if let Some((a, b, ratio)) = c.seconds {
+        let _ = writeln!(text, "time      A {a:.3} s, B {b:.3} s: A takes {ratio:.2} times as long as B");
+    }
+    let beyond = c.differences.iter().filter(|d| !d.within).count();
+    let judged = c.differences.iter().filter(|d| d.tolerance.is_some()).count();
+    let _ = writeln!(text, "{beyond} of {judged} quantities are beyond their tolerance");
+    text
+}

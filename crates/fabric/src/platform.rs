@@ -1,0 +1,75 @@
+//! Platforms: hosts, links and the routes between hosts, told one by one instead of following from a graph.
+//!
+//! [`crate::topology::platform`] reads them from files. A fabric made of a platform is one router with all hosts around it; the platform is its
+//! [`crate::graph::Fabric::shape`], and only models that follow explicit routes can use it.
+
+pub mod zone;
+
+use std::collections::BTreeMap;
+use zone::Zones;
+
+/// How a link's bandwidth is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// All flows together get the bandwidth.
+    Shared,
+    /// Every flow can get the bandwidth.
+    FatPipe,
+}
+
+/// A link. One of each direction is two links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Bytes per second.
+    pub bandwidth: f64,
+    /// Seconds.
+    pub latency: f64,
+    /// How it is shared.
+    pub policy: Policy,
+}
+
+/// A bandwidth that changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When, in seconds.
+    pub time: f64,
+    /// The link.
+    pub link: u32,
+    /// Bytes per second from then on; zero for a link that is down.
+    pub bandwidth: f64,
+}
+
+/// Hosts, links, routes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Platform {
+    /// Names of the hosts, which are the fabric's terminals.
+    pub hosts: Vec<String>,
+    /// Links.
+    pub links: Vec<Link>,
+    /// Routes given one by one, by source and destination.
+    pub routes: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Zones that make routes by rule.
+    pub zones: Option<Zones>,
+    /// Changes of bandwidth, in the order of the file.
+    pub events: Vec<Event>,
+}
+
+impl Platform {
+    /// Links from one host to another, in order; `None` if there is no route. A host reaches itself without links, unless there is a route.
+    #[must_use]
+    pub fn route(&self, from: u32, to: u32) -> Option<Vec<u32>> {
+        if let Some(route) = self.routes.get(&(from, to)) {
+            return Some(route.clone());
+        }
+        let zones = self.zones.as_ref().and_then(|z| z.route(from, to));
+        zones.or_else(|| (from == to).then(Vec::new))
+    }
+
+    /// Name of a host.
+    #[must_use]
+    pub fn host(&self, terminal: u32) -> &str {
+        self.hosts.get(terminal as usize).map_or("?", String::as_str)
+    }
+}

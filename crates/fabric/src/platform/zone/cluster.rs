@@ -1,0 +1,271 @@
+//! Clusters: hosts of a kind on a topology of links of a kind.
+//!
+//! Routes are those of SimGrid's zones of the same name: star (up, backbone, down), fat tree (d-mod-k), torus (dimension order), dragonfly
+//! (minimal, three colours of links). Every cable is two links, or one if it is shared by both directions.
+
+/// A cable: the link up (away from the host, or from the lower number) and the link down.
+pub type Cable = (u32, u32);
+
+/// A cluster's hosts are numbered in a row from `first`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Its first host.
+    pub first: u32,
+    /// Number of hosts.
+    pub hosts: u32,
+    /// The point that leads out of it.
+    pub router: Option<u32>,
+    /// Link of each host to itself.
+    pub loopback: Option<Vec<u32>>,
+    /// Link of each host, and then of each switch, that all its traffic crosses.
+    pub limiter: Option<Vec<u32>>,
+    /// What lies between the hosts.
+    pub shape: Shape,
+}
+
+/// Topologies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A cable for each host, and a backbone.
+    Star {
+        /// By host.
+        cables: Vec<Cable>,
+        /// Crossed once by every route.
+        backbone: Option<u32>,
+    },
+    /// See [`FatTree`].
+    FatTree(FatTree),
+    /// See [`Torus`].
+    Torus(Torus),
+    /// See [`Dragonfly`].
+    Dragonfly(Dragonfly),
+}
+
+/// Fat tree: at level l a node has `down[l]` children below and `up[l]` parents above, with `ports[l]` cables to each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FatTree {
+    /// Children per node by level, lowest first.
+    pub down: Vec<u32>,
+    /// Parents per node.
+    pub up: Vec<u32>,
+    /// Parallel cables.
+    pub ports: Vec<u32>,
+    /// By level, node below, and parent + `up` * port.
+    pub cables: Vec<Vec<Cable>>,
+}
+
+/// Torus: node numbers count the first dimension fastest; a cable per node and dimension leads to the next node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Torus {
+    /// Length of each dimension.
+    pub dims: Vec<u32>,
+    /// By node and dimension.
+    pub cables: Vec<Cable>,
+}
+
+/// Dragonfly: groups of chassis of blades (routers) with nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dragonfly {
+    /// Groups, chassis per group, blades per chassis, nodes per blade.
+    pub sizes: [u32; 4],
+    /// Of each node.
+    pub local: Vec<Cable>,
+    /// Among the blades of each chassis, pairs in order.
+    pub green: Vec<Cable>,
+    /// Among the chassis of each group, for each blade, pairs in order.
+    pub black: Vec<Cable>,
+    /// Among groups, pairs in order.
+    pub blue: Vec<Cable>,
+    /// Route inside groups as SimGrid 3.32 does: after a green link it goes on as if in chassis 0.
+    pub simgrid: bool,
+}
+
+impl Cluster {
+    /// Appends the links between two of its points.
+    pub fn route(&self, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
+        let inside = |point: u32| point.checked_sub(self.first).filter(|n| *n < self.hosts);
+        let (a, b) = (inside(from), inside(to));
+        if let (Some(a), Some(b), Some(loopback)) = (a, b, &self.loopback)
+            && a == b
+        {
+            out.push(loopback[a as usize]);
+            return Some(());
+        }
+        match &self.shape {
+            Shape::Star { cables, backbone } => {
+                let known = |point: u32, n: Option<u32>| n.is_some() || Some(point) == self.router;
+                if !known(from, a) || !known(to, b) {
+                    return None;
+                }
+                if let Some(a) = a {
+                    self.limit(a, out);
+                    out.push(cables[a as usize].0);
+                }
+                out.extend(backbone);
+                if let Some(b) = b {
+                    out.push(cables[b as usize].1);
+                    self.limit(b, out);
+                }
+                Some(())
+            }
+            Shape::FatTree(tree) => tree.route(self, a?, b?, out),
+            Shape::Torus(torus) => torus.route(self, a?, b?, out),
+            Shape::Dragonfly(dragonfly) => dragonfly.route(self, a?, b?, out),
+        }
+    }
+
+    /// Appends the limiter of a node.
+    fn limit(&self, node: u32, out: &mut Vec<u32>) {
+        if let Some(&link) = self.limiter.as_ref().and_then(|l| l.get(node as usize)) {
+            out.push(link);
+        }
+    }
+}
+
+impl FatTree {
+    /// Nodes at each level, hosts first; `None` if there are too many.
+    #[must_use]
+    pub fn nodes(&self) -> Option<Vec<u32>> {
+        (0..=self.down.len())
+            .map(|level| {
+                (0..self.down.len())
+                    .try_fold(1u32, |n, i| n.checked_mul(if i < level { self.up[i] } else { self.down[i] }))
+            })
+            .collect()
+    }
+
+    /// Number of a node from its label.
+    fn number(&self, level: usize, label: &[u32]) -> u32 {
+        let mut factor = 1;
+        (0..self.down.len()).fold(0, |sum, i| {
+            let n = sum + label[i] * factor;
+            factor *= if i < level { self.up[i] } else { self.down[i] };
+            n
+        })
+    }
+
+    fn route(&self, cluster: &Cluster, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
+        let levels = self.down.len();
+        let label = |mut n: u32| -> Vec<u32> {
+            let digit = |m: &u32| {
+                let d = n % m;
+                n /= m;
+                d
+            };
+            self.down.iter().map(digit).collect()
+        };
+        let (mut here, target) = (label(from), label(to));
+        let nodes = self.nodes()?;
+        let limiter = |level: usize, n: u32| nodes[..level].iter().sum::<u32>() + n;
+        cluster.limit(from, out);
+        let (mut level, mut rest) = (0, to);
+        // At least one level up, so that a host reaches itself.
+        while level == 0 || here[level..] != target[level..] {
+            if level == levels {
+                return None;
+            }
+            let (up, ports) = (self.up[level], self.ports[level]);
+            let choice = rest % (up * ports);
+            rest /= up;
+            let node = self.number(level, &here);
+            out.push(self.cables[level][(node * up * ports + choice) as usize].0);
+            here[level] = choice % up;
+            level += 1;
+            cluster.limit(limiter(level, self.number(level, &here)), out);
+        }
+        while level > 0 {
+            level -= 1;
+            let parent = here[level];
+            here[level] = target[level];
+            let (up, ports) = (self.up[level], self.ports[level]);
+            let node = self.number(level, &here);
+            let cable = node * up * ports + parent + up * (from % ports);
+            out.push(self.cables[level][cable as usize].1);
+            cluster.limit(limiter(level, node), out);
+        }
+        Some(())
+    }
+}
+
+impl Torus {
+    fn route(&self, cluster: &Cluster, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
+        let (mut here, mut factor) = (from, 1);
+        cluster.limit(from, out);
+        for (d, &size) in self.dims.iter().enumerate() {
+            let at = |node: u32| node / factor % size;
+            let (x, t) = (at(from), at(to));
+            let right = (t > x && t <= x + size / 2) || (x > size / 2 && (x + size / 2) % size >= t);
+            while at(here) != t {
+                let x = at(here);
+                let next = if right { (x + 1) % size } else { (x + size - 1) % size };
+                let there = here - x * factor + next * factor;
+                let owner = if right { here } else { there };
+                let cable = self.cables[owner as usize * self.dims.len() + d];
+                out.push(if right { cable.0 } else { cable.1 });
+                here = there;
+                cluster.limit(here, out);
+            }
+            factor *= size;
+        }
+        (here == to && from != to).then_some(())
+    }
+}
+
+/// Number of the pair (a, b), a < b, among the pairs of n things in order.
+#[must_use]
+pub fn pair(a: u32, b: u32, n: u32) -> u32 {
+    a * n - a * (a + 1) / 2 + b - a - 1
+}
+
+impl Dragonfly {
+    /// The link from one of n things to another, among cables by pair from `base`.
+    fn link(cables: &[Cable], base: u32, from: u32, to: u32, n: u32) -> u32 {
+        let cable = cables[(base + pair(from.min(to), from.max(to), n)) as usize];
+        if from < to { cable.0 } else { cable.1 }
+    }
+
+    fn route(&self, cluster: &Cluster, from: u32, to: u32, out: &mut Vec<u32>) -> Option<()> {
+        let [groups, chassis, blades, nodes] = self.sizes;
+        let place = |node: u32| {
+            let router = node / nodes;
+            (router / (chassis * blades), router / blades % chassis, router % blades)
+        };
+        let (mut at, target) = (place(from), place(to));
+        let router = |(g, c, b): (u32, u32, u32)| cluster.hosts + (g * chassis + c) * blades + b;
+        let green = |(g, c, b): (u32, u32, u32), to: u32| {
+            Self::link(&self.green, (g * chassis + c) * (blades * (blades - 1) / 2), b, to, blades)
+        };
+        let black = |(g, c, b): (u32, u32, u32), to: u32| {
+            Self::link(&self.black, (g * blades + b) * (chassis * (chassis - 1) / 2), c, to, chassis)
+        };
+        cluster.limit(from, out);
+        out.push(self.local[from as usize].0);
+        cluster.limit(router(at), out);
+        let mut hop = |link: u32, to: (u32, u32, u32), at: &mut (u32, u32, u32)| {
+            out.push(link);
+            *at = to;
+            cluster.limit(router(to), out);
+        };
+        if at.0 != target.0 {
+            // The blue link to group j is at blade j of chassis 0.
+            if at.2 != target.0 {
+                hop(green(at, target.0), (at.0, at.1, target.0), &mut at);
+            }
+            if at.1 != 0 {
+                hop(black(at, 0), (at.0, 0, at.2), &mut at);
+            }
+            let blue = Self::link(&self.blue, 0, at.0, target.0, groups);
+            hop(blue, (target.0, 0, at.0), &mut at);
+        }
+        if at.2 != target.2 {
+            let chassis = if self.simgrid { 0 } else { at.1 };
+            hop(green(at, target.2), (at.0, chassis, target.2), &mut at);
+        }
+        if at.1 != target.1 {
+            hop(black(at, target.1), target, &mut at);
+        }
+        out.push(self.local[to as usize].1);
+        cluster.limit(to, out);
+        Some(())
+    }
+}

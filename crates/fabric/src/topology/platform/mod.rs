@@ -1,0 +1,106 @@
+//! Platforms from files: JSON of our own, or SimGrid's platform XML.
+//!
+//! Both readers, `json` and `xml`, make a [`Platform`]; the fabric is one router with all hosts around it. All mistakes of a file are told at once,
+//! each with its line.
+
+mod json;
+mod xml;
+
+use super::{
+    Sizes, Wiring,
+    graph::{Mistake, read_text, tell},
+};
+use crate::{
+    graph::Fabric,
+    platform::Platform,
+    registry::{Constant, Topology},
+};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    registry::About,
+};
+
+/// Most hosts of a platform.
+pub(crate) const MAX_HOSTS: u64 = 1 << 20;
+/// Most links of a platform.
+pub(crate) const MAX_LINKS: u64 = 1 << 24;
+/// Mistakes that are told.
+pub(crate) const MAX_MISTAKES: usize = 100;
+
+/// The registered platform.
+pub const TOPOLOGY: Topology = Topology {
+    about: About {
+        name: "platform",
+        summary: "hosts, links and routes from a file; also SimGrid's platform XML",
+        doc: "Links and the routes between hosts are told one by one or by zones, and only model `flow` follows them: it needs no [routing] and no \
+              `link.CLASS` here (`link.terminal` may be given: loads are fractions of its bandwidth). The file is JSON or, if its first character is <, XML. JSON: {\"format\": \
+              \"netloom-platform\", \"version\": 1, \"hosts\": [\"a\", ..], \"links\": [{\"name\": \"l\", \"bandwidth_bytes_per_s\": 1e9, \
+              \"latency_s\": 1e-6, \"sharing\": \"shared\"}, ..], \"routes\": [{\"from\": \"a\", \"to\": \"b\", \"links\": [\"l\", ..], \
+              \"symmetric\": true}, ..], \"events\": [{\"time_s\": 0.5, \"link\": \"l\", \"bandwidth_bytes_per_s\": 5e8}, ..]}. `sharing` is `shared` (if left \
+              out), `fat-pipe` or `split-duplex`, which makes two links, l_UP and l_DOWN. `symmetric` gives the route back too, reversed, \
+              with UP and DOWN exchanged. XML: versions 4 and 4.1 of SimGrid's format, with zones (routing Full, Floyd, Dijkstra, None), hosts, routers, links, routes, \
+              zoneRoutes with gateways, and clusters (flat with backbone, FAT_TREE, TORUS, DRAGONFLY), their loopbacks and limiters; \
+              speeds, disks, properties and profiles are passed over. Hosts are terminals in the order of the file. A dragonfly's routes are minimal; \
+              SimGrid 3.32 takes wrong links inside groups, which `simgrid_dragonfly = true` takes too. Not modelled: the \
+              CPUs of hosts, Vivaldi and Wi-Fi zones, link state profiles.",
+        source: "SimGrid platform description format 4.1; JSON of our own",
+        params: &[
+            Param { name: "file", kind: Kind::File, default: None, doc: "the platform" },
+            Param {
+                name: "simgrid_dragonfly",
+                kind: Kind::Bool,
+                default: Some("false"),
+                doc: "route inside the groups of dragonfly clusters as SimGrid 3.32 does, with its mistake",
+            },
+        ],
+    },
+    classes: &["terminal"],
+    required: 0,
+    sizes: |values| {
+        let platform = load(values)?;
+        let hosts = platform.hosts.len() as u64;
+        Sizes::within_limits(Some(Sizes { routers: 1, terminals: hosts, ports: hosts }), "file")
+    },
+    build: |values| Ok(fabric(load(values)?)),
+    small: &[
+        &[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/star.platform.json")))],
+        &[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cluster.xml")))],
+    ],
+};
+
+/// Reads a platform from the text of a file; `simgrid` reproduces a mistake of SimGrid's dragonfly routing.
+///
+/// # Errors
+/// All mistakes, in the order of lines; at most a hundred.
+pub fn parse(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
+    let platform =
+        if text.trim_start().starts_with('<') { xml::read(text, simgrid)? } else { json::read(text)? };
+    if platform.hosts.is_empty() {
+        return Err(vec![Mistake {
+            line: 0,
+            start: 0,
+            end: 0,
+            message: "the platform has no host".to_owned(),
+        }]);
+    }
+    Ok(platform)
+}
+
+/// The fabric of a platform: one router.
+#[must_use]
+pub fn fabric(platform: Platform) -> Fabric {
+    let hosts = platform.hosts.len() as u32;
+    let mut wiring = Wiring::new([hosts]);
+    for port in 0..hosts {
+        wiring.terminal(0, port);
+    }
+    wiring.finish(TOPOLOGY.about.name, &["terminal"], platform)
+}
+
+fn load(values: &Values) -> Result<Platform, Vec<Problem>> {
+    let (path, text) = read_text(values)?;
+    parse(&text, values.bool("simgrid_dragonfly")).map_err(|mistakes| tell(&path, &text, mistakes))
+}
+
+#[cfg(test)]
+mod tests;

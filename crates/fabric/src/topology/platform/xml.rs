@@ -1,0 +1,391 @@
+//! SimGrid's platform XML, versions 4 and 4.1. See [`super::TOPOLOGY`] for what is read.
+
+mod cluster;
+mod units;
+
+use super::{
+    MAX_HOSTS, MAX_LINKS, MAX_MISTAKES, Mistake,
+    json::{turned, unknown},
+};
+use crate::{
+    platform::{
+        Link, Platform, Policy,
+        zone::{Across, Rule, Zone, Zones},
+    },
+    topology::graph::Place,
+};
+use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::BTreeMap;
+
+/// Most elements of a file.
+const MAX_NODES: u32 = 1 << 24;
+/// Zones inside each other at most.
+const MAX_DEPTH: usize = 32;
+
+/// A name, and the element and perhaps attribute that it stands in.
+type Told<T> = Result<T, Mistake>;
+
+/// What is read so far. Routers are numbered from 2^31 until all hosts are known.
+pub(super) struct Draft<'a> {
+    document: &'a Document<'a>,
+    simgrid: bool,
+    links: Vec<Link>,
+    link_names: BTreeMap<String, u32>,
+    hosts: Vec<String>,
+    points: BTreeMap<String, u32>,
+    host_zone: Vec<u32>,
+    router_zone: Vec<u32>,
+    zones: Vec<Zone>,
+    zone_names: BTreeMap<String, u32>,
+    /// A zone's cables of single hosts (`host_link`), by host.
+    star: BTreeMap<u32, (u32, u32)>,
+    mistakes: Vec<Mistake>,
+}
+
+const ROUTER: u32 = 1 << 31;
+
+pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> {
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|e| {
+        let pos = e.pos();
+        let column = pos.col.saturating_sub(1) as usize;
+        let place = Place { line: u64::from(pos.row), start: column, end: column + 1 };
+        vec![place.mistake(format!("this is no XML: {e}"))]
+    })?;
+    let root = document.root_element();
+    let mut draft = Draft {
+        document: &document,
+        simgrid,
+        links: Vec::new(),
+        link_names: BTreeMap::new(),
+        hosts: Vec::new(),
+        points: BTreeMap::new(),
+        host_zone: Vec::new(),
+        router_zone: Vec::new(),
+        zones: Vec::new(),
+        zone_names: BTreeMap::new(),
+        star: BTreeMap::new(),
+        mistakes: Vec::new(),
+    };
+    draft.version(root)?;
+    for child in root.children().filter(Node::is_element) {
+        match child.tag_name().name() {
+            "zone" | "AS" | "cluster" => draft.zone(child, None, 0),
+            "config" | "prop" | "include" | "trace" | "trace_connect" => {}
+            _ => draft.blame(child, "is not expected in a platform"),
+        }
+    }
+    draft.finish()
+}
+
+impl<'a> Draft<'a> {
+    fn place(&self, node: Node<'a, 'a>) -> Place {
+        let range = node.range();
+        let pos = self.document.text_pos_at(range.start);
+        let text = &self.document.input_text()[range];
+        let length =
+            text.find(['\n', '>']).map_or(text.len(), |n| n + usize::from(text[n..].starts_with('>')));
+        let start = pos.col.saturating_sub(1) as usize;
+        Place { line: u64::from(pos.row), start, end: start + length }
+    }
+
+    fn mistake(&self, node: Node<'a, 'a>, message: impl Into<String>) -> Mistake {
+        self.place(node).mistake(message)
+    }
+
+    fn blame(&mut self, node: Node<'a, 'a>, message: &str) {
+        let mistake = self.mistake(node, format!("<{}> {message}", node.tag_name().name()));
+        self.keep(mistake);
+    }
+
+    fn keep(&mut self, mistake: Mistake) {
+        if self.mistakes.len() < MAX_MISTAKES {
+            self.mistakes.push(mistake);
+        }
+    }
+
+    fn version(&self, root: Node<'a, 'a>) -> Result<(), Vec<Mistake>> {
+        let wrong = |message: String| Err(vec![self.mistake(root, message)]);
+        if root.tag_name().name() != "platform" {
+            return wrong(format!("the file begins with <{}>, not <platform>", root.tag_name().name()));
+        }
+        match root.attribute("version") {
+            Some("4" | "4.0" | "4.1") => Ok(()),
+            Some(other) => wrong(format!("the version is {other}; versions 4 and 4.1 can be read")),
+            None => {
+                wrong("the platform does not tell its version; versions 4 and 4.1 can be read".to_owned())
+            }
+        }
+    }
+
+    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Told<&'a str> {
+        node.attribute(name)
+            .ok_or_else(|| self.mistake(node, format!("<{}> lacks `{name}`", node.tag_name().name())))
+    }
+
+    fn bandwidth(&self, node: Node<'a, 'a>, name: &str) -> Told<f64> {
+        let text = self.attribute(node, name)?;
+        units::bandwidth(text).map_err(|why| self.mistake(node, format!("`{name}=\"{text}\"` {why}")))
+    }
+
+    /// A latency; zero if it is left out.
+    fn latency(&self, node: Node<'a, 'a>, name: &str) -> Told<f64> {
+        let Some(text) = node.attribute(name) else { return Ok(0.0) };
+        units::latency(text).map_err(|why| self.mistake(node, format!("`{name}=\"{text}\"` {why}")))
+    }
+
+    /// Adds a link; both directions if it is split. Returns it, or its directions.
+    fn cable(
+        &mut self,
+        node: Node<'a, 'a>,
+        name: String,
+        (bandwidth, latency): (f64, f64),
+        sharing: &str,
+    ) -> Told<(u32, u32)> {
+        let split = match sharing {
+            "SHARED" | "FATPIPE" => false,
+            "SPLITDUPLEX" | "FULLDUPLEX" => true,
+            other => {
+                return Err(self
+                    .mistake(node, format!("`{other}` is no sharing policy: SHARED, FATPIPE, SPLITDUPLEX")));
+            }
+        };
+        let policy = if sharing == "FATPIPE" { Policy::FatPipe } else { Policy::Shared };
+        let names = if split { vec![format!("{name}_UP"), format!("{name}_DOWN")] } else { vec![name] };
+        let first = self.links.len() as u32;
+        for name in names {
+            if self.links.len() as u64 >= MAX_LINKS {
+                return Err(self.mistake(node, format!("there are more than {MAX_LINKS} links")));
+            }
+            if self.link_names.insert(name.clone(), self.links.len() as u32).is_some() {
+                return Err(self.mistake(node, format!("link `{name}` comes twice")));
+            }
+            self.links.push(Link { name, bandwidth, latency, policy });
+        }
+        Ok((first, first + u32::from(split)))
+    }
+
+    fn host(&mut self, node: Node<'a, 'a>, name: String, zone: u32) -> Told<u32> {
+        if self.hosts.len() as u64 >= MAX_HOSTS {
+            return Err(self.mistake(node, format!("there are more than {MAX_HOSTS} hosts")));
+        }
+        let number = self.hosts.len() as u32;
+        self.point(node, &name, number)?;
+        self.hosts.push(name);
+        self.host_zone.push(zone);
+        Ok(number)
+    }
+
+    fn router(&mut self, node: Node<'a, 'a>, name: &str, zone: u32) -> Told<u32> {
+        let number = ROUTER + self.router_zone.len() as u32;
+        self.point(node, name, number)?;
+        self.router_zone.push(zone);
+        Ok(number)
+    }
+
+    fn point(&mut self, node: Node<'a, 'a>, name: &str, number: u32) -> Told<()> {
+        match self.points.insert(name.to_owned(), number) {
+            None => Ok(()),
+            Some(_) => Err(self.mistake(node, format!("`{name}` comes twice"))),
+        }
+    }
+
+    /// Reads a zone with all that is in it.
+    fn zone(&mut self, node: Node<'a, 'a>, parent: Option<u32>, depth: usize) {
+        if depth > MAX_DEPTH {
+            return self.blame(node, "lies too deep in other zones");
+        }
+        let id = match self.attribute(node, "id") {
+            Ok(id) => id,
+            Err(mistake) => return self.keep(mistake),
+        };
+        let number = self.zones.len() as u32;
+        if self.zone_names.insert(id.to_owned(), number).is_some() {
+            self.keep(self.mistake(node, format!("zone `{id}` comes twice")));
+        }
+        self.zones.push(Zone { parent, rule: Rule::None, routes: BTreeMap::new(), across: BTreeMap::new() });
+        if node.tag_name().name() == "cluster" {
+            match self.cluster(node, id, number) {
+                Ok(cluster) => self.zones[number as usize].rule = Rule::Cluster(cluster),
+                Err(mistake) => self.keep(mistake),
+            }
+            return;
+        }
+        let routing = node.attribute("routing").unwrap_or("Full");
+        match routing {
+            "Full" => self.zones[number as usize].rule = Rule::Full,
+            "Floyd" | "Dijkstra" | "DijkstraCache" => self.zones[number as usize].rule = Rule::Shortest,
+            "None" => {}
+            "Cluster" => {}
+            _ => self.blame(
+                node,
+                &format!("has routing `{routing}`: Full, Floyd, Dijkstra, Cluster and None can be read"),
+            ),
+        }
+        for child in node.children().filter(Node::is_element) {
+            if let Err(mistake) = self.element(child, number, depth) {
+                self.keep(mistake);
+            }
+        }
+        if routing == "Cluster" {
+            self.listed_cluster(node, number);
+        }
+    }
+
+    fn element(&mut self, node: Node<'a, 'a>, zone: u32, depth: usize) -> Told<()> {
+        match node.tag_name().name() {
+            "zone" | "AS" | "cluster" => self.zone(node, Some(zone), depth + 1),
+            "host" => {
+                let name = self.attribute(node, "id")?.to_owned();
+                self.host(node, name, zone)?;
+            }
+            "router" => {
+                let name = self.attribute(node, "id")?;
+                self.router(node, name, zone)?;
+            }
+            "link" => {
+                let name = self.attribute(node, "id")?.to_owned();
+                let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
+                let sharing = node.attribute("sharing_policy").unwrap_or("SHARED");
+                self.cable(node, name, numbers, sharing)?;
+            }
+            "host_link" => {
+                let host = self.named_point(node, "id")?;
+                let up = self.link(node, self.attribute(node, "up")?)?;
+                let down = self.link(node, self.attribute(node, "down")?)?;
+                self.star.insert(host, (up, down));
+            }
+            "backbone" => {
+                let name = self.attribute(node, "id")?.to_owned();
+                let numbers = (self.bandwidth(node, "bandwidth")?, self.latency(node, "latency")?);
+                self.cable(node, name, numbers, "SHARED")?;
+            }
+            "route" => self.route(node, zone)?,
+            "zoneRoute" | "ASroute" => self.zone_route(node, zone)?,
+            "prop" | "disk" | "storage" | "storage_type" | "mount" | "trace" | "trace_connect" => {}
+            "cabinet" | "peer" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "include" => {
+                return Err(self.mistake(node, format!("<{}> cannot be read", node.tag_name().name())));
+            }
+            other => return Err(self.mistake(node, format!("<{other}> is not expected in a zone"))),
+        }
+        Ok(())
+    }
+
+    fn named_point(&self, node: Node<'a, 'a>, attribute: &str) -> Told<u32> {
+        let name = self.attribute(node, attribute)?;
+        let found = self.points.get(name).copied();
+        found.ok_or_else(|| self.mistake(node, unknown("host or router", name, self.points.keys())))
+    }
+
+    fn link(&self, node: Node<'a, 'a>, name: &str) -> Told<u32> {
+        let found = self.link_names.get(name).copied();
+        found.ok_or_else(|| self.mistake(node, unknown("link", name, self.link_names.keys())))
+    }
+
+    /// The links of a route's `link_ctn`s, and those of the way back.
+    fn links_of(&self, node: Node<'a, 'a>) -> Told<(Vec<u32>, Vec<u32>)> {
+        let (mut links, mut back) = (Vec::new(), Vec::new());
+        for child in node.children().filter(Node::is_element) {
+            if child.tag_name().name() != "link_ctn" {
+                let name = child.tag_name().name();
+                return Err(self.mistake(child, format!("<{name}> is not expected in a route")));
+            }
+            let id = self.attribute(child, "id")?;
+            let name = match child.attribute("direction") {
+                Some(direction @ ("UP" | "DOWN")) => format!("{id}_{direction}"),
+                None | Some("NONE") if self.link_names.contains_key(id) => id.to_owned(),
+                None | Some("NONE") if self.link_names.contains_key(&format!("{id}_UP")) => {
+                    let message = format!("link `{id}` is split: this route needs a `direction`, UP or DOWN");
+                    return Err(self.mistake(child, message));
+                }
+                None | Some("NONE") => id.to_owned(),
+                Some(other) => {
+                    return Err(self.mistake(child, format!("`{other}` is no direction: UP, DOWN")));
+                }
+            };
+            links.push(self.link(child, &name)?);
+            back.push(self.link(child, &turned(&name, &self.link_names))?);
+        }
+        back.reverse();
+        Ok((links, back))
+    }
+
+    fn symmetric(&self, node: Node<'a, 'a>) -> Told<bool> {
+        match node.attribute("symmetrical") {
+            None | Some("YES" | "yes" | "true" | "1") => Ok(true),
+            Some("NO" | "no" | "false" | "0") => Ok(false),
+            Some(other) => Err(self.mistake(node, format!("`symmetrical` is YES or NO, not `{other}`"))),
+        }
+    }
+
+    fn route(&mut self, node: Node<'a, 'a>, zone: u32) -> Told<()> {
+        let ends = (self.named_point(node, "src")?, self.named_point(node, "dst")?);
+        let (links, back) = self.links_of(node)?;
+        let symmetric = self.symmetric(node)? && ends.0 != ends.1;
+        let routes = &mut self.zones[zone as usize].routes;
+        if routes.insert(ends, links).is_some() {
+            return Err(
+                self.mistake(node, "this route comes twice (or a symmetrical one was given the other way)")
+            );
+        }
+        if symmetric && routes.insert((ends.1, ends.0), back).is_some() {
+            return Err(
+                self.mistake(node, "the way back of this route was given before: say symmetrical=\"NO\"")
+            );
+        }
+        Ok(())
+    }
+
+    fn zone_route(&mut self, node: Node<'a, 'a>, zone: u32) -> Told<()> {
+        let named = |name: &str| {
+            let id = self.attribute(node, name)?;
+            let found = self.zone_names.get(id).copied();
+            found.ok_or_else(|| self.mistake(node, unknown("zone", id, self.zone_names.keys())))
+        };
+        let ends = (named("src")?, named("dst")?);
+        for end in [ends.0, ends.1] {
+            if self.zones[end as usize].parent != Some(zone) {
+                return Err(self.mistake(node, "a zoneRoute joins zones that lie directly in this zone"));
+            }
+        }
+        let gateways = (self.named_point(node, "gw_src")?, self.named_point(node, "gw_dst")?);
+        let (links, back) = self.links_of(node)?;
+        let symmetric = self.symmetric(node)?;
+        let across = &mut self.zones[zone as usize].across;
+        across.insert(ends, Across { gateways, links });
+        if symmetric {
+            let turned = Across { gateways: (gateways.1, gateways.0), links: back };
+            across.entry((ends.1, ends.0)).or_insert(turned);
+        }
+        Ok(())
+    }
+
+    /// Routers get numbers after the hosts.
+    fn finish(self) -> Result<Platform, Vec<Mistake>> {
+        if !self.mistakes.is_empty() {
+            return Err(self.mistakes);
+        }
+        let hosts = self.hosts.len() as u32;
+        let point = |p: u32| if p >= ROUTER { p - ROUTER + hosts } else { p };
+        let ends = |(a, b): (u32, u32)| (point(a), point(b));
+        let zones = self.zones.into_iter().map(|mut zone| {
+            zone.routes = zone.routes.into_iter().map(|(e, links)| (ends(e), links)).collect();
+            for across in zone.across.values_mut() {
+                across.gateways = ends(across.gateways);
+            }
+            if let Rule::Cluster(cluster) = &mut zone.rule {
+                cluster.router = cluster.router.map(point);
+            }
+            zone
+        });
+        let zone_of = self.host_zone.iter().chain(&self.router_zone).copied().collect();
+        let zones = Zones { zone_of, zones: zones.collect() };
+        Ok(Platform {
+            hosts: self.hosts,
+            links: self.links,
+            routes: BTreeMap::new(),
+            zones: Some(zones),
+            events: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! `<cluster>`: hosts and links by number.
+
+use super::{Draft, Told};
+use crate::platform::zone::{
+    Rule,
+    cluster::{Cable, Cluster, Dragonfly, FatTree, Shape, Torus},
+};
+use roxmltree::Node;
+
+/// Most hosts and switches of a cluster.
+const MAX_NODES: u64 = 1 << 20;
+
+/// What all cables of a cluster have in common.
+struct Kind<'t> {
+    id: &'t str,
+    numbers: (f64, f64),
+    sharing: &'t str,
+}
+
+impl<'a> Draft<'a> {
+    /// Reads a cluster into a zone.
+    pub(super) fn cluster(&mut self, node: Node<'a, 'a>, id: &'a str, zone: u32) -> Told<Cluster> {
+        let (prefix, suffix) =
+            (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
+        let numbers = self.radical(node)?;
+        let first = self.hosts.len() as u32;
+        for n in &numbers {
+            self.host(node, format!("{prefix}{n}{suffix}"), zone)?;
+        }
+        let hosts = numbers.len() as u32;
+        let kind = Kind {
+            id,
+            numbers: (self.bandwidth(node, "bw")?, self.latency(node, "lat")?),
+            sharing: node.attribute("sharing_policy").unwrap_or("SPLITDUPLEX"),
+        };
+        let loopback = self.per_node(node, "loopback", hosts, "FATPIPE")?;
+        let shape = match node.attribute("topology").unwrap_or("FLAT") {
+            "FLAT" => self.star(node, &kind, &numbers)?,
+            "FAT_TREE" => Shape::FatTree(self.fat_tree(node, &kind, hosts)?),
+            "TORUS" => Shape::Torus(self.torus(node, &kind, hosts)?),
+            "DRAGONFLY" => Shape::Dragonfly(self.dragonfly(node, &kind, hosts)?),
+            other => {
+                let known = "FLAT, FAT_TREE, TORUS, DRAGONFLY";
+                return Err(self.mistake(node, format!("there is no topology `{other}`: {known}")));
+            }
+        };
+        let switches = match &shape {
+            Shape::FatTree(tree) => tree.nodes().map_or(0, |n| n[1..].iter().sum()),
+            Shape::Dragonfly(d) => d.sizes[0] * d.sizes[1] * d.sizes[2],
+            Shape::Star { .. } | Shape::Torus(_) => 0,
+        };
+        let limiter = self.per_node(node, "limiter", hosts + switches, "SHARED")?;
+        let router = match (&shape, node.attribute("router_id")) {
+            (Shape::Star { .. }, given) => {
+                let name = given
+                    .filter(|g| !g.is_empty())
+                    .map_or_else(|| format!("{prefix}{id}_router{suffix}"), str::to_owned);
+                Some(self.router(node, &name, zone)?)
+            }
+            (_, Some(name)) if !name.is_empty() => Some(self.router(node, name, zone)?),
+            _ => None,
+        };
+        Ok(Cluster { first, hosts, router, loopback, limiter, shape })
+    }
+
+    /// A zone with routing Cluster: hosts with a cable each, told by `host_link`s.
+    pub(super) fn listed_cluster(&mut self, node: Node<'a, 'a>, zone: u32) {
+        let hosts: Vec<u32> =
+            (0u32..).zip(&self.host_zone).filter(|(_, z)| **z == zone).map(|(h, _)| h).collect();
+        let cables: Option<Vec<Cable>> = hosts.iter().map(|h| self.star.get(h).copied()).collect();
+        let Some(cables) = cables else { return self.blame(node, "has a host without <host_link>") };
+        let backbone = node.children().find(|c| c.tag_name().name() == "backbone");
+        let backbone = backbone.and_then(|b| self.link_names.get(b.attribute("id")?).copied());
+        let router =
+            (0u32..).zip(&self.router_zone).find(|(_, z)| **z == zone).map(|(r, _)| r + super::ROUTER);
+        let (first, count) = (hosts.first().copied().unwrap_or(0), hosts.len() as u32);
+        if hosts.iter().zip(first..).any(|(h, n)| *h != n) {
+            return self.blame(node, "mixes its hosts with those of other zones");
+        }
+        let shape = Shape::Star { cables, backbone };
+        let cluster = Cluster { first, hosts: count, router, loopback: None, limiter: None, shape };
+        self.zones[zone as usize].rule = Rule::Cluster(cluster);
+    }
+
+    /// Numbers of the hosts: `0-15,20`.
+    fn radical(&self, node: Node<'a, 'a>) -> Told<Vec<u64>> {
+        let text = self.attribute(node, "radical")?;
+        let mut numbers = Vec::new();
+        for part in text.split(',') {
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
+            let range = from.trim().parse::<u64>().ok().zip(to.trim().parse::<u64>().ok());
+            let Some((from, to)) = range.filter(|(from, to)| from <= to && to - from < MAX_NODES) else {
+                return Err(self.mistake(node, format!("`radical=\"{text}\"` is not written as 0-15,20")));
+            };
+            numbers.extend(from..=to);
+            if numbers.len() as u64 > MAX_NODES {
+                return Err(self.mistake(node, format!("a cluster has {MAX_NODES} hosts at most")));
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// A link for each node, if the cluster has `KIND_bw` (or limiter_link).
+    fn per_node(
+        &mut self,
+        node: Node<'a, 'a>,
+        kind: &str,
+        nodes: u32,
+        sharing: &str,
+    ) -> Told<Option<Vec<u32>>> {
+        let key = if kind == "limiter" { "limiter_link".to_owned() } else { format!("{kind}_bw") };
+        if node.attribute(key.as_str()).is_none() {
+            return Ok(None);
+        }
+        let bandwidth = self.bandwidth(node, &key)?;
+        let latency = if kind == "limiter" { 0.0 } else { self.latency(node, &format!("{kind}_lat"))? };
+        let id = self.attribute(node, "id")?;
+        let links = (0..nodes).map(|n| {
+            let name = format!("{id}_link_{n}_{kind}");
+            self.cable(node, name, (bandwidth, latency), sharing).map(|c| c.0)
+        });
+        links.collect::<Told<Vec<u32>>>().map(Some)
+    }
+
+    fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Told<Cable> {
+        let numbers = (kind.numbers.0 * factor, kind.numbers.1);
+        self.cable(node, name, numbers, kind.sharing)
+    }
+
+    fn star(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: &[u64]) -> Told<Shape> {
+        let id = kind.id;
+        let cables = hosts.iter().map(|n| self.cables(node, kind, format!("{id}_link_{n}"), 1.0));
+        let cables = cables.collect::<Told<Vec<_>>>()?;
+        let backbone = if node.attribute("bb_bw").is_some() {
+            let numbers = (self.bandwidth(node, "bb_bw")?, self.latency(node, "bb_lat")?);
+            let sharing = node.attribute("bb_sharing_policy").unwrap_or("SHARED");
+            Some(self.cable(node, format!("{id}_backbone"), numbers, sharing)?.0)
+        } else {
+            None
+        };
+        Ok(Shape::Star { cables, backbone })
+    }
+
+    /// Lists of positive integers, separated by semicolons.
+    fn parameters(&self, node: Node<'a, 'a>) -> Told<Vec<Vec<u32>>> {
+        let text = self.attribute(node, "topo_parameters")?;
+        let list = |part: &str| {
+            part.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=65_536).contains(n))).collect()
+        };
+        let lists: Option<Vec<Vec<u32>>> = text.split(';').map(list).collect();
+        lists.ok_or_else(|| self.mistake(node, format!("`topo_parameters=\"{text}\"` is no list of sizes")))
+    }
+
+    fn counted(&self, node: Node<'a, 'a>, hosts: u32, needed: Option<u64>) -> Told<()> {
+        match needed {
+            Some(n) if n == u64::from(hosts) => Ok(()),
+            Some(n) => {
+                Err(self.mistake(node, format!("this topology has {n} hosts, but `radical` names {hosts}")))
+            }
+            None => Err(self.mistake(node, format!("a cluster has {MAX_NODES} hosts at most"))),
+        }
+    }
+
+    fn fat_tree(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<FatTree> {
+        let lists = self.parameters(node)?;
+        let wrong =
+            "a fat tree is \"levels; children,..; parents,..; cables,..\" with a number for each level";
+        let [levels, down, up, ports] = &lists[..] else { return Err(self.mistake(node, wrong)) };
+        if levels.len() != 1 || [down, up, ports].iter().any(|l| l.len() as u32 != levels[0]) {
+            return Err(self.mistake(node, wrong));
+        }
+        let (down, up, ports) = (down.clone(), up.clone(), ports.clone());
+        let mut tree = FatTree { down, up, ports, cables: Vec::new() };
+        let nodes = tree.nodes().filter(|n| n.iter().map(|n| u64::from(*n)).sum::<u64>() <= 4 * MAX_NODES);
+        let Some(nodes) = nodes else {
+            return Err(self.mistake(node, "this fat tree has too many switches"));
+        };
+        self.counted(node, hosts, Some(u64::from(nodes[0])))?;
+        for (level, &below) in nodes[..tree.down.len()].iter().enumerate() {
+            let each = tree.up[level].saturating_mul(tree.ports[level]);
+            let mut cables = Vec::new();
+            for n in 0..below {
+                for c in 0..each {
+                    cables.push(self.cables(node, kind, format!("{}_link_{level}_{n}_{c}", kind.id), 1.0)?);
+                }
+            }
+            tree.cables.push(cables);
+        }
+        Ok(tree)
+    }
+
+    fn torus(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<Torus> {
+        let lists = self.parameters(node)?;
+        let [dims] = &lists[..] else {
+            return Err(self.mistake(node, "a torus is \"4,4,4\": the length of each dimension"));
+        };
+        let total =
+            dims.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
+        self.counted(node, hosts, total)?;
+        let mut cables = Vec::new();
+        for n in 0..hosts {
+            let mut factor = 1;
+            for &size in dims {
+                let x = n / factor % size;
+                let next = n - x * factor + (x + 1) % size * factor;
+                let name = format!("{}_link_from_{n}_to_{next}_dim_{}", kind.id, cables.len() % dims.len());
+                cables.push(self.cables(node, kind, name, 1.0)?);
+                factor *= size;
+            }
+        }
+        Ok(Torus { dims: dims.clone(), cables })
+    }
+
+    fn dragonfly(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<Dragonfly> {
+        let lists = self.parameters(node)?;
+        let wrong = "a dragonfly is \"groups,blue links; chassis,black links; blades,green links; nodes\"";
+        let sizes = match &lists[..] {
+            [g, c, b, n] if [g, c, b].iter().all(|l| l.len() == 2) && n.len() == 1 => {
+                [g[0], c[0], b[0], n[0]]
+            }
+            _ => return Err(self.mistake(node, wrong)),
+        };
+        let parallel = [lists[0][1], lists[1][1], lists[2][1]].map(f64::from);
+        let [groups, chassis, blades, _] = sizes;
+        if groups > blades {
+            let message = format!(
+                "{groups} groups need {groups} blades in a chassis, one for each blue link, not {blades}"
+            );
+            return Err(self.mistake(node, message));
+        }
+        let total =
+            sizes.iter().try_fold(1u64, |n, d| n.checked_mul(u64::from(*d)).filter(|n| *n <= MAX_NODES));
+        self.counted(node, hosts, total)?;
+        let id = kind.id;
+        let mut some = |what: String, count: u64, factor: f64| {
+            let cables = (0..count).map(|n| self.cables(node, kind, format!("{id}_{what}_{n}"), factor));
+            cables.collect::<Told<Vec<_>>>()
+        };
+        let pairs = |n: u32| u64::from(n) * u64::from(n - 1) / 2;
+        let local = some("local_link".to_owned(), u64::from(hosts), 1.0)?;
+        let green = some("green_link".to_owned(), u64::from(groups * chassis) * pairs(blades), parallel[2])?;
+        let black = some("black_link".to_owned(), u64::from(groups * blades) * pairs(chassis), parallel[1])?;
+        let blue = some("blue_link".to_owned(), pairs(groups), parallel[0])?;
+        Ok(Dragonfly { sizes, local, green, black, blue, simgrid: self.simgrid })
+    }
+}

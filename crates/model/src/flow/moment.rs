@@ -1,0 +1,78 @@
+//! Instants between picoseconds. Events and results are whole picoseconds; what happens inside the sharing of links is finer, so that
+//! times are rounded once, when they leave it.
+
+use base::time::Ps;
+
+/// Binary digits behind the picosecond.
+const DIGITS: u32 = 40;
+
+/// Units in a second.
+const SECOND: f64 = 1e12 * (1u64 << DIGITS) as f64;
+
+/// An instant in units of 2^-40 ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(u128);
+
+impl Moment {
+    /// Later than all others.
+    pub const NEVER: Self = Self(u128::MAX);
+
+    /// A whole picosecond.
+    #[must_use]
+    pub fn at(ps: Ps) -> Self {
+        Self(u128::from(ps) << DIGITS)
+    }
+
+    /// So many seconds later; [`Moment::NEVER`] beyond the end of virtual time.
+    #[must_use]
+    pub fn after(self, seconds: f64) -> Self {
+        let units = seconds * SECOND;
+        if units < (1u128 << 104) as f64 {
+            Self(self.0 + units.max(0.0).round() as u128)
+        } else {
+            Self::NEVER
+        }
+    }
+
+    /// Seconds since an earlier instant; zero if it is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> f64 {
+        self.0.saturating_sub(earlier.0) as f64 / SECOND
+    }
+
+    /// The nearest picosecond.
+    #[must_use]
+    pub fn rounded(self) -> Ps {
+        let ps = (self.0 >> DIGITS) + (self.0 >> (DIGITS - 1) & 1);
+        u64::try_from(ps).unwrap_or(Ps::MAX)
+    }
+
+    /// Picoseconds, with what a float holds of the fraction.
+    #[must_use]
+    pub fn exact_ps(self) -> f64 {
+        let (whole, rest) = (self.0 >> DIGITS, self.0 & ((1 << DIGITS) - 1));
+        whole as f64 + rest as f64 / (1u64 << DIGITS) as f64
+    }
+
+    /// Until when things count as simultaneous with this: 2^-10 ps, or what a float can tell of a long time.
+    #[must_use]
+    pub fn window(self) -> Self {
+        Self(self.0.saturating_add((1 << (DIGITS - 10)) + (self.0 >> 50)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_is_to_the_nearest_picosecond() {
+        for (seconds, ps) in [(1e-12, 1), (1.4e-12, 1), (1.6e-12, 2), (1.0, 1_000_000_000_000)] {
+            assert_eq!(Moment::at(0).after(seconds).rounded(), ps);
+        }
+        assert_eq!(Moment::at(5).after(f64::INFINITY), Moment::NEVER);
+        assert_eq!(Moment::at(7).after(-1.0), Moment::at(7));
+        assert!((Moment::at(3).after(2.5e-13).exact_ps() - 3.25).abs() < 1e-9);
+        assert!((Moment::at(10).since(Moment::at(4)) - 6e-12).abs() < 1e-24);
+    }
+}

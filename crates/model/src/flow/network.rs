@@ -1,0 +1,263 @@
+//! From a fabric with its routing, or a platform, to links and routes that flows share.
+
+use super::{moment::Moment, run::Context, sharing::Sharing, solver::Policy};
+use crate::packet::map::Map;
+use base::rng::{Purpose, Stream};
+use fabric::{
+    graph::{Fabric, Peer},
+    platform::{self, Platform},
+    routing::{Congestion, Hop, Routing},
+};
+
+/// What a flow on a link counts as, for a routing that asks for the backlog.
+pub const BACKLOG: u64 = 4096;
+
+/// Routers that a way may visit: beyond, the routing goes in circles.
+const MAX_HOPS: u16 = 4096;
+
+/// No route that is the same for all messages.
+const NONE: u32 = u32::MAX;
+
+/// Links as the solver numbers them, and the routes found so far.
+pub struct Network {
+    /// Solver's link of each directed link.
+    shared: Vec<u32>,
+    /// Number of each pair of terminals that has sent something.
+    known: Map<u32>,
+    /// Its route, if that is the same for all its messages, else [`NONE`].
+    routes: Vec<u32>,
+    /// Flows on each directed link; kept only for routings that look at it.
+    flows: Option<Vec<u32>>,
+    random: Stream,
+    /// The links failed: the routing after it holds.
+    pub after: bool,
+}
+
+/// A pair without a way, or whose way has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Source terminal.
+    pub source: u32,
+    /// Destination terminal.
+    pub destination: u32,
+}
+
+impl Network {
+    /// Adds the links of a run to `sharing`.
+    #[must_use]
+    pub fn new(cx: &Context, sharing: &mut Sharing) -> Self {
+        let shared = match cx.platform() {
+            Some(platform) => add_platform(platform, sharing),
+            None => add_fabric(cx, sharing),
+        };
+        let adaptive = cx.routing.as_ref().is_some_and(|r| !r.oblivious())
+            || cx.change.as_ref().is_some_and(|c| !c.routing.oblivious());
+        Self {
+            flows: adaptive.then(|| vec![0; shared.len()]),
+            shared,
+            known: Map::default(),
+            routes: Vec::new(),
+            random: Stream::new(cx.seed, Purpose::Route, 0),
+            after: false,
+        }
+    }
+
+    /// Solver's link of a directed link.
+    #[must_use]
+    pub fn shared(&self, link: u32) -> u32 {
+        self.shared[link as usize]
+    }
+
+    /// Number of a pair of terminals, counted from 0 as they are first asked for.
+    pub fn pair(&mut self, source: u32, destination: u32) -> u32 {
+        let key = u64::from(source) << 32 | u64::from(destination);
+        if let Some(pair) = self.known.get(key, 0) {
+            return pair;
+        }
+        let pair = self.routes.len() as u32;
+        self.known.set(key, 0, pair);
+        self.routes.push(NONE);
+        pair
+    }
+
+    /// The route of a message of a pair; `identity` names it among all messages.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn route(
+        &mut self,
+        cx: &Context,
+        sharing: &mut Sharing,
+        (source, destination, pair): (u32, u32, u32),
+        identity: u64,
+    ) -> Result<u32, Lost> {
+        let known = self.routes[pair as usize];
+        if known != NONE {
+            return Ok(known);
+        }
+        let (way, fixed) = self.way(cx, source, destination, identity)?;
+        let back = if sharing.has_cross_traffic() && source != destination {
+            self.way(cx, destination, source, identity)?.0
+        } else {
+            Way::default()
+        };
+        let between = cx.config.router_delay as f64 * 1e-12 * f64::from(way.routers);
+        let links = |way: &Way| way.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
+        let route = sharing.route(links(&way), &links(&back), between);
+        if fixed {
+            self.routes[pair as usize] = route;
+        }
+        Ok(route)
+    }
+
+    /// Directed links from one terminal to another, and whether all messages take them.
+    fn way(&self, cx: &Context, source: u32, destination: u32, identity: u64) -> Result<(Way, bool), Lost> {
+        let lost = Lost { source, destination };
+        if let Some(platform) = cx.platform() {
+            let links = platform.route(source, destination).ok_or(lost)?;
+            return Ok((Way { links, routers: 0 }, true));
+        }
+        if source == destination {
+            return Ok((Way::default(), true));
+        }
+        let change = cx.change.as_ref().filter(|_| self.after);
+        let (fabric, routing) = match change {
+            Some(change) => (&*change.fabric, &*change.routing),
+            None => (&*cx.fabric, cx.routing.as_deref().ok_or(lost)?),
+        };
+        let random = self.random.owned_by(identity);
+        walk(fabric, routing, (source, destination), random, self.flows.as_deref()).ok_or(lost)
+    }
+
+    /// Counts a flow that begins or ends on its route, for routings that look at it.
+    pub fn count(&mut self, sharing: &Sharing, route: u32, begins: bool) {
+        if let Some(flows) = &mut self.flows {
+            for &link in &sharing.route_of(route).links {
+                let count = &mut flows[link as usize];
+                *count = if begins { *count + 1 } else { count.saturating_sub(1) };
+            }
+        }
+    }
+
+    /// Links fail: the routing after it holds from now on, and all routes are found anew. Tells which of the solver's links are gone.
+    pub fn fail(&mut self, cx: &Context) -> Vec<bool> {
+        let mut gone = vec![false; self.shared.len()];
+        if let Some(change) = &cx.change {
+            self.after = true;
+            self.routes.fill(NONE);
+            let ports = cx.fabric.ports.iter().zip(&change.fabric.ports);
+            for (link, (before, after)) in ports.enumerate() {
+                if before.peer != after.peer {
+                    gone[self.shared[link] as usize] = true;
+                }
+            }
+        }
+        gone
+    }
+}
+
+/// A way through a fabric.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    links: Vec<u32>,
+    routers: u32,
+}
+
+/// Solver's links of a platform are numbered as the platform's.
+fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
+    let policy = |p| match p {
+        platform::Policy::Shared => Policy::Shared,
+        platform::Policy::FatPipe => Policy::FatPipe,
+    };
+    let links = platform.links.iter();
+    let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, policy(l.policy))).collect();
+    let zero = Moment::at(0);
+    let events = platform.events.iter();
+    sharing.schedule(events.map(|e| (zero.after(e.time), e.link, e.bandwidth)).collect());
+    shared
+}
+
+/// Solver's links of a fabric are numbered as its directed links; the two directions of a half-duplex cable are the one with the lower number.
+fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
+    let fabric = &*cx.fabric;
+    let ports = fabric.ports.len() as u32;
+    let class = |link: u32| fabric.ports.get(link as usize).map_or(0, |p| usize::from(p.class));
+    let mut shared = Vec::new();
+    for link in 0..ports + fabric.terminals() {
+        let params = &cx.links[class(link)];
+        let (bandwidth, latency) = (params.bandwidth.bytes_per_s(), params.latency as f64 * 1e-12);
+        let row = sharing.link(bandwidth, latency, Policy::Shared);
+        let other = if cx.config.half_duplex { opposite(fabric, link) } else { None };
+        shared.push(other.map_or(row, |other| row.min(other)));
+    }
+    shared
+}
+
+/// The other direction of a cable.
+fn opposite(fabric: &Fabric, link: u32) -> Option<u32> {
+    let ports = fabric.ports.len() as u32;
+    if link >= ports {
+        let (router, port) = fabric.attach[(link - ports) as usize];
+        return Some(fabric.port_index(router, port));
+    }
+    match fabric.ports[link as usize].peer {
+        Peer::Router { router, port } => Some(fabric.port_index(router, port)),
+        Peer::Terminal(t) => Some(ports + t),
+        Peer::None => None,
+    }
+}
+
+/// Flows on the links of a router.
+struct Loads<'a> {
+    fabric: &'a Fabric,
+    router: u32,
+    flows: Option<&'a [u32]>,
+}
+
+impl Congestion for Loads<'_> {
+    fn backlog(&mut self, port: u32) -> u64 {
+        self.published(self.fabric.port_index(self.router, port))
+    }
+
+    fn published(&mut self, link: u32) -> u64 {
+        self.flows.map_or(0, |flows| u64::from(flows[link as usize]) * BACKLOG)
+    }
+}
+
+/// Follows a routing from terminal to terminal; tells whether it had no choice on the way. `None` if it goes astray.
+fn walk(
+    fabric: &Fabric,
+    routing: &dyn Routing,
+    (source, destination): (u32, u32),
+    random: Stream,
+    flows: Option<&[u32]>,
+) -> Option<(Way, bool)> {
+    let (router, in_port) = fabric.attach[source as usize];
+    let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
+    let mut links = Vec::with_capacity(8);
+    links.push(fabric.ports.len() as u32 + source);
+    let (mut fixed, mut options) = (true, Vec::new());
+    while hop.visited < MAX_HOPS {
+        if fixed {
+            options.clear();
+            routing.options(&hop, &mut options);
+            fixed = options.windows(2).all(|w| w[0] == w[1]);
+        }
+        hop.random = random.at(u64::from(hop.visited) << 16);
+        let mut loads = Loads { fabric, router: hop.router, flows };
+        let choice = routing.route(&mut hop, &mut loads);
+        let link = fabric.port_index(hop.router, choice.port);
+        links.push(link);
+        match fabric.ports.get(link as usize)?.peer {
+            Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
+            Peer::Terminal(terminal) => {
+                let routers = u32::from(hop.visited) + 1;
+                return (terminal == destination).then_some((Way { links, routers }, fixed));
+            }
+            Peer::None => return None,
+        }
+        (hop.vc, hop.state) = (choice.vc, choice.state);
+        hop.visited += 1;
+    }
+    None
+}

@@ -1,0 +1,539 @@
+//! Flows in time: latency, then a share of the links until all bytes are there.
+//!
+//! Flows of the same route, weight and cap always get the same share: they are one sharer of the [`Solver`], a *bundle*. A bundle has a
+//! clock that runs by its share, in bytes; a flow that joins at clock v is over at v + work, so that a change of the share moves one
+//! alarm, however many flows there are. What a flow's work is: its bytes over its factor on bandwidth.
+//!
+//! All that happens at one moment (flows that leave their latency, end, bandwidths that change) is taken together and the levels are found
+//! once. See `FLOW.md`.
+
+use super::{
+    alarms::Alarms,
+    moment::Moment,
+    rules::Rules,
+    solver::{Policy, Solver},
+};
+use base::time::Ps;
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
+
+/// A way from a source to a destination.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Its links, in order.
+    pub links: Vec<u32>,
+    /// What a unit of share takes of each link: its own, and those of the way back.
+    uses: Vec<(u32, f64)>,
+    /// Sum of its links' latencies, in seconds.
+    pub latency: f64,
+    /// Bundles of its flows.
+    bundles: Vec<u32>,
+}
+
+/// A flow that began and has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    route: u32,
+    /// Whose it is.
+    tag: u32,
+    /// In the units of its share.
+    work: f64,
+    cap: f64,
+    /// The part of its cap that is its own, on every route.
+    own: f64,
+    /// Its bundle once its latency is over.
+    bundle: u32,
+    /// Count of flows begun before it.
+    order: u64,
+}
+
+/// When a flow of a bundle is over, on the bundle's clock.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    clock: f64,
+    order: u64,
+    flow: u32,
+}
+
+impl Ord for Goal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.clock.total_cmp(&other.clock).then(self.order.cmp(&other.order))
+    }
+}
+
+impl PartialOrd for Goal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Goal {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Goal {}
+
+#[derive(Clone, Debug, Default)]
+struct Bundle {
+    route: u32,
+    weight: f64,
+    cap: f64,
+    share: f64,
+    clock: f64,
+    since: Moment,
+    goals: BinaryHeap<Reverse<Goal>>,
+    /// Ends since the clock was set back.
+    ends: usize,
+}
+
+/// No bundle.
+const NONE: u32 = u32::MAX;
+
+/// A flow that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Over {
+    /// What [`Sharing::begin`] was told.
+    pub tag: u32,
+    /// When the last byte was there.
+    pub at: Moment,
+}
+
+/// Use of all links in a window of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Use {
+    /// Number of the window.
+    pub window: u64,
+    /// Link and what was used of it, in bytes; unused links are left out.
+    pub links: Vec<(u32, f64)>,
+}
+
+/// Counts what flows use of the links of a route.
+fn meter(used: &mut [f64], route: &Route, bytes: f64) {
+    for &(link, usage) in &route.uses {
+        used[link as usize] += bytes * usage;
+    }
+}
+
+/// Links and the flows on them.
+pub struct Sharing {
+    rules: Rules,
+    solver: Solver,
+    latencies: Vec<f64>,
+    routes: Vec<Route>,
+    flows: Vec<Flow>,
+    free: Vec<u32>,
+    bundles: Vec<Bundle>,
+    alarms: Alarms,
+    /// Flows in their latency.
+    latent: BinaryHeap<Reverse<(Moment, u64, u32)>>,
+    /// Changes of bandwidth to come, latest first.
+    changes: Vec<(Moment, u32, f64)>,
+    now: Moment,
+    begun: u64,
+    live: u64,
+    /// What was used of each link, in bytes.
+    used: Vec<f64>,
+    /// Length of a window, and the end of the present one.
+    window: Option<(Ps, u64)>,
+    before: Vec<f64>,
+    /// Use by window.
+    pub uses: Vec<Use>,
+    listed: Vec<u32>,
+}
+
+impl Sharing {
+    /// No links. `window` is the length of a window of link use; 0 for none.
+    #[must_use]
+    pub fn new(rules: Rules, window: Ps) -> Self {
+        Self {
+            rules,
+            solver: Solver::new(),
+            latencies: Vec::new(),
+            routes: Vec::new(),
+            flows: Vec::new(),
+            free: Vec::new(),
+            bundles: Vec::new(),
+            alarms: Alarms::default(),
+            latent: BinaryHeap::new(),
+            changes: Vec::new(),
+            now: Moment::default(),
+            begun: 0,
+            live: 0,
+            used: Vec::new(),
+            window: (window > 0).then_some((window, 0)),
+            before: Vec::new(),
+            uses: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+
+    /// Adds a link: bytes per second, seconds.
+    pub fn link(&mut self, bandwidth: f64, latency: f64, policy: Policy) -> u32 {
+        self.latencies.push(latency);
+        self.used.push(0.0);
+        self.before.push(0.0);
+        self.solver.link(bandwidth, policy)
+    }
+
+    /// Bandwidth of a link now.
+    #[must_use]
+    pub fn bandwidth(&self, link: u32) -> f64 {
+        self.solver.capacity(link)
+    }
+
+    /// Changes to come; at most one call.
+    pub fn schedule(&mut self, mut changes: Vec<(Moment, u32, f64)>) {
+        changes.sort_by_key(|c| Reverse(c.0));
+        self.changes = changes;
+    }
+
+    /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
+    pub fn route(&mut self, links: Vec<u32>, back: &[u32], between: f64) -> u32 {
+        let mut uses: Vec<(u32, f64)> = links.iter().map(|&l| (l, 1.0)).collect();
+        if self.rules.cross > 0.0 {
+            uses.extend(back.iter().map(|&l| (l, self.rules.cross)));
+        }
+        // A link's uses are summed once and for all, in the order of the route; of a fat pipe the greatest counts.
+        let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
+        for (link, usage) in uses {
+            match summed.iter_mut().find(|s| s.0 == link) {
+                Some(s) if self.solver.policy(link) == Policy::FatPipe => s.1 = s.1.max(usage),
+                Some(s) => s.1 += usage,
+                None => summed.push((link, usage)),
+            }
+        }
+        let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
+        self.routes.push(Route { links, uses: summed, latency, bundles: Vec::new() });
+        (self.routes.len() - 1) as u32
+    }
+
+    /// A route.
+    #[must_use]
+    pub fn route_of(&self, route: u32) -> &Route {
+        &self.routes[route as usize]
+    }
+
+    /// True if the way back matters.
+    #[must_use]
+    pub fn has_cross_traffic(&self) -> bool {
+        self.rules.cross > 0.0
+    }
+
+    /// Flows that began and have not ended.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// A flow begins at `at` (not before what was last done): its latency first. `rate` is its own cap in bytes per second.
+    pub fn begin(&mut self, at: Moment, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
+        let row = &self.routes[route as usize];
+        let (bandwidth, latency) = self.rules.factors(bytes);
+        let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+        let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
+        let until = at.max(self.now).after(row.latency * latency);
+        let work = bytes as f64 / bandwidth;
+        self.begun += 1;
+        self.live += 1;
+        let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
+        let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.flows.push(flow);
+            (self.flows.len() - 1) as u32
+        });
+        self.flows[number as usize] = flow;
+        self.latent.push(Reverse((until, self.begun, number)));
+        number
+    }
+
+    /// Moves a flow to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must follow.
+    pub fn divert(&mut self, at: Moment, flow: u32, route: u32) {
+        let Flow { bundle, order, .. } = self.flows[flow as usize];
+        if bundle == NONE {
+            self.latent.retain(|l| l.0.2 != flow);
+        } else {
+            self.touch(bundle, at);
+            let b = &mut self.bundles[bundle as usize];
+            let left = b.goals.iter().find(|g| g.0.flow == flow).map_or(0.0, |g| g.0.clock - b.clock);
+            b.goals.retain(|g| g.0.flow != flow);
+            let work = std::mem::replace(&mut self.flows[flow as usize].work, left.max(0.0));
+            if self.window.is_none() {
+                meter(&mut self.used, &self.routes[b.route as usize], work - left.max(0.0));
+            }
+            self.leave(bundle, 1);
+        }
+        let (slowest, latency) = {
+            let row = &self.routes[route as usize];
+            let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
+            (slowest, row.latency)
+        };
+        let cap = self.rules.cap(latency, slowest, None, 1.0);
+        let f = &mut self.flows[flow as usize];
+        (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
+        self.latent.push(Reverse((at.after(latency), order, flow)));
+    }
+
+    /// Flows whose route has a link that `failed` tells of: flow and tag, in the order in which they began.
+    #[must_use]
+    pub fn crossing(&self, failed: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+        let mut found: Vec<(u64, u32, u32)> = Vec::new();
+        let mut offer = |number: u32| {
+            let flow = &self.flows[number as usize];
+            if self.routes[flow.route as usize].links.iter().any(|&l| failed(l)) {
+                found.push((flow.order, number, flow.tag));
+            }
+        };
+        self.latent.iter().for_each(|l| offer(l.0.2));
+        self.bundles.iter().flat_map(|b| &b.goals).for_each(|g| offer(g.0.flow));
+        found.sort_unstable();
+        found.into_iter().map(|(_, flow, tag)| (flow, tag)).collect()
+    }
+
+    /// When something happens next, if nothing begins before.
+    #[must_use]
+    pub fn next(&self) -> Option<Moment> {
+        let latent = self.latent.peek().map(|l| l.0.0);
+        let ends = self.alarms.first().map(|a| a.0);
+        // Changes matter to flows alone.
+        let change = self.changes.last().filter(|_| self.live > 0).map(|c| c.0);
+        [latent, ends, change].into_iter().flatten().min().map(|m| m.max(self.now))
+    }
+
+    /// Does what happens at the next moment, if that is the picosecond `until` or before. Appends flows that are over; false if there was
+    /// nothing to do.
+    pub fn step(&mut self, until: Ps, over: &mut Vec<Over>) -> bool {
+        let Some(at) = self.next().filter(|m| m.rounded() <= until) else { return false };
+        self.close_windows(at);
+        self.now = at;
+        let window = at.window();
+        while let Some((moment, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
+            self.change(moment, link, bandwidth);
+        }
+        while let Some((_, bundle)) = self.alarms.first().filter(|a| a.0 <= window) {
+            self.end(bundle, at, window.since(at), over);
+        }
+        while let Some(&Reverse((moment, _, flow))) = self.latent.peek() {
+            if moment > window {
+                break;
+            }
+            self.latent.pop();
+            self.join(flow, at, over);
+        }
+        self.solve(at);
+        true
+    }
+
+    /// Flows of a bundle whose goal is reached are over.
+    fn end(&mut self, bundle: u32, at: Moment, slack: f64, over: &mut Vec<Over>) {
+        self.touch(bundle, at);
+        self.alarms.set(bundle, Moment::NEVER);
+        let b = &mut self.bundles[bundle as usize];
+        let reached = b.clock + b.share * slack;
+        let mut ended = 0;
+        // The alarm was set for the first: it is over whatever rounding says.
+        while let Some(Reverse(goal)) = b.goals.peek().filter(|g| ended == 0 || g.0.clock <= reached) {
+            over.push(Over { tag: self.flows[goal.flow as usize].tag, at });
+            self.free.push(goal.flow);
+            if self.window.is_none() {
+                let flow = &self.flows[goal.flow as usize];
+                meter(&mut self.used, &self.routes[flow.route as usize], flow.work);
+            }
+            ended += 1;
+            b.goals.pop();
+        }
+        b.ends += ended;
+        if b.ends > b.goals.len() + 64 {
+            // The clock loses digits as it grows.
+            let clock = std::mem::take(&mut b.clock);
+            b.ends = 0;
+            let goals = std::mem::take(&mut b.goals).into_vec();
+            let back = |g: Reverse<Goal>| Reverse(Goal { clock: g.0.clock - clock, ..g.0 });
+            b.goals = goals.into_iter().map(back).collect();
+        }
+        self.live -= ended as u64;
+        self.leave(bundle, ended as u32);
+    }
+
+    /// Some flows of a bundle are gone.
+    fn leave(&mut self, bundle: u32, flows: u32) {
+        let left = self.solver.count(bundle) - flows;
+        self.solver.set_count(bundle, left);
+        if left == 0 {
+            self.alarms.set(bundle, Moment::NEVER);
+            let route = self.bundles[bundle as usize].route;
+            self.routes[route as usize].bundles.retain(|&b| b != bundle);
+        }
+    }
+
+    /// A flow's latency is over: it shares links from now on.
+    fn join(&mut self, flow: u32, at: Moment, over: &mut Vec<Over>) {
+        let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
+        let row = &self.routes[route as usize];
+        if work <= 0.0 || (row.uses.is_empty() && cap.is_infinite()) {
+            over.push(Over { tag, at });
+            self.free.push(flow);
+            self.live -= 1;
+            return;
+        }
+        let bandwidths = row.links.iter().map(|&l| self.solver.capacity(l));
+        let weight = self.rules.weight(row.latency, bandwidths);
+        let same = |b: &&u32| {
+            let b = &self.bundles[**b as usize];
+            b.weight.to_bits() == weight.to_bits() && b.cap.to_bits() == cap.to_bits()
+        };
+        let bundle = match row.bundles.iter().find(same) {
+            Some(&bundle) => {
+                self.touch(bundle, at);
+                self.solver.set_count(bundle, self.solver.count(bundle) + 1);
+                bundle
+            }
+            None => {
+                let bundle = self.solver.add(row.uses.iter().copied(), weight, cap);
+                if self.bundles.len() <= bundle as usize {
+                    self.bundles.resize_with(bundle as usize + 1, Bundle::default);
+                }
+                let b = &mut self.bundles[bundle as usize];
+                (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
+                (b.since, b.ends) = (at, 0);
+                self.routes[route as usize].bundles.push(bundle);
+                bundle
+            }
+        };
+        self.flows[flow as usize].bundle = bundle;
+        let b = &mut self.bundles[bundle as usize];
+        b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
+    }
+
+    /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
+    fn touch(&mut self, bundle: u32, at: Moment) {
+        let b = &mut self.bundles[bundle as usize];
+        let span = at.since(b.since);
+        b.since = at;
+        if span > 0.0 && b.share > 0.0 {
+            let moved = b.share * span;
+            b.clock += moved;
+            if self.window.is_some() {
+                let all = moved * f64::from(self.solver.count(bundle));
+                meter(&mut self.used, &self.routes[b.route as usize], all);
+            }
+        }
+    }
+
+    /// A link gets another bandwidth; weights that depend on it change too.
+    fn change(&mut self, at: Moment, link: u32, bandwidth: f64) {
+        let at = at.max(self.now);
+        self.solver.set_capacity(link, bandwidth);
+        if !self.rules.weighted || self.rules.scale == 0.0 || bandwidth == 0.0 {
+            return;
+        }
+        let bundles: Vec<u32> = self.solver.sharers_of(link).collect();
+        for bundle in bundles {
+            let row = &self.routes[self.bundles[bundle as usize].route as usize];
+            if !row.links.contains(&link) {
+                continue;
+            }
+            let weight = self.rules.weight(row.latency, row.links.iter().map(|&l| self.solver.capacity(l)));
+            self.touch(bundle, at);
+            self.bundles[bundle as usize].weight = weight;
+            self.solver.set_weight(bundle, weight);
+        }
+    }
+
+    /// Finds the shares anew and sets the alarms of bundles whose share changed.
+    fn solve(&mut self, at: Moment) {
+        let mut changed = std::mem::take(&mut self.listed);
+        changed.clear();
+        changed.extend_from_slice(self.solver.solve());
+        for &bundle in &changed {
+            self.touch(bundle, at);
+            let share = self.solver.share(bundle);
+            let b = &mut self.bundles[bundle as usize];
+            b.share = share;
+            let next = match b.goals.peek() {
+                Some(Reverse(goal)) if share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / share),
+                _ => Moment::NEVER,
+            };
+            self.alarms.set(bundle, next);
+        }
+        self.listed = changed;
+    }
+
+    /// Finds the shares anew after flows were moved.
+    pub fn refresh(&mut self, at: Moment) {
+        self.close_windows(at);
+        self.now = self.now.max(at);
+        self.solve(self.now);
+    }
+
+    /// Ends all windows of link use that end at a moment or before.
+    pub fn close_windows(&mut self, at: Moment) {
+        let Some((length, mut number)) = self.window else { return };
+        while Moment::at(length.saturating_mul(number + 1)) <= at && (self.live > 0 || self.dirty_window()) {
+            let end = Moment::at(length * (number + 1));
+            self.flush(end);
+            self.report(number);
+            number += 1;
+        }
+        if self.live == 0 {
+            // Nothing was used since: windows without use are left out.
+            number = number.max((at.exact_ps() / length as f64) as u64);
+        }
+        self.window = Some((length, number));
+    }
+
+    /// Something was used since the last window ended.
+    fn dirty_window(&self) -> bool {
+        self.used != self.before
+    }
+
+    fn report(&mut self, window: u64) {
+        let pairs = self.used.iter().zip(&self.before).enumerate();
+        let links: Vec<(u32, f64)> = pairs
+            .filter(|(_, (now, then))| now > then)
+            .map(|(l, (now, then))| (l as u32, now - then))
+            .collect();
+        self.before.copy_from_slice(&self.used);
+        if !links.is_empty() {
+            self.uses.push(Use { window, links });
+        }
+    }
+
+    /// Counts the use of links up to a moment.
+    fn flush(&mut self, at: Moment) {
+        for bundle in 0..self.bundles.len() as u32 {
+            if !self.bundles[bundle as usize].goals.is_empty() {
+                self.touch(bundle, at);
+            }
+        }
+    }
+
+    /// Ends the measurement at a moment; what was used of each link, in bytes. To be called once.
+    pub fn finish(&mut self, at: Moment) -> &[f64] {
+        self.close_windows(at);
+        self.flush(at);
+        if let Some((_, number)) = self.window {
+            self.report(number);
+        } else {
+            for b in &self.bundles {
+                for goal in &b.goals {
+                    let done = self.flows[goal.0.flow as usize].work - (goal.0.clock - b.clock);
+                    meter(&mut self.used, &self.routes[b.route as usize], done.max(0.0));
+                }
+            }
+        }
+        &self.used
+    }
+
+    /// Lists looked at by the solver so far: the work done.
+    #[must_use]
+    pub fn visits(&self) -> u64 {
+        self.solver.visits
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Closed forms: times to the picosecond.
+
+use super::*;
+
+/// Links of 1 GB/s and 1 us, numbered from 0.
+fn links(count: u32, rules: Rules) -> Sharing {
+    let mut sharing = Sharing::new(rules, 0);
+    for _ in 0..count {
+        sharing.link(1e9, 1e-6, Policy::Shared);
+    }
+    sharing
+}
+
+/// Runs to the end: when each flow is over, by tag.
+fn run(sharing: &mut Sharing, flows: usize) -> Vec<Ps> {
+    let (mut over, mut ends) = (Vec::new(), vec![0; flows]);
+    while sharing.step(Ps::MAX, &mut over) {
+        over.drain(..).for_each(|o: Over| ends[o.tag as usize] = o.at.rounded());
+    }
+    assert_eq!(sharing.live(), 0);
+    ends
+}
+
+const MS: Ps = 1_000_000_000;
+const US: Ps = 1_000_000;
+
+#[test]
+fn one_flow_takes_latency_and_size_over_bandwidth() {
+    let mut s = links(3, Rules::plain());
+    let route = s.route(vec![0, 1, 2], &[], 0.0);
+    s.begin(Moment::at(0), route, 1_000_000, None, 0);
+    assert_eq!(run(&mut s, 1), [MS + 3 * US]);
+}
+
+#[test]
+fn two_flows_halve_a_link_and_the_rest_is_alone() {
+    let mut s = links(1, Rules::plain());
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(Moment::at(0), route, 10_000_000, None, 0);
+    s.begin(Moment::at(0), route, 30_000_000, None, 1);
+    assert_eq!(run(&mut s, 2), [20 * MS + US, 40 * MS + US]);
+}
+
+#[test]
+fn a_parking_lot_halves_every_link() {
+    for n in [2u32, 5, 40] {
+        let mut s = links(n, Rules::plain());
+        let long = s.route((0..n).collect(), &[], 0.0);
+        s.begin(Moment::at(0), long, 1_000_000, None, 0);
+        // All join at the same moment.
+        for l in 0..n {
+            let short = s.route(vec![l], &[], 0.0);
+            s.begin(Moment::at(u64::from(n - 1) * US), short, 1_000_000, None, l + 1);
+        }
+        let ends = run(&mut s, n as usize + 1);
+        assert_eq!(ends, vec![2 * MS + u64::from(n) * US; n as usize + 1]);
+    }
+}
+
+#[test]
+fn an_incast_serves_all_alike() {
+    let n = 1000u32;
+    let mut s = links(n + 1, Rules::plain());
+    for l in 0..n {
+        let route = s.route(vec![l, n], &[], 0.0);
+        // Sizes 1, 2, .. kB: the k-th ends when everybody has got k kB or all it wants.
+        s.begin(Moment::at(0), route, 1000 * u64::from(l + 1), None, l);
+    }
+    let ends = run(&mut s, n as usize);
+    let mut sent = 0u64;
+    for (k, end) in ends.iter().enumerate() {
+        sent += 1000 * (u64::from(n) - k as u64);
+        assert_eq!(*end, 2 * US + 1000 * sent, "{k}");
+    }
+}
+
+/// Ten thousand flows on one link are one bundle: work grows with flows, not with their square.
+#[test]
+fn many_flows_on_one_link_are_one_alarm() {
+    let mut s = links(1, Rules::plain());
+    let route = s.route(vec![0], &[], 0.0);
+    let n = 10_000u32;
+    for k in 0..n {
+        s.begin(Moment::at(0), route, 1000 * u64::from(k + 1), None, k);
+    }
+    let ends = run(&mut s, n as usize);
+    let mut sent = 0u64;
+    for (k, end) in ends.iter().enumerate() {
+        sent += 1000 * (u64::from(n) - k as u64);
+        // The bundle's clock is a float: a part in 10^12.
+        assert!(end.abs_diff(US + 1000 * sent) <= 1 + US * sent / 1_000_000_000_000_000, "{k}: {end} {sent}");
+    }
+    assert!(s.visits() < 10 * u64::from(n), "{}", s.visits());
+}
+
+#[test]
+fn a_bandwidth_that_changes_splits_the_time() {
+    let mut s = links(1, Rules::plain());
+    s.schedule(vec![
+        (Moment::at(MS + US), 0, 5e8),
+        (Moment::at(3 * MS + US), 0, 0.0),
+        (Moment::at(5 * MS + US), 0, 2e9),
+    ]);
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(Moment::at(0), route, 4_000_000, None, 0);
+    // 1 MB in the first ms, 1 MB in the next two, nothing in two, 2 MB in one.
+    assert_eq!(run(&mut s, 1), [6 * MS + US]);
+}
+
+#[test]
+fn the_way_back_takes_its_part() {
+    let mut s = links(1, Rules::cm02());
+    let route = s.route(vec![0], &[0], 0.0);
+    s.begin(Moment::at(0), route, 100_000_000, None, 0);
+    s.begin(Moment::at(0), route, 100_000_000, None, 1);
+    assert_eq!(run(&mut s, 2), [210 * MS + US, 210 * MS + US]);
+}
+
+#[test]
+fn empty_messages_and_empty_routes_take_their_latency() {
+    let mut s = links(1, Rules::plain());
+    let (link, here) = (s.route(vec![0], &[], 0.0), s.route(vec![], &[], 0.0));
+    s.begin(Moment::at(5), link, 0, None, 0);
+    s.begin(Moment::at(5), here, 1_000_000, None, 1);
+    s.begin(Moment::at(5), here, 1_000_000, Some(1e9), 2);
+    assert_eq!(run(&mut s, 3), [US + 5, 5, MS + 5]);
+}
+
+#[test]
+fn a_flow_that_moves_keeps_what_is_done() {
+    let mut s = links(2, Rules::plain());
+    let (a, b) = (s.route(vec![0], &[], 0.0), s.route(vec![1], &[], 0.0));
+    let flow = s.begin(Moment::at(0), a, 4_000_000, None, 0);
+    let mut over = Vec::new();
+    assert!(s.step(2 * US, &mut over));
+    assert!(!s.step(MS + US, &mut over));
+    assert_eq!(s.crossing(|l| l == 0), [(flow, 0)]);
+    s.divert(Moment::at(MS + US), flow, b);
+    s.refresh(Moment::at(MS + US));
+    assert_eq!(run(&mut s, 1), [4 * MS + 2 * US]);
+}
+
+#[test]
+fn use_is_counted_by_window() {
+    let mut s = Sharing::new(Rules::plain(), MS);
+    s.link(1e9, 0.0, Policy::Shared);
+    let route = s.route(vec![0], &[], 0.0);
+    s.begin(Moment::at(MS / 2), route, 1_000_000, None, 0);
+    s.begin(Moment::at(10 * MS), route, 500_000, None, 1);
+    run(&mut s, 2);
+    assert_eq!(s.finish(Moment::at(11 * MS)), [1.5e6]);
+    let uses: Vec<(u64, f64)> = s.uses.iter().map(|u| (u.window, u.links[0].1.round())).collect();
+    assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
+}

@@ -1,0 +1,673 @@
+//! Weighted max-min sharing of links, solved where something changed and nowhere else.
+//!
+//! A *sharer* is a set of `count` flows that are treated alike: same links, same weight, same cap. Its flows get the share
+//! x = level * weight each. Levels are max-min fair: a sharer's level can only grow at the cost of one with a lower or equal
+//! level. At a *shared* link the sum of use * count * x stays within the capacity; at a *fat pipe* the largest use * x does.
+//!
+//! **State.** Every link that limits somebody has the level at which it is full; every sharer has the least level among its
+//! links and its own cap: something *supports* it there. That is the certificate of max-min fairness, and it is local.
+//!
+//! **Change.** A link whose sharers or capacity changed is *dirty*: its level is unknown. A sharer that nothing clean supports is
+//! *open*: its links become dirty, because its share will change. Levels are then found in increasing order, as by filling all
+//! links with water: the dirty link that is full first gets its level, its open sharers settle there, and links of sharers that
+//! settled elsewhere than before become dirty in turn. What is supported below the water stays as it is, and so does everything that
+//! is only reached through sharers whose level did not change. A link takes no notice of clean sharers with a higher level
+//! until the water reaches it; only then are they opened, and they settle at their old level if that is where their support is.
+//!
+//! **Arithmetic.** A dirty link's capacity is counted down afresh from its sharers, in the order of its list: nothing is added and
+//! subtracted over time, so nothing drifts. A level that is found again to within 2^-46 keeps its bits, which stops what rounding
+//! alone would pass on. The order of all steps is fixed.
+//!
+//! Cost: O(links of a route) for a flow that meets nobody; in general the lists of the dirty links, plus a heap of them.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// How a link's capacity is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The sum of all flows stays within the capacity.
+    Shared,
+    /// The largest flow stays within the capacity: a backbone that nobody fills. It is full, for all of its sharers, at the level at
+    /// which the first of them has reached the capacity.
+    FatPipe,
+}
+
+/// Relative difference below which a level counts as found again.
+const SAME: f64 = 1.0 / (1u64 << 46) as f64;
+
+/// A sum that has fallen below this part of what it was is summed again.
+const SMALL: f64 = 1.0 / 1024.0;
+
+/// What is left below this part of a link's capacity has lost digits if something was added back to it.
+const LITTLE: f64 = 1.0 / 16.0;
+
+/// A level is the same if nobody computed it anew.
+#[inline]
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits()
+}
+
+/// A sharer's place in a link's list.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    sharer: u32,
+    /// Which of the sharer's links this is.
+    entry: u32,
+    /// What the sharer takes of the link per level: use * weight, times its count at a shared link.
+    rate: f64,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    capacity: f64,
+    policy: Policy,
+    /// Where it is full; infinite if it limits nobody.
+    level: f64,
+    members: Vec<Member>,
+    /// Set while it is dirty: number of the solution.
+    epoch: u64,
+    /// Dirty: counted; its level is found.
+    counted: bool,
+    done: bool,
+    /// Dirty: what is left for open sharers.
+    left: f64,
+    /// Dirty: sum (at a fat pipe the greatest) of the rates of open sharers, and their number.
+    open: f64,
+    opened: u32,
+    /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.
+    most: f64,
+    /// Dirty: something was added back to `left` since it was counted.
+    added: bool,
+    /// Dirty: greatest level of those that keep theirs.
+    top: f64,
+    /// Dirty: those that keep their level are too many, because the capacity fell.
+    over: bool,
+    /// Dirty: the lowest of its steps.
+    announced: f64,
+    /// It is in the list of those to be announced.
+    pending: bool,
+    /// Its level before it became dirty.
+    before: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    link: u32,
+    /// Place in the link's list.
+    slot: u32,
+    /// Use of the link per unit of share.
+    usage: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Its level is not known.
+    Open,
+    /// Its new level is known.
+    Settled,
+}
+
+#[derive(Clone, Debug)]
+struct Sharer {
+    /// Number of flows; 0 if the row is free.
+    count: u32,
+    weight: f64,
+    /// Level at its own cap.
+    cap: f64,
+    level: f64,
+    epoch: u64,
+    /// Solution in which it was last listed as changed.
+    listed: u64,
+    state: State,
+    /// Its links are dirty.
+    unsupported: bool,
+}
+
+/// What happens at a level: a link is full, or a sharer's support is reached. The bits of a level that is not negative are ordered as it
+/// is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    bits: u64,
+    /// Link, or sharer with [`SHARER`].
+    row: u32,
+}
+
+/// Marks the steps of sharers.
+const SHARER: u32 = 1 << 31;
+
+/// Links, sharers and the max-min fair levels of the last solution.
+#[derive(Clone, Debug, Default)]
+pub struct Solver {
+    links: Vec<Link>,
+    sharers: Vec<Sharer>,
+    /// Links of each sharer.
+    entries: Vec<Vec<Entry>>,
+    free: Vec<u32>,
+    epoch: u64,
+    /// Links and sharers that were touched since the last solution.
+    touched: Vec<u32>,
+    fresh: Vec<u32>,
+    steps: BinaryHeap<Reverse<Step>>,
+    /// Counted links whose step may be too high.
+    unannounced: Vec<u32>,
+    /// Dirty links that are not yet counted.
+    uncounted: Vec<u32>,
+    changed: Vec<u32>,
+    water: f64,
+    /// Entries of lists that were looked at so far: the work done.
+    pub visits: u64,
+}
+
+impl Solver {
+    /// No links yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a link; links are numbered from 0. The capacity is at least zero.
+    pub fn link(&mut self, capacity: f64, policy: Policy) -> u32 {
+        self.links.push(Link {
+            capacity,
+            policy,
+            level: f64::INFINITY,
+            members: Vec::new(),
+            epoch: 0,
+            counted: false,
+            done: false,
+            left: 0.0,
+            open: 0.0,
+            opened: 0,
+            most: 0.0,
+            added: false,
+            top: 0.0,
+            over: false,
+            announced: f64::INFINITY,
+            pending: false,
+            before: f64::INFINITY,
+        });
+        (self.links.len() - 1) as u32
+    }
+
+    /// Capacity of a link.
+    #[must_use]
+    pub fn capacity(&self, link: u32) -> f64 {
+        self.links[link as usize].capacity
+    }
+
+    /// How a link is shared.
+    #[must_use]
+    pub fn policy(&self, link: u32) -> Policy {
+        self.links[link as usize].policy
+    }
+
+    /// Changes a link's capacity.
+    pub fn set_capacity(&mut self, link: u32, capacity: f64) {
+        self.links[link as usize].capacity = capacity;
+        self.touched.push(link);
+    }
+
+    /// Adds a sharer of one flow: links with what a unit of share takes of each (if a link occurs several times the sum counts, at a fat pipe the greatest), a positive weight, and the most
+    /// that a flow may get (infinite for no cap).
+    pub fn add(&mut self, route: impl IntoIterator<Item = (u32, f64)>, weight: f64, cap: f64) -> u32 {
+        let row = self.free.pop().unwrap_or_else(|| {
+            self.sharers.push(Sharer {
+                count: 0,
+                weight,
+                cap,
+                level: 0.0,
+                epoch: 0,
+                listed: 0,
+                state: State::Settled,
+                unsupported: false,
+            });
+            self.entries.push(Vec::new());
+            (self.sharers.len() - 1) as u32
+        });
+        let sharer = &mut self.sharers[row as usize];
+        (sharer.count, sharer.weight, sharer.cap) = (1, weight, cap / weight);
+        (sharer.level, sharer.epoch) = (0.0, 0);
+        let mut entries = std::mem::take(&mut self.entries[row as usize]);
+        entries.clear();
+        for (link, usage) in route {
+            let pipe = self.links[link as usize].policy == Policy::FatPipe;
+            match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
+                Some(twice) if pipe => twice.usage = twice.usage.max(usage),
+                Some(twice) => twice.usage += usage,
+                None => entries.push(Entry { link, slot: 0, usage }),
+            }
+        }
+        for (n, e) in entries.iter_mut().enumerate() {
+            let members = &mut self.links[e.link as usize].members;
+            e.slot = members.len() as u32;
+            members.push(Member { sharer: row, entry: n as u32, rate: e.usage * weight });
+        }
+        self.entries[row as usize] = entries;
+        self.fresh.push(row);
+        row
+    }
+
+    /// Number of flows of a sharer.
+    #[must_use]
+    pub fn count(&self, sharer: u32) -> u32 {
+        self.sharers[sharer as usize].count
+    }
+
+    /// Changes the number of flows of a sharer; with none left it is gone.
+    pub fn set_count(&mut self, sharer: u32, count: u32) {
+        if count == 0 {
+            return self.remove(sharer);
+        }
+        self.sharers[sharer as usize].count = count;
+        self.rate_again(sharer);
+    }
+
+    /// Changes a sharer's weight; its cap stays.
+    pub fn set_weight(&mut self, sharer: u32, weight: f64) {
+        let row = &mut self.sharers[sharer as usize];
+        row.cap *= row.weight / weight;
+        row.level *= row.weight / weight;
+        row.weight = weight;
+        self.rate_again(sharer);
+    }
+
+    fn rate_again(&mut self, sharer: u32) {
+        let Sharer { count, weight, .. } = self.sharers[sharer as usize];
+        for e in &self.entries[sharer as usize] {
+            let link = &mut self.links[e.link as usize];
+            let flows = if link.policy == Policy::Shared { f64::from(count) } else { 1.0 };
+            link.members[e.slot as usize].rate = e.usage * weight * flows;
+        }
+        self.fresh.push(sharer);
+    }
+
+    fn remove(&mut self, sharer: u32) {
+        self.sharers[sharer as usize].count = 0;
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        for e in &entries {
+            let members = &mut self.links[e.link as usize].members;
+            members.swap_remove(e.slot as usize);
+            if let Some(&Member { sharer, entry, .. }) = members.get(e.slot as usize) {
+                self.entries[sharer as usize][entry as usize].slot = e.slot;
+            }
+            self.touched.push(e.link);
+        }
+        self.entries[sharer as usize] = entries;
+        self.free.push(sharer);
+    }
+
+    /// What each flow of a sharer gets, by the last solution; infinite if neither link nor cap limits it.
+    #[must_use]
+    pub fn share(&self, sharer: u32) -> f64 {
+        let row = &self.sharers[sharer as usize];
+        if same(row.level, row.cap) && row.cap.is_finite() {
+            // The cap itself, not its quotient times the weight.
+            return row.cap * row.weight;
+        }
+        row.level * row.weight
+    }
+
+    /// What is used of a link, by the last solution.
+    #[must_use]
+    pub fn load(&self, link: u32) -> f64 {
+        let link = &self.links[link as usize];
+        let used = link.members.iter().map(|m| m.rate * self.sharers[m.sharer as usize].level);
+        if link.policy == Policy::Shared { used.sum() } else { used.fold(0.0, f64::max) }
+    }
+
+    /// Sharers that use a link.
+    pub fn sharers_of(&self, link: u32) -> impl Iterator<Item = u32> + '_ {
+        self.links[link as usize].members.iter().map(|m| m.sharer)
+    }
+
+    /// Links of a sharer, with what a unit of share takes of each.
+    pub fn route(&self, sharer: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.entries[sharer as usize].iter().map(|e| (e.link, e.usage))
+    }
+
+    /// Finds the max-min fair levels after all that was added, changed and removed. Returns the sharers whose share may have changed,
+    /// each once.
+    pub fn solve(&mut self) -> &[u32] {
+        self.epoch += 1;
+        self.water = 0.0;
+        self.changed.clear();
+        self.steps.clear();
+        for link in std::mem::take(&mut self.touched) {
+            self.soil(link);
+        }
+        for sharer in std::mem::take(&mut self.fresh) {
+            let row = &self.sharers[sharer as usize];
+            if row.count > 0 && row.epoch != self.epoch {
+                self.list(sharer);
+                self.expose(sharer);
+            }
+        }
+        self.count_dirty();
+        while let Some(Reverse(Step { bits, row })) = self.steps.pop() {
+            let level = f64::from_bits(bits);
+            if row & SHARER > 0 {
+                self.reach(row & !SHARER, level);
+            } else {
+                self.fill(row, level);
+            }
+            self.count_dirty();
+        }
+        &self.changed
+    }
+
+    fn push(&mut self, level: f64, row: u32) {
+        // Minus zero would come last.
+        self.steps.push(Reverse(Step { bits: level.abs().to_bits(), row }));
+    }
+
+    /// Makes a link dirty.
+    fn soil(&mut self, link: u32) {
+        let row = &mut self.links[link as usize];
+        if row.epoch != self.epoch {
+            row.epoch = self.epoch;
+            (row.counted, row.done) = (false, false);
+            self.uncounted.push(link);
+        }
+    }
+
+    fn count_dirty(&mut self) {
+        while let Some(link) = self.uncounted.pop() {
+            self.take_count(link);
+        }
+        while let Some(link) = self.unannounced.pop() {
+            self.links[link as usize].pending = false;
+            self.announce(link);
+        }
+    }
+
+    /// A link's step may be too high: it is looked at once all dirty links are counted.
+    fn announce_later(&mut self, link: u32) {
+        let row = &mut self.links[link as usize];
+        if !row.pending {
+            row.pending = true;
+            self.unannounced.push(link);
+        }
+    }
+
+    /// Counts what a dirty link has left for its open sharers; opens those that it alone had supported.
+    fn take_count(&mut self, link: u32) {
+        let members = std::mem::take(&mut self.links[link as usize].members);
+        let before = std::mem::replace(&mut self.links[link as usize].level, f64::INFINITY);
+        self.visits += members.len() as u64;
+        for m in members.iter().filter(|_| before < f64::INFINITY) {
+            let s = &self.sharers[m.sharer as usize];
+            let known = s.epoch == self.epoch && (s.unsupported || s.state == State::Settled);
+            if !known && same(s.level, before) && !self.is_supported(m.sharer) {
+                self.expose(m.sharer);
+            }
+        }
+        self.links[link as usize].members = members;
+        let row = &self.links[link as usize];
+        let (mut opened, mut top, mut over) = (0, 0f64, false);
+        let (mut left, mut open) = (row.capacity, 0f64);
+        let shared = row.policy == Policy::Shared;
+        for m in &row.members {
+            let s = &self.sharers[m.sharer as usize];
+            if self.grows(s) {
+                opened += 1;
+                open += m.rate;
+                continue;
+            }
+            left -= m.rate * s.level;
+            over |= !shared && m.rate * s.level > row.capacity * (1.0 + SAME);
+            if s.epoch != self.epoch {
+                top = top.max(s.level);
+            }
+        }
+        if !shared {
+            (left, open) = self.sums(row);
+        }
+        let row = &mut self.links[link as usize];
+        (row.left, row.open, row.most, row.opened, row.top) = (left, open, open, opened, top);
+        row.added = false;
+        row.over = over || left < -row.capacity * SAME;
+        (row.counted, row.announced, row.before) = (true, f64::INFINITY, before);
+        self.announce_later(link);
+    }
+
+    /// True if a sharer's level is not known.
+    fn grows(&self, sharer: &Sharer) -> bool {
+        sharer.epoch == self.epoch && sharer.state == State::Open
+    }
+
+    /// What a link has left for its open sharers, and what these take per level. A fat pipe that somebody fills is full at
+    /// that level for the others too.
+    fn sums(&self, link: &Link) -> (f64, f64) {
+        let (mut left, mut open) = (link.capacity, 0f64);
+        for m in &link.members {
+            let s = &self.sharers[m.sharer as usize];
+            match (link.policy, self.grows(s)) {
+                (Policy::Shared, true) => open += m.rate,
+                (Policy::Shared, false) => left -= m.rate * s.level,
+                (Policy::FatPipe, true) => open = open.max(m.rate),
+                (Policy::FatPipe, false) if m.rate * s.level >= link.capacity * (1.0 - SAME) => {
+                    open = open.max(m.rate);
+                }
+                (Policy::FatPipe, false) => {}
+            }
+        }
+        (left, open)
+    }
+
+    /// Level at which a counted dirty link would be full.
+    fn full_at(&self, link: u32) -> f64 {
+        let row = &self.links[link as usize];
+        if row.over {
+            return self.water;
+        }
+        // Plus zero: levels are compared by their bits.
+        let level = (row.left / row.open).max(self.water) + 0.0;
+        // A pipe that is filled by one whose level is known may yet be full for those above.
+        let kept = row.policy == Policy::FatPipe && row.open > 0.0 && row.top > level;
+        if row.opened > 0 || kept { level } else { f64::INFINITY }
+    }
+
+    fn announce(&mut self, link: u32) {
+        let level = self.full_at(link);
+        // A step that is too low is found out when it comes; one that is too high would come too late.
+        if level < self.links[link as usize].announced {
+            self.links[link as usize].announced = level;
+            self.push(level, link);
+        }
+    }
+
+    /// True if something clean keeps a sharer at its level.
+    fn is_supported(&self, sharer: u32) -> bool {
+        let row = &self.sharers[sharer as usize];
+        same(row.level, row.cap)
+            || self.entries[sharer as usize].iter().any(|e| {
+                let link = &self.links[e.link as usize];
+                link.epoch != self.epoch && same(link.level, row.level)
+            })
+    }
+
+    /// Opens a sharer that nothing supports: all its links become dirty.
+    fn expose(&mut self, sharer: u32) {
+        let row = &self.sharers[sharer as usize];
+        if row.epoch == self.epoch && row.unsupported {
+            return;
+        }
+        let cap = row.cap;
+        self.open(sharer);
+        self.sharers[sharer as usize].unsupported = true;
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        if cap.is_finite() || entries.is_empty() {
+            self.push(cap, sharer | SHARER);
+        }
+        entries.iter().for_each(|e| self.soil(e.link));
+        self.entries[sharer as usize] = entries;
+    }
+
+    /// Opens a sharer: counted links take it from those that keep their level to those that grow.
+    fn open(&mut self, sharer: u32) {
+        let row = &mut self.sharers[sharer as usize];
+        if row.epoch == self.epoch {
+            return;
+        }
+        (row.epoch, row.state, row.unsupported) = (self.epoch, State::Open, false);
+        let level = row.level;
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        for &Entry { link, slot, .. } in &entries {
+            let row = &mut self.links[link as usize];
+            if row.epoch != self.epoch || !row.counted || row.done {
+                continue;
+            }
+            let rate = row.members[slot as usize].rate;
+            if row.policy == Policy::Shared {
+                // Where more was used than there is, no digit of the rest is left.
+                row.most = if row.left < 0.0 { f64::INFINITY } else { row.most.max(row.open + rate) };
+                row.left += rate * level;
+                row.open += rate;
+                row.added = true;
+            } else {
+                row.open = row.open.max(rate);
+            }
+            row.opened += 1;
+            self.announce_later(link);
+        }
+        self.entries[sharer as usize] = entries;
+    }
+
+    /// The water is at a level where a link is perhaps full.
+    fn fill(&mut self, link: u32, level: f64) {
+        if self.links[link as usize].done {
+            return;
+        }
+        self.links[link as usize].announced = f64::INFINITY;
+        self.sum_again(link);
+        let now = self.full_at(link);
+        if now > level {
+            // It was announced before some of its sharers settled.
+            return self.announce(link);
+        }
+        if self.links[link as usize].top > now || self.links[link as usize].over {
+            return self.open_above(link, now);
+        }
+        let row = &mut self.links[link as usize];
+        self.water = self.water.max(now);
+        row.level = now;
+        row.done = true;
+        let members = std::mem::take(&mut row.members);
+        self.visits += members.len() as u64;
+        let before = self.links[link as usize].before;
+        let found = if (before - now).abs() <= now * SAME { before } else { now };
+        self.links[link as usize].level = found;
+        for m in &members {
+            let s = &self.sharers[m.sharer as usize];
+            if s.epoch == self.epoch && s.state == State::Open {
+                self.settle(m.sharer, found);
+            }
+        }
+        self.links[link as usize].members = members;
+    }
+
+    /// Counts a link again before it gets its level: at a fat pipe another sharer may be the greatest of those left, and sums that fell far
+    /// or had something added back have lost digits.
+    fn sum_again(&mut self, link: u32) {
+        let row = &self.links[link as usize];
+        let shared = row.policy == Policy::Shared;
+        let lost = row.open <= row.most * SMALL || (row.added && row.left < row.capacity * LITTLE);
+        if shared && !lost {
+            return;
+        }
+        self.visits += row.members.len() as u64;
+        let (left, open) = self.sums(row);
+        let row = &mut self.links[link as usize];
+        (row.left, row.open, row.most, row.added) = (left, open, open, false);
+    }
+
+    /// Opens the sharers of a link that have kept a level above the water; they settle there if they can.
+    fn open_above(&mut self, link: u32, water: f64) {
+        let members = std::mem::take(&mut self.links[link as usize].members);
+        self.visits += members.len() as u64;
+        let mut top = 0f64;
+        let mut above = Vec::new();
+        for m in &members {
+            let s = &self.sharers[m.sharer as usize];
+            if s.epoch == self.epoch {
+                continue;
+            }
+            if s.level > water { above.push(m.sharer) } else { top = top.max(s.level) }
+        }
+        let row = &mut self.links[link as usize];
+        row.members = members;
+        (row.top, row.over) = (top, false);
+        for sharer in above {
+            self.open(sharer);
+            let level = self.sharers[sharer as usize].level;
+            self.push(level, sharer | SHARER);
+        }
+        self.announce(link);
+    }
+
+    /// The water is at a level where a sharer's support may be.
+    fn reach(&mut self, sharer: u32, level: f64) {
+        let row = &self.sharers[sharer as usize];
+        if row.state == State::Settled {
+            return;
+        }
+        if level >= row.cap || self.entries[sharer as usize].is_empty() {
+            return self.settle_alone(sharer, row.cap);
+        }
+        if same(level, row.level) && self.is_supported(sharer) {
+            return self.settle_alone(sharer, level);
+        }
+        self.expose(sharer);
+    }
+
+    fn settle_alone(&mut self, sharer: u32, level: f64) {
+        if level.is_finite() {
+            self.water = self.water.max(level);
+        }
+        self.settle(sharer, level);
+    }
+
+    /// A sharer has its level. Links that it leaves more or less to than before become dirty.
+    fn settle(&mut self, sharer: u32, level: f64) {
+        let row = &mut self.sharers[sharer as usize];
+        let moved = !same(row.level, level);
+        row.level = level;
+        row.state = State::Settled;
+        let entries = std::mem::take(&mut self.entries[sharer as usize]);
+        for &Entry { link, slot, .. } in &entries {
+            let row = &mut self.links[link as usize];
+            if row.epoch != self.epoch {
+                if moved {
+                    self.soil(link);
+                }
+                continue;
+            }
+            if !row.counted || row.done {
+                continue;
+            }
+            row.opened -= 1;
+            if row.policy == Policy::Shared {
+                let rate = row.members[slot as usize].rate;
+                row.left -= rate * level;
+                row.open = if row.opened == 0 { 0.0 } else { row.open - rate };
+            }
+        }
+        self.entries[sharer as usize] = entries;
+        if moved {
+            self.list(sharer);
+        }
+    }
+
+    /// Notes that a sharer's share may have changed.
+    fn list(&mut self, sharer: u32) {
+        let row = &mut self.sharers[sharer as usize];
+        if row.listed != self.epoch {
+            row.listed = self.epoch;
+            self.changed.push(sharer);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "some numbers are exact")]
+mod tests;

@@ -1,0 +1,251 @@
+//! The solver against water filling flow by flow, without sharers, lists or memory.
+
+use super::*;
+use proptest::prelude::*;
+
+/// One flow of the definition.
+#[derive(Clone, Debug)]
+struct Plain {
+    uses: Vec<(usize, f64)>,
+    weight: f64,
+    cap: f64,
+}
+
+/// Raises all levels together; whoever meets a full link or its cap stays there. A fat pipe is full for all when one has filled it.
+fn brute(links: &[(f64, Policy)], flows: &[Plain]) -> Vec<f64> {
+    let mut share = vec![None; flows.len()];
+    while share.iter().any(Option::is_none) {
+        let mut level = f64::INFINITY;
+        let mut at = vec![f64::INFINITY; links.len()];
+        for (l, &(capacity, policy)) in links.iter().enumerate() {
+            let (mut left, mut open) = (capacity, 0f64);
+            for (f, fixed) in flows.iter().zip(&share) {
+                let of_link = f.uses.iter().filter(|u| u.0 == l).map(|u| u.1);
+                let used: f64 =
+                    if policy == Policy::Shared { of_link.sum() } else { of_link.fold(0.0, f64::max) };
+                match (policy, fixed) {
+                    (Policy::Shared, Some(x)) => left -= used * x,
+                    (Policy::Shared, None) => open += used * f.weight,
+                    (Policy::FatPipe, None) => open = open.max(used * f.weight),
+                    (Policy::FatPipe, Some(_)) => {}
+                }
+            }
+            if open > 0.0 {
+                at[l] = left.max(0.0) / open;
+                level = level.min(at[l]);
+            }
+        }
+        for (f, fixed) in flows.iter().zip(&share) {
+            if fixed.is_none() {
+                level = level.min(f.cap / f.weight);
+            }
+        }
+        let slack = level * 1.5e-14;
+        for (f, fixed) in flows.iter().zip(&mut share) {
+            let full = f.uses.iter().any(|u| u.1 > 0.0 && at[u.0] <= level + slack);
+            if fixed.is_none() && (full || f.cap / f.weight <= level + slack || level == f64::INFINITY) {
+                *fixed = Some(level * f.weight);
+            }
+        }
+    }
+    share.into_iter().map(|x| x.unwrap_or(0.0)).collect()
+}
+
+/// What happens to a solver.
+#[derive(Clone, Debug)]
+enum Change {
+    Add { route: Vec<(usize, f64)>, weight: f64, cap: f64 },
+    Remove(usize),
+    Count(usize, u32),
+    Weight(usize, f64),
+    Capacity(usize, f64),
+}
+
+const LINKS: usize = 9;
+
+fn capacity() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(1e9), Just(2e9), 1e-3f64..1.0, 1.0f64..1e10]
+}
+
+fn weight() -> impl Strategy<Value = f64> {
+    prop_oneof![3 => Just(1.0), 1 => 0.1f64..10.0, 1 => Just(1e3)]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let usage = prop_oneof![4 => Just(1.0), 1 => Just(0.05), 1 => Just(1.05)];
+    let route = proptest::collection::vec((0..LINKS, usage), 1..5);
+    let cap = prop_oneof![3 => Just(f64::INFINITY), 1 => 1e-2f64..1e9];
+    prop_oneof![
+        5 => (route, weight(), cap).prop_map(|(route, weight, cap)| Change::Add { route, weight, cap }),
+        3 => any::<usize>().prop_map(Change::Remove),
+        1 => (any::<usize>(), 1u32..5).prop_map(|(n, c)| Change::Count(n, c)),
+        1 => (any::<usize>(), weight()).prop_map(|(n, w)| Change::Weight(n, w)),
+        1 => (0..LINKS, capacity()).prop_map(|(l, c)| Change::Capacity(l, c)),
+    ]
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// Both solvers under the same changes.
+struct Pair {
+    links: Vec<(f64, Policy)>,
+    solver: Solver,
+    live: Vec<(u32, u32, Plain)>,
+}
+
+impl Pair {
+    fn new(links: &[(f64, Policy)]) -> Self {
+        let mut solver = Solver::new();
+        for &(capacity, policy) in links {
+            solver.link(capacity, policy);
+        }
+        Self { links: links.to_vec(), solver, live: Vec::new() }
+    }
+
+    fn apply(&mut self, change: &Change) {
+        let pick = |n: usize, live: &[(u32, u32, Plain)]| (!live.is_empty()).then(|| n % live.len());
+        match change {
+            Change::Add { route, weight, cap } => {
+                let uses = route.iter().map(|&(l, u)| (l as u32, u));
+                let row = self.solver.add(uses, *weight, *cap);
+                self.live.push((row, 1, Plain { uses: route.clone(), weight: *weight, cap: *cap }));
+            }
+            Change::Remove(n) => {
+                if let Some(n) = pick(*n, &self.live) {
+                    let (row, _, _) = self.live.swap_remove(n);
+                    self.solver.set_count(row, 0);
+                }
+            }
+            Change::Count(n, count) => {
+                if let Some(n) = pick(*n, &self.live) {
+                    self.live[n].1 = *count;
+                    self.solver.set_count(self.live[n].0, *count);
+                }
+            }
+            Change::Weight(n, weight) => {
+                if let Some(n) = pick(*n, &self.live) {
+                    self.live[n].2.weight = *weight;
+                    self.solver.set_weight(self.live[n].0, *weight);
+                }
+            }
+            Change::Capacity(link, capacity) => {
+                self.links[*link].0 = *capacity;
+                self.solver.set_capacity(*link as u32, *capacity);
+            }
+        }
+    }
+
+    /// Shares agree, and whoever is not listed as changed kept its share to the bit.
+    fn check(&mut self) -> Result<(), TestCaseError> {
+        let before: Vec<f64> = self.live.iter().map(|l| self.solver.share(l.0)).collect();
+        let mut changed = self.solver.solve().to_vec();
+        let listed = changed.len();
+        changed.sort_unstable();
+        changed.dedup();
+        prop_assert_eq!(listed, changed.len());
+        let mut flows = Vec::new();
+        for (_, count, plain) in &self.live {
+            flows.extend(std::iter::repeat_n(plain.clone(), *count as usize));
+        }
+        let exact = brute(&self.links, &flows);
+        let mut at = 0;
+        for ((row, count, plain), before) in self.live.iter().zip(before) {
+            let share = self.solver.share(*row);
+            // What others leave of a large link is known to the digits of that link.
+            let large = plain.uses.iter().map(|u| self.links[u.0].0).fold(0.0, f64::max);
+            let close = near(share, exact[at]) || (share - exact[at]).abs() <= 1e-14 * large;
+            prop_assert!(close, "{share} {} {plain:?} {:?}", exact[at], self.links);
+            prop_assert!(changed.binary_search(row).is_ok() || share.to_bits() == before.to_bits());
+            at += *count as usize;
+        }
+        for (l, &(capacity, _)) in self.links.iter().enumerate() {
+            prop_assert!(self.solver.load(l as u32) <= capacity * (1.0 + 1e-9));
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// After every change, and after several at once.
+    #[test]
+    fn agrees_with_the_definition(
+        links in proptest::collection::vec((capacity(), prop_oneof![4 => Just(Policy::Shared), 1 => Just(Policy::FatPipe)]), LINKS),
+        changes in proptest::collection::vec((change(), any::<bool>()), 1..60),
+    ) {
+        let mut pair = Pair::new(&links);
+        for (change, solve) in &changes {
+            pair.apply(change);
+            if *solve {
+                pair.check()?;
+            }
+        }
+        pair.check()?;
+    }
+
+    /// Equal capacities and weights make ties everywhere.
+    #[test]
+    fn ties_are_no_trouble(
+        changes in proptest::collection::vec((proptest::collection::vec(0..LINKS, 1..4), any::<u8>()), 1..60),
+    ) {
+        let mut pair = Pair::new(&[(12.0, Policy::Shared); LINKS]);
+        for (route, kind) in &changes {
+            if *kind < 100 {
+                pair.apply(&Change::Remove(usize::from(*kind)));
+            } else {
+                let route = route.iter().map(|&l| (l, 1.0)).collect();
+                pair.apply(&Change::Add { route, weight: 1.0, cap: f64::INFINITY });
+            }
+            pair.check()?;
+        }
+    }
+}
+
+#[test]
+fn a_lone_flow_costs_its_route_whatever_else_there_is() {
+    let mut solver = Solver::new();
+    for _ in 0..10_000 {
+        solver.link(1e9, Policy::Shared);
+    }
+    for n in 0..2_000 {
+        solver.add([(3 * n, 1.0), (3 * n + 1, 1.0)], 1.0, f64::INFINITY);
+    }
+    solver.solve();
+    let before = solver.visits;
+    let lone = solver.add((9_000..9_005).map(|l| (l, 1.0)), 1.0, f64::INFINITY);
+    assert_eq!(solver.solve(), [lone]);
+    assert!(solver.visits - before <= 10, "{}", solver.visits - before);
+    assert_eq!(solver.share(lone), 1e9);
+}
+
+#[test]
+fn nine_orders_of_magnitude_keep_their_digits() {
+    let mut solver = Solver::new();
+    let (slow, fast) = (solver.link(1.0, Policy::Shared), solver.link(1e9, Policy::Shared));
+    let a = solver.add([(slow, 1.0), (fast, 1.0)], 1.0, f64::INFINITY);
+    let b = solver.add([(fast, 1.0)], 1.0, f64::INFINITY);
+    solver.solve();
+    assert_eq!((solver.share(a), solver.share(b)), (1.0, 999_999_999.0));
+    // Weights too: a flow without latency beside one with 1 ns, as one link's only users.
+    let link = solver.link(1e9, Policy::Shared);
+    let light = solver.add([(link, 1.0)], 1.0, f64::INFINITY);
+    let heavy = solver.add([(link, 1.0)], 1e9, f64::INFINITY);
+    solver.solve();
+    assert!(near(solver.share(light), 1e9 / 1_000_000_001.0));
+    assert!(near(solver.share(heavy), 1e18 / 1_000_000_001.0));
+    solver.set_count(heavy, 0);
+    solver.solve();
+    assert_eq!(solver.share(light), 1e9);
+}
+
+#[test]
+fn a_flow_without_links_has_its_cap() {
+    let mut solver = Solver::new();
+    let capped = solver.add([], 1.0, 5.0);
+    let free = solver.add([], 1.0, f64::INFINITY);
+    solver.solve();
+    assert_eq!((solver.share(capped), solver.share(free)), (5.0, f64::INFINITY));
+}

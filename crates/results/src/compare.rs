@@ -1,0 +1,309 @@
+//! Two runs side by side: what differs, by how much, and whether that is within tolerances.
+//!
+//! Numbers of the summaries are compared by name; messages one by one, if both runs stored them: the k-th message from one
+//! terminal to another is the same in both.
+
+use crate::{
+    summary::Summary,
+    table::{Column, Table},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A number that both runs have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Its name: the path in `summary.json`, or `messages.*` for what is found message by message.
+    pub name: String,
+    /// In the first run; none if only the second has it.
+    pub a: Option<f64>,
+    /// In the second run.
+    pub b: Option<f64>,
+    /// |a - b| / |a|: 0 if both are equal, none if that has no meaning.
+    pub relative: Option<f64>,
+    /// Greatest relative difference that is allowed; none if it is only told.
+    pub tolerance: Option<f64>,
+    /// False if it is beyond its tolerance, or one run lacks it.
+    pub within: bool,
+}
+
+/// All that was compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Both happened alike, to the last picosecond.
+    pub identical: bool,
+    /// The numbers.
+    pub differences: Vec<Difference>,
+    /// Message by message, if both runs stored their messages.
+    pub messages: Option<Messages>,
+    /// Processor (or else elapsed) seconds of both runs, and the ratio of the first to the second.
+    pub seconds: Option<(f64, f64, f64)>,
+}
+
+/// How the latencies of messages differ, relative to the first run's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Messages {
+    /// Messages that both runs have.
+    pub matched: u64,
+    /// Messages that only the first has.
+    pub only_a: u64,
+    /// Messages that only the second has.
+    pub only_b: u64,
+    /// Mean of (b - a) / a: positive if the second is slower.
+    pub mean_signed: f64,
+    /// Mean of |b - a| / a.
+    pub mean: f64,
+    /// Median of the same.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Greatest.
+    pub max: f64,
+    /// Source, destination and number in the pair of the message with the greatest.
+    pub worst: Option<(u32, u32, u32)>,
+}
+
+/// Allowed relative differences.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tolerances {
+    /// Of everything that is not named.
+    pub all: f64,
+    /// Of names, the first that fits: a whole name, or its beginning up to a dot.
+    pub named: Vec<(String, f64)>,
+}
+
+impl Tolerances {
+    fn of(&self, name: &str) -> f64 {
+        let fits = |n: &str| name == n || name.strip_prefix(n).is_some_and(|rest| rest.starts_with('.'));
+        self.named.iter().find(|(n, _)| fits(n)).map_or(self.all, |(_, t)| *t)
+    }
+}
+
+impl Comparison {
+    /// True if nothing is beyond its tolerance.
+    #[must_use]
+    pub fn within(&self) -> bool {
+        self.differences.iter().all(|d| d.within)
+    }
+}
+
+/// Numbers of a summary that are compared, by name.
+fn numbers(s: &Summary) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    let mut put = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            all.insert(name.to_owned(), value);
+        }
+    };
+    put("simulated_ps", Some(s.simulated_ps as f64));
+    put("bytes_delivered", Some(s.bytes_delivered as f64));
+    put("messages.delivered", s.messages.map(|m| m.delivered as f64));
+    put("packets.delivered", s.packets.map(|p| p.delivered as f64));
+    put("hops_mean", s.hops_mean);
+    put("throughput.accepted_fraction", s.throughput.map(|t| t.accepted_fraction));
+    put("links.max_utilisation", s.links.as_ref().map(|l| l.max_utilisation));
+    for (block, latency) in [("latency_ps", s.latency_ps), ("message_latency_ps", s.message_latency_ps)] {
+        let Some(l) = latency else { continue };
+        for (part, value) in [
+            ("min", l.min as f64),
+            ("mean", l.mean),
+            ("p50", l.p50 as f64),
+            ("p99", l.p99 as f64),
+            ("max", l.max as f64),
+        ] {
+            put(&format!("{block}.{part}"), Some(value));
+        }
+    }
+    for job in &s.jobs {
+        put(&format!("jobs.{}.makespan_ps", job.name), job.makespan_ps.map(|m| m as f64));
+    }
+    all
+}
+
+/// Numbers that models define differently: they are told and not judged, unless a tolerance names them.
+const TOLD: [&str; 4] = ["hops_mean", "packets", "latency_ps", "links"];
+
+/// Compares two runs.
+#[must_use]
+pub fn compare(
+    a: (&Summary, Option<&Table>),
+    b: (&Summary, Option<&Table>),
+    tolerances: &Tolerances,
+) -> Comparison {
+    let (left, right) = (numbers(a.0), numbers(b.0));
+    let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
+    names.sort();
+    names.dedup();
+    let mut differences: Vec<Difference> = names
+        .into_iter()
+        .map(|name| {
+            let named = tolerances.named.iter().any(|(n, _)| name == n || name.starts_with(&format!("{n}.")));
+            let told = TOLD.iter().any(|t| name == t || name.starts_with(&format!("{t}.")));
+            let tolerance = (named || !told).then(|| tolerances.of(name));
+            difference(name, left.get(name).copied(), right.get(name).copied(), tolerance)
+        })
+        .collect();
+    let messages = match (a.1, b.1) {
+        (Some(a), Some(b)) => messages(a, b),
+        _ => None,
+    };
+    if let Some(m) = &messages {
+        let name = "messages.latency_error_mean";
+        let tolerance = tolerances.of(name);
+        let (relative, within) = (Some(m.mean), m.mean <= tolerance);
+        differences.push(Difference {
+            name: name.to_owned(),
+            a: None,
+            b: None,
+            relative,
+            tolerance: Some(tolerance),
+            within,
+        });
+    }
+    let seconds = |s: &Summary| s.performance.as_ref().map(|p| p.cpu_s.unwrap_or(p.wall_s));
+    Comparison {
+        identical: a.0.fingerprint == b.0.fingerprint,
+        differences,
+        messages,
+        seconds: seconds(a.0).zip(seconds(b.0)).map(|(a, b)| (a, b, a / b.max(1e-9))),
+    }
+}
+
+fn difference(name: &str, a: Option<f64>, b: Option<f64>, tolerance: Option<f64>) -> Difference {
+    let relative = a.zip(b).map(|(a, b)| {
+        let off = (a - b).abs();
+        if off == 0.0 { 0.0 } else { off / a.abs() }
+    });
+    let within = match (tolerance, relative) {
+        (None, _) => true,
+        (Some(tolerance), Some(relative)) => relative <= tolerance,
+        // A job that ended in one run only is a difference; what only one of two models measures is none.
+        (Some(_), None) => !name.starts_with("jobs."),
+    };
+    Difference {
+        name: name.to_owned(),
+        a,
+        b,
+        relative: relative.filter(|r| r.is_finite()),
+        tolerance,
+        within,
+    }
+}
+
+/// Latencies by pair and number in the pair, in the order of the sources' numbers.
+fn latencies(table: &Table) -> Option<BTreeMap<(u32, u32, u32), f64>> {
+    let (
+        Some(Column::U32(sources)),
+        Some(Column::U32(numbers)),
+        Some(Column::U32(destinations)),
+        Some(Column::U64(latencies)),
+    ) = (
+        table.column("source"),
+        table.column("number"),
+        table.column("destination"),
+        table.column("latency_ps"),
+    )
+    else {
+        return None;
+    };
+    let mut order: Vec<usize> = (0..table.rows()).collect();
+    order.sort_by_key(|&i| (sources[i], numbers[i]));
+    let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut all = BTreeMap::new();
+    for i in order {
+        let count = counts.entry((sources[i], destinations[i])).or_default();
+        all.insert((sources[i], destinations[i], *count), latencies[i] as f64);
+        *count += 1;
+    }
+    Some(all)
+}
+
+fn messages(a: &Table, b: &Table) -> Option<Messages> {
+    let (a, b) = (latencies(a)?, latencies(b)?);
+    let mut errors: Vec<(f64, (u32, u32, u32))> = Vec::new();
+    let mut signed = 0.0;
+    for (key, &first) in &a {
+        if let Some(&second) = b.get(key) {
+            let error = (second - first) / first.max(1.0);
+            signed += error;
+            errors.push((error.abs(), *key));
+        }
+    }
+    let matched = errors.len() as u64;
+    errors.sort_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1)));
+    let mean = |sum: f64| if matched == 0 { 0.0 } else { sum / matched as f64 };
+    let quantile = |q: f64| {
+        let at = ((q * errors.len() as f64).ceil() as usize).clamp(1, errors.len().max(1)) - 1;
+        errors.get(at).map_or(0.0, |e| e.0)
+    };
+    Some(Messages {
+        matched,
+        only_a: a.len() as u64 - matched,
+        only_b: b.len() as u64 - matched,
+        mean_signed: mean(signed),
+        mean: mean(errors.iter().map(|e| e.0).sum()),
+        p50: quantile(0.5),
+        p95: quantile(0.95),
+        max: errors.last().map_or(0.0, |e| e.0),
+        worst: errors.last().map(|e| e.1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Job, Verdict};
+    use base::hash::Fingerprint;
+
+    fn summary(makespan: u64) -> Summary {
+        let mut s = Summary::new(Fingerprint::default(), Verdict::ok(), serde_json::Value::Null);
+        s.simulated_ps = makespan;
+        let name = "job-0".to_owned();
+        s.jobs =
+            vec![Job { name, ranks: 2, messages: None, makespan_ps: Some(makespan), compute_fraction: None }];
+        s
+    }
+
+    fn table(rows: &[(u32, u32, u32, u64)]) -> Table {
+        Table::new("messages")
+            .with("source", Column::U32(rows.iter().map(|r| r.0).collect()))
+            .with("number", Column::U32(rows.iter().map(|r| r.1).collect()))
+            .with("destination", Column::U32(rows.iter().map(|r| r.2).collect()))
+            .with("latency_ps", Column::U64(rows.iter().map(|r| r.3).collect()))
+    }
+
+    #[test]
+    fn a_run_is_like_itself() {
+        let (s, t) = (summary(100), table(&[(0, 0, 1, 50), (1, 0, 0, 70)]));
+        let c = compare((&s, Some(&t)), (&s, Some(&t)), &Tolerances::default());
+        assert!(c.identical && c.within());
+        let m = c.messages.unwrap();
+        assert_eq!((m.matched, m.only_a, m.only_b, m.max), (2, 0, 0, 0.0));
+    }
+
+    #[test]
+    fn tolerances_decide() {
+        let (a, b) = (summary(100), summary(110));
+        let with = |all, named: &[(&str, f64)]| {
+            let named = named.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect();
+            compare((&a, None), (&b, None), &Tolerances { all, named }).within()
+        };
+        assert!(!with(0.09, &[]));
+        assert!(with(0.1, &[]));
+        assert!(!with(0.1, &[("jobs", 0.01)]));
+        assert!(with(0.0, &[("jobs", 0.2), ("simulated_ps", 0.2)]));
+    }
+
+    /// Messages are found by pair whatever their order: here the second source's numbers are swapped.
+    #[test]
+    fn messages_are_matched_by_pair() {
+        let s = summary(100);
+        let a = table(&[(0, 0, 1, 100), (1, 0, 0, 100), (1, 1, 2, 200), (0, 1, 1, 100)]);
+        let b = table(&[(0, 0, 1, 110), (1, 1, 0, 100), (1, 0, 2, 100), (2, 0, 0, 5)]);
+        let m = compare((&s, Some(&a)), (&s, Some(&b)), &Tolerances::default()).messages.unwrap();
+        assert_eq!((m.matched, m.only_a, m.only_b), (3, 1, 1));
+        assert_eq!((m.worst, m.max), (Some((1, 2, 0)), 0.5));
+        assert!((m.mean - 0.2).abs() < 1e-12 && (m.mean_signed + 0.4 / 3.0).abs() < 1e-12);
+        assert_eq!((m.p50, m.p95), (0.1, 0.5));
+    }
+}
