@@ -1,10 +1,13 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
 //! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing unknown can reach it.
-//! Coupled hosts share one order: at each instant all alarms only note who is due and for what, then one handler takes the steps of all by
+//! Coupled hosts share one order: what each does next stands in a calendar, and one event for each of its slots takes the steps of all by
 //! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
 
-use super::machine::{Entry, Machine, Message, Next, Record, What};
+use super::{
+    calendar::Put,
+    machine::{Entry, Machine, Message, Next, Record, What},
+};
 use crate::rank::window::Stamp;
 use base::time::{NEVER, Ps};
 use engine::{
@@ -26,8 +29,14 @@ impl Domain for Machine {
             let mut freed = std::mem::take(&mut self.freed);
             self.window.refill(host, start, &mut freed);
             self.freed = freed;
-            self.create(start, Stamp::default(), fx);
-            if let Some(next) = self.next(host) {
+            if !self.flows(host) {
+                self.create(start, Stamp::default(), fx);
+            }
+            if self.cx.coupled {
+                self.file(host, fx);
+            } else if self.flows(host) {
+                self.begin(host, start, fx);
+            } else if let Some(next) = self.next(host) {
                 self.set_alarm(host, next.time, fx);
             }
         }
@@ -36,7 +45,10 @@ impl Domain for Machine {
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let now = fx.now();
         if token == self.count() {
-            return self.instant(now, fx);
+            return self.slot(now, fx);
+        }
+        if self.cx.coupled {
+            return self.file(token, fx);
         }
         let host = *self.hosts.get(token);
         if host.alarm != now {
@@ -45,7 +57,7 @@ impl Domain for Machine {
         let h = self.hosts.edit(token);
         h.alarm = h.spare;
         h.spare = NEVER;
-        if self.cx.coupled { self.note(token, fx) } else { self.run(token, now, fx) }
+        if self.flows(token) { self.flow(token, now, fx) } else { self.run(token, now, fx) }
     }
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
@@ -117,7 +129,7 @@ impl Machine {
     }
 
     /// Takes the steps of an uncoupled host that are due, and those that nothing unknown can precede.
-    fn run(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
+    pub(super) fn run(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
         let until = (now + self.cx.ahead.max(1)).min(self.cx.end);
         while let Some(next) = self.next(host) {
             if next.time >= until {
@@ -127,39 +139,50 @@ impl Machine {
         }
     }
 
-    /// Finds out what a coupled host does next: an entry if it is due, else an alarm.
-    fn look(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) -> Option<Entry> {
-        let looks = &mut self.hosts.edit(host).looks;
-        *looks = looks.wrapping_add(1);
-        let looks = *looks;
-        let Next { time, stamp, what, row } = self.next(host)?;
-        let entry = Entry { time, created: stamp.created, host, looks, row, what };
-        if time <= now {
-            return Some(entry);
+    /// Finds out what a coupled host does next; what it was found to do before is void.
+    fn look(&mut self, host: u32) -> Option<Entry> {
+        let next = self.next(host);
+        let h = self.hosts.edit(host);
+        h.looks = h.looks.wrapping_add(1);
+        h.alarm = next.map_or(NEVER, |n| n.time);
+        let looks = h.looks;
+        let Next { time, stamp, what, row } = next?;
+        if time >= self.cx.end {
+            self.cell.edit(0).cut = true;
+            return None;
         }
-        self.set_alarm(host, time, fx);
-        None
+        Some(Entry { time, created: stamp.created, host, looks, row, what })
     }
 
-    /// Notes what a coupled host does that may be due now.
-    fn note(&mut self, host: u32, fx: &mut impl Effects<Self>) {
-        let Some(entry) = self.look(host, fx.now(), fx) else { return };
-        let cell = self.cell.edit(0);
-        *self.due.edit(cell.due) = entry;
-        cell.due += 1;
-        if cell.due == 1 {
-            cell.instants = cell.instants.wrapping_add(1);
-            let identity = u64::MAX << 32 | u64::from(cell.instants);
-            fx.wake(fx.now(), Class::Ordinary, identity, self.hosts.len());
+    /// Finds out what a coupled host does next and puts it into the calendar.
+    fn file(&mut self, host: u32, fx: &mut impl Effects<Self>) {
+        if let Some(entry) = self.look(host) {
+            self.put(entry, fx);
         }
     }
 
-    /// Takes all steps of coupled hosts up to now, in one order: what was noted, sorted, and what these steps make due, in a heap.
-    fn instant(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        let count = std::mem::replace(&mut self.cell.edit(0).due, 0);
+    fn put(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        match self.calendar.put(entry, fx.now()) {
+            Put::Filed => {}
+            Put::First(at) => {
+                let slots = &mut self.cell.edit(0).slots;
+                *slots = slots.wrapping_add(1);
+                let identity = u64::MAX << 32 | u64::from(*slots);
+                fx.wake(at, Class::Ordinary, identity, self.hosts.len());
+            }
+            Put::Far(at) => {
+                let identity = u64::from(entry.host) << 32 | u64::from(entry.looks);
+                fx.wake(at, Class::Early, identity, entry.host);
+            }
+        }
+    }
+
+    /// Takes all steps of coupled hosts in a slot of the calendar, in one order: what it holds, sorted, and what these steps make due, in a heap.
+    fn slot(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        sorted.extend_from_slice(&self.due.rows()[..count as usize]);
+        self.calendar.take(now, |e| self.hosts.get(e.host).looks == e.looks, &mut sorted);
         sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let end = self.calendar.slot_end(now);
         for (n, &entry) in sorted.iter().enumerate() {
             for (stage, ahead) in AHEAD.into_iter().enumerate() {
                 if let Some(later) = sorted.get(n + ahead) {
@@ -168,19 +191,19 @@ impl Machine {
             }
             while let Some(&first) = self.instant.peek().filter(|&&first| first > entry) {
                 self.instant.pop();
-                self.turn(first, now, fx);
+                self.turn(first, end, fx);
             }
-            self.turn(entry, now, fx);
+            self.turn(entry, end, fx);
         }
         while let Some(first) = self.instant.pop() {
-            self.turn(first, now, fx);
+            self.turn(first, end, fx);
         }
         sorted.clear();
         self.sorted = sorted;
     }
 
     /// Takes a step, unless what the host does next was found out anew since.
-    fn turn(&mut self, entry: Entry, now: Ps, fx: &mut impl Effects<Self>) {
+    fn turn(&mut self, entry: Entry, end: Ps, fx: &mut impl Effects<Self>) {
         let Entry { time, created, host, looks, row, what } = entry;
         if self.hosts.get(host).looks != looks {
             return;
@@ -188,8 +211,10 @@ impl Machine {
         self.step(host, &Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row }, fx);
         self.touched.push(host);
         while let Some(host) = self.touched.pop() {
-            if let Some(entry) = self.look(host, now, fx) {
-                self.instant.push(entry);
+            match self.look(host) {
+                Some(entry) if entry.time < end => self.instant.push(entry),
+                Some(entry) => self.put(entry, fx),
+                None => {}
             }
         }
     }

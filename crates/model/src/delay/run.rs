@@ -72,10 +72,10 @@ pub struct DelayFinished {
     pub operations: u64,
 }
 
-/// Events between two calls of the progress function.
-const BUDGET: u64 = 1 << 18;
+/// Events between two calls of the progress function; an event may be the steps of many ranks.
+const BUDGET: u64 = 1 << 10;
 
-/// Simulates. `progress` is called every quarter of a million events or so; it stops the run by returning false.
+/// Simulates. `progress` is called every thousand events or so; it stops the run by returning false.
 ///
 /// # Errors
 /// A setup that cannot be simulated, a program that turns out to be damaged, or a stop by `progress`.
@@ -89,7 +89,7 @@ pub fn simulate(
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
     });
-    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
+    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
     let mut executor = Executor::new(parts, options);
     let damage = |e: &Executor<Machine, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
@@ -188,19 +188,22 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         nics,
         coupled,
         ahead: 0,
+        flows: config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1,
+        slot_shift: 7,
         end: setup.limit,
     };
     if cx.lookahead() == 0 {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
     }
+    cx.slot_shift = slot_shift(&cx);
     if parts == 1 && !coupled {
         cx.ahead = cx.lookahead();
     }
     Ok(cx)
 }
 
-/// Wheel slots of which the wheel holds several times of a message: what follows from an event is mostly in reach.
-fn wheel_shift(cx: &Context) -> u32 {
+/// Slots of which wheel and calendar hold several times of a message: what follows from an event is mostly in reach.
+fn slot_shift(cx: &Context) -> u32 {
     (cx.lookahead() / 512).max(1).ilog2().clamp(7, 20)
 }
 

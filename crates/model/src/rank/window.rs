@@ -7,7 +7,7 @@
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use std::sync::Arc;
-use workload::program::{After, Batch, Cursor, Kind, Op, Program};
+use workload::program::{ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,8 @@ pub struct Row {
     state: u8,
     starts: u32,
     ends: u32,
+    /// The operation behind it, if that waits for this one by its [`After`]: it is freed after those on the lists.
+    heir: u32,
     next: u32,
     kept: u32,
 }
@@ -48,6 +50,8 @@ const STARTED: u8 = 2;
 const FINISHED: u8 = 4;
 /// The last operation read: its start reads on.
 const LAST: u8 = 8;
+/// Its heir waits for its start, not its end.
+const EARLY: u8 = 16;
 
 impl Row {
     /// True once nothing keeps it from being taken up.
@@ -112,6 +116,8 @@ struct Reach {
     last: u32,
     /// No more batches, or no more that could be read.
     over: bool,
+    /// See [`Window::is_chained`].
+    chained: bool,
 }
 
 /// Where a rank's operations come from. Not state: a cursor that is not where the rank is, is opened anew.
@@ -141,7 +147,7 @@ impl Window {
     pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
         let source = |(program, rank)| Source { program, rank, cursor: None, at: u32::MAX };
         let sources: Vec<Source> = ranks.into_iter().map(source).collect();
-        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false };
+        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false, chained: true };
         Self {
             rows: Pool::default(),
             links: Pool::default(),
@@ -189,9 +195,12 @@ impl Window {
     /// The same once the edge has come: the operation that waits.
     #[inline]
     pub fn prefetch_freed(&self, row: u32) {
-        let edge = self.rows.get(row).ends;
-        if edge != NIL {
-            self.prefetch(self.links.get(edge).to);
+        let Row { ends, heir, .. } = *self.rows.get(row);
+        if heir != NIL {
+            self.prefetch(heir);
+        }
+        if ends != NIL {
+            self.prefetch(self.links.get(ends).to);
         }
     }
 
@@ -207,6 +216,15 @@ impl Window {
     #[must_use]
     pub fn is_over(&self, rank: u32) -> bool {
         self.reach.get(rank).over
+    }
+
+    /// True if all operations read so far of a rank follow each other: each waits at least for the start of the one before, and
+    /// none for any of several, or for a message from anybody. Then at most one operation is executable and not started at any time, and no
+    /// message can free another one while it is.
+    #[inline]
+    #[must_use]
+    pub fn is_chained(&self, rank: u32) -> bool {
+        self.reach.get(rank).chained
     }
 
     /// Number of operations of all ranks that are read and not finished.
@@ -283,6 +301,7 @@ impl Window {
                 state: 0,
                 starts: NIL,
                 ends: NIL,
+                heir: NIL,
                 next: NIL,
                 kept: list,
             });
@@ -302,8 +321,9 @@ impl Window {
         }
         let mut before = (read > 0 && self.is_kept(old, last)).then_some(last);
         for (n, op) in batch.ops.iter().enumerate() {
-            if let (Some(b), true) = (before, op.after != After::Nothing) {
-                self.link_old(b, fresh[n], op.after == After::Start);
+            match before {
+                Some(b) if op.after != After::Nothing => self.inherit(b, fresh[n], op.after == After::Start),
+                _ => {}
             }
             before = Some(fresh[n]);
         }
@@ -316,6 +336,7 @@ impl Window {
             read: read.checked_add(batch.ops.len() as u32).expect("a rank has fewer than 2^32 operations"),
             rows: list,
             last: list,
+            chained: self.reach.get(rank).chained && chained(read, &batch.ops),
             ..*self.reach.get(rank)
         };
         for &row in &fresh {
@@ -357,6 +378,13 @@ impl Window {
             *ready = (*ready).max(if row.is_finished() { row.ready } else { 0 });
             return;
         }
+        if row.heir != NIL && on_start == (row.state & EARLY != 0) {
+            // What waits longer is freed first.
+            self.rows.edit(before).heir = NIL;
+            self.rows.edit(row.heir).waits -= 1;
+            self.link_old(before, row.heir, on_start);
+        }
+        let row = *self.rows.get(before);
         let mut at = if on_start { row.starts } else { row.ends };
         if at == NIL {
             return self.link_front(before, after, on_start);
@@ -369,15 +397,26 @@ impl Window {
         self.links.edit(at).next = link;
     }
 
+    /// Like [`Window::link_old`] for the operation that follows.
+    fn inherit(&mut self, before: u32, after: u32, on_start: bool) {
+        let row = self.rows.edit(before);
+        if row.is_finished() || (on_start && row.is_started()) || row.heir != NIL {
+            return self.link_old(before, after, on_start);
+        }
+        row.heir = after;
+        row.state = if on_start { row.state | EARLY } else { row.state & !EARLY };
+        self.rows.edit(after).waits += 1;
+    }
+
     /// Takes an operation up at `at`; appends what that frees, the next batch included if it was the last one read.
     pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
         r.state |= STARTED;
         let (list, rank, last) = (r.starts, r.rank, r.state & LAST != 0);
+        let heir = if r.state & EARLY != 0 { std::mem::replace(&mut r.heir, NIL) } else { NIL };
         r.starts = NIL;
-        if list != NIL {
-            self.release(list, at, freed);
-        }
+        self.release(list, at, freed);
+        self.free(heir, at, freed);
         if last {
             self.refill(rank, at, freed);
         }
@@ -390,11 +429,10 @@ impl Window {
         r.state |= FINISHED;
         r.ready = at;
         *self.open.edit(0) -= 1;
-        let list = r.ends;
-        r.ends = NIL;
-        if list != NIL {
-            self.release(list, at, freed);
-        }
+        let (list, heir) = (r.ends, r.heir);
+        (r.ends, r.heir) = (NIL, NIL);
+        self.release(list, at, freed);
+        self.free(heir, at, freed);
     }
 
     fn release(&mut self, mut list: u32, at: Ps, freed: &mut Vec<u32>) {
@@ -402,16 +440,25 @@ impl Window {
             let Link { to, next } = *self.links.get(list);
             self.links.give(list);
             list = next;
-            let row = self.rows.edit(to);
-            row.waits -= 1;
-            if row.state & EXECUTABLE != 0 {
-                continue;
-            }
-            row.ready = row.ready.max(at);
-            if row.waits == 0 || row.op.kind == Kind::JoinAny {
-                row.state |= EXECUTABLE;
-                freed.push(to);
-            }
+            self.free(to, at, freed);
+        }
+    }
+
+    /// One thing less that an operation waits for.
+    #[inline]
+    fn free(&mut self, to: u32, at: Ps, freed: &mut Vec<u32>) {
+        if to == NIL {
+            return;
+        }
+        let row = self.rows.edit(to);
+        row.waits -= 1;
+        if row.state & EXECUTABLE != 0 {
+            return;
+        }
+        row.ready = row.ready.max(at);
+        if row.waits == 0 || row.op.kind == Kind::JoinAny {
+            row.state |= EXECUTABLE;
+            freed.push(to);
         }
     }
 
@@ -428,6 +475,13 @@ impl Window {
     pub fn bytes(&self) -> usize {
         self.rows.bytes() + self.links.bytes() + self.reach.bytes()
     }
+}
+
+/// True if a batch that begins with operation `read` continues a chain; see [`Window::is_chained`].
+fn chained(read: u32, ops: &[Op]) -> bool {
+    let wild = |op: &Op| matches!(op.kind, Kind::Recv) && (op.peer == ANY_SOURCE || op.tag == ANY_TAG);
+    let plain = |op: &Op| !matches!(op.kind, Kind::JoinAny | Kind::Probe) && !wild(op);
+    ops.iter().all(plain) && ops.iter().skip(usize::from(read == 0)).all(|op| op.after != After::Nothing)
 }
 
 /// The order in which operations that become executable together are taken up: sends, receives and probes, computations.

@@ -19,6 +19,7 @@
 
 pub mod census;
 pub mod collective;
+pub mod cuts;
 pub mod file;
 pub mod generate;
 pub mod goal;
