@@ -17,7 +17,7 @@ use model::{
         run::{context, plain, simulate},
     },
 };
-use programs::{alltoall, binomial, dissemination, random, ring, stencil, wavefront};
+use programs::{alltoall, binomial, chains, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
 use results::{summary::State, table::Column};
 use std::sync::Arc;
@@ -115,12 +115,31 @@ proptest! {
         }
     }
 
+    /// Ranks that run ahead do what they do by time. A join for any of several makes them go by time.
+    #[test]
+    fn running_ahead_changes_nothing(seed in any::<u64>(), batch in 1..20usize, limit in 0..3u64, partitions in 1..4u32) {
+        let once = |kind, partitions| {
+            let program = List::new(chains(seed, kind)).in_batches(batch);
+            let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, 0));
+            let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
+            run(&DelaySetup { partitions, limit, measure: Measure { pairs: true, operations: true }, ..setup })
+        };
+        let (ahead, timed) = (once(Kind::Join, partitions), once(Kind::JoinAny, 1));
+        prop_assert_eq!(&ahead.tables, &timed.tables);
+        prop_assert_eq!(&ahead.summary.without_performance(), &timed.summary.without_performance());
+        prop_assert_eq!(&ahead.stuck, &timed.stuck);
+        prop_assert!(limit > 0 || ahead.stuck.is_done());
+    }
+
     /// Every event can be undone, alone and many at a time.
     #[test]
-    fn every_event_can_be_undone(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
+    fn every_event_can_be_undone(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..4u32) {
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
-        let costs = [DelayConfig::pure(700_000, 0, 50), free, config(&SETS[set])][costs as usize];
-        let setup = plain(Arc::new(List::new(random(seed, kind)).in_batches(7)), costs);
+        let chained = costs == 3;
+        let pure = DelayConfig::pure(700_000, 0, if chained { 0 } else { 50 });
+        let costs = [pure, free, config(&SETS[set]), pure][costs as usize];
+        let program = if chained { chains(seed, [Kind::Join, Kind::JoinAny][set % 2]) } else { random(seed, kind) };
+        let setup = plain(Arc::new(List::new(program).in_batches(7)), costs);
         let expected = run(&setup).summary;
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {

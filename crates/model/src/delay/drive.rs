@@ -1,6 +1,7 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
-//! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing unknown can reach it.
+//! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing
+//! unknown can reach it, or change what it does ([`super::flow`]).
 //! Coupled hosts share one order: what each does next stands in a calendar, and one event for each of its slots takes the steps of all by
 //! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
 
@@ -48,7 +49,11 @@ impl Domain for Machine {
             return self.slot(now, fx);
         }
         if self.cx.coupled {
-            return self.file(token, fx);
+            // Only what it does next counts, not what it would have done.
+            if self.hosts.get(token).alarm < self.calendar.slot_end(now) {
+                self.file(token, fx);
+            }
+            return;
         }
         let host = *self.hosts.get(token);
         if host.alarm != now {
@@ -57,7 +62,12 @@ impl Domain for Machine {
         let h = self.hosts.edit(token);
         h.alarm = h.spare;
         h.spare = NEVER;
-        if self.flows(token) { self.flow(token, now, fx) } else { self.run(token, now, fx) }
+        if self.flows(token) {
+            self.flowing.push_back(token);
+        } else {
+            self.run(token, now, fx);
+        }
+        self.flow(now, fx);
     }
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {

@@ -6,8 +6,7 @@
 //! posting or the arrival, whichever is later. Neither a queue of messages nor an event is needed for that. Ranks take turns, so
 //! that none runs far ahead of those that receive its messages.
 //!
-//! A rank whose next batch holds something else (a wildcard, a probe, operations beside its chain) leaves: messages that it has not
-//! received go back to its inbox, and it goes on by time.
+//! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
 use super::machine::{Act, Machine, Message, Next, What};
 use crate::{
@@ -26,34 +25,28 @@ impl Machine {
     /// True if a host runs ahead.
     #[inline]
     pub(super) fn flows(&self, host: u32) -> bool {
-        self.cx.flows && self.window.is_chained(host)
+        self.cx.flows[(self.first + host) as usize]
     }
 
     /// A host that runs ahead starts.
     pub(super) fn begin(&mut self, host: u32, start: Ps, fx: &mut impl Effects<Self>) {
-        if let Some(first) = self.only(host, start, fx) {
+        if let Some(first) = self.only(start, fx) {
             self.park(host, first, start, start);
             self.set_alarm(host, start, fx);
-        } else if !self.flows(host) {
-            self.create(start, Stamp::default(), fx);
-            self.leave(host, fx);
         }
     }
 
-    /// Lets a host run ahead, and all that get messages from it, and so on.
-    pub(super) fn flow(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
+    /// Lets the hosts run ahead that can, and all that get messages from them, and so on.
+    pub(super) fn flow(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         let until = now.saturating_add(self.cx.lookahead().saturating_mul(FAR)).min(self.cx.end);
-        self.flowing.push_back(host);
         while let Some(host) = self.flowing.pop_front() {
-            while self.hosts.get(host).inbox != NIL && self.flows(host) {
+            while self.hosts.get(host).inbox != NIL {
                 let row = self.leave_inbox(host);
                 let message = *self.messages.get(row);
                 self.messages.give(row);
                 self.meet(host, message, fx);
             }
-            if self.flows(host) {
-                self.follow(host, until, fx);
-            }
+            self.follow(host, until, fx);
         }
     }
 
@@ -69,14 +62,8 @@ impl Machine {
             }
             let creator = Stamp { created: made, ..Stamp::default() };
             (now, made) = self.act(host, row, now, creator, fx);
-            match self.only(host, made, fx) {
-                Some(next) => row = next,
-                None if self.flows(host) => return,
-                None => {
-                    self.create(made, creator, fx);
-                    return self.leave(host, fx);
-                }
-            }
+            let Some(next) = self.only(made, fx) else { return };
+            row = next;
             now = now.max(self.window.get(row).ready);
         }
         self.park(host, row, now, made);
@@ -92,16 +79,11 @@ impl Machine {
     }
 
     /// Does an operation at `now`. Returns when the host goes on, and when what follows was created.
-    fn act(
-        &mut self,
-        host: u32,
-        row: u32,
-        now: Ps,
-        creator: Stamp,
-        fx: &mut impl Effects<Self>,
-    ) -> (Ps, Ps) {
+    fn act(&mut self, host: u32, row: u32, now: Ps, creator: Stamp, fx: &mut impl Effects<Self>) -> (Ps, Ps) {
         let op = self.window.get(row).op;
         self.hosts.edit_core(host, 0).free = now;
+        // When it last did something; nothing else needs this clock here.
+        self.hosts.edit_nic(host, 0).send = now;
         match op.kind {
             Kind::Calc => {
                 let job = self.cx.places[(self.first + host) as usize].job;
@@ -133,11 +115,10 @@ impl Machine {
         }
     }
 
-    /// The one operation that was freed at `at`, once joins are over. None also if the host can no longer run ahead.
-    fn only(&mut self, host: u32, at: Ps, fx: &mut impl Effects<Self>) -> Option<u32> {
+    /// The one operation that was freed at `at`, once joins are over.
+    fn only(&mut self, at: Ps, fx: &mut impl Effects<Self>) -> Option<u32> {
         let mut next = None;
-        while self.window.is_chained(host) {
-            let Some(row) = self.freed.pop() else { return next };
+        while let Some(row) = self.freed.pop() {
             let r = self.window.get(row);
             if r.op.kind == Kind::Join {
                 let end = r.ready.max(at);
@@ -148,10 +129,7 @@ impl Machine {
                 next = Some(row);
             }
         }
-        if let Some(row) = next {
-            self.freed.insert(0, row);
-        }
-        None
+        next
     }
 
     /// Matches a message that will be at a host that runs ahead.
@@ -162,7 +140,8 @@ impl Machine {
         }
         let Message { context, from, tag, bytes, .. } = message;
         let row = self.messages.take(message);
-        let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row) else {
+        let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row)
+        else {
             return;
         };
         self.messages.give(row);
@@ -170,24 +149,12 @@ impl Machine {
         std::mem::swap(&mut self.freed, &mut self.met);
         let at = self.window.get(receive).ready.max(message.arrival);
         self.done(receive, (Act::Recv, at, at), (self.source(&message), bytes), fx);
-        if let Some(next) = self.only(host, at, fx) {
-            let now = at.max(self.window.get(next).ready);
-            self.park(host, next, now, at);
+        let made = at.max(self.hosts.nic(host, 0).send);
+        if let Some(next) = self.only(made, fx) {
+            let now = made.max(self.hosts.core(host, 0).free).max(self.window.get(next).ready);
+            self.park(host, next, now, made);
             self.flowing.push_back(host);
-        } else if !self.flows(host) {
-            self.create(at, message.stamp, fx);
-            self.leave(host, fx);
         }
         std::mem::swap(&mut self.freed, &mut self.met);
-    }
-
-    /// A host goes on by time: messages that it has not received yet become messages under way.
-    fn leave(&mut self, host: u32, fx: &mut impl Effects<Self>) {
-        while let Some(row) = self.matching.withdraw(host) {
-            self.put_in(host, row);
-        }
-        if let Some(next) = self.next(host) {
-            self.set_alarm(host, next.time.max(fx.now()), fx);
-        }
     }
 }

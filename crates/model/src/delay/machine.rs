@@ -52,9 +52,9 @@ pub struct Context {
     pub coupled: bool,
     /// How far a rank may run ahead of its event: nothing unknown can reach it earlier.
     pub ahead: Ps,
-    /// Messages cost the ranks nothing and keep the order in which they are sent: a rank whose operations follow each other may run ahead as
-    /// far as it likes.
-    pub flows: bool,
+    /// Hosts that may run ahead as far as they like: their operations follow each other, and messages cost nothing and keep the order in which they are
+    /// sent.
+    pub flows: Vec<bool>,
     /// log2 of the time that a slot of the calendar, or of the engine's wheel, covers in picoseconds: for speed alone.
     pub slot_shift: u32,
     /// Nothing happens at or after this time.

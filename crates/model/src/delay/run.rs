@@ -175,6 +175,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let hosts = places.len() as u32;
     let parts = if coupled { 1 } else { setup.partitions.clamp(1, hosts.max(1)) };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let free = config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1;
+    let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
+    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
         delays: Box::new(Linear::new(&config, hops)),
         config,
@@ -188,7 +191,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         nics,
         coupled,
         ahead: 0,
-        flows: config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1,
+        flows,
         slot_shift: 7,
         end: setup.limit,
     };

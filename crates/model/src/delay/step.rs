@@ -222,13 +222,14 @@ impl Machine {
         if self.flows(local) {
             return self.meet(local, message, fx);
         }
+        let Message { arrival, cpu, nic, .. } = message;
         self.take_in(local, message);
-        let due = message.arrival.max(self.available(local, message.cpu, message.nic));
         if local == from {
             // What it does next is found out after this step.
         } else if !self.cx.coupled {
-            self.set_alarm(local, due, fx);
-        } else if due < self.hosts.get(local).alarm {
+            self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
+        } else if arrival < self.hosts.get(local).alarm {
+            // Even if it must wait then: it must not stand before what does not.
             self.touched.push(local);
         }
     }
@@ -236,11 +237,6 @@ impl Machine {
     /// Puts a message into a host's inbox.
     pub(super) fn take_in(&mut self, host: u32, message: Message) {
         let row = self.messages.take(message);
-        self.put_in(host, row);
-    }
-
-    /// Puts a row of a message into a host's inbox.
-    pub(super) fn put_in(&mut self, host: u32, row: u32) {
         let inbox = self.hosts.get(host).inbox;
         self.hosts.edit(host).inbox = heap::push(&mut self.messages, inbox, row, by_arrival);
     }

@@ -404,19 +404,6 @@ impl Matching {
         }
     }
 
-    /// Takes the oldest message that waits at a rank away.
-    pub fn withdraw(&mut self, rank: u32) -> Option<u32> {
-        let ends = &mut self.shelves.edit(rank).arrived;
-        let item = ends.oldest;
-        if item == NIL {
-            return None;
-        }
-        leave(ends, &mut self.unexpected, &mut self.items, item);
-        let message = self.items.get(item).value;
-        self.items.give(item);
-        Some(message)
-    }
-
     /// Messages that wait at a rank, oldest first: label and value.
     pub fn messages(&self, rank: u32) -> impl Iterator<Item = (Label, u32)> {
         let items = listed(&self.shelves.get(rank).arrived, &self.items);

@@ -7,7 +7,7 @@
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use std::sync::Arc;
-use workload::program::{ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Kind, Op, Program};
+use workload::program::{After, Batch, Cursor, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,14 +116,13 @@ struct Reach {
     last: u32,
     /// No more batches, or no more that could be read.
     over: bool,
-    /// See [`Window::is_chained`].
-    chained: bool,
 }
 
 /// Where a rank's operations come from. Not state: a cursor that is not where the rank is, is opened anew.
 struct Source {
     program: Arc<dyn Program>,
     rank: u32,
+    chained: bool,
     cursor: Option<Box<dyn Cursor>>,
     at: u32,
 }
@@ -145,9 +144,12 @@ pub struct Window {
 impl Window {
     /// Windows of these ranks: program and rank in it.
     pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
-        let source = |(program, rank)| Source { program, rank, cursor: None, at: u32::MAX };
+        let source = |(program, rank): (Arc<dyn Program>, u32)| {
+            let chained = program.chained();
+            Source { program, rank, chained, cursor: None, at: u32::MAX }
+        };
         let sources: Vec<Source> = ranks.into_iter().map(source).collect();
-        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false, chained: true };
+        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false };
         Self {
             rows: Pool::default(),
             links: Pool::default(),
@@ -218,15 +220,6 @@ impl Window {
         self.reach.get(rank).over
     }
 
-    /// True if all operations read so far of a rank follow each other: each waits at least for the start of the one before, and
-    /// none for any of several, or for a message from anybody. Then at most one operation is executable and not started at any time, and no
-    /// message can free another one while it is.
-    #[inline]
-    #[must_use]
-    pub fn is_chained(&self, rank: u32) -> bool {
-        self.reach.get(rank).chained
-    }
-
     /// Number of operations of all ranks that are read and not finished.
     #[must_use]
     pub fn open(&self) -> u64 {
@@ -245,7 +238,12 @@ impl Window {
         if reach.over {
             return;
         }
-        if let Err(damage) = self.sources[rank as usize].read(reach.batches, &mut self.batch) {
+        let source = &mut self.sources[rank as usize];
+        let mut read = source.read(reach.batches, &mut self.batch);
+        if read.is_ok() && source.chained && !workload::program::chained(&self.batch.ops, reach.read == 0) {
+            read = Err("its operations do not follow each other, as it promised".to_owned());
+        }
+        if let Err(damage) = read {
             self.damage.get_or_insert((rank, damage));
             self.batch.clear();
         }
@@ -336,7 +334,6 @@ impl Window {
             read: read.checked_add(batch.ops.len() as u32).expect("a rank has fewer than 2^32 operations"),
             rows: list,
             last: list,
-            chained: self.reach.get(rank).chained && chained(read, &batch.ops),
             ..*self.reach.get(rank)
         };
         for &row in &fresh {
@@ -477,13 +474,6 @@ impl Window {
     }
 }
 
-/// True if a batch that begins with operation `read` continues a chain; see [`Window::is_chained`].
-fn chained(read: u32, ops: &[Op]) -> bool {
-    let wild = |op: &Op| matches!(op.kind, Kind::Recv) && (op.peer == ANY_SOURCE || op.tag == ANY_TAG);
-    let plain = |op: &Op| !matches!(op.kind, Kind::JoinAny | Kind::Probe) && !wild(op);
-    ops.iter().all(plain) && ops.iter().skip(usize::from(read == 0)).all(|op| op.after != After::Nothing)
-}
-
 /// The order in which operations that become executable together are taken up: sends, receives and probes, computations.
 #[must_use]
 pub fn turn(kind: Kind) -> u8 {
@@ -519,7 +509,7 @@ impl Source {
 impl Clone for Window {
     fn clone(&self) -> Self {
         let source =
-            |s: &Source| Source { program: Arc::clone(&s.program), rank: s.rank, cursor: None, at: u32::MAX };
+            |s: &Source| Source { program: Arc::clone(&s.program), cursor: None, at: u32::MAX, ..*s };
         Self {
             rows: self.rows.clone(),
             links: self.links.clone(),

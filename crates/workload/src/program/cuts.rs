@@ -23,7 +23,8 @@ pub struct Cut {
 pub fn cuts(ops: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Box<[Cut]> {
     let count = edges.clone().count();
     let whole = Cut { ops: ops as u32, edges: count as u32 };
-    let ordered = edges.clone().is_sorted_by_key(|e| e.1) && edges.clone().all(|(before, after)| before < after);
+    let ordered =
+        edges.clone().is_sorted_by_key(|e| e.1) && edges.clone().all(|(before, after)| before < after);
     if ops <= LEAST || !ordered {
         return Box::new([whole]);
     }

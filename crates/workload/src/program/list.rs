@@ -23,6 +23,7 @@ pub struct List {
     cpus: u8,
     nics: u8,
     largest: u64,
+    chained: bool,
     collectives: Vec<String>,
 }
 
@@ -34,9 +35,10 @@ impl List {
         let (cpus, nics) =
             (ops().map(|o| o.cpu + 1).max().unwrap_or(1), ops().map(|o| o.nic + 1).max().unwrap_or(1));
         let largest = ops().filter(|o| o.kind == Kind::Send).map(|o| o.amount).max().unwrap_or(0);
+        let chained = ranks.iter().all(|r| super::chained(&r.ops, true));
         let pairs = |r: &Rank| cuts(r.ops.len(), r.edges.iter().map(|e| (e.before as u32, e.after as u32)));
         let cuts = ranks.iter().map(pairs).collect();
-        Self { ranks: Arc::new(ranks), cuts, cpus, nics, largest, collectives: Vec::new() }
+        Self { ranks: Arc::new(ranks), cuts, cpus, nics, largest, chained, collectives: Vec::new() }
     }
 
     /// The same program in batches of `ops` operations.
@@ -92,6 +94,10 @@ impl Program for List {
 
     fn collectives(&self) -> &[String] {
         &self.collectives
+    }
+
+    fn chained(&self) -> bool {
+        self.chained
     }
 
     fn total(&self) -> Option<u64> {
