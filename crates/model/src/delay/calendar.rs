@@ -1,4 +1,4 @@
-//! What coupled hosts do next, by time: a ring of slots, each with a list of entries.
+//! What hosts do next, by time: a ring of slots, each with a list of entries.
 //!
 //! A host has one valid entry; others of it are void and are thrown away when their slot's turn comes. A slot that holds something has
 //! one event of the engine at its beginning. What lies beyond the ring is the engine's: an alarm of the host at the beginning of the slot.

@@ -1,15 +1,16 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
-//! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing
-//! unknown can reach it, or change what it does ([`super::flow`]).
-//! Coupled hosts share one order: what each does next stands in a calendar, and one event for each of its slots takes the steps of all by
-//! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
+//! In one partition, what each host does next stands in a calendar, and one event for each of its slots takes the steps that are due. Coupled
+//! hosts share one order: all steps by time and stamp, those in the past first. Uncoupled hosts act on each other by messages that take at least as
+//! long as a slot, so one host after the other does all that it has to do in the slot. Either way the order of the slot's hosts is known
+//! ahead, so that what later steps need is touched early. In several partitions each host has an alarm. Hosts that nothing can stop but a message
+//! that is not there run ahead ([`super::flow`]).
 
 use super::{
     calendar::Put,
     machine::{Entry, Machine, Message, Next, Record, What},
 };
-use crate::rank::window::Stamp;
+use crate::rank::{matching::Label, window::Stamp};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -33,10 +34,10 @@ impl Domain for Machine {
             if !self.flows(host) {
                 self.create(start, Stamp::default(), fx);
             }
-            if self.cx.coupled {
-                self.file(host, fx);
-            } else if self.flows(host) {
+            if self.flows(host) {
                 self.begin(host, start, fx);
+            } else if self.cx.filed {
+                self.file(host, fx);
             } else if let Some(next) = self.next(host) {
                 self.set_alarm(host, next.time, fx);
             }
@@ -48,7 +49,7 @@ impl Domain for Machine {
         if token == self.count() {
             return self.slot(now, fx);
         }
-        if self.cx.coupled {
+        if self.cx.filed && !self.flows(token) {
             // Only what it does next counts, not what it would have done.
             if self.hosts.get(token).alarm < self.calendar.slot_end(now) {
                 self.file(token, fx);
@@ -138,20 +139,23 @@ impl Machine {
         fx.wake(at, Class::Ordinary, identity, host);
     }
 
-    /// Takes the steps of an uncoupled host that are due, and those that nothing unknown can precede.
-    pub(super) fn run(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
-        let until = (now + self.cx.ahead.max(1)).min(self.cx.end);
+    /// Takes the steps of a host that are due.
+    fn run(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
         while let Some(next) = self.next(host) {
-            if next.time >= until {
+            if next.time > now {
                 return self.set_alarm(host, next.time, fx);
             }
             self.step(host, &next, fx);
         }
     }
 
-    /// Finds out what a coupled host does next; what it was found to do before is void.
+    /// Finds out what a host does next; what it was found to do before is void.
     fn look(&mut self, host: u32) -> Option<Entry> {
         let next = self.next(host);
+        self.note(host, next)
+    }
+
+    fn note(&mut self, host: u32, next: Option<Next>) -> Option<Entry> {
         let h = self.hosts.edit(host);
         h.looks = h.looks.wrapping_add(1);
         h.alarm = next.map_or(NEVER, |n| n.time);
@@ -164,7 +168,7 @@ impl Machine {
         Some(Entry { time, created: stamp.created, host, looks, row, what })
     }
 
-    /// Finds out what a coupled host does next and puts it into the calendar.
+    /// Finds out what a host does next and puts it into the calendar.
     fn file(&mut self, host: u32, fx: &mut impl Effects<Self>) {
         if let Some(entry) = self.look(host) {
             self.put(entry, fx);
@@ -187,18 +191,27 @@ impl Machine {
         }
     }
 
-    /// Takes all steps of coupled hosts in a slot of the calendar, in one order: what it holds, sorted, and what these steps make due, in a heap.
+    /// Takes all steps of a slot of the calendar.
     fn slot(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        let mut sorted = std::mem::take(&mut self.sorted);
-        self.calendar.take(now, |e| self.hosts.get(e.host).looks == e.looks, &mut sorted);
-        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let mut due = std::mem::take(&mut self.due);
+        self.calendar.take(now, |e| self.hosts.get(e.host).looks == e.looks, &mut due);
         let end = self.calendar.slot_end(now);
-        for (n, &entry) in sorted.iter().enumerate() {
+        if self.cx.coupled {
+            due.sort_unstable_by(|a, b| b.cmp(a));
+        } else {
+            due.sort_unstable_by_key(|e| e.host);
+        }
+        for (n, &entry) in due.iter().enumerate() {
             for (stage, ahead) in AHEAD.into_iter().enumerate() {
-                if let Some(later) = sorted.get(n + ahead) {
+                if let Some(later) = due.get(n + ahead) {
                     self.prepare(stage, later);
                 }
             }
+            if !self.cx.coupled {
+                self.sweep(entry, end, fx);
+                continue;
+            }
+            // What these steps make due is in a heap.
             while let Some(&first) = self.instant.peek().filter(|&&first| first > entry) {
                 self.instant.pop();
                 self.turn(first, end, fx);
@@ -208,8 +221,25 @@ impl Machine {
         while let Some(first) = self.instant.pop() {
             self.turn(first, end, fx);
         }
-        sorted.clear();
-        self.sorted = sorted;
+        due.clear();
+        self.due = due;
+    }
+
+    /// An uncoupled host does all that it has to do before `end`.
+    fn sweep(&mut self, entry: Entry, end: Ps, fx: &mut impl Effects<Self>) {
+        let end = end.min(self.cx.end);
+        let Entry { time, created, host, what, row, .. } = entry;
+        let mut next = Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row };
+        loop {
+            self.step(host, &next, fx);
+            while let Some(host) = self.touched.pop() {
+                self.file(host, fx);
+            }
+            match self.next(host) {
+                Some(n) if n.time < end => next = n,
+                later => return self.note(host, later).map_or((), |entry| self.put(entry, fx)),
+            }
+        }
     }
 
     /// Takes a step, unless what the host does next was found out anew since.
@@ -250,7 +280,12 @@ impl Machine {
             }
             (3, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_edge(row),
             (4, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_freed(row),
-            (2.., What::Arrival | What::Ready { .. }) => self.prepare_receive(stage - 2, host),
+            (2.., What::Arrival | What::Ready { .. }) => {
+                self.prepare_receive(stage - 2, host);
+                let &Message { context, from, tag, .. } = self.messages.get(row);
+                let label = Label { rank: host, context, source: from, tag };
+                self.matching.prefetch_label(&label, stage > 2);
+            }
             _ => {}
         }
     }

@@ -50,8 +50,9 @@ pub struct Context {
     pub nics: u32,
     /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
     pub coupled: bool,
-    /// How far a rank may run ahead of its event: nothing unknown can reach it earlier.
-    pub ahead: Ps,
+    /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
+    /// to reach anybody.
+    pub filed: bool,
     /// Hosts that may run ahead as far as they like: their operations follow each other, and messages cost nothing and keep the order in which they are
     /// sent.
     pub flows: Vec<bool>,
@@ -152,7 +153,7 @@ pub(super) struct Next {
     pub row: u32,
 }
 
-/// What a coupled host does next, until it is found out anew.
+/// What a host does next, until it is found out anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub time: Ps,
@@ -228,7 +229,7 @@ pub struct Machine {
     pub first: u32,
     pub(super) hosts: Hosts,
     pub(super) cell: Table<Cell>,
-    /// What coupled hosts do next.
+    /// What hosts do next, if there is one partition.
     pub(super) calendar: Calendar,
     pub(super) messages: Pool<Message>,
     pub(super) window: Window,
@@ -241,7 +242,7 @@ pub struct Machine {
     /// Hosts that run ahead.
     pub(super) flowing: VecDeque<u32>,
     pub(super) instant: BinaryHeap<Entry>,
-    pub(super) sorted: Vec<Entry>,
+    pub(super) due: Vec<Entry>,
 }
 
 impl Machine {
@@ -258,7 +259,7 @@ impl Machine {
             first,
             hosts: Hosts::new(&starts, cx.cpus, cx.nics),
             cell: Table::new(1, Cell { created: 0, slots: 0, cut: false }),
-            calendar: Calendar::new(cx.slot_shift, cx.coupled),
+            calendar: Calendar::new(cx.slot_shift, cx.filed),
             messages: Pool::default(),
             window,
             matching: Matching::new(count as u32),
@@ -268,7 +269,7 @@ impl Machine {
             touched: Vec::new(),
             flowing: VecDeque::new(),
             instant: BinaryHeap::new(),
-            sorted: Vec::new(),
+            due: Vec::new(),
             cx,
         }
     }
@@ -343,7 +344,7 @@ impl Clone for Machine {
             touched: Vec::new(),
             flowing: VecDeque::new(),
             instant: BinaryHeap::new(),
-            sorted: Vec::new(),
+            due: Vec::new(),
         }
     }
 }

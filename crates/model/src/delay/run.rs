@@ -190,7 +190,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
-        ahead: 0,
+        filed: parts == 1,
         flows,
         slot_shift: 7,
         end: setup.limit,
@@ -199,15 +199,18 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
     }
     cx.slot_shift = slot_shift(&cx);
-    if parts == 1 && !coupled {
-        cx.ahead = cx.lookahead();
-    }
     Ok(cx)
 }
 
-/// Slots of which wheel and calendar hold several times of a message: what follows from an event is mostly in reach.
+/// In the calendar a slot of uncoupled hosts is as long as may be. Else the slots hold several times of a message, so that what follows from an
+/// event is mostly in reach.
 fn slot_shift(cx: &Context) -> u32 {
-    (cx.lookahead() / 512).max(1).ilog2().clamp(7, 20)
+    let lookahead = cx.lookahead();
+    match (cx.filed, cx.coupled) {
+        (true, false) => lookahead.ilog2(),
+        (true, true) => (lookahead / 32).max(1).ilog2().clamp(7, 24),
+        _ => (lookahead / 512).max(1).ilog2().clamp(7, 20),
+    }
 }
 
 fn measured(executor: &Executor<Machine, Observer>, begun: (Instant, Option<f64>)) -> Performance {

@@ -226,7 +226,7 @@ impl Machine {
         self.take_in(local, message);
         if local == from {
             // What it does next is found out after this step.
-        } else if !self.cx.coupled {
+        } else if !self.cx.filed {
             self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
         } else if arrival < self.hosts.get(local).alarm {
             // Even if it must wait then: it must not stand before what does not.
