@@ -205,6 +205,20 @@ fn pure_delays_add_up() {
     assert_eq!(run(&setup).summary.jobs[0].makespan_ps, Some(expected - u64::from(n) * 1_000));
 }
 
+/// A rank that only receives ends when the message is there, though receiving takes no processor.
+#[test]
+fn a_last_message_counts_with_pure_delays() {
+    for after in [After::Nothing, After::Finish] {
+        let mut ranks = vec![Rank::default(); 2];
+        ranks[0].push(calc(1_000));
+        ranks[0].push(Op { after: After::Finish, ..send(1, 8, 0) });
+        ranks[1].push(calc(200));
+        ranks[1].push(Op { after, ..recv(0, 8, 0) });
+        let finished = run(&plain(Arc::new(List::new(ranks)), DelayConfig::pure(500, 0, 0)));
+        assert_eq!(finished.summary.jobs[0].makespan_ps, Some(1_500));
+    }
+}
+
 #[test]
 fn jobs_start_at_their_times_and_do_not_meet() {
     let program: Arc<List> = Arc::new(List::new(ring(8, 64, 5)));

@@ -1,6 +1,6 @@
 //! From measurements to the summary.
 
-use super::{machine::Machine, observe::Observer, run::DelaySetup, stuck::Stuck, tables};
+use super::{config::Cost, machine::Machine, observe::Observer, run::DelaySetup, stuck::Stuck, tables};
 use base::{hash::Fingerprint, time::Ps};
 use results::{
     summary::{Counts, Job, State, Summary, Verdict},
@@ -24,7 +24,11 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
     let refs: Vec<&Machine> = machines.iter().collect();
     let stuck = Stuck::of(&refs);
     let cx = &refs[0].cx;
-    let makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let mut makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    if cx.config.cost == Cost::Pure {
+        // Receiving takes no processor there: a rank may end with a message that it waited for.
+        makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
+    }
     let mut summary =
         Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
     summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);

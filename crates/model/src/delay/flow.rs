@@ -19,7 +19,7 @@ use workload::program::Kind;
 
 /// How far a rank runs beyond its event, in lookaheads, and by how many operations in one turn: both bound the messages that wait.
 const FAR: Ps = 64;
-const TURN: u32 = 24;
+const TURN: u32 = 12;
 
 impl Machine {
     /// True if a host runs ahead.
