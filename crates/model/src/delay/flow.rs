@@ -8,7 +8,7 @@
 //!
 //! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
-use super::machine::{Act, Machine, Message, Next, What};
+use super::machine::{Act, Machine, Message, Next, Record, What};
 use crate::{
     rank::{matching::Label, window::Stamp},
     setup::JobSetup,
@@ -138,7 +138,18 @@ impl Machine {
             self.cell.edit(0).cut = true;
             return;
         }
-        let Message { context, from, tag, bytes, .. } = message;
+        let Message { arrival, context, from, tag, bytes, number, .. } = message;
+        let peer = self.source(&message);
+        fx.record(Record {
+            act: Act::Arrival,
+            host: self.first + host,
+            number,
+            collective: 0,
+            start: arrival,
+            end: arrival,
+            peer,
+            bytes,
+        });
         let row = self.messages.take(message);
         let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row)
         else {
@@ -148,7 +159,7 @@ impl Machine {
         // What the sender has freed is not the receiver's.
         std::mem::swap(&mut self.freed, &mut self.met);
         let at = self.window.get(receive).ready.max(message.arrival);
-        self.done(receive, (Act::Recv, at, at), (self.source(&message), bytes), fx);
+        self.done(receive, (Act::Recv, at, at), (peer, bytes), fx);
         let made = at.max(self.hosts.nic(host, 0).send);
         if let Some(next) = self.only(made, fx) {
             let now = made.max(self.hosts.core(host, 0).free).max(self.window.get(next).ready);

@@ -5,6 +5,7 @@
 
 mod calendar;
 pub mod config;
+pub mod critical;
 pub mod distance;
 mod drive;
 pub mod finish;
