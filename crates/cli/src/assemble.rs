@@ -309,6 +309,12 @@ fn jobs(
     for (index, job) in experiment.jobs.iter().enumerate() {
         let site = Site { index, fabric, bandwidth, seed: seed(experiment) };
         if let Some(mut setup) = build_job(job, &site, &free, diagnostics) {
+            let (Until::Time(end) | Until::WorkloadDone { limit: end }) = until(&experiment.experiment);
+            if setup.start >= end {
+                let message = format!("the job would start when the run is over, at {}", print_time(end));
+                let place = job.section.place("start");
+                diagnostics.push(Diagnostic::new(place, message).label(print_time(setup.start)));
+            }
             if fabric.is_none() {
                 // Without a fabric every job has terminals of its own, numbered on.
                 setup.placement.iter_mut().for_each(|t| *t += unplaced);

@@ -44,7 +44,10 @@ pub fn shelves() -> Vec<Shelf> {
             singular: "algorithm of collectives",
             key: "[[job]] collectives".to_owned(),
             entries: ALGORITHMS.iter().map(Registered::about).collect(),
-            uses: ALGORITHMS.iter().map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", ")).collect(),
+            uses: ALGORITHMS
+                .iter()
+                .map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", "))
+                .collect(),
         },
         Shelf {
             plural: "libraries",

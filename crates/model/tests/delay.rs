@@ -242,7 +242,8 @@ fn the_path_of_a_chain_is_all_of_it() {
             ops.into_iter().for_each(|op| drop(chain(op)));
         }
         let setup = plain(Arc::new(List::new(ranks)), config(p));
-        let finished = run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
+        let finished =
+            run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
         let path = finished.summary.jobs[0].critical_path.unwrap();
         let take = p[1] + 8 * p[3].max(p[4]);
         assert_eq!((path.messages, path.ranks, path.compute_ps, path.wait_ps), (2, 2, 7_000, 0));

@@ -130,7 +130,8 @@ impl<'a> Past<'a> {
     fn arrived(&self, host: u32, now: Ps) -> Option<Busy> {
         let at = |i: u32| &self.busy[i as usize];
         let first = self.taken.partition_point(|&i| (at(i).host, at(i).start) < (host, now));
-        let here = self.taken[first..].iter().map(|&i| at(i)).take_while(|b| (b.host, b.start) == (host, now));
+        let here =
+            self.taken[first..].iter().map(|&i| at(i)).take_while(|b| (b.host, b.start) == (host, now));
         here.filter_map(|taken| {
             let key = (taken.peer, taken.number);
             let send = self.sends.partition_point(|&i| (at(i).host, at(i).number) < key);

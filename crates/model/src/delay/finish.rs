@@ -85,7 +85,10 @@ fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck)
     let past = Past::new(cx, std::mem::take(&mut observer.busy), matched);
     let last = |ranks: &[u32]| {
         let hosts = ranks[0]..ranks[1];
-        hosts.rev().max_by_key(|&h| makespans[h as usize]).map_or_else(Vec::new, |h| past.path(h, makespans[h as usize]))
+        hosts
+            .rev()
+            .max_by_key(|&h| makespans[h as usize])
+            .map_or_else(Vec::new, |h| past.path(h, makespans[h as usize]))
     };
     cx.bases.windows(2).map(last).collect()
 }
@@ -93,9 +96,8 @@ fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck)
 /// Times of a path by what they are spent for.
 fn summed(path: &[Segment]) -> Option<CriticalPath> {
     path.first()?;
-    let time = |parts: &[Part]| {
-        path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>()
-    };
+    let time =
+        |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
     let mut ranks: Vec<u32> = path.iter().map(|s| s.host).collect();
     ranks.sort_unstable();
     ranks.dedup();
