@@ -136,7 +136,8 @@ fn one_rail(
 ) {
     let one = matches!(model.kind, ModelKind::Congestion | ModelKind::Flow);
     if let (true, Some(planes @ 2..), Some(chosen)) = (one, fabric.map(Fabric::planes), &experiment.fabric) {
-        let message = format!("model \"{}\" knows one rail per node, and there are {planes}", model.about.name);
+        let message =
+            format!("model \"{}\" knows one rail per node, and there are {planes}", model.about.name);
         let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
         diagnostics.push(diagnostic.help("use model \"packet\" or \"delay\", or one rail"));
     }
@@ -466,6 +467,12 @@ fn jobs(
     for (index, job) in experiment.jobs.iter().enumerate() {
         let site = Site { index, fabric, bandwidth, seed: seed(experiment) };
         if let Some(mut setup) = build_job(job, &site, &free, diagnostics) {
+            let (Until::Time(end) | Until::WorkloadDone { limit: end }) = until(&experiment.experiment);
+            if setup.start >= end {
+                let message = format!("the job would start when the run is over, at {}", print_time(end));
+                let place = job.section.place("start");
+                diagnostics.push(Diagnostic::new(place, message).label(print_time(setup.start)));
+            }
             if fabric.is_none() {
                 // Without a fabric every job has terminals of its own, numbered on.
                 setup.placement.iter_mut().for_each(|t| *t += unplaced);
@@ -627,16 +634,20 @@ fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagno
     let (engine, count) = (&experiment.engine, wishes.threads);
     let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
     if wishes.partitions.is_some() {
-        return Scheduling::Conservative { partitions: wishes.partitions, threads: Threads { count, pin, ..Threads::ONE } };
+        return Scheduling::Conservative {
+            partitions: wishes.partitions,
+            threads: Threads { count, pin, ..Threads::ONE },
+        };
     }
     let name = match engine.get("scheduler") {
         Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
         _ => "conservative",
     };
     match name {
-        "conservative" => {
-            Scheduling::Conservative { partitions: experiment.partitions, threads: Threads { count, pin, ..Threads::ONE } }
-        }
+        "conservative" => Scheduling::Conservative {
+            partitions: experiment.partitions,
+            threads: Threads { count, pin, ..Threads::ONE },
+        },
         "sequential" => {
             if count > 1 {
                 let message =

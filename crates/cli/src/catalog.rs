@@ -5,6 +5,7 @@ use crate::experiment::{
     reader::Choice,
 };
 use base::registry::{About, Registered};
+use workload::program::collective::{ALGORITHMS, TABLES};
 
 /// One registry.
 pub struct Shelf {
@@ -16,6 +17,16 @@ pub struct Shelf {
     pub key: String,
     /// The entries.
     pub entries: Vec<&'static About>,
+    /// What each entry is for, if that is not the same for all; else empty.
+    pub uses: Vec<String>,
+}
+
+impl Shelf {
+    /// What the entry number `index` is for, in parentheses behind a space; empty if that is the same for all.
+    #[must_use]
+    pub fn usage(&self, index: usize) -> String {
+        self.uses.get(index).map_or_else(String::new, |uses| format!(" ({uses})"))
+    }
 }
 
 /// All shelves, in the order of the file; its sections come last.
@@ -33,12 +44,31 @@ pub fn shelves() -> Vec<Shelf> {
             singular: "engine",
             key: "netloom fabric route --engine".to_owned(),
             entries: fabric::engines::ENGINES.iter().map(Registered::about).collect(),
+            uses: Vec::new(),
+        },
+        Shelf {
+            plural: "collectives",
+            singular: "algorithm of collectives",
+            key: "[[job]] collectives".to_owned(),
+            entries: ALGORITHMS.iter().map(Registered::about).collect(),
+            uses: ALGORITHMS
+                .iter()
+                .map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", "))
+                .collect(),
+        },
+        Shelf {
+            plural: "libraries",
+            singular: "library",
+            key: "[[job]] library".to_owned(),
+            entries: TABLES.iter().map(Registered::about).collect(),
+            uses: Vec::new(),
         },
         Shelf {
             plural: "sections",
             singular: "section",
             key: "of the experiment file".to_owned(),
             entries: SECTIONS.iter().collect(),
+            uses: Vec::new(),
         },
     ]
 }
@@ -49,6 +79,7 @@ fn shelf<E: Registered>(choice: &Choice<'static, E>) -> Shelf {
         singular: choice.noun,
         key: format!("{} {}", choice.title, choice.key),
         entries: choice.entries.iter().map(Registered::about).collect(),
+        uses: Vec::new(),
     }
 }
 

@@ -398,7 +398,8 @@ fn a_budget_stops_and_continues() {
 #[test]
 fn a_run_continues_from_its_checkpoint() {
     let ticks = || Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
-    let build = |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, ..Threads::ONE });
+    let build =
+        |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, ..Threads::ONE });
     let mut whole = (build(1), ticks());
     whole.0.direct(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
     for pauses in

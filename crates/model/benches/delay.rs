@@ -70,6 +70,9 @@ impl Program for Wavefront {
     fn describe(&self, _: u32, origin: u32) -> String {
         format!("plane {origin}")
     }
+    fn chained(&self) -> bool {
+        true
+    }
     fn largest_message(&self) -> Option<u64> {
         Some(280)
     }

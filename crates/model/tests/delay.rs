@@ -18,7 +18,7 @@ use model::{
     },
     setup::Scheduling,
 };
-use programs::{alltoall, binomial, dissemination, random, ring, stencil, wavefront};
+use programs::{alltoall, binomial, chains, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
 use results::{summary::State, table::Column};
 use std::sync::Arc;
@@ -116,12 +116,55 @@ proptest! {
         }
     }
 
+    /// Ranks that run ahead do what they do by time. A join for any of several makes them go by time.
+    #[test]
+    fn running_ahead_changes_nothing(seed in any::<u64>(), batch in 1..20usize, limit in 0..3u64, partitions in 1..4u32) {
+        let once = |kind, partitions| {
+            let program = List::new(chains(seed, kind)).in_batches(batch);
+            let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, 0));
+            let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
+            run(&DelaySetup { partitions, limit, measure: Measure { pairs: true, operations: true }, ..setup })
+        };
+        let (ahead, timed) = (once(Kind::Join, partitions), once(Kind::JoinAny, 1));
+        prop_assert_eq!(&ahead.tables, &timed.tables);
+        prop_assert_eq!(&ahead.summary.without_performance(), &timed.summary.without_performance());
+        prop_assert_eq!(&ahead.stuck, &timed.stuck);
+        prop_assert!(limit > 0 || ahead.stuck.is_done());
+    }
+
+    /// The critical path has no gap and is as long as the makespan; its messages take what messages take.
+    #[test]
+    fn the_critical_path_is_the_makespan(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
+        let program = if costs == 2 { chains(seed, Kind::Join) } else { random(seed, kind) };
+        let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
+        let costs = [config(&SETS[set]), free, DelayConfig::pure(700_000, 0, 0)][costs as usize];
+        let setup = plain(Arc::new(List::new(program)), costs);
+        let finished = run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
+        let (Some(makespan), true) = (finished.summary.jobs[0].makespan_ps, finished.stuck.is_done()) else {
+            return Ok(());
+        };
+        let Some(path) = finished.summary.jobs[0].critical_path else {
+            prop_assert_eq!(makespan, 0);
+            return Ok(());
+        };
+        prop_assert_eq!(path.compute_ps + path.overhead_ps + path.transfer_ps + path.wait_ps, makespan);
+        prop_assert_eq!(path.transfer_ps, path.messages * (costs.overhead + costs.latency));
+        let table = finished.tables.iter().find(|t| t.name() == "critical_path").unwrap();
+        let (Some(Column::U64(starts)), Some(Column::U64(ends))) = (table.column("start_ps"), table.column("end_ps"))
+        else { panic!("times are integers") };
+        prop_assert_eq!((starts[0], ends[ends.len() - 1]), (0, makespan));
+        prop_assert_eq!(&starts[1..], &ends[..ends.len() - 1]);
+    }
+
     /// Every event can be undone, alone and many at a time.
     #[test]
-    fn every_event_can_be_undone(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
+    fn every_event_can_be_undone(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..4u32) {
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
-        let costs = [DelayConfig::pure(700_000, 0, 50), free, config(&SETS[set])][costs as usize];
-        let setup = plain(Arc::new(List::new(random(seed, kind)).in_batches(7)), costs);
+        let chained = costs == 3;
+        let pure = DelayConfig::pure(700_000, 0, if chained { 0 } else { 50 });
+        let costs = [pure, free, config(&SETS[set]), pure][costs as usize];
+        let program = if chained { chains(seed, [Kind::Join, Kind::JoinAny][set % 2]) } else { random(seed, kind) };
+        let setup = plain(Arc::new(List::new(program).in_batches(7)), costs);
         let expected = run(&setup).summary;
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {
@@ -185,6 +228,42 @@ fn pure_delays_add_up() {
     assert_eq!(run(&setup).summary.jobs[0].makespan_ps, Some(expected));
     setup.jobs[0].compute_ppb = 0;
     assert_eq!(run(&setup).summary.jobs[0].makespan_ps, Some(expected - u64::from(n) * 1_000));
+}
+
+/// A ping-pong with computations: all that it does lies on its path.
+#[test]
+fn the_path_of_a_chain_is_all_of_it() {
+    for p in &SETS {
+        let mut ranks = vec![Rank::default(); 2];
+        for (r, first) in [(0, true), (1, false)] {
+            let mut chain = |op: Op| ranks[r].push(Op { after: After::Finish, ..op });
+            chain(calc(if first { 7_000 } else { 0 }));
+            let (to, from) = (send(1 - r as u32, 9, 0), recv(1 - r as u32, 9, 0));
+            let ops = if first { [to, from] } else { [from, to] };
+            ops.into_iter().for_each(|op| drop(chain(op)));
+        }
+        let setup = plain(Arc::new(List::new(ranks)), config(p));
+        let finished =
+            run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
+        let path = finished.summary.jobs[0].critical_path.unwrap();
+        let take = p[1] + 8 * p[3].max(p[4]);
+        assert_eq!((path.messages, path.ranks, path.compute_ps, path.wait_ps), (2, 2, 7_000, 0));
+        assert_eq!((path.overhead_ps, path.transfer_ps), (2_000 * take, 2_000 * (p[0] + p[1])));
+    }
+}
+
+/// A rank that only receives ends when the message is there, though receiving takes no processor.
+#[test]
+fn a_last_message_counts_with_pure_delays() {
+    for after in [After::Nothing, After::Finish] {
+        let mut ranks = vec![Rank::default(); 2];
+        ranks[0].push(calc(1_000));
+        ranks[0].push(Op { after: After::Finish, ..send(1, 8, 0) });
+        ranks[1].push(calc(200));
+        ranks[1].push(Op { after, ..recv(0, 8, 0) });
+        let finished = run(&plain(Arc::new(List::new(ranks)), DelayConfig::pure(500, 0, 0)));
+        assert_eq!(finished.summary.jobs[0].makespan_ps, Some(1_500));
+    }
 }
 
 #[test]

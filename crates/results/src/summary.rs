@@ -316,6 +316,26 @@ pub struct Job {
     /// Fraction of its ranks' time spent computing; absent without compute operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_fraction: Option<f64>,
+    /// Where the time of its critical path goes; present where operations are measured by the delay model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
+}
+
+/// The critical path of a job: the chain of operations and messages that its makespan is the sum of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriticalPath {
+    /// Computations.
+    pub compute_ps: Ps,
+    /// Processor time of sends and receives that is not part of a transfer.
+    pub overhead_ps: Ps,
+    /// Messages, from the start of the send to the arrival.
+    pub transfer_ps: Ps,
+    /// Waiting for network interfaces.
+    pub wait_ps: Ps,
+    /// Number of messages.
+    pub messages: u64,
+    /// Number of ranks.
+    pub ranks: u32,
 }
 
 /// Use of directed links after the warm-up, as fractions of time that they were busy.
@@ -533,6 +553,7 @@ pub(crate) mod tests {
                 messages: Some(counts),
                 makespan_ps: None,
                 compute_fraction: None,
+                critical_path: None,
             }],
             links: Some(Links {
                 mean_utilisation: 0.5,

@@ -1,6 +1,8 @@
 //! The summary for a person at a terminal: verdict first, then the numbers, aligned.
 
-use crate::summary::{Congestion, Counted, Counts, Latency, LatencyParts, Performance, State, Summary};
+use crate::summary::{
+    Congestion, Counted, Counts, CriticalPath, Latency, LatencyParts, Performance, State, Summary,
+};
 use base::time::display;
 use std::fmt::Write;
 
@@ -190,6 +192,21 @@ fn jobs(out: &mut String, summary: &Summary, style: Style) {
         ]);
     }
     table(out, &rows, style);
+    for j in &summary.jobs {
+        let Some(path) = j.critical_path else { continue };
+        let CriticalPath { compute_ps, overhead_ps, transfer_ps, wait_ps, messages, ranks } = path;
+        let all = (compute_ps + overhead_ps + transfer_ps + wait_ps).max(1) as f64;
+        let share = |part: u64| percent(part as f64 / all);
+        let parts = [
+            format!("computing {}", share(compute_ps)),
+            format!("{} messages {}", thousands(messages), share(transfer_ps)),
+            format!("their overhead {}", share(overhead_ps)),
+            format!("interfaces {}", share(wait_ps)),
+        ];
+        let of = if summary.jobs.len() > 1 { format!("{}: ", j.name) } else { String::new() };
+        let text = format!("{of}{}; over {} ranks", parts.join(", "), thousands(u64::from(ranks)));
+        line(out, "critical path", &text);
+    }
 }
 
 fn performance(out: &mut String, p: &Performance) {

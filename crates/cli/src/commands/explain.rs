@@ -9,7 +9,7 @@ use crate::{
 };
 use base::{
     param::{Kind, Param},
-    registry::{About, nearest},
+    registry::nearest,
     units::Family,
 };
 use serde_json::{Value as Json, json};
@@ -23,10 +23,10 @@ const COLUMNS: usize = 100;
 /// If there is none, or nothing can be written.
 pub fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Outcome {
     let shelves = shelves();
-    let found: Vec<(&Shelf, &About)> = shelves
+    let found: Vec<(&Shelf, usize)> = shelves
         .iter()
-        .flat_map(|shelf| shelf.entries.iter().map(move |about| (shelf, *about)))
-        .filter(|(_, about)| about.name == args.name)
+        .flat_map(|shelf| (0..shelf.entries.len()).map(move |index| (shelf, index)))
+        .filter(|(shelf, index)| shelf.entries[*index].name == args.name)
         .collect();
     if found.is_empty() {
         let names = shelves.iter().flat_map(|s| s.entries.iter().map(|a| a.name));
@@ -38,19 +38,20 @@ pub fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Outcome {
     }
     match args.format {
         Format::Text => {
-            let parts: Vec<String> = found.iter().map(|(shelf, about)| text(shelf, about)).collect();
+            let parts: Vec<String> = found.iter().map(|(shelf, index)| text(shelf, *index)).collect();
             console.print(&parts.join("\n"))?;
         }
         Format::Json => {
-            let entries: Json = found.iter().map(|(shelf, about)| object(shelf, about)).collect();
+            let entries: Json = found.iter().map(|(shelf, index)| object(shelf, *index)).collect();
             console.print_json(&json!({"name": args.name, "entries": entries}))?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn text(shelf: &Shelf, about: &About) -> String {
-    let mut text = format!("{} ({}, {})\n\n", about.name, shelf.singular, shelf.key);
+fn text(shelf: &Shelf, index: usize) -> String {
+    let about = shelf.entries[index];
+    let mut text = format!("{}{} ({}, {})\n\n", about.name, shelf.usage(index), shelf.singular, shelf.key);
     text += &wrap(about.summary, 2);
     if !about.doc.is_empty() {
         text += "\n";
@@ -109,13 +110,15 @@ fn units(params: &[Param]) -> String {
     if text.is_empty() { text } else { format!("\nUnits\n{text}") }
 }
 
-fn object(shelf: &Shelf, about: &About) -> Json {
+fn object(shelf: &Shelf, index: usize) -> Json {
+    let about = shelf.entries[index];
     let params = about.params.iter().map(|p| {
         let default = p.default.filter(|d| !d.is_empty());
         json!({"name": p.name, "form": form(p), "default": default, "mandatory": p.default.is_none(), "doc": p.doc})
     });
+    let uses = shelf.uses.get(index);
     json!({
-        "kind": shelf.singular, "key": shelf.key, "summary": about.summary, "doc": about.doc,
+        "kind": shelf.singular, "for": uses, "key": shelf.key, "summary": about.summary, "doc": about.doc,
         "source": about.source, "params": params.collect::<Json>(),
     })
 }

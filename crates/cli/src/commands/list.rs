@@ -37,7 +37,8 @@ pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Outcome {
 fn text(shelves: &[Shelf]) -> String {
     let width = shelves.iter().flat_map(|s| s.entries.iter().map(|a| a.name.len())).max().unwrap_or(0);
     let parts = shelves.iter().map(|shelf| {
-        let lines = shelf.entries.iter().map(|a| format!("  {:width$}  {}\n", a.name, a.summary));
+        let lines = shelf.entries.iter().enumerate();
+        let lines = lines.map(|(i, a)| format!("  {:width$}  {}{}\n", a.name, a.summary, shelf.usage(i)));
         format!("{} ({})\n{}", shelf.plural, shelf.key, lines.collect::<String>())
     });
     parts.collect::<Vec<_>>().join("\n")
@@ -45,7 +46,10 @@ fn text(shelves: &[Shelf]) -> String {
 
 fn object(shelves: &[Shelf]) -> Json {
     let parts = shelves.iter().map(|shelf| {
-        let entries = shelf.entries.iter().map(|a| json!({"name": a.name, "summary": a.summary}));
+        let entries = shelf.entries.iter().enumerate().map(|(i, a)| match shelf.uses.get(i) {
+            Some(uses) => json!({"name": a.name, "summary": a.summary, "for": uses}),
+            None => json!({"name": a.name, "summary": a.summary}),
+        });
         (shelf.plural.to_owned(), entries.collect::<Json>())
     });
     Json::Object(parts.collect::<Map<_, _>>())

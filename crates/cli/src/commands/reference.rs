@@ -46,8 +46,8 @@ pub fn reference() -> String {
     text += "\n";
     for shelf in &shelves {
         text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
-        for about in &shelf.entries {
-            text += &entry(about, &classes(shelf, about));
+        for (index, about) in shelf.entries.iter().enumerate() {
+            text += &entry(about, &shelf.usage(index), &classes(shelf, about));
         }
     }
     text
@@ -65,8 +65,8 @@ fn classes(shelf: &Shelf, about: &About) -> String {
     })
 }
 
-fn entry(about: &About, classes: &str) -> String {
-    let mut text = format!("\n### {}\n\n{}.\n", about.name, capitalised(sentence(about.summary)));
+fn entry(about: &About, usage: &str, classes: &str) -> String {
+    let mut text = format!("\n### {}{usage}\n\n{}.\n", about.name, capitalised(sentence(about.summary)));
     if !about.doc.is_empty() {
         text += &format!("\n{}\n", about.doc);
     }

@@ -102,7 +102,8 @@ pub fn run(directory: &Path, shorter: &[String], console: &mut Console<'_>) -> R
 
 /// The summary of an experiment with overrides.
 fn summary(file: &Path, set: Vec<String>, console: &mut Console<'_>) -> Result<Json, Failure> {
-    let finished = execute(&prepare(&Input { file: file.to_owned(), set }, &Wishes::default(), console)?, console)?;
+    let finished =
+        execute(&prepare(&Input { file: file.to_owned(), set }, &Wishes::default(), console)?, console)?;
     Ok(serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON"))
 }
 

@@ -194,7 +194,7 @@ pub const JOB: About = About {
         },
         Param {
             name: "ranks",
-            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            kind: Kind::Int { min: 1, max: 1 << 26 },
             default: OPTIONAL,
             doc: "Number of ranks, one per node; if left out what the program says, or all free nodes.",
         },
@@ -348,7 +348,7 @@ pub const OUTPUT: About = About {
             name: "operations",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json).",
+            doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json); on `delay` also the critical path.",
         },
     ],
 };

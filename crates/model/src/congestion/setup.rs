@@ -178,7 +178,14 @@ impl CongestionSetup {
         });
         for job in &self.jobs {
             let (name, ranks) = (job.name.clone(), job.placement.len() as u32);
-            summary.jobs.push(Job { name, ranks, messages: None, makespan_ps: None, compute_fraction: None });
+            summary.jobs.push(Job {
+                name,
+                ranks,
+                messages: None,
+                makespan_ps: None,
+                compute_fraction: None,
+                critical_path: None,
+            });
         }
         summary.congestion = Some(block);
         summary.performance = Some(performance(begun, plan.threads.min(plan.runs), &outcome));

@@ -1,11 +1,16 @@
 //! The machine on the engine: an alarm per host for its next step; messages to other partitions.
 //!
-//! Uncoupled hosts act on each other by messages that take time, so each runs by itself: at its alarm it does what is due, and goes on as long as nothing unknown can reach it.
-//! Coupled hosts share one order: at each instant all alarms only note who is due and for what, then one handler takes the steps of all by
-//! time and stamp, those in the past first. It knows the order ahead, so it touches early what later steps need.
+//! In one partition, what each host does next stands in a calendar, and one event for each of its slots takes the steps that are due. Coupled
+//! hosts share one order: all steps by time and stamp, those in the past first. Uncoupled hosts act on each other by messages that take at least as
+//! long as a slot, so one host after the other does all that it has to do in the slot. Either way the order of the slot's hosts is known
+//! ahead, so that what later steps need is touched early. In several partitions each host has an alarm. Hosts that nothing can stop but a message
+//! that is not there run ahead ([`super::flow`]).
 
-use super::machine::{Entry, Machine, Message, Next, Record, What};
-use crate::rank::window::Stamp;
+use super::{
+    calendar::Put,
+    machine::{Entry, Machine, Message, Next, Record, What},
+};
+use crate::rank::{matching::Label, window::Stamp};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -26,8 +31,14 @@ impl Domain for Machine {
             let mut freed = std::mem::take(&mut self.freed);
             self.window.refill(host, start, &mut freed);
             self.freed = freed;
-            self.create(start, Stamp::default(), fx);
-            if let Some(next) = self.next(host) {
+            if !self.flows(host) {
+                self.create(start, Stamp::default(), fx);
+            }
+            if self.flows(host) {
+                self.begin(host, start, fx);
+            } else if self.cx.filed {
+                self.file(host, fx);
+            } else if let Some(next) = self.next(host) {
                 self.set_alarm(host, next.time, fx);
             }
         }
@@ -36,7 +47,14 @@ impl Domain for Machine {
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let now = fx.now();
         if token == self.count() {
-            return self.instant(now, fx);
+            return self.slot(now, fx);
+        }
+        if self.cx.filed && !self.flows(token) {
+            // Only what it does next counts, not what it would have done.
+            if self.hosts.get(token).alarm < self.calendar.slot_end(now) {
+                self.file(token, fx);
+            }
+            return;
         }
         let host = *self.hosts.get(token);
         if host.alarm != now {
@@ -45,7 +63,12 @@ impl Domain for Machine {
         let h = self.hosts.edit(token);
         h.alarm = h.spare;
         h.spare = NEVER;
-        if self.cx.coupled { self.note(token, fx) } else { self.run(token, now, fx) }
+        if self.flows(token) {
+            self.flowing.push_back(token);
+        } else {
+            self.run(token, now, fx);
+        }
+        self.flow(now, fx);
     }
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
@@ -116,71 +139,111 @@ impl Machine {
         fx.wake(at, Class::Ordinary, identity, host);
     }
 
-    /// Takes the steps of an uncoupled host that are due, and those that nothing unknown can precede.
+    /// Takes the steps of a host that are due.
     fn run(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) {
-        let until = (now + self.cx.ahead.max(1)).min(self.cx.end);
         while let Some(next) = self.next(host) {
-            if next.time >= until {
+            if next.time > now {
                 return self.set_alarm(host, next.time, fx);
             }
             self.step(host, &next, fx);
         }
     }
 
-    /// Finds out what a coupled host does next: an entry if it is due, else an alarm.
-    fn look(&mut self, host: u32, now: Ps, fx: &mut impl Effects<Self>) -> Option<Entry> {
-        let looks = &mut self.hosts.edit(host).looks;
-        *looks = looks.wrapping_add(1);
-        let looks = *looks;
-        let Next { time, stamp, what, row } = self.next(host)?;
-        let entry = Entry { time, created: stamp.created, host, looks, row, what };
-        if time <= now {
-            return Some(entry);
-        }
-        self.set_alarm(host, time, fx);
-        None
+    /// Finds out what a host does next; what it was found to do before is void.
+    fn look(&mut self, host: u32) -> Option<Entry> {
+        let next = self.next(host);
+        self.note(host, next)
     }
 
-    /// Notes what a coupled host does that may be due now.
-    fn note(&mut self, host: u32, fx: &mut impl Effects<Self>) {
-        let Some(entry) = self.look(host, fx.now(), fx) else { return };
-        let cell = self.cell.edit(0);
-        *self.due.edit(cell.due) = entry;
-        cell.due += 1;
-        if cell.due == 1 {
-            cell.instants = cell.instants.wrapping_add(1);
-            let identity = u64::MAX << 32 | u64::from(cell.instants);
-            fx.wake(fx.now(), Class::Ordinary, identity, self.hosts.len());
+    fn note(&mut self, host: u32, next: Option<Next>) -> Option<Entry> {
+        let h = self.hosts.edit(host);
+        h.looks = h.looks.wrapping_add(1);
+        h.alarm = next.map_or(NEVER, |n| n.time);
+        let looks = h.looks;
+        let Next { time, stamp, what, row } = next?;
+        if time >= self.cx.end {
+            self.cell.edit(0).cut = true;
+            return None;
+        }
+        Some(Entry { time, created: stamp.created, host, looks, row, what })
+    }
+
+    /// Finds out what a host does next and puts it into the calendar.
+    fn file(&mut self, host: u32, fx: &mut impl Effects<Self>) {
+        if let Some(entry) = self.look(host) {
+            self.put(entry, fx);
         }
     }
 
-    /// Takes all steps of coupled hosts up to now, in one order: what was noted, sorted, and what these steps make due, in a heap.
-    fn instant(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        let count = std::mem::replace(&mut self.cell.edit(0).due, 0);
-        let mut sorted = std::mem::take(&mut self.sorted);
-        sorted.extend_from_slice(&self.due.rows()[..count as usize]);
-        sorted.sort_unstable_by(|a, b| b.cmp(a));
-        for (n, &entry) in sorted.iter().enumerate() {
+    fn put(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        match self.calendar.put(entry, fx.now()) {
+            Put::Filed => {}
+            Put::First(at) => {
+                let slots = &mut self.cell.edit(0).slots;
+                *slots = slots.wrapping_add(1);
+                let identity = u64::MAX << 32 | u64::from(*slots);
+                fx.wake(at, Class::Ordinary, identity, self.hosts.len());
+            }
+            Put::Far(at) => {
+                let identity = u64::from(entry.host) << 32 | u64::from(entry.looks);
+                fx.wake(at, Class::Early, identity, entry.host);
+            }
+        }
+    }
+
+    /// Takes all steps of a slot of the calendar.
+    fn slot(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
+        let mut due = std::mem::take(&mut self.due);
+        self.calendar.take(now, |e| self.hosts.get(e.host).looks == e.looks, &mut due);
+        let end = self.calendar.slot_end(now);
+        if self.cx.coupled {
+            due.sort_unstable_by(|a, b| b.cmp(a));
+        } else {
+            due.sort_unstable_by_key(|e| e.host);
+        }
+        for (n, &entry) in due.iter().enumerate() {
             for (stage, ahead) in AHEAD.into_iter().enumerate() {
-                if let Some(later) = sorted.get(n + ahead) {
+                if let Some(later) = due.get(n + ahead) {
                     self.prepare(stage, later);
                 }
             }
+            if !self.cx.coupled {
+                self.sweep(entry, end, fx);
+                continue;
+            }
+            // What these steps make due is in a heap.
             while let Some(&first) = self.instant.peek().filter(|&&first| first > entry) {
                 self.instant.pop();
-                self.turn(first, now, fx);
+                self.turn(first, end, fx);
             }
-            self.turn(entry, now, fx);
+            self.turn(entry, end, fx);
         }
         while let Some(first) = self.instant.pop() {
-            self.turn(first, now, fx);
+            self.turn(first, end, fx);
         }
-        sorted.clear();
-        self.sorted = sorted;
+        due.clear();
+        self.due = due;
+    }
+
+    /// An uncoupled host does all that it has to do before `end`.
+    fn sweep(&mut self, entry: Entry, end: Ps, fx: &mut impl Effects<Self>) {
+        let end = end.min(self.cx.end);
+        let Entry { time, created, host, what, row, .. } = entry;
+        let mut next = Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row };
+        loop {
+            self.step(host, &next, fx);
+            while let Some(host) = self.touched.pop() {
+                self.file(host, fx);
+            }
+            match self.next(host) {
+                Some(n) if n.time < end => next = n,
+                later => return self.note(host, later).map_or((), |entry| self.put(entry, fx)),
+            }
+        }
     }
 
     /// Takes a step, unless what the host does next was found out anew since.
-    fn turn(&mut self, entry: Entry, now: Ps, fx: &mut impl Effects<Self>) {
+    fn turn(&mut self, entry: Entry, end: Ps, fx: &mut impl Effects<Self>) {
         let Entry { time, created, host, looks, row, what } = entry;
         if self.hosts.get(host).looks != looks {
             return;
@@ -188,8 +251,10 @@ impl Machine {
         self.step(host, &Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row }, fx);
         self.touched.push(host);
         while let Some(host) = self.touched.pop() {
-            if let Some(entry) = self.look(host, now, fx) {
-                self.instant.push(entry);
+            match self.look(host) {
+                Some(entry) if entry.time < end => self.instant.push(entry),
+                Some(entry) => self.put(entry, fx),
+                None => {}
             }
         }
     }
@@ -215,7 +280,12 @@ impl Machine {
             }
             (3, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_edge(row),
             (4, What::Send { .. } | What::Calc { .. }) => self.window.prefetch_freed(row),
-            (2.., What::Arrival | What::Ready { .. }) => self.prepare_receive(stage - 2, host),
+            (2.., What::Arrival | What::Ready { .. }) => {
+                self.prepare_receive(stage - 2, host);
+                let &Message { context, from, tag, .. } = self.messages.get(row);
+                let label = Label { rank: host, context, source: from, tag };
+                self.matching.prefetch_label(&label, stage > 2);
+            }
             _ => {}
         }
     }

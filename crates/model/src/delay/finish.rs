@@ -1,9 +1,17 @@
 //! From measurements to the summary.
 
-use super::{machine::Machine, observe::Observer, run::DelaySetup, stuck::Stuck, tables};
+use super::{
+    config::Cost,
+    critical::{Part, Past, Segment},
+    machine::{Act, Context, Machine},
+    observe::Observer,
+    run::DelaySetup,
+    stuck::Stuck,
+    tables,
+};
 use base::{hash::Fingerprint, time::Ps};
 use results::{
-    summary::{Counts, Job, State, Summary, Verdict},
+    summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
     table::Table,
 };
 
@@ -24,7 +32,11 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
     let refs: Vec<&Machine> = machines.iter().collect();
     let stuck = Stuck::of(&refs);
     let cx = &refs[0].cx;
-    let makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let mut makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    if cx.config.cost == Cost::Pure {
+        // Receiving takes no processor there: a rank may end with a message that it waited for.
+        makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
+    }
     let mut summary =
         Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
     summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
@@ -47,12 +59,59 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
             ranks: (to - from) as u32,
             messages: Some(counts(from, to)),
             makespan_ps: stuck.is_done().then_some(makespan),
+            critical_path: None,
             compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
         });
     }
+    let paths = paths(cx, &mut observer, &makespans, &stuck);
+    for (job, path) in summary.jobs.iter_mut().zip(&paths) {
+        job.critical_path = summed(path);
+    }
     let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
-    let tables = tables::all(cx, &names, &mut observer, &makespans);
+    let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    if paths.iter().any(|p| !p.is_empty()) {
+        tables.push(tables::critical_path(cx, &names, &paths));
+    }
     (summary, tables, stuck)
+}
+
+/// The critical path of each job, if operations were measured and all came to their end.
+fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck) -> Vec<Vec<Segment>> {
+    if observer.busy.is_empty() || !stuck.is_done() {
+        return Vec::new();
+    }
+    let sends = observer
+        .done
+        .iter()
+        .filter(|d| matches!(d.act, Act::Send | Act::Sending) && d.bytes > cx.config.eager);
+    let matched = sends.map(|d| (d.host, d.end, d.peer)).collect();
+    let past = Past::new(cx, std::mem::take(&mut observer.busy), matched);
+    let last = |ranks: &[u32]| {
+        let hosts = ranks[0]..ranks[1];
+        hosts
+            .rev()
+            .max_by_key(|&h| makespans[h as usize])
+            .map_or_else(Vec::new, |h| past.path(h, makespans[h as usize]))
+    };
+    cx.bases.windows(2).map(last).collect()
+}
+
+/// Times of a path by what they are spent for.
+fn summed(path: &[Segment]) -> Option<CriticalPath> {
+    path.first()?;
+    let time =
+        |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
+    let mut ranks: Vec<u32> = path.iter().map(|s| s.host).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    Some(CriticalPath {
+        compute_ps: time(&[Part::Compute]),
+        overhead_ps: time(&[Part::Send, Part::Receive]),
+        transfer_ps: time(&[Part::Transfer]),
+        wait_ps: time(&[Part::Wait]),
+        messages: path.iter().filter(|s| s.part == Part::Transfer).count() as u64,
+        ranks: ranks.len() as u32,
+    })
 }
 
 /// All happenings and the last clocks.

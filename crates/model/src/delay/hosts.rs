@@ -20,7 +20,7 @@ pub(super) struct Host {
     pub created: u32,
     /// Alarms set.
     pub alarms: u32,
-    /// How often it was found out what comes next, if coupled.
+    /// How often it was found out what comes next, if that stands in a calendar.
     pub looks: u32,
     core: Core,
     nic: Nic,

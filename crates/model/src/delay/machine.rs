@@ -1,6 +1,6 @@
 //! State of a partition's ranks under the delay model.
 
-use super::{config::DelayConfig, distance::Delays, hosts::Hosts};
+use super::{calendar::Calendar, config::DelayConfig, distance::Delays, hosts::Hosts};
 use crate::rank::{
     heap::Heaped,
     matching::Matching,
@@ -9,7 +9,11 @@ use crate::rank::{
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
-use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, VecDeque},
+    sync::Arc,
+};
 use workload::program::Program;
 
 /// A rank of a job, among the ranks of all jobs (a *host*).
@@ -47,8 +51,14 @@ pub struct Context {
     pub nics: u32,
     /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
     pub coupled: bool,
-    /// How far a rank may run ahead of its event: nothing unknown can reach it earlier.
-    pub ahead: Ps,
+    /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
+    /// to reach anybody.
+    pub filed: bool,
+    /// Hosts that may run ahead as far as they like: their operations follow each other, and messages cost nothing and keep the order in which they are
+    /// sent.
+    pub flows: Vec<bool>,
+    /// log2 of the time that a slot of the calendar, or of the engine's wheel, covers in picoseconds: for speed alone.
+    pub slot_shift: u32,
     /// Nothing happens at or after this time.
     pub end: Ps,
 }
@@ -114,12 +124,12 @@ impl Heaped for Message {
     }
 }
 
-/// What is coupled: one count of things created, and how many hosts are due at this instant.
+/// What is coupled: one count of things created.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cell {
     pub created: u64,
-    pub due: u32,
-    pub instants: u32,
+    /// Events of slots so far.
+    pub slots: u32,
     /// Something lay beyond the end.
     pub cut: bool,
 }
@@ -144,7 +154,7 @@ pub(super) struct Next {
     pub row: u32,
 }
 
-/// What a coupled host does next, until it is found out anew.
+/// What a host does next, until it is found out anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub time: Ps,
@@ -234,17 +244,20 @@ pub struct Machine {
     pub first: u32,
     pub(super) hosts: Hosts,
     pub(super) cell: Table<Cell>,
-    /// What the hosts do that are due at this instant; as many as the cell says.
-    pub(super) due: Table<Entry>,
+    /// What hosts do next, if there is one partition.
+    pub(super) calendar: Calendar,
     pub(super) messages: Pool<Message>,
     pub(super) window: Window,
     pub(super) matching: Matching,
     /// Operations freed by the present event; empty between events, like what follows.
     pub(super) freed: Vec<u32>,
     pub(super) answered: Vec<u32>,
+    pub(super) met: Vec<u32>,
     pub(super) touched: Vec<u32>,
+    /// Hosts that run ahead.
+    pub(super) flowing: VecDeque<u32>,
     pub(super) instant: BinaryHeap<Entry>,
-    pub(super) sorted: Vec<Entry>,
+    pub(super) due: Vec<Entry>,
 }
 
 impl Machine {
@@ -256,21 +269,22 @@ impl Machine {
         let places = &cx.places[first as usize..last as usize];
         let window = Window::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
         let starts: Vec<Ps> = places.iter().map(|p| cx.starts[p.job as usize]).collect();
-        let nothing = Entry { time: 0, created: 0, host: 0, looks: 0, row: NIL, what: What::Arrival };
         Self {
             part,
             first,
             hosts: Hosts::new(&starts, cx.cpus, cx.nics),
-            cell: Table::new(1, Cell { created: 0, due: 0, instants: 0, cut: false }),
-            due: Table::new(if cx.coupled { count } else { 0 }, nothing),
+            cell: Table::new(1, Cell { created: 0, slots: 0, cut: false }),
+            calendar: Calendar::new(cx.slot_shift, cx.filed),
             messages: Pool::default(),
             window,
             matching: Matching::new(count as u32),
             freed: Vec::new(),
             answered: Vec::new(),
+            met: Vec::new(),
             touched: Vec::new(),
+            flowing: VecDeque::new(),
             instant: BinaryHeap::new(),
-            sorted: Vec::new(),
+            due: Vec::new(),
             cx,
         }
     }
@@ -320,7 +334,7 @@ impl Machine {
     pub(super) fn all_tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.hosts.tables(visit);
         visit(&mut self.cell);
-        visit(&mut self.due);
+        self.calendar.tables(visit);
         visit(&mut self.messages);
         self.window.tables(visit);
         self.matching.tables(visit);
@@ -335,15 +349,17 @@ impl Clone for Machine {
             first: self.first,
             hosts: self.hosts.clone(),
             cell: self.cell.clone(),
-            due: self.due.clone(),
+            calendar: self.calendar.clone(),
             messages: self.messages.clone(),
             window: self.window.clone(),
             matching: self.matching.clone(),
             freed: Vec::new(),
             answered: Vec::new(),
+            met: Vec::new(),
             touched: Vec::new(),
+            flowing: VecDeque::new(),
             instant: BinaryHeap::new(),
-            sorted: Vec::new(),
+            due: Vec::new(),
         }
     }
 }
@@ -352,7 +368,7 @@ impl PartialEq for Machine {
     fn eq(&self, other: &Self) -> bool {
         self.hosts == other.hosts
             && self.cell == other.cell
-            && self.due == other.due
+            && self.calendar == other.calendar
             && self.messages == other.messages
             && self.window == other.window
             && self.matching == other.matching

@@ -3,10 +3,13 @@
 //! What a message costs is LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, LSAP 2010) with exactly the semantics of the program of
 //! that name, or a pure delay of hops and bytes. Rules are in `DELAY.md`. Start at [`run::simulate`].
 
+mod calendar;
 pub mod config;
+pub mod critical;
 pub mod distance;
 mod drive;
 pub mod finish;
+mod flow;
 mod hosts;
 pub mod machine;
 pub mod observe;

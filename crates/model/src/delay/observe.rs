@@ -1,6 +1,9 @@
 //! What is measured: times by rank, messages by size, pair and collective, the fingerprint of all happenings.
 
-use super::machine::{Act, Context, Record};
+use super::{
+    critical::{Busy, Part},
+    machine::{Act, Context, Record},
+};
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use serde::{Deserialize, Serialize};
@@ -86,9 +89,11 @@ pub struct Observer {
     pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
     /// Operations done.
     pub done: Vec<Done>,
+    /// What kept processors busy, for the critical path; with the operations.
+    pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
@@ -104,6 +109,7 @@ impl Observer {
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
             done: Vec::new(),
+            busy: Vec::new(),
         }
     }
 
@@ -132,6 +138,7 @@ impl Observer {
             *sum = (sum.0 + messages, sum.1 + bytes);
         }
         self.done.extend(other.done);
+        self.busy.extend(other.busy);
     }
 
     fn sending(&mut self, r: &Record) {
@@ -150,6 +157,17 @@ impl Observer {
             sum.bytes += r.bytes;
             sum.busy += r.end - r.start;
         }
+    }
+
+    fn busy(&mut self, r: &Record) {
+        let part = match r.act {
+            Act::Calc => Part::Compute,
+            Act::Sending => Part::Send,
+            Act::Arrival => Part::Receive,
+            _ => return,
+        };
+        let Record { host, number, start, end, peer, bytes, .. } = *r;
+        self.busy.push(Busy { host, end, start, part, number, peer, bytes });
     }
 
     fn collective(&mut self, r: &Record) -> &mut Collective {
@@ -187,6 +205,9 @@ impl Observer {
 impl Observe<Record> for Observer {
     #[inline]
     fn commit(&mut self, r: &Record) {
+        if self.measure.operations {
+            self.busy(r);
+        }
         match r.act {
             Act::Sending => self.sending(r),
             Act::Arrival => self.ranks[(r.host - self.first) as usize].overhead += r.end - r.start,

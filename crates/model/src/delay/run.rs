@@ -73,10 +73,10 @@ pub struct DelayFinished {
     pub operations: u64,
 }
 
-/// Events between two calls of the progress function.
-const BUDGET: u64 = 1 << 18;
+/// Events between two calls of the progress function; an event may be the steps of many ranks.
+const BUDGET: u64 = 1 << 10;
 
-/// Simulates. `progress` is called every quarter of a million events or so; it stops the run by returning false.
+/// Simulates. `progress` is called every thousand events or so; it stops the run by returning false.
 ///
 /// # Errors
 /// A setup that cannot be simulated, a program that turns out to be damaged, or a stop by `progress`.
@@ -98,7 +98,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
     });
-    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
+    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
     let mut executor = Executor::with_threads(parts, options, setup.scheduling.threads());
     let damage = |e: &Executor<Machine, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
@@ -188,6 +188,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let hosts = places.len() as u32;
     let parts = if coupled { 1 } else { setup.scheduling.partitions().min(hosts.max(1)) };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let free = config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1;
+    let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
+    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
         delays: Box::new(Linear::new(&config, hops)),
         config,
@@ -200,21 +203,27 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
-        ahead: 0,
+        filed: parts == 1,
+        flows,
+        slot_shift: 7,
         end: setup.limit,
     };
     if cx.lookahead() == 0 {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
     }
-    if parts == 1 && !coupled {
-        cx.ahead = cx.lookahead();
-    }
+    cx.slot_shift = slot_shift(&cx);
     Ok(cx)
 }
 
-/// Wheel slots of which the wheel holds several times of a message: what follows from an event is mostly in reach.
-fn wheel_shift(cx: &Context) -> u32 {
-    (cx.lookahead() / 512).max(1).ilog2().clamp(7, 20)
+/// In the calendar a slot of uncoupled hosts is as long as may be. Else the slots hold several times of a message, so that what follows from an
+/// event is mostly in reach.
+fn slot_shift(cx: &Context) -> u32 {
+    let lookahead = cx.lookahead();
+    match (cx.filed, cx.coupled) {
+        (true, false) => lookahead.ilog2(),
+        (true, true) => (lookahead / 32).max(1).ilog2().clamp(7, 24),
+        _ => (lookahead / 512).max(1).ilog2().clamp(7, 20),
+    }
 }
 
 /// A setup without limit or fabric, one partition: for tests and programs that vary a little.

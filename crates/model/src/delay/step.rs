@@ -100,7 +100,7 @@ impl Machine {
         }
     }
 
-    fn leave_inbox(&mut self, host: u32) -> u32 {
+    pub(super) fn leave_inbox(&mut self, host: u32) -> u32 {
         let head = self.hosts.get(host).inbox;
         self.hosts.edit(host).inbox = heap::pop(&mut self.messages, head, by_arrival);
         head
@@ -148,7 +148,7 @@ impl Machine {
     }
 
     /// Ends an operation.
-    fn done(
+    pub(super) fn done(
         &mut self,
         row: u32,
         (act, start, end): (Act, Ps, Ps),
@@ -161,7 +161,7 @@ impl Machine {
         self.window.finish(row, end, &mut self.freed);
     }
 
-    fn send(&mut self, host: u32, row: u32, next: &Next, fx: &mut impl Effects<Self>) {
+    pub(super) fn send(&mut self, host: u32, row: u32, next: &Next, fx: &mut impl Effects<Self>) {
         let (now, cx) = (next.time, &self.cx);
         let r = self.window.get(row);
         let (op, number) = (r.op, r.number);
@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// Hands a message over: to a host here at once, to another partition by event.
-    fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
+    pub(super) fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
         let local = message.to.wrapping_sub(self.first);
         if local >= self.count() {
             let part = self.cx.partition_of(message.to);
@@ -219,12 +219,18 @@ impl Machine {
             fx.send(part, Clock::Network, message.arrival, Class::Early, identity, message);
             return;
         }
+        if self.flows(local) {
+            return self.meet(local, message, fx);
+        }
+        let Message { arrival, cpu, nic, .. } = message;
         self.take_in(local, message);
-        let due = message.arrival.max(self.available(local, message.cpu, message.nic));
-        if message.arrival <= fx.now() {
+        if local == from {
+            // What it does next is found out after this step.
+        } else if !self.cx.filed {
+            self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
+        } else if arrival < self.hosts.get(local).alarm {
+            // Even if it must wait then: it must not stand before what does not.
             self.touched.push(local);
-        } else if local != from {
-            self.set_alarm(local, due, fx);
         }
     }
 
@@ -251,7 +257,7 @@ impl Machine {
         }
     }
 
-    fn source(&self, m: &Message) -> u32 {
+    pub(super) fn source(&self, m: &Message) -> u32 {
         self.cx.bases[self.cx.places[m.to as usize].job as usize] + m.from
     }
 
@@ -332,7 +338,7 @@ impl Machine {
         self.freed = freed;
     }
 
-    fn queue(&mut self, row: u32, now: Ps, creator: Stamp) {
+    pub(super) fn queue(&mut self, row: u32, now: Ps, creator: Stamp) {
         let r = self.window.get(row);
         let (op, host) = (r.op, r.rank);
         if matches!(op.kind, Kind::Join | Kind::JoinAny) {
@@ -357,7 +363,7 @@ impl Machine {
     }
 
     /// The stamp of something that a host creates now.
-    fn stamp(&mut self, host: u32, now: Ps, creator: Stamp) -> Stamp {
+    pub(super) fn stamp(&mut self, host: u32, now: Ps, creator: Stamp) -> Stamp {
         if self.cx.coupled {
             let cell = self.cell.edit(0);
             cell.created += 1;

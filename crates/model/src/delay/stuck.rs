@@ -126,7 +126,10 @@ impl Stuck {
         if !any {
             self.cyclic += rows.len() as u64;
         }
-        for (label, message) in m.matching().messages(host) {
+        let mut messages: Vec<_> = m.matching().messages(host).collect();
+        // Ranks that run ahead send in turns, not in the order of time.
+        messages.sort_by_key(|&(label, row)| (m.message(row).arrival, label.source, m.message(row).number));
+        for (label, message) in messages {
             self.unreceived += 1;
             if self.first_unreceived.len() < MOST {
                 self.first_unreceived.push(Unreceived {

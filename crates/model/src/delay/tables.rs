@@ -1,6 +1,6 @@
 //! Tidy tables of a run: ranks, message sizes, collectives, and on demand pairs and operations.
 
-use super::{machine::Context, observe::Observer};
+use super::{critical::Segment, machine::Context, observe::Observer};
 use base::time::Ps;
 use results::table::{Cell, Column, Table, TextColumn};
 
@@ -145,6 +145,34 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::U64(d.start),
             Cell::U64(d.end),
             Cell::U64(d.bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per part of the critical path of each job, from its start to its end.
+#[must_use]
+pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> Table {
+    let mut table = Table::new("critical_path")
+        .with("job", text())
+        .with("part", text())
+        .with("rank", u32s())
+        .with("operation", u32s())
+        .with("peer", u32s())
+        .with("start_ps", u64s())
+        .with("end_ps", u64s())
+        .with("bytes", u64s());
+    for s in paths.iter().flatten() {
+        let place = cx.places[s.host as usize];
+        table.push(&[
+            Cell::Text(&names[place.job as usize]),
+            Cell::Text(s.part.name()),
+            Cell::U32(place.rank),
+            Cell::U32(s.number),
+            Cell::U32(cx.places[s.peer as usize].rank),
+            Cell::U64(s.start),
+            Cell::U64(s.end),
+            Cell::U64(s.bytes),
         ]);
     }
     table

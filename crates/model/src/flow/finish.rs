@@ -128,6 +128,7 @@ fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
             makespan_ps: ((closed || program) && dry).then_some(makespan),
             compute_fraction: (program && makespan > 0)
                 .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
+            critical_path: None,
         }
     })
     .collect()

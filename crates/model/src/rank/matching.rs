@@ -425,6 +425,19 @@ impl Matching {
         self.items.prefetch(shelf.arrived.oldest);
     }
 
+    /// The same for a message that will find many receives posted: where they lie by label, then (`again`) the first of them.
+    #[inline]
+    pub fn prefetch_label(&self, label: &Label, again: bool) {
+        if self.shelves.get(label.rank).posted.count > NEAR {
+            let bucket = self.posted.bucket(label.hash());
+            if again {
+                self.items.prefetch(*self.posted.heads.get(bucket));
+            } else {
+                self.posted.heads.prefetch(bucket);
+            }
+        }
+    }
+
     /// The receive that was posted first among those that are definite: probably the one that the next message takes.
     #[inline]
     #[must_use]

@@ -40,6 +40,8 @@ pub struct Row {
     state: u8,
     starts: u32,
     ends: u32,
+    /// The operation behind it, if that waits for this one by its [`After`]: it is freed after those on the lists.
+    heir: u32,
     next: u32,
     kept: u32,
 }
@@ -49,6 +51,8 @@ const STARTED: u8 = 2;
 const FINISHED: u8 = 4;
 /// The last operation read: its start reads on.
 const LAST: u8 = 8;
+/// Its heir waits for its start, not its end.
+const EARLY: u8 = 16;
 
 impl Row {
     /// True once nothing keeps it from being taken up.
@@ -119,6 +123,7 @@ struct Reach {
 struct Source {
     program: Arc<dyn Program>,
     rank: u32,
+    chained: bool,
     cursor: Option<Box<dyn Cursor>>,
     at: u32,
 }
@@ -140,7 +145,10 @@ pub struct Window {
 impl Window {
     /// Windows of these ranks: program and rank in it.
     pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
-        let source = |(program, rank)| Source { program, rank, cursor: None, at: u32::MAX };
+        let source = |(program, rank): (Arc<dyn Program>, u32)| {
+            let chained = program.chained();
+            Source { program, rank, chained, cursor: None, at: u32::MAX }
+        };
         let sources: Vec<Source> = ranks.into_iter().map(source).collect();
         let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false };
         Self {
@@ -190,9 +198,12 @@ impl Window {
     /// The same once the edge has come: the operation that waits.
     #[inline]
     pub fn prefetch_freed(&self, row: u32) {
-        let edge = self.rows.get(row).ends;
-        if edge != NIL {
-            self.prefetch(self.links.get(edge).to);
+        let Row { ends, heir, .. } = *self.rows.get(row);
+        if heir != NIL {
+            self.prefetch(heir);
+        }
+        if ends != NIL {
+            self.prefetch(self.links.get(ends).to);
         }
     }
 
@@ -228,7 +239,12 @@ impl Window {
         if reach.over {
             return;
         }
-        if let Err(damage) = self.sources[rank as usize].read(reach.batches, &mut self.batch) {
+        let source = &mut self.sources[rank as usize];
+        let mut read = source.read(reach.batches, &mut self.batch);
+        if read.is_ok() && source.chained && !workload::program::chained(&self.batch.ops, reach.read == 0) {
+            read = Err("its operations do not follow each other, as it promised".to_owned());
+        }
+        if let Err(damage) = read {
             self.damage.get_or_insert((rank, damage));
             self.batch.clear();
         }
@@ -284,6 +300,7 @@ impl Window {
                 state: 0,
                 starts: NIL,
                 ends: NIL,
+                heir: NIL,
                 next: NIL,
                 kept: list,
             });
@@ -303,8 +320,9 @@ impl Window {
         }
         let mut before = (read > 0 && self.is_kept(old, last)).then_some(last);
         for (n, op) in batch.ops.iter().enumerate() {
-            if let (Some(b), true) = (before, op.after != After::Nothing) {
-                self.link_old(b, fresh[n], op.after == After::Start);
+            match before {
+                Some(b) if op.after != After::Nothing => self.inherit(b, fresh[n], op.after == After::Start),
+                _ => {}
             }
             before = Some(fresh[n]);
         }
@@ -358,6 +376,13 @@ impl Window {
             *ready = (*ready).max(if row.is_finished() { row.ready } else { 0 });
             return;
         }
+        if row.heir != NIL && on_start == (row.state & EARLY != 0) {
+            // What waits longer is freed first.
+            self.rows.edit(before).heir = NIL;
+            self.rows.edit(row.heir).waits -= 1;
+            self.link_old(before, row.heir, on_start);
+        }
+        let row = *self.rows.get(before);
         let mut at = if on_start { row.starts } else { row.ends };
         if at == NIL {
             return self.link_front(before, after, on_start);
@@ -370,15 +395,26 @@ impl Window {
         self.links.edit(at).next = link;
     }
 
+    /// Like [`Window::link_old`] for the operation that follows.
+    fn inherit(&mut self, before: u32, after: u32, on_start: bool) {
+        let row = self.rows.edit(before);
+        if row.is_finished() || (on_start && row.is_started()) || row.heir != NIL {
+            return self.link_old(before, after, on_start);
+        }
+        row.heir = after;
+        row.state = if on_start { row.state | EARLY } else { row.state & !EARLY };
+        self.rows.edit(after).waits += 1;
+    }
+
     /// Takes an operation up at `at`; appends what that frees, the next batch included if it was the last one read.
     pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
         r.state |= STARTED;
         let (list, rank, last) = (r.starts, r.rank, r.state & LAST != 0);
+        let heir = if r.state & EARLY != 0 { std::mem::replace(&mut r.heir, NIL) } else { NIL };
         r.starts = NIL;
-        if list != NIL {
-            self.release(list, at, freed);
-        }
+        self.release(list, at, freed);
+        self.free(heir, at, freed);
         if last {
             self.refill(rank, at, freed);
         }
@@ -391,11 +427,10 @@ impl Window {
         r.state |= FINISHED;
         r.ready = at;
         *self.open.edit(0) -= 1;
-        let list = r.ends;
-        r.ends = NIL;
-        if list != NIL {
-            self.release(list, at, freed);
-        }
+        let (list, heir) = (r.ends, r.heir);
+        (r.ends, r.heir) = (NIL, NIL);
+        self.release(list, at, freed);
+        self.free(heir, at, freed);
     }
 
     fn release(&mut self, mut list: u32, at: Ps, freed: &mut Vec<u32>) {
@@ -403,16 +438,25 @@ impl Window {
             let Link { to, next } = *self.links.get(list);
             self.links.give(list);
             list = next;
-            let row = self.rows.edit(to);
-            row.waits -= 1;
-            if row.state & EXECUTABLE != 0 {
-                continue;
-            }
-            row.ready = row.ready.max(at);
-            if row.waits == 0 || row.op.kind == Kind::JoinAny {
-                row.state |= EXECUTABLE;
-                freed.push(to);
-            }
+            self.free(to, at, freed);
+        }
+    }
+
+    /// One thing less that an operation waits for.
+    #[inline]
+    fn free(&mut self, to: u32, at: Ps, freed: &mut Vec<u32>) {
+        if to == NIL {
+            return;
+        }
+        let row = self.rows.edit(to);
+        row.waits -= 1;
+        if row.state & EXECUTABLE != 0 {
+            return;
+        }
+        row.ready = row.ready.max(at);
+        if row.waits == 0 || row.op.kind == Kind::JoinAny {
+            row.state |= EXECUTABLE;
+            freed.push(to);
         }
     }
 
@@ -466,7 +510,7 @@ impl Source {
 impl Clone for Window {
     fn clone(&self) -> Self {
         let source =
-            |s: &Source| Source { program: Arc::clone(&s.program), rank: s.rank, cursor: None, at: u32::MAX };
+            |s: &Source| Source { program: Arc::clone(&s.program), cursor: None, at: u32::MAX, ..*s };
         Self {
             rows: self.rows.clone(),
             links: self.links.clone(),

@@ -2,7 +2,7 @@
 
 use base::rng::{Purpose, Stream};
 use workload::program::{
-    ANY_SOURCE, Op,
+    ANY_SOURCE, After, Kind, Op,
     list::{Rank, calc, recv, send},
 };
 
@@ -179,6 +179,46 @@ pub fn random(seed: u64, kind: u32) -> Vec<Rank> {
             for _ in 0..draw(edges + 1).min(n) {
                 let before = if draw(2) == 0 { n - 1 } else { draw(n) };
                 if draw(4) == 0 { ranks[r].follows(n, before) } else { ranks[r].requires(n, before) }
+            }
+        }
+    }
+    ranks
+}
+
+/// Ranks whose operations follow each other: computations, blocking and non-blocking transfers, waits for all. `mark`, a join with one predecessor, is
+/// put somewhere into each.
+pub fn chains(seed: u64, mark: Kind) -> Vec<Rank> {
+    let mut r = Stream::new(seed, Purpose::Test, 77);
+    let mut draw = move |n: u64| r.below(n);
+    let p = 2 + draw(7);
+    let mut ranks = vec![Rank::default(); p as usize];
+    let mut then = vec![After::Nothing; p as usize];
+    let mut open = vec![Vec::new(); p as usize];
+    let steps = 5 + draw(80);
+    let marks: Vec<u64> = (0..p).map(|_| draw(steps)).collect();
+    for step in 0..steps {
+        for at in (0..p as usize).filter(|&a| marks[a] == step) {
+            ranks[at].push(Op { kind: mark, after: then[at], ..calc(0) });
+            then[at] = After::Finish;
+        }
+        let (a, b) = (draw(p) as usize, draw(p) as usize);
+        let tag = draw(2) as u32;
+        if draw(4) == 0 {
+            let join = ranks[a].push(Op { kind: Kind::Join, after: then[a], ..calc(0) });
+            for before in open[a].drain(..) {
+                ranks[a].requires(join, before);
+            }
+            then[a] = After::Finish;
+        } else if draw(3) == 0 {
+            ranks[a].push(Op { after: then[a], ..calc(100_000 * draw(40)) });
+            then[a] = After::Finish;
+        } else {
+            ranks[a].push(Op { after: then[a], ..send(b as u32, draw(5_000), tag) });
+            then[a] = if draw(2) == 0 { After::Start } else { After::Finish };
+            let number = ranks[b].push(Op { after: then[b], ..recv(a as u32, 5_000, tag) });
+            then[b] = if draw(2) == 0 { After::Start } else { After::Finish };
+            if then[b] == After::Start {
+                open[b].push(number);
             }
         }
     }

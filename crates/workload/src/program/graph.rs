@@ -1,6 +1,9 @@
 //! A program held in memory: every rank's operations and edges, some 45 bytes for an operation with its edges.
 
-use super::{Batch, Cursor, Damage, Edge, Kind, Op, Program};
+use super::{
+    Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    cuts::{Cut, cuts},
+};
 use std::sync::Arc;
 
 /// Most operations of a rank.
@@ -62,10 +65,12 @@ pub enum Positions {
     Operations,
 }
 
-/// All ranks' operations in memory. Each rank comes as one batch.
+/// All ranks' operations in memory. Each rank comes in batches where it can be cut ([`super::cuts`]), else as one.
 #[derive(Clone, Debug)]
 pub struct Graph {
     parts: Arc<[Part]>,
+    /// Ends of each rank's batches.
+    cuts: Arc<[Box<[Cut]>]>,
     cpus: u8,
     nics: u8,
     name: String,
@@ -77,10 +82,13 @@ impl Graph {
     ///
     /// No [`Op::cpu`] or [`Op::nic`] may be above 254, and no operation part of a collective.
     #[must_use]
-    pub fn new(name: &str, positions: Positions, parts: Vec<Part>) -> Self {
+    pub fn new(name: &str, positions: Positions, mut parts: Vec<Part>) -> Self {
         let most = |of: fn(&Op) -> u8| parts.iter().flat_map(|p| p.ops.iter().map(of)).max().unwrap_or(0) + 1;
         let (cpus, nics) = (most(|op| op.cpu), most(|op| op.nic));
-        Self { parts: parts.into(), cpus, nics, name: name.to_owned(), positions }
+        parts.iter_mut().for_each(Part::order);
+        let pairs = |p: &Part| cuts(p.ops.len(), p.edges.iter().map(|e| (e.before(), e.after())));
+        let cuts = parts.iter().map(pairs).collect();
+        Self { parts: parts.into(), cuts, cpus, nics, name: name.to_owned(), positions }
     }
 
     /// All ranks, in order.
@@ -102,7 +110,8 @@ impl Program for Graph {
     }
 
     fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(Whole { parts: Arc::clone(&self.parts), rank: rank as usize, read: false })
+        let (parts, cuts) = (Arc::clone(&self.parts), Arc::clone(&self.cuts));
+        Box::new(Reader { parts, cuts, rank: rank as usize, next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -130,21 +139,43 @@ impl Program for Graph {
     }
 }
 
-/// Hands a rank over as one batch.
-struct Whole {
+/// Hands a rank over, batch by batch.
+struct Reader {
     parts: Arc<[Part]>,
+    cuts: Arc<[Box<[Cut]>]>,
     rank: usize,
-    read: bool,
+    /// Number of the next batch.
+    next: usize,
 }
 
-impl Cursor for Whole {
+impl Cursor for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
-        if !std::mem::replace(&mut self.read, true) {
-            let part = &self.parts[self.rank];
-            batch.ops.extend_from_slice(&part.ops);
-            batch.edges.extend(part.edges.iter().map(|link| link.edge()));
-        }
+        let (part, cuts) = (&self.parts[self.rank], &self.cuts[self.rank]);
+        let Some(end) = cuts.get(self.next) else { return Ok(()) };
+        let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| cuts[before]);
+        self.next += 1;
+        batch.ops.extend_from_slice(&part.ops[from.ops as usize..end.ops as usize]);
+        let edges = &part.edges[from.edges as usize..end.edges as usize];
+        batch.edges.extend(edges.iter().map(|link| link.edge()));
         Ok(())
+    }
+}
+
+impl Part {
+    /// Sorts the edges by the operation that waits, if no operation frees others in another order than theirs: nothing else changes then.
+    fn order(&mut self) {
+        if self.edges.is_sorted_by_key(|e| e.after()) {
+            return;
+        }
+        let mut last = vec![0; self.ops.len()];
+        for edge in &self.edges {
+            let before = &mut last[edge.before() as usize];
+            if *before > edge.after() {
+                return;
+            }
+            *before = edge.after();
+        }
+        self.edges.sort_by_key(|e| e.after());
     }
 }
 

@@ -1,6 +1,9 @@
 //! Programs held in memory: a list of operations and edges per rank, handed over in batches.
 
-use super::{After, Batch, Cursor, Damage, Edge, Kind, Op, Program};
+use super::{
+    After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    cuts::{Cut, cuts},
+};
 use std::sync::Arc;
 
 /// Operations and edges of one rank.
@@ -12,26 +15,30 @@ pub struct Rank {
     pub edges: Vec<Edge>,
 }
 
-/// A program in memory. A rank's graph comes as one batch, or cut into batches if every edge leads forward.
+/// A program in memory. A rank's graph comes in batches where it can be cut ([`super::cuts`]), or in batches of a given size.
 #[derive(Clone, Debug, Default)]
 pub struct List {
     ranks: Arc<Vec<Rank>>,
-    batch: usize,
+    cuts: Arc<[Box<[Cut]>]>,
     cpus: u8,
     nics: u8,
     largest: u64,
+    chained: bool,
     collectives: Vec<String>,
 }
 
 impl List {
-    /// A program of these ranks; each graph is one batch.
+    /// A program of these ranks.
     #[must_use]
     pub fn new(ranks: Vec<Rank>) -> Self {
         let ops = || ranks.iter().flat_map(|r| &r.ops);
         let (cpus, nics) =
             (ops().map(|o| o.cpu + 1).max().unwrap_or(1), ops().map(|o| o.nic + 1).max().unwrap_or(1));
         let largest = ops().filter(|o| o.kind == Kind::Send).map(|o| o.amount).max().unwrap_or(0);
-        Self { ranks: Arc::new(ranks), batch: usize::MAX, cpus, nics, largest, collectives: Vec::new() }
+        let chained = ranks.iter().all(|r| super::chained(&r.ops, true));
+        let pairs = |r: &Rank| cuts(r.ops.len(), r.edges.iter().map(|e| (e.before as u32, e.after as u32)));
+        let cuts = ranks.iter().map(pairs).collect();
+        Self { ranks: Arc::new(ranks), cuts, cpus, nics, largest, chained, collectives: Vec::new() }
     }
 
     /// The same program in batches of `ops` operations.
@@ -43,7 +50,15 @@ impl List {
         assert!(ops > 0, "a batch holds an operation");
         let forward = self.ranks.iter().flat_map(|r| &r.edges).all(|e| e.before < e.after);
         assert!(forward, "edges of a stream lead forward");
-        self.batch = ops;
+        let cut = |r: &Rank| -> Box<[Cut]> {
+            let ends = (ops..r.ops.len()).step_by(ops).chain([r.ops.len()]);
+            let edges = |end: usize| r.edges.iter().filter(|e| e.after < end as u64).count() as u32;
+            ends.map(|end| Cut { ops: end as u32, edges: edges(end) }).collect()
+        };
+        let mut ranks = self.ranks.as_ref().clone();
+        ranks.iter_mut().for_each(|r| r.edges.sort_by_key(|e| e.after));
+        self.cuts = ranks.iter().map(cut).collect();
+        self.ranks = Arc::new(ranks);
         self
     }
 
@@ -61,7 +76,8 @@ impl Program for List {
     }
 
     fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(Reader { ranks: Arc::clone(&self.ranks), rank: rank as usize, next: 0, batch: self.batch })
+        let (ranks, cuts) = (Arc::clone(&self.ranks), Arc::clone(&self.cuts));
+        Box::new(Reader { ranks, cuts, rank: rank as usize, next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -80,6 +96,10 @@ impl Program for List {
         &self.collectives
     }
 
+    fn chained(&self) -> bool {
+        self.chained
+    }
+
     fn total(&self) -> Option<u64> {
         Some(self.ranks.iter().map(|r| r.ops.len() as u64).sum())
     }
@@ -91,23 +111,20 @@ impl Program for List {
 
 struct Reader {
     ranks: Arc<Vec<Rank>>,
+    cuts: Arc<[Box<[Cut]>]>,
     rank: usize,
+    /// Number of the next batch.
     next: usize,
-    batch: usize,
 }
 
 impl Cursor for Reader {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
-        let rank = &self.ranks[self.rank];
-        let end = rank.ops.len().min(self.next.saturating_add(self.batch));
-        batch.ops.extend_from_slice(&rank.ops[self.next..end]);
-        let here = self.next as u64..end as u64;
-        if here.end - here.start == rank.ops.len() as u64 {
-            batch.edges.extend_from_slice(&rank.edges);
-        } else {
-            batch.edges.extend(rank.edges.iter().filter(|e| here.contains(&e.after)));
-        }
-        self.next = end;
+        let (rank, cuts) = (&self.ranks[self.rank], &self.cuts[self.rank]);
+        let Some(end) = cuts.get(self.next) else { return Ok(()) };
+        let from = self.next.checked_sub(1).map_or(Cut { ops: 0, edges: 0 }, |before| cuts[before]);
+        self.next += 1;
+        batch.ops.extend_from_slice(&rank.ops[from.ops as usize..end.ops as usize]);
+        batch.edges.extend_from_slice(&rank.edges[from.edges as usize..end.edges as usize]);
         Ok(())
     }
 }

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod census;
 pub mod collective;
+pub mod cuts;
 pub mod file;
 pub mod generate;
 pub mod goal;
@@ -107,6 +108,19 @@ pub struct Edge {
     pub on_start: bool,
 }
 
+/// True if these operations follow each other: each waits at least for the start of the one before (but for a rank's `first`), and none probes, waits
+/// for any of several, or receives from anybody or with any tag. Then at most one operation of the rank is executable and not started at
+/// any time, and a message cannot free another one while it is.
+#[must_use]
+pub fn chained(ops: &[Op], first: bool) -> bool {
+    let plain = |op: &Op| match op.kind {
+        Kind::Recv => op.peer != ANY_SOURCE && op.tag != ANY_TAG,
+        Kind::JoinAny | Kind::Probe => false,
+        Kind::Send | Kind::Calc | Kind::Join => true,
+    };
+    ops.iter().all(plain) && ops.iter().skip(usize::from(first)).all(|op| op.after != After::Nothing)
+}
+
 /// Operations and edges that a cursor hands over together.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
@@ -168,6 +182,11 @@ pub trait Program: Send + Sync {
     /// tightly if it is larger than the protocol's threshold, or unknown.
     fn largest_message(&self) -> Option<u64> {
         None
+    }
+
+    /// True if the operations of every rank are [`chained`], and that is known without reading them. A model may let such ranks run ahead.
+    fn chained(&self) -> bool {
+        false
     }
 
     /// Number of operations of all ranks, if known beforehand: for progress.

@@ -250,6 +250,12 @@ pub trait Script: Send + Sync {
         true
     }
 
+    /// True if no rank probes, waits for any of several, receives from anybody or with any tag, or does a collective beside other things. Its operations
+    /// then follow each other ([`super::chained`]).
+    fn chained(&self) -> bool {
+        false
+    }
+
     /// What the rank's point-to-point calls send, by peer and size ascending, if the source knows without reading them all.
     /// Collectives are not in it.
     fn sent(&self, _rank: u32) -> Option<Vec<Sent>> {

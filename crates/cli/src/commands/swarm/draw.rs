@@ -50,9 +50,14 @@ pub fn experiment(dice: &mut Dice) -> String {
     }
     network(&mut text, dice);
     jobs(&mut text, program, dice);
-    if delay { delay_model(&mut text, dice) } else { packet_model(&mut text, dice) }
+    if delay {
+        delay_model(&mut text, dice)
+    } else {
+        packet_model(&mut text, dice)
+    }
     if !delay || dice.once_in(2) {
-        text += "\n[output]\nwindow = \"3 us\"\npackets = true\nmessages = true\npairs = true\nper_port = true\n";
+        text +=
+            "\n[output]\nwindow = \"3 us\"\npackets = true\nmessages = true\npairs = true\nper_port = true\n";
     }
     text
 }
@@ -97,8 +102,10 @@ fn written(constant: &Constant) -> String {
 
 fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
     let count = if dice.once_in(4) { 2 } else { 1 };
-    let entries: Vec<_> =
-        WORKLOADS.iter().filter(|w| (w.takes == Takes::Program) == program && w.about.name != "trace").collect();
+    let entries: Vec<_> = WORKLOADS
+        .iter()
+        .filter(|w| (w.takes == Takes::Program) == program && w.about.name != "trace")
+        .collect();
     for _ in 0..count {
         let entry = dice.one(&entries);
         let _ = write!(text, "\n[[job]]\nworkload = \"{}\"\n", entry.about.name);

@@ -26,7 +26,11 @@ const DRAFTS: u64 = 4000;
 /// If two runs of one experiment differ, or a checker finds a fault.
 pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     let numbers: Vec<u64> = args.only.map_or_else(|| (0..args.count).collect(), |n| vec![n]);
-    let target = if console.err_terminal { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let target = if console.err_terminal {
+        ProgressDrawTarget::stderr_with_hz(5)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} experiments  {eta} left");
     let bar = ProgressBar::with_draw_target(Some(numbers.len() as u64), target)
         .with_style(style.expect("the template is valid"));
@@ -64,7 +68,10 @@ fn drawn(seed: u64, number: u64) -> Result<(String, Prepared), Failure> {
             return Ok((text, prepared));
         }
     }
-    Err(Failure::new(Exit::Internal, format!("experiment {number} of seed {seed}: {DRAFTS} drafts were refused")))
+    Err(Failure::new(
+        Exit::Internal,
+        format!("experiment {number} of seed {seed}: {DRAFTS} drafts were refused"),
+    ))
 }
 
 /// How an experiment is run.
@@ -78,7 +85,12 @@ struct Way {
 impl std::fmt::Display for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let threads = self.scheduling.threads().count;
-        write!(f, "{}, {} partitions, {threads} threads", self.scheduling.name(), self.scheduling.partitions())?;
+        write!(
+            f,
+            "{}, {} partitions, {threads} threads",
+            self.scheduling.name(),
+            self.scheduling.partitions()
+        )?;
         if self.pieces > 0 { write!(f, ", saved every {} ps", self.pieces) } else { Ok(()) }
     }
 }
@@ -110,8 +122,12 @@ fn compare(
     hops: &mut u64,
 ) -> Result<(), Failure> {
     let repeat = |what: String| {
-        let help = format!("netloom swarm --seed {} --only {number} repeats it, --print shows the experiment", args.seed);
-        Failure::new(Exit::Violated, format!("experiment {number} of seed {}: {what}", args.seed)).with_help(help)
+        let help = format!(
+            "netloom swarm --seed {} --only {number} repeats it, --print shows the experiment",
+            args.seed
+        );
+        Failure::new(Exit::Violated, format!("experiment {number} of seed {}: {what}", args.seed))
+            .with_help(help)
     };
     let mut dice = Dice::new(args.seed, number, DRAFTS);
     let whole = Way { scheduling: Scheduling::Sequential { partitions: 1 }, pieces: 0 };

@@ -76,6 +76,10 @@ impl Script for Shared {
         false
     }
 
+    fn chained(&self) -> bool {
+        true
+    }
+
     fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
         let program = &self.0;
         let mut to: BTreeMap<u32, u64> = BTreeMap::new();

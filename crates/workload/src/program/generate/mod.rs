@@ -238,6 +238,10 @@ impl<G: Generator> Script for Generated<G> {
         self.0.makes_communicators()
     }
 
+    fn chained(&self) -> bool {
+        true
+    }
+
     fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
         Some(self.body(rank).sent())
     }

@@ -99,14 +99,17 @@ fn apart(places: &[(u64, u64)]) -> Result<(), Vec<String>> {
 }
 
 fn slice(body: &[u8], start: u64, end: u64, first: usize) -> Result<&[u8], String> {
+    // The file counts from behind its cookie; people count from its start.
+    let place = |at: u64| at.saturating_add(COOKIE_BYTES as u64);
     let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
-        return Err(format!("damaged: it is said to end at byte {end}"));
+        return Err(format!("damaged: it is said to end at byte {}", place(end)));
     };
     if from < first || to < from {
-        return Err(format!("damaged: it is said to be at bytes {start} to {end}"));
+        return Err(format!("damaged: it is said to be at bytes {} to {}", place(start), place(end)));
     }
+    let size = place(body.len() as u64);
     body.get(from..to)
-        .ok_or_else(|| format!("cut off: it ends at byte {end}, but the file at {}", body.len()))
+        .ok_or_else(|| format!("cut off: it ends at byte {}, but the file at {size}", place(end)))
 }
 
 /// The bytes of one rank.

@@ -99,6 +99,10 @@ impl Program for Lowered {
         &self.collectives
     }
 
+    fn chained(&self) -> bool {
+        self.shared.script.chained()
+    }
+
     fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
         self.shared.script.sent(rank)
     }

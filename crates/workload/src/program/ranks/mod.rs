@@ -53,6 +53,7 @@ struct File {
     requests: Vec<String>,
     comms: Vec<String>,
     makes_communicators: bool,
+    chained: bool,
 }
 
 /// Which blocks are for which ranks. Stretches of ranks take no memory by rank, since a short file may speak of millions.
@@ -107,6 +108,10 @@ impl Script for Ranks {
 
     fn makes_communicators(&self) -> bool {
         self.0.makes_communicators
+    }
+
+    fn chained(&self) -> bool {
+        self.0.chained
     }
 }
 

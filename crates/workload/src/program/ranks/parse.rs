@@ -301,6 +301,7 @@ impl Parser {
             requests: names(self.phrases.requests),
             comms: names(self.phrases.comms),
             makes_communicators: self.phrases.makes_communicators,
+            chained: !self.phrases.loose,
         }
     }
 }

@@ -63,6 +63,8 @@ pub(super) struct Phrases {
     pub(super) requests: BTreeMap<String, Request>,
     pub(super) comms: BTreeMap<String, Comm>,
     pub(super) makes_communicators: bool,
+    /// True if something was read that a rank may do beside others, or that anybody's message can end.
+    pub(super) loose: bool,
 }
 
 impl Phrases {
@@ -101,10 +103,14 @@ impl Phrases {
             "waitany" => {
                 let all = self.some_requests(tokens)?;
                 let done = if tokens.take("done") { self.some_requests(tokens)? } else { Arc::default() };
+                self.loose |= done.is_empty();
                 Call::Waitany(all, done)
             }
             "test" => Call::Test(self.list_of_requests(tokens)?),
-            "probe" => Call::Probe(self.end_of(tokens, "from")?),
+            "probe" => {
+                self.loose = true;
+                Call::Probe(self.end_of(tokens, "from")?)
+            }
             "dup" | "split" | "create" | "free_comm" => self.communicator(word, tokens)?,
             _ => self.collective(word, span, tokens)?,
         })
@@ -166,6 +172,7 @@ impl Phrases {
             call.comm = self.comm(tokens)?;
         }
         if immediate {
+            self.loose = true;
             call.request = Some(self.new_request(tokens)?);
         }
         if call.comm == WORLD
@@ -199,6 +206,7 @@ impl Phrases {
         let peer = if tokens.take("null") {
             Peer::Null
         } else if receive && tokens.take("any") {
+            self.loose = true;
             Peer::Any
         } else {
             Peer::Is(self.expression(tokens)?)
