@@ -214,11 +214,13 @@ impl<M: Copy> Agenda<M> {
 /// The clock and everything pending.
 impl<M: Copy + Serialize + DeserializeOwned> Kept for Agenda<M> {
     fn save(&self, to: &mut Vec<u8>) {
-        put(&(self.offset, self.frozen_at, self.pending()), to);
+        put(&(self.offset, self.frozen_at), to);
+        put(&self.pending(), to);
     }
 
     fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
-        let (offset, frozen_at, pending): (Ps, Option<Ps>, Vec<(Lane, Key, Due<M>)>) = take(from)?;
+        let (offset, frozen_at): (Ps, Option<Ps>) = take(from)?;
+        let pending: Vec<(Lane, Key, Due<M>)> = take(from)?;
         *self = Self { offset, frozen_at, ..Self::new(self.network.shift()) };
         for (lane, key, due) in pending {
             match due {

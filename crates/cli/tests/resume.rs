@@ -1,0 +1,173 @@
+//! Checkpoints: a run that is killed, asked to leave or saved on the way gives the bytes of the uninterrupted one.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use base::rng::{Purpose, Stream};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/dragonfly-72.toml");
+
+fn netloom(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_netloom"));
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The example with tables, saved every so often.
+fn run(out: &Path, duration: &str, more: &[&str]) -> Command {
+    let duration = format!("experiment.duration={duration}");
+    let mut command = netloom(&["run", EXAMPLE, "--set", &duration, "--set", "output.pairs=true"]);
+    command
+        .args(["--set", "output.window=50 us", "--set", "engine.checkpoint=10 us", "--out"])
+        .arg(out)
+        .args(more);
+    command
+}
+
+fn checkpoint(out: &Path) -> PathBuf {
+    out.with_extension("checkpoint")
+}
+
+/// Everything in an output directory but the manifest, which tells wall times; the summary without its performance.
+fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(out).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let bytes = match name.as_str() {
+            "manifest.json" => continue,
+            "summary.json" => {
+                let mut summary: serde_json::Value =
+                    serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                summary.as_object_mut().unwrap().remove("performance").unwrap();
+                summary.to_string().into_bytes()
+            }
+            _ => fs::read(&path).unwrap(),
+        };
+        all.push((name, bytes));
+    }
+    all.sort();
+    assert!(all.len() > 4, "tables are there");
+    all
+}
+
+fn done(output: &Output) {
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// Fifty kills at random moments, some while a checkpoint is written; threads change from one resumption to the next.
+#[test]
+fn killed_runs_go_on_to_the_same_results() {
+    let root = tempfile::tempdir().unwrap();
+    let whole = root.path().join("whole");
+    done(&run(&whole, "300 us", &[]).output().unwrap());
+    let mut random = Stream::new(50, Purpose::Test, 0);
+    let (mut kills, mut ends) = (0, 0);
+    while kills < 50 || ends == 0 {
+        let out = root.path().join(format!("run-{ends}"));
+        let threads = ["1", "2", "3"][random.below(3) as usize];
+        let mut command = if checkpoint(&out).exists() {
+            let mut resume = netloom(&["resume", "--threads", threads]);
+            resume.arg(&out);
+            resume
+        } else {
+            let partitions = ["engine.partitions=1", "engine.partitions=5"][ends % 2];
+            let scheduler = "engine.scheduler=conservative";
+            run(&out, "300 us", &["--set", partitions, "--set", scheduler, "--threads", threads])
+        };
+        let mut child = command.spawn().unwrap();
+        if kills < 50 {
+            sleep(Duration::from_millis(5 + random.below(300)));
+            // One that has ended by itself cannot be killed.
+            if child.try_wait().unwrap().is_none() {
+                child.kill().unwrap();
+                kills += 1;
+            }
+        }
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            assert_eq!(results(&out), results(&whole), "{kills} kills");
+            assert!(!checkpoint(&out).exists(), "a finished run has no use for its checkpoint");
+            ends += 1;
+        } else {
+            assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+/// SIGUSR1 saves and goes on; SIGTERM saves and leaves with status 8.
+#[test]
+fn signals_save_and_leave() {
+    let root = tempfile::tempdir().unwrap();
+    let (whole, out) = (root.path().join("whole"), root.path().join("run"));
+    done(&run(&whole, "1 ms", &[]).output().unwrap());
+    let mut child = run(&out, "1 ms", &["--set", "engine.checkpoint=0 s"]).spawn().unwrap();
+    sleep(Duration::from_millis(200));
+    assert!(!checkpoint(&out).exists(), "nobody asked yet");
+    signal(&child, "USR1");
+    until("SIGUSR1's checkpoint", || checkpoint(&out).exists());
+    assert!(child.try_wait().unwrap().is_none(), "the run goes on");
+    signal(&child, "TERM");
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(8), "{text}");
+    assert!(text.contains("saved to") && text.contains("netloom resume"), "{text}");
+    assert!(!out.exists(), "there are no results yet");
+    // A new run does not lose what was saved.
+    let output = run(&out, "1 ms", &[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unfinished run left its checkpoint"));
+    done(&netloom(&["resume"]).arg(&out).output().unwrap());
+    assert_eq!(results(&out), results(&whole));
+}
+
+/// Rank programs on the delay model are saved too.
+#[test]
+fn the_delay_model_goes_on() {
+    let root = tempfile::tempdir().unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/halo-64.toml");
+    let run = |out: &Path, every: &str| {
+        let every = format!("engine.checkpoint={every}");
+        let mut command = netloom(&["run", example, "--set", "model.kind=delay", "--set", &every, "--set"]);
+        command.arg("output.operations=true").arg("--out").arg(out);
+        command
+    };
+    let (whole, out) = (root.path().join("whole"), root.path().join("run"));
+    done(&run(&whole, "0 s").output().unwrap());
+    let mut child = run(&out, "1 us").spawn().unwrap();
+    until("a checkpoint", || checkpoint(&out).exists() || out.exists());
+    let _ = child.kill();
+    child.wait().unwrap();
+    if !out.exists() {
+        done(&netloom(&["resume"]).arg(&out).output().unwrap());
+    }
+    assert_eq!(results(&out), results(&whole));
+}
+
+#[test]
+fn changed_inputs_and_missing_checkpoints_are_told() {
+    let root = tempfile::tempdir().unwrap();
+    let output = netloom(&["resume"]).arg(root.path().join("nothing")).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no checkpoint"));
+}
