@@ -84,7 +84,7 @@ fn bad_platforms_and_messages_are_told_with_their_lines() {
             "<zoneRoute src=\"left\" dst=\"right\"",
             "<zoneRoute symmetrical=\"NO\" src=\"left\" dst=\"right\"",
             3,
-            "no route from `r7` to `l0`",
+            "no route from `r0` to `l1`",
         ),
         ("11      0 ", "12      0 ", 4, "there is no rank 12"),
         ("kind = \"flow\"", "kind = \"packet\"", 3, "cannot follow the routes of a platform"),

@@ -55,16 +55,22 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.messages = Some(Counts { injected: begun, delivered, in_flight: begun - delivered });
     summary.bytes_delivered = o.bytes.0;
     summary.message_latency_ps = o.latency.latency();
-    let rows = o.by_hops.iter().enumerate();
+    // A platform tells links, not routers.
+    let by_hops = if cx.platform().is_some() { &[][..] } else { &o.by_hops };
+    let rows = by_hops.iter().enumerate();
     summary.latency_by_hops = rows.filter_map(|(h, m)| m.by_hops(h as u32)).collect::<Vec<HopLatency>>();
-    let count: u64 = o.by_hops.iter().map(|m| m.count).sum();
-    let total: u64 = o.by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
+    let count: u64 = by_hops.iter().map(|m| m.count).sum();
+    let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
     summary.throughput = throughput(setup, o, simulated);
     summary.jobs = jobs(setup, o, done, ended.dry);
     summary.links = links(cx, &uses);
     let tables = tables::all(setup, cx, &ended, &uses);
     (summary, tables)
+}
+
+fn are(messages: u64) -> String {
+    if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") }
 }
 
 /// Use of all links.
@@ -174,10 +180,10 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     } else if !waiting.is_empty() {
         verdict.find(State::Deadlock, waiting);
     } else if ended.dry && live > 0 {
-        let why = "links without bandwidth hold them for ever".to_owned();
-        verdict.find(State::Starved, [format!("{live} messages never arrive: {why}")]);
+        let why = "a link has no bandwidth".to_owned();
+        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(live))]);
     } else if closed && (live > 0 || machine.cut || machine.has_more()) {
-        verdict.find(State::Incomplete, [format!("{live} messages are under way and the limit came first")]);
+        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(live))]);
     }
     let unreceived: usize =
         machine.ranks.all().map(|(rank, _)| machine.ranks.matching.messages(rank).count()).sum();
