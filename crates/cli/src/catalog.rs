@@ -41,7 +41,7 @@ pub fn shelves() -> Vec<Shelf> {
         shelf(&KIND),
         Shelf {
             plural: "collectives",
-            singular: "algorithm of collectives",
+            singular: "algorithm",
             key: "[[job]] collectives".to_owned(),
             entries: ALGORITHMS.iter().map(Registered::about).collect(),
             uses: ALGORITHMS
