@@ -467,7 +467,10 @@ fn jobs(
     for (index, job) in experiment.jobs.iter().enumerate() {
         let site = Site { index, fabric, bandwidth, seed: seed(experiment) };
         if let Some(mut setup) = build_job(job, &site, &free, diagnostics) {
-            let (Until::Time(end) | Until::WorkloadDone { limit: end }) = until(&experiment.experiment);
+            let end = match experiment.experiment.get("duration") {
+                Some(Value::Time(end)) if *end > 0 => *end,
+                _ => Ps::MAX,
+            };
             if setup.start >= end {
                 let message = format!("the job would start when the run is over, at {}", print_time(end));
                 let place = job.section.place("start");

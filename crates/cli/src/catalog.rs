@@ -48,7 +48,7 @@ pub fn shelves() -> Vec<Shelf> {
         },
         Shelf {
             plural: "collectives",
-            singular: "algorithm of collectives",
+            singular: "algorithm",
             key: "[[job]] collectives".to_owned(),
             entries: ALGORITHMS.iter().map(Registered::about).collect(),
             uses: ALGORITHMS

@@ -240,7 +240,9 @@ fn the_path_of_a_chain_is_all_of_it() {
             chain(calc(if first { 7_000 } else { 0 }));
             let (to, from) = (send(1 - r as u32, 9, 0), recv(1 - r as u32, 9, 0));
             let ops = if first { [to, from] } else { [from, to] };
-            ops.into_iter().for_each(|op| drop(chain(op)));
+            for op in ops {
+                chain(op);
+            }
         }
         let setup = plain(Arc::new(List::new(ranks)), config(p));
         let finished =

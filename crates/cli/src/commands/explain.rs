@@ -116,11 +116,14 @@ fn object(shelf: &Shelf, index: usize) -> Json {
         let default = p.default.filter(|d| !d.is_empty());
         json!({"name": p.name, "form": form(p), "default": default, "mandatory": p.default.is_none(), "doc": p.doc})
     });
-    let uses = shelf.uses.get(index);
-    json!({
-        "kind": shelf.singular, "for": uses, "key": shelf.key, "summary": about.summary, "doc": about.doc,
+    let mut object = json!({
+        "kind": shelf.singular, "key": shelf.key, "summary": about.summary, "doc": about.doc,
         "source": about.source, "params": params.collect::<Json>(),
-    })
+    });
+    if let Some(uses) = shelf.uses.get(index) {
+        object["for"] = json!(uses);
+    }
+    object
 }
 
 /// Words in lines of at most [`COLUMNS`], indented.

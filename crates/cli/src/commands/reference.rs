@@ -66,7 +66,7 @@ fn classes(shelf: &Shelf, about: &About) -> String {
 }
 
 fn entry(about: &About, usage: &str, classes: &str) -> String {
-    let mut text = format!("\n### {}{usage}\n\n{}.\n", about.name, capitalised(sentence(about.summary)));
+    let mut text = format!("\n### {}\n\n{}{usage}.\n", about.name, capitalised(sentence(about.summary)));
     if !about.doc.is_empty() {
         text += &format!("\n{}\n", about.doc);
     }

@@ -41,11 +41,11 @@ pub fn cuts(ops: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Box<
     }
     let (mut all, mut begun, mut edge) = (Vec::new(), 0, edges.peekable());
     let mut seen = 0;
-    for op in 0..ops {
+    for (op, &gate) in gates.iter().enumerate() {
         while edge.next_if(|e| e.1 as usize <= op).is_some() {
             seen += 1;
         }
-        if gates[op] && op + 1 - begun >= LEAST && ops - op > LEAST {
+        if gate && op + 1 - begun >= LEAST && ops - op > LEAST {
             begun = op + 1;
             all.push(Cut { ops: begun as u32, edges: seen });
         }
