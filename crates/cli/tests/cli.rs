@@ -61,9 +61,6 @@ fn list_names_everything_once() {
     let shelves = all.as_object().expect("an object");
     assert_eq!(
         shelves.keys().collect::<Vec<_>>(),
-<<<<<<< HEAD
-        ["topologies", "routings", "workloads", "arrivals", "placements", "models", "engines", "sections"]
-=======
         [
             "topologies",
             "routings",
@@ -71,11 +68,11 @@ fn list_names_everything_once() {
             "arrivals",
             "placements",
             "models",
+            "engines",
             "collectives",
             "libraries",
             "sections"
         ]
->>>>>>> seven
     );
     let one = json(&["list", "topologies", "--format", "json"]);
     assert_eq!(one["topologies"], all["topologies"]);
@@ -94,18 +91,12 @@ fn everything_listed_can_be_explained() {
                 && text.out.lines().all(|l| l.chars().count() <= 100 && l == l.trim_end())
         );
         let object = json(&["explain", name, "--format", "json"]);
-<<<<<<< HEAD
-        // A name may be on several shelves.
-        let entries = object["entries"].as_array().expect("a list");
-        assert!(entries.iter().any(|e| e["summary"] == entry["summary"]), "{name}");
-=======
         // Algorithms of several collectives may share a name.
         let entries = object["entries"].as_array().expect("a list");
         assert!(
             entries.iter().any(|e| e["summary"] == entry["summary"] && e["for"] == entry["for"]),
             "{name}"
         );
->>>>>>> seven
     }
     assert_snapshot!("explain-link", netloom(&["explain", "fabric.link"]).out);
     assert_snapshot!("explain-link-json", netloom(&["explain", "fabric.link", "--format", "json"]).out);

@@ -56,11 +56,14 @@ const MAX_WINDOWS: u64 = 1_000_000;
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 18;
 
+/// What is done in a pause: told where the run stands and what gives its state as bytes; stops the run by returning false.
+pub type Pause<'a> = dyn FnMut(Progress, &mut dyn FnMut() -> Vec<u8>) -> bool + 'a;
+
 /// Who watches a run, and how it can be taken up again.
 pub struct Watch<'a> {
     /// Called in every pause, about every quarter of a million events: where the run stands, and what gives its state as bytes.
     /// Stops the run by returning false.
-    pub pause: &'a mut dyn FnMut(Progress, &mut dyn FnMut() -> Vec<u8>) -> bool,
+    pub pause: &'a mut Pause<'a>,
     /// Also pause at multiples of this virtual time; 0 for none.
     pub every: Ps,
     /// State to go on from, of the same setup with the same number of partitions and the same build.

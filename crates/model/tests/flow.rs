@@ -58,6 +58,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
             message: None,
             start: 0,
             compute_ppb: JobSetup::COMPUTE_AS_IS,
+            statics: Default::default(),
         }],
         config: FlowConfig::new(Rules::plain()),
         seed: 1,

@@ -125,7 +125,7 @@ fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
         0 => Scheduling::Conservative { partitions: Some(partitions), threads },
         _ => Scheduling::Sequential { partitions },
     };
-    let done = if partitions % 2 == 0 { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
+    let done = if partitions.is_multiple_of(2) { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
     let done = done.unwrap_or_else(|e| panic!("{name}: {e}"));
     (done.summary.without_performance(), done.tables)
 }

@@ -259,8 +259,14 @@ mod tests {
         let mut s = Summary::new(Fingerprint::default(), Verdict::ok(), serde_json::Value::Null);
         s.simulated_ps = makespan;
         let name = "job-0".to_owned();
-        s.jobs =
-            vec![Job { name, ranks: 2, messages: None, makespan_ps: Some(makespan), compute_fraction: None }];
+        s.jobs = vec![Job {
+            name,
+            ranks: 2,
+            messages: None,
+            makespan_ps: Some(makespan),
+            compute_fraction: None,
+            critical_path: None,
+        }];
         s
     }
 

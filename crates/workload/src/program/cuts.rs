@@ -35,9 +35,9 @@ pub fn cuts(ops: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Box<
     }
     // From the end: the earliest of what all later operations depend on at the latest.
     let (mut bound, mut gates) = (Some(u32::MAX), vec![false; ops]);
-    for op in (1..ops).rev() {
-        bound = bound.min(latest[op]);
-        gates[op - 1] = bound.is_some_and(|b| b as usize >= op - 1);
+    for (op, (&last, gate)) in latest.iter().skip(1).zip(&mut gates).enumerate().rev() {
+        bound = bound.min(last);
+        *gate = bound.is_some_and(|b| b as usize >= op);
     }
     let (mut all, mut begun, mut edge) = (Vec::new(), 0, edges.peekable());
     let mut seen = 0;

@@ -1,5 +1,7 @@
 //! Routes by hand, and mistakes with their lines.
 
+#![allow(clippy::float_cmp, reason = "numbers are read, not computed")]
+
 use super::*;
 
 const STAR: &str = include_str!("../../../tests/data/star.platform.json");
