@@ -151,6 +151,10 @@ fn clusters_are_read_written_verified_and_routed() {
         assert_eq!(routed["unreached"], 0, "{engine}");
         assert!(routed["failed"].as_str().is_some_and(|f| f.starts_with("1 cables")), "{routed}");
     }
+    let bare = json(&["fabric", "verify", &path("net")]);
+    assert_eq!((&bare["connected"], &bare["slow_cables"]), (&Json::from(true), &serde_json::json!([])));
+    let routing = out(&["fabric", "verify", "tests/good.toml"]);
+    assert!(routing.starts_with("routing"), "{routing}");
     let ring = path("ring.dot");
     let text = "digraph r { A -> B [comment=\"HB,HC\"]; B -> C [comment=\"HC,HA\"]; C -> A [comment=\"HA,HB\"]; B -> A; C -> B; A -> C;\n\
                 A -> HA [comment=HA]; B -> HB [comment=HB]; C -> HC [comment=HC]; HA -> A [comment=\"*\"]; HB -> B [comment=\"*\"]; HC -> C [comment=\"*\"] }";

@@ -10,8 +10,11 @@ use crate::{
     failure::{Failure, Outcome},
 };
 use fabric::{
+    deadlock,
     export::cluster as write,
     faults::Faults,
+    graph::Fabric,
+    routing::Routing,
     subnet::{Lost, Speed, Subnet},
     verify::{self, Report},
 };
@@ -125,11 +128,66 @@ fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subne
 /// Checks tables.
 ///
 /// # Errors
-/// If there are none. Unsound tables are a result with exit status 5.
+/// If the network cannot be read or routed. Unsound tables are a result with exit status 5. Without tables the network alone is
+/// checked, or the routing of an experiment.
 pub fn verify(args: &VerifyArgs, console: &mut Console<'_>) -> Outcome {
     let network = args.network.load()?;
+    if args.engine.is_none() && network.subnet.tables.is_none() {
+        return match &network.closed {
+            Some((fabric, Some(routing))) => closed(fabric, routing.as_ref(), args.format, console),
+            _ => bare(&network.subnet, args.format, console),
+        };
+    }
     let subnet = routed(network.subnet, args.engine.as_deref(), &args.routing)?;
     report(&subnet, &[], args.format, console)
+}
+
+/// The deadlock check of an experiment's routing: every choice from every source to every destination.
+fn closed(fabric: &Fabric, routing: &dyn Routing, format: Format, console: &mut Console<'_>) -> Outcome {
+    let report = deadlock::check(fabric, routing, u64::MAX);
+    match format {
+        Format::Text => console.print(&format!("routing     {report}\n"))?,
+        Format::Json => {
+            console.print_json(&json!({"sound": report.is_free(), "routing": report.to_string()}))?
+        }
+    }
+    Ok(if report.is_free() { Exit::Done } else { Exit::Deadlock })
+}
+
+/// A network without tables: can all hosts reach each other, and which cables are slower than most of their kind?
+fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
+    let lost = subnet.apart();
+    let slow: Vec<String> = subnet
+        .slow()
+        .into_iter()
+        .map(|(edge, usual)| {
+            let e = subnet.edges[edge as usize];
+            let (from, to) = (subnet.label(e.from), subnet.label(e.to));
+            format!("{from}[{}] to {to}[{}]: {}, others {usual}", e.port, e.to_port, e.speed)
+        })
+        .collect();
+    let names: Vec<String> = lost.iter().take(10).map(|&h| subnet.label(subnet.hosts[h as usize])).collect();
+    match format {
+        Format::Text => {
+            let verdict = if lost.is_empty() { "connected" } else { "NOT CONNECTED" };
+            let mut text =
+                format!("verdict     {verdict}; there are no tables to be verified\n") + &told(subnet);
+            for name in &names {
+                text += &format!("{:12}{name} cannot reach the first host\n", "");
+            }
+            for line in &slow {
+                text += &format!("slow cable  {line}\n");
+            }
+            console.print(&text)?;
+        }
+        Format::Json => {
+            let mut result = object(subnet);
+            (result["connected"], result["apart"], result["slow_cables"]) =
+                (json!(lost.is_empty()), json!(names), json!(slow));
+            console.print_json(&result)?;
+        }
+    }
+    Ok(if lost.is_empty() { Exit::Done } else { Exit::Deadlock })
 }
 
 fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mut Console<'_>) -> Outcome {

@@ -295,6 +295,10 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
     by_router.sort_by_key(|hosts| std::cmp::Reverse(hosts.len()));
     let job = Job { fabric: &fabric, options, planes, order: by_router.concat() };
     let ports = (engine.route)(&job).map_err(|p| vec![p])?;
+    if ports.level.is_some() && !Lanes::fit(subnet, planes) {
+        let message = format!("service levels of all pairs of {} hosts are too many", fabric.terminals());
+        return Err(vec![Problem::new("engine", message)]);
+    }
     let mut routed = subnet.bare();
     let mut tables = Tables::new(subnet, planes, true);
     let routers = subnet.switches.len();

@@ -7,7 +7,10 @@
 //! lane 0; so no ring of a lane is closed.
 
 use super::{Job, Ports, hops::home};
-use crate::{graph::Fabric, subnet::NONE};
+use crate::{
+    graph::Fabric,
+    subnet::{MAX_MAPPED, NONE},
+};
 use base::param::Problem;
 
 /// Most dimensions: bits of a service level.
@@ -131,6 +134,12 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let torus = Torus::of(fabric).map_err(|why| Job::unsuited("torus", why))?;
     let routers = fabric.routers();
+    if (0..routers).any(|r| fabric.ports_of(r).len() > MAX_MAPPED as usize) {
+        return Err(Job::unsuited(
+            "torus",
+            format!("a switch with lanes by dimension has at most {MAX_MAPPED} ports"),
+        ));
+    }
     let mut next = job.blank();
     let mut level = vec![0; next.len()];
     for &host in &job.order {

@@ -32,7 +32,7 @@ impl LidMap {
         let mut map = vec![(NONE, 0); MOST as usize + 1];
         for (n, node) in (0u32..).zip(&subnet.nodes).filter(|(_, node)| node.lid != 0) {
             for plane in 0..1 << node.lmc {
-                if let Some(slot) = map.get_mut((node.lid + plane) as usize) {
+                if let Some(slot) = map.get_mut(node.lid.saturating_add(plane) as usize) {
                     *slot = (n, plane);
                 }
             }
@@ -172,7 +172,7 @@ impl Entries {
         for (&node, &(first, last)) in &told {
             let count = last - first + 1;
             let n = &mut subnet.nodes[node as usize];
-            if n.lid != 0 && !(n.lid <= first && last < n.lid + (1 << n.lmc).max(count)) {
+            if n.lid != 0 && !(n.lid <= first && last < n.lid.saturating_add((1 << n.lmc).max(count))) {
                 let message = format!("{} has LID {} by the network's file and {first} here", n.name, n.lid);
                 lines.at(self.line_of[first as usize].into(), "", message);
             }

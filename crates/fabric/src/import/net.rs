@@ -330,7 +330,7 @@ impl File {
         draft.nodes.push(Node {
             name: head.description.clone(),
             guid: head.guid,
-            port_guid: head.guid + u64::from(port),
+            port_guid: head.guid.wrapping_add(u64::from(port)),
             kind: if head.switch { Kind::Switch } else { Kind::Host },
             ports: head.ports,
             port,

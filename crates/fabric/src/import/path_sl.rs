@@ -16,6 +16,10 @@ pub(super) fn number(text: &str) -> Option<u64> {
 
 /// Reads the levels.
 pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<Problem>> {
+    if !Lanes::fit(&subnet, sl2vl::planes(&subnet)) {
+        lines.whole("the network has too many hosts for service levels of all pairs");
+        lines.done()?;
+    }
     let mut lanes = subnet.lanes.take().unwrap_or_else(|| Lanes::new(&subnet, sl2vl::planes(&subnet)));
     let map = LidMap::new(&subnet);
     let mut text = String::new();

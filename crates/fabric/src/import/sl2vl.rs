@@ -12,11 +12,15 @@ use super::{
     lids::LidMap,
     lines::{Lines, hex},
 };
-use crate::subnet::{Lanes, Subnet, Tables};
+use crate::subnet::{Lanes, MAX_MAPPED, Subnet, Tables};
 use base::param::Problem;
 
 /// Reads the maps of all switches.
 pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<Problem>> {
+    if !Lanes::fit(&subnet, planes(&subnet)) {
+        lines.whole("the network has too many hosts for service levels of all pairs");
+        lines.done()?;
+    }
     let mut lanes = subnet.lanes.take().unwrap_or_else(|| Lanes::new(&subnet, planes(&subnet)));
     let map = LidMap::new(&subnet);
     let mut switch = None;
@@ -73,6 +77,12 @@ fn row(text: &str, switch: Option<u32>, subnet: &Subnet, lanes: &mut Lanes) -> R
     let ports = subnet.nodes[subnet.switches[switch as usize] as usize].ports + 1;
     if *input >= ports || *output >= ports {
         return Err(format!("this switch has ports 0 to {}", ports - 1));
+    }
+    if ports > MAX_MAPPED + 1 {
+        return Err(format!(
+            "a switch with {} ports is mapped; the most that can be is {MAX_MAPPED}",
+            ports - 1
+        ));
     }
     let map = &mut lanes.map[switch as usize];
     if map.is_empty() {

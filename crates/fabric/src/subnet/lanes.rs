@@ -6,6 +6,11 @@ use super::Subnet;
 /// The service level of a path that nobody told.
 pub const UNKNOWN: u8 = u8::MAX;
 
+/// Most pairs of hosts, times identifiers, whose service levels are kept: a byte each.
+const MAX_PATHS: u64 = 1 << 32;
+/// Most ports of a switch with a map of its own: 16 bytes for each two ports.
+pub const MAX_MAPPED: u32 = 255;
+
 /// Service levels of paths and how switches map them to lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lanes {
@@ -17,6 +22,13 @@ pub struct Lanes {
 }
 
 impl Lanes {
+    /// True if levels of all pairs of hosts fit in memory.
+    #[must_use]
+    pub fn fit(subnet: &Subnet, planes: u32) -> bool {
+        let hosts = subnet.hosts.len() as u64;
+        hosts * hosts * u64::from(planes) <= MAX_PATHS
+    }
+
     /// No path known, every SL its own lane.
     #[must_use]
     pub fn new(subnet: &Subnet, planes: u32) -> Self {

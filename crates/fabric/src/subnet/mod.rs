@@ -18,16 +18,18 @@ mod tables;
 pub(crate) use convert::CLASSES;
 pub use draft::Draft;
 pub(crate) use draft::whole;
-pub use lanes::{Lanes, UNKNOWN};
+pub use lanes::{Lanes, MAX_MAPPED, UNKNOWN};
 pub use names::Names;
 pub use tables::{Exit, Lost, Tables};
+
+use std::collections::BTreeMap;
 
 /// No edge, node or host.
 pub const NONE: u32 = u32::MAX;
 /// Most ports of a switch that a file may claim; InfiniBand has at most 254, other fabrics more.
 pub const MAX_PORTS: u64 = 65_534;
-/// Most entries of a set of tables: destinations times switches.
-pub const MAX_ENTRIES: u64 = 1 << 31;
+/// Most entries of a set of tables: destinations times switches. InfiniBand's 49,151 identifiers at 10,000 switches fit.
+pub const MAX_ENTRIES: u64 = 1 << 29;
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,6 +219,37 @@ impl Subnet {
     pub fn home(&self, host: u32) -> Option<(u32, u32)> {
         let edge = *self.out(self.hosts[host as usize]).first()?;
         Some((self.edges[edge as usize].to, edge))
+    }
+
+    /// Hosts that the first one cannot reach over any links.
+    #[must_use]
+    pub fn apart(&self) -> Vec<u32> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut todo = vec![self.hosts[0]];
+        while let Some(node) = todo.pop() {
+            if !std::mem::replace(&mut seen[node as usize], true) {
+                todo.extend(self.out(node).iter().map(|&e| self.edges[e as usize].to));
+            }
+        }
+        (0u32..).zip(&self.hosts).filter(|(_, node)| !seen[**node as usize]).map(|(host, _)| host).collect()
+    }
+
+    /// Cables between switches that are slower than most of them, by one of their edges, with the usual speed: often a
+    /// cable or connector that is damaged.
+    #[must_use]
+    pub fn slow(&self) -> Vec<(u32, Speed)> {
+        let between = |e: &Edge| !self.is_host(e.from) && !self.is_host(e.to);
+        let cables: Vec<u32> = (0u32..)
+            .zip(&self.edges)
+            .filter(|(i, e)| between(e) && *i < e.reverse && e.reverse != NONE)
+            .map(|(i, _)| i)
+            .collect();
+        let speed = |&c: &u32| self.edges[c as usize].speed;
+        let mut counts: BTreeMap<Speed, u32> = BTreeMap::new();
+        cables.iter().for_each(|c| *counts.entry(speed(c)).or_default() += 1);
+        let usual = counts.iter().max_by_key(|(s, n)| (**n, s.mbit())).map(|(s, _)| *s);
+        let Some(usual) = usual else { return Vec::new() };
+        cables.into_iter().filter(|c| speed(c).mbit() < usual.mbit()).map(|c| (c, usual)).collect()
     }
 
     /// The same subnet without tables and lanes.
