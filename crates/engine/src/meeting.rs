@@ -224,4 +224,24 @@ mod loom_tests {
             thread.join().unwrap();
         });
     }
+
+    /// The test can fail: mail that is posted after the announcement is missed in some interleaving.
+    #[test]
+    #[should_panic]
+    fn loom_late_mail_is_found() {
+        loom::model(|| {
+            let meeting = Arc::new(Meeting::<u64>::new(2, 0));
+            let other = Arc::clone(&meeting);
+            let thread = thread::spawn(move || {
+                other.announce(1, 1, 0, 0, &[NEVER; 2]);
+                other.post(1, 0, 1, &mut vec![7]);
+            });
+            meeting.announce(0, 1, 0, 0, &[NEVER; 2]);
+            assert!(meeting.wait(1));
+            let mut mail = Vec::new();
+            meeting.open(1, 0, 1, |m| mail.push(m));
+            thread.join().unwrap();
+            assert_eq!(mail, [7]);
+        });
+    }
 }
