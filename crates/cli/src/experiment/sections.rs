@@ -330,7 +330,7 @@ fn read_fabric(
     let mut links: Links = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         let absent = given.get(class).is_none();
-        if absent && meant(class) {
+        if absent && (meant(class) || !time) {
             continue;
         }
         if absent && index >= required {

@@ -27,7 +27,10 @@ pub(super) fn shortest<'a>(
 pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
-    let mut load = vec![0u32; fabric.ports.len()];
+    // By plane: each spreads its destinations evenly on its own.
+    let links = fabric.ports.len();
+    let mut load = vec![0u32; links * job.planes as usize];
+    let at = |plane: u32, router, port| plane as usize * links + fabric.port_index(router, port) as usize;
     let mut used = Vec::new();
     job.each(|host, distance| {
         for router in 0..fabric.routers() {
@@ -43,7 +46,7 @@ pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
                 };
                 if let Some(port) = port {
                     next[row][router as usize] = port as u16;
-                    load[fabric.port_index(router, port) as usize] += 1;
+                    load[at(plane, router, port)] += 1;
                     used.push(port);
                 }
             }
@@ -52,7 +55,7 @@ pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
     Ok(Ports { next, level: None, map: None })
 }
 
-/// The lowest port on a shortest way; among parallel cables to the same router by the destination's number.
+/// The lowest port on a shortest way; among parallel cables to the same router the least loaded.
 pub(super) fn dor(job: &Job<'_>) -> Result<Ports, Problem> {
     lowest(job, true)
 }
@@ -61,15 +64,19 @@ pub(super) fn dor(job: &Job<'_>) -> Result<Ports, Problem> {
 pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
-    let mut cables = Vec::new();
+    let mut cables: Vec<u32> = Vec::new();
+    let mut load = vec![0u32; fabric.ports.len()];
     job.each(|host, distance| {
         for router in 0..fabric.routers() {
             let Some((port, peer)) = shortest(fabric, router, distance).next() else { continue };
             cables.clear();
             cables.extend(fabric.neighbours(router).filter(|&(_, p)| p == peer).map(|(port, _)| port));
             for plane in 0..job.planes {
-                let at = (host as usize * job.planes as usize + plane as usize) % cables.len();
-                next[job.row(host, plane)][router as usize] = if spread { cables[at] } else { port } as u16;
+                let least =
+                    cables.iter().copied().min_by_key(|&p| load[fabric.port_index(router, p) as usize]);
+                let port = least.filter(|_| spread).unwrap_or(port);
+                load[fabric.port_index(router, port) as usize] += 1;
+                next[job.row(host, plane)][router as usize] = port as u16;
             }
         }
         home(job, host, &mut next);

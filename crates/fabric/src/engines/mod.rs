@@ -125,7 +125,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "dor",
             "dimension order: the lowest port on a shortest way",
-            "Among parallel cables by the destination. On meshes and tori whose ports are cabled in the order of dimensions this is dimension-order routing. Can deadlock on tori.",
+            "Among parallel cables to the same router the least loaded. On meshes and tori whose ports are cabled in the order of dimensions this is dimension-order routing. Can deadlock on tori.",
             OPENSM,
         ),
         free: false,

@@ -91,6 +91,11 @@ fn several_identifiers_take_several_ways() {
     tables.walk(&routed, routed.hosts[0], tables.row(15, 1), &mut b).unwrap();
     assert_ne!(a, b);
     assert!(verify(&routed, tables).sound());
+    // On two levels the first identifiers alone are balanced.
+    let two = testing::build("fat-tree", &[("k", Constant::Int(4)), ("levels", Constant::Int(2))]);
+    let routed = route(&Subnet::from_fabric(&two), engine("minhop"), &options).unwrap();
+    let load = verify(&routed, routed.tables.as_ref().unwrap()).load;
+    assert_eq!(load.min, load.max, "{load:?}");
 }
 
 #[test]

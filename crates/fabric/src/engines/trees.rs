@@ -43,7 +43,9 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     let fabric = job.fabric;
     let routers = fabric.routers() as usize;
     let mut next = job.blank();
-    let mut load = vec![0u32; fabric.ports.len()];
+    let links = fabric.ports.len();
+    let mut load = vec![0u32; links * job.planes as usize];
+    let at = |plane: u32, router, port| plane as usize * links + fabric.port_index(router, port) as usize;
     let (mut known, mut by_down, mut by_any) = (NONE, vec![NONE; routers], vec![NONE; routers]);
     let mut used = Vec::new();
     for &host in &job.order {
@@ -67,11 +69,11 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
                             && by_any[peer as usize] + 1 == by_any[here]
                     }
                 };
-                let key = |port: u32| (used.contains(&port), load[fabric.port_index(router, port) as usize]);
+                let key = |port: u32| (used.contains(&port), load[at(plane, router, port)]);
                 let port = fabric.neighbours(router).filter(on_way).map(|(p, _)| p).min_by_key(|&p| key(p));
                 if let Some(port) = port.filter(|_| router != target) {
                     next[job.row(host, plane)][here] = port as u16;
-                    load[fabric.port_index(router, port) as usize] += 1;
+                    load[at(plane, router, port)] += 1;
                     used.push(port);
                 }
             }

@@ -20,7 +20,10 @@ use fabric::{
     graph::{Fabric, Peer},
     routing::Routing,
 };
-use results::summary::{Congestion, Counted, Counts, Job, Performance, Summary, Verdict};
+use results::{
+    summary::{Congestion, Counted, Counts, Job, Performance, Summary, Verdict},
+    table::{Column, Table, TextColumn},
+};
 use serde_json::Number;
 use std::{sync::Arc, time::Instant};
 
@@ -189,7 +192,7 @@ impl CongestionSetup {
         }
         summary.congestion = Some(block);
         summary.performance = Some(performance(begun, plan.threads.min(plan.runs), &outcome));
-        Ok(Finished { summary, tables: Vec::new() })
+        Ok(Finished { summary, tables: tables(&outcome, &|edge| label(fabric, edge)) })
     }
 }
 
@@ -240,6 +243,29 @@ fn performance(begun: Instant, threads: u32, outcome: &Outcome) -> Performance {
         windows: None,
         ranks: 1,
     }
+}
+
+/// A row per mapping, and one per link that was used, if links were asked for.
+fn tables(outcome: &Outcome, name: &dyn Fn(u32) -> String) -> Vec<Table> {
+    let totals = &outcome.totals;
+    let delays = |which: usize| Column::U64(totals.delays.iter().map(|d| d[which]).collect());
+    let mappings = Table::new("mappings")
+        .with("run", Column::U32((0..outcome.runs).collect()))
+        .with("sum_max_cong", Column::U64(totals.sum_max.clone()))
+        .with("bandwidth_fraction", Column::F64(totals.fractions.clone()))
+        .with("dep_max_delay_orcs2", delays(0))
+        .with("dep_max_delay_all_deps", delays(1));
+    if totals.edges.is_empty() {
+        return vec![mappings];
+    }
+    let used: Vec<(u32, u64)> =
+        (0u32..).zip(&totals.edges).filter(|(_, s)| **s > 0).map(|(e, &s)| (e, s)).collect();
+    let mut names = TextColumn::default();
+    used.iter().for_each(|&(edge, _)| names.push(&name(edge)));
+    let links = Table::new("link_congestion")
+        .with("link", Column::Text(names))
+        .with("congestion", Column::U64(used.iter().map(|u| u.1).collect()));
+    vec![mappings, links]
 }
 
 /// Identifies an outcome.
