@@ -106,10 +106,10 @@ fn a_count_ends_a_pattern() {
         patterns().filter(|e| e.takes == Takes::Arrivals && e.about.params.iter().any(|p| p.name == "count"))
     {
         let values = defaults(&entry.about).with("count", Value::Int(3));
-        let traffic = (entry.build)(&context(4), &values).unwrap().into_traffic().unwrap();
-        let sender = (0..4).find(|&rank| traffic.message(rank, 0, 0).is_some()).unwrap();
-        assert!(traffic.message(sender, 2, 0).is_some());
-        assert!(traffic.message(sender, 3, 0).is_none());
+        let traffic = (entry.build)(&context(16), &values).unwrap().into_traffic().unwrap();
+        let sender = (0..16).find(|&rank| traffic.message(rank, 0, 0).is_some()).unwrap();
+        assert!(traffic.message(sender, 2, 0).is_some(), "{}", entry.about.name);
+        assert!(traffic.message(sender, 3, 0).is_none(), "{}", entry.about.name);
     }
 }
 
