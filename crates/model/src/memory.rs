@@ -95,7 +95,7 @@ pub fn predict_static(setup: &CongestionSetup) -> Prediction {
 }
 
 /// Predicts the memory of a run of flows: routes of all pairs that are used, flows, ranks. How many flows there are at a time is not known
-/// beforehand; the least of what jobs can send at once and the model's bound is taken, up to a thousand for each rank.
+/// beforehand; a hundred for each rank are taken, or the model's bound, and 256 partners for each rank.
 #[must_use]
 pub fn predict_flows(setup: &crate::flow::FlowSetup) -> Prediction {
     /// A route with its links, and what is known of its pair.
@@ -104,10 +104,10 @@ pub fn predict_flows(setup: &crate::flow::FlowSetup) -> Prediction {
     const FLOW: u64 = 512;
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let links = setup.fabric.ports.len() as u64 + u64::from(setup.fabric.terminals());
-    let flows = setup.config.max_flows.min(ranks.saturating_mul(1000));
+    let flows = setup.config.max_flows.min(ranks.saturating_mul(100));
     let mut parts = predict_ranks(&setup.jobs).parts;
     parts.push(("links", links.saturating_mul(256)));
-    parts.push(("routes", ranks.saturating_mul(ranks.min(4096)).saturating_mul(ROUTE)));
+    parts.push(("routes", ranks.saturating_mul(ranks.min(256)).saturating_mul(ROUTE)));
     parts.push(("flows", flows.saturating_mul(FLOW)));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }

@@ -256,3 +256,17 @@ fn use_of_links_is_told_by_window() {
     assert!((used - 20.0).abs() < 1e-6, "{used}");
     assert_eq!(times.iter().max(), Some(&(1000 * US)));
 }
+
+/// A routing that draws finds a way per message, and gives it back: random ways spread what d-mod-k would pile up.
+#[test]
+fn random_ways_are_found_per_message() {
+    let (fabric, fixed) = fat_tree(4);
+    let random = samples::routing(&fabric, "valiant", &[]);
+    let messages: Vec<_> =
+        (0..50).flat_map(|n| (0..16).map(move |s| (n * 10 * US, s, (s + 4) % 16, 1000))).collect();
+    let of = |routing: &Arc<dyn Routing>| run(&setup(&fabric, Arc::clone(routing), list(&messages))).0;
+    let (straight, drawn) = (of(&fixed), of(&random));
+    assert_eq!(drawn.messages.expect("counted").delivered, 800);
+    assert_ne!(straight.fingerprint, drawn.fingerprint);
+    assert_eq!(of(&random), drawn);
+}

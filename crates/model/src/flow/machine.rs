@@ -249,6 +249,7 @@ impl Machine {
         self.free.push(over.tag);
         self.network.count(&self.sharing, message.route, false);
         let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
+        self.sharing.forget(message.route);
         fx.record(Record::Delivered { time: fx.now(), exact: over.at.exact_ps(), message, hops });
         if let Some(envelope) = message.envelope {
             return self.rank_message(&message, envelope, fx);
@@ -323,6 +324,7 @@ impl Machine {
                     self.network.count(&self.sharing, new, true);
                     self.messages[tag as usize].route = new;
                     self.sharing.divert(now, flow, new);
+                    self.sharing.forget(route);
                 }
                 Err(lost) => self.lost = Some(lost),
             }

@@ -106,6 +106,8 @@ impl Network {
         let route = sharing.route(links(&way), &links(&back), between);
         if fixed {
             self.routes[pair as usize] = route;
+        } else {
+            sharing.pass(route);
         }
         Ok(route)
     }

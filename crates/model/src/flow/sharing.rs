@@ -30,6 +30,8 @@ pub struct Route {
     pub latency: f64,
     /// Bundles of its flows.
     bundles: Vec<u32>,
+    /// It was made for one message: [`Sharing::forget`] gives it back.
+    passing: bool,
 }
 
 /// A flow that began and has not ended.
@@ -124,6 +126,7 @@ pub struct Sharing {
     solver: Solver,
     latencies: Vec<f64>,
     routes: Vec<Route>,
+    forgotten: Vec<u32>,
     flows: Vec<Flow>,
     free: Vec<u32>,
     bundles: Vec<Bundle>,
@@ -154,6 +157,7 @@ impl Sharing {
             solver: Solver::new(),
             latencies: Vec::new(),
             routes: Vec::new(),
+            forgotten: Vec::new(),
             flows: Vec::new(),
             free: Vec::new(),
             bundles: Vec::new(),
@@ -207,8 +211,25 @@ impl Sharing {
             }
         }
         let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
-        self.routes.push(Route { links, uses: summed, latency, bundles: Vec::new() });
+        let route = Route { links, uses: summed, latency, bundles: Vec::new(), passing: false };
+        if let Some(free) = self.forgotten.pop() {
+            self.routes[free as usize] = route;
+            return free;
+        }
+        self.routes.push(route);
         (self.routes.len() - 1) as u32
+    }
+
+    /// Says that a route is for one message alone.
+    pub fn pass(&mut self, route: u32) {
+        self.routes[route as usize].passing = true;
+    }
+
+    /// Gives a route back that was for one message alone, once that is over; others stay.
+    pub fn forget(&mut self, route: u32) {
+        if self.routes[route as usize].passing {
+            self.forgotten.push(route);
+        }
     }
 
     /// A route.

@@ -1,0 +1,114 @@
+//! What the solver keeps of links and sharers.
+
+/// How a link's capacity is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The sum of all flows stays within the capacity.
+    Shared,
+    /// The largest flow stays within the capacity: a backbone that nobody fills. It is full, for all of its sharers, at the level at
+    /// which the first of them has reached the capacity.
+    FatPipe,
+}
+
+/// Relative difference below which a level counts as found again.
+pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;
+
+/// A sum that has fallen below this part of what it was is summed again.
+pub(super) const SMALL: f64 = 1.0 / 1024.0;
+
+/// What is left below this part of a link's capacity has lost digits if something was added back to it.
+pub(super) const LITTLE: f64 = 1.0 / 16.0;
+
+/// A level is the same if nobody computed it anew.
+#[inline]
+pub(super) fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits()
+}
+
+/// A sharer's place in a link's list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) sharer: u32,
+    /// Which of the sharer's links this is.
+    pub(super) entry: u32,
+    /// What the sharer takes of the link per level: use * weight, times its count at a shared link.
+    pub(super) rate: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) capacity: f64,
+    pub(super) policy: Policy,
+    /// Where it is full; infinite if it limits nobody.
+    pub(super) level: f64,
+    pub(super) members: Vec<Member>,
+    /// Set while it is dirty: number of the solution.
+    pub(super) epoch: u64,
+    /// Dirty: counted; its level is found.
+    pub(super) counted: bool,
+    pub(super) done: bool,
+    /// Dirty: what is left for open sharers.
+    pub(super) left: f64,
+    /// Dirty: sum (at a fat pipe the greatest) of the rates of open sharers, and their number.
+    pub(super) open: f64,
+    pub(super) opened: u32,
+    /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.
+    pub(super) most: f64,
+    /// Dirty: something was added back to `left` since it was counted.
+    pub(super) added: bool,
+    /// Dirty: greatest level of those that keep theirs.
+    pub(super) top: f64,
+    /// Dirty: those that keep their level are too many, because the capacity fell.
+    pub(super) over: bool,
+    /// Dirty: the lowest of its steps.
+    pub(super) announced: f64,
+    /// It is in the list of those to be announced.
+    pub(super) pending: bool,
+    /// Its level before it became dirty.
+    pub(super) before: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) link: u32,
+    /// Place in the link's list.
+    pub(super) slot: u32,
+    /// Use of the link per unit of share.
+    pub(super) usage: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its level is not known.
+    Open,
+    /// Its new level is known.
+    Settled,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Sharer {
+    /// Number of flows; 0 if the row is free.
+    pub(super) count: u32,
+    pub(super) weight: f64,
+    /// Level at its own cap.
+    pub(super) cap: f64,
+    pub(super) level: f64,
+    pub(super) epoch: u64,
+    /// Solution in which it was last listed as changed.
+    pub(super) listed: u64,
+    pub(super) state: State,
+    /// Its links are dirty.
+    pub(super) unsupported: bool,
+}
+
+/// What happens at a level: a link is full, or a sharer's support is reached. The bits of a level that is not negative are ordered as it
+/// is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Step {
+    pub(super) bits: u64,
+    /// Link, or sharer with [`SHARER`].
+    pub(super) row: u32,
+}
+
+/// Marks the steps of sharers.
+pub(super) const SHARER: u32 = 1 << 31;
