@@ -9,21 +9,19 @@ use crate::{
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults,
-    keeper::Intervals,
-    network,
+    faults, network,
     prepare::Wishes,
+    schedule,
     stages::Stages,
 };
 use base::{
-    diag::{Diagnostic, Diagnostics, Place},
+    diag::{Diagnostic, Diagnostics},
     param::{Kind, Problem, Value, Values},
     rate::Bandwidth,
     time::{Ps, S},
     units::{print_bytes, print_time},
 };
-use engine::executor::Threads;
-use fabric::{deadlock, graph::Fabric, planes, routing::Routing};
+use fabric::{graph::Fabric, planes, routing::Routing};
 use model::{
     AnySetup,
     any::DelayRun,
@@ -34,7 +32,7 @@ use model::{
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use workload::{
     placement::PlacementContext,
     program::{collective::Chooser, lower},
@@ -97,10 +95,10 @@ pub fn assemble(
     };
     // Without knowing the fabric nothing can be said about jobs.
     let jobs = if unknown { Vec::new() } else { jobs(experiment, left.as_deref(), bandwidth, diagnostics) };
-    let scheduling = scheduling(experiment, wishes, diagnostics);
+    let scheduling = schedule::scheduling(experiment, wishes, diagnostics);
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     if let Some(model) = &experiment.model {
-        only_kept(experiment, model.entry, diagnostics);
+        schedule::only_kept(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
@@ -111,20 +109,6 @@ pub fn assemble(
         ModelKind::Congestion => congestion_setup(experiment, parts, diagnostics).map(AnySetup::Congestion),
         ModelKind::Flow => flow_setup(experiment, parts, diagnostics).map(AnySetup::Flow),
     }))
-}
-
-/// Refuses checkpoints of models that cannot be saved.
-fn only_kept(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
-    if matches!(model.kind, ModelKind::Packet | ModelKind::Delay) {
-        return;
-    }
-    for key in ["checkpoint", "checkpoint_wall"] {
-        if matches!(experiment.engine.get(key), Some(Value::Time(1..))) {
-            let message = format!("a run of model \"{}\" cannot be saved", model.about.name);
-            let place = experiment.engine.place(key);
-            diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
-        }
-    }
 }
 
 /// Refuses several rails in models that know one way between two nodes.
@@ -524,7 +508,8 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         return None;
     }
     let index = u32::try_from(site.index).ok()?;
-    if workload.takes == Takes::Arrivals && site.bandwidth.is_none() && site.fabric.is_some() {
+    let loaded = matches!(section.get("load"), Some(Value::Real(_)));
+    if workload.takes == Takes::Arrivals && loaded && site.bandwidth.is_none() && site.fabric.is_some() {
         let message =
             "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
         let help = "give [fabric] a `link.terminal`";
@@ -532,14 +517,12 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         return None;
     }
     let arrival = match (workload.takes, site.bandwidth) {
-        (Takes::Arrivals, Some(bandwidth)) if matches!(section.get("load"), Some(Value::Real(_))) => {
-            Some(ArrivalChoice {
-                entry: arrival,
-                values: values.clone(),
-                load: values.real("load"),
-                bandwidth,
-            })
-        }
+        (Takes::Arrivals, Some(bandwidth)) if loaded => Some(ArrivalChoice {
+            entry: arrival,
+            values: values.clone(),
+            load: values.real("load"),
+            bandwidth,
+        }),
         _ => None,
     };
     let message = match section.get("message") {
@@ -632,60 +615,6 @@ fn until(section: &Section) -> Until {
     }
 }
 
-/// The scheduler that the experiment names; several threads choose the conservative one.
-fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Scheduling {
-    let (engine, count) = (&experiment.engine, wishes.threads);
-    let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
-    if wishes.partitions.is_some() {
-        return Scheduling::Conservative {
-            partitions: wishes.partitions,
-            threads: Threads { count, pin, ..Threads::ONE },
-        };
-    }
-    let name = match engine.get("scheduler") {
-        Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
-        _ => "conservative",
-    };
-    match name {
-        "conservative" => Scheduling::Conservative {
-            partitions: experiment.partitions,
-            threads: Threads { count, pin, ..Threads::ONE },
-        },
-        "sequential" => {
-            if count > 1 {
-                let message =
-                    format!("the sequential scheduler runs in one thread, and {count} are asked for");
-                let help = "results do not depend on the scheduler: choose \"conservative\"";
-                let place = engine.place("scheduler");
-                diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
-            }
-            Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
-        }
-        _ => {
-            let message = format!("this build has no {name} scheduler");
-            let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
-            diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"conservative\""));
-            Scheduling::Sequential { partitions: 1 }
-        }
-    }
-}
-
-/// When the run is saved.
-pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Intervals {
-    let engine = &experiment.engine;
-    let of = |key: &str| match engine.get(key) {
-        Some(Value::Time(time)) => *time,
-        _ => 0,
-    };
-    let wall = of("checkpoint_wall");
-    if (1..S / 100).contains(&wall) {
-        let message = "a checkpoint every few milliseconds leaves no time for the run";
-        let place = engine.place("checkpoint_wall");
-        diagnostics.push(Diagnostic::new(place, message).label("at least 10 ms"));
-    }
-    Intervals { virtual_time: of("checkpoint"), wall: Duration::from_nanos(wall / 1000) }
-}
-
 fn measure(values: &Values) -> Measure {
     Measure {
         window: values.time("window"),
@@ -695,48 +624,4 @@ fn measure(values: &Values) -> Measure {
         pairs: values.bool("pairs"),
         operations: values.bool("operations"),
     }
-}
-
-/// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
-pub fn check_deadlock(
-    experiment: &Experiment,
-    setup: &AnySetup,
-    diagnostics: &mut Diagnostics,
-) -> Option<deadlock::Report> {
-    let check = |fabric, routing| deadlock::check(fabric, routing, deadlock::DEFAULT_BUDGET);
-    let report = check(setup.fabric()?, setup.routing()?);
-    tell_deadlock(experiment, &report, diagnostics);
-    let Some(change) = setup.change() else { return Some(report) };
-    let after = check(&change.fabric, change.routing.as_ref());
-    tell_deadlock(experiment, &after, diagnostics);
-    // The weaker of the two answers is told.
-    let sample = matches!(after, deadlock::Report::Free { exhaustive: false, .. });
-    Some(if sample { after } else { report })
-}
-
-fn tell_deadlock(experiment: &Experiment, report: &deadlock::Report, diagnostics: &mut Diagnostics) {
-    let chosen = experiment.routing.as_ref().expect("a setup has a routing");
-    let name = chosen.entry.about.name;
-    let place = chosen.section.place("algorithm");
-    match report {
-        deadlock::Report::Free { .. } => {}
-        deadlock::Report::Cycle(channels) => diagnostics.push(cycle(name, place, channels)),
-        deadlock::Report::Astray(astray) => {
-            let message = format!("routing \"{name}\" goes astray on this fabric: {astray}");
-            diagnostics.push(Diagnostic::new(place, message));
-        }
-    }
-}
-
-/// Channels shown of a long cycle.
-const CHANNELS_SHOWN: usize = 12;
-
-fn cycle(name: &str, place: Place, channels: &[deadlock::Channel]) -> Diagnostic {
-    let message = format!("routing \"{name}\" can deadlock: {} channels wait for each other", channels.len());
-    let mut shown: Vec<String> = channels.iter().take(CHANNELS_SHOWN).map(ToString::to_string).collect();
-    if channels.len() > CHANNELS_SHOWN {
-        shown.push(format!("{} more", channels.len() - CHANNELS_SHOWN));
-    }
-    let list = format!("the cycle: {}, and again the first", shown.join(" -> "));
-    Diagnostic::new(place, message).label("cyclic channel dependencies").help(list)
 }

@@ -13,6 +13,7 @@ pub mod cluster;
 pub mod cluster_args;
 pub mod commands;
 pub mod console;
+pub mod deadlocks;
 pub mod execute;
 pub mod exit;
 pub mod experiment;
@@ -23,6 +24,7 @@ pub mod network;
 pub mod outlook;
 pub mod prepare;
 pub mod render;
+pub mod schedule;
 pub mod stages;
 
 use args::{Arguments, Command, FlowCommand};

@@ -4,11 +4,12 @@ use crate::{
     args::{Input, MemoryLimit},
     assemble,
     console::Console,
+    deadlocks,
     exit::Exit,
     experiment::{self, resolved},
     failure::Failure,
     keeper::Intervals,
-    network,
+    network, schedule,
     stages::Stages,
 };
 use base::{diag::Diagnostics, units::print_bytes};
@@ -86,7 +87,7 @@ pub fn prepare_text(
         fits("the fabric alone", bytes, limit)?;
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
-    let intervals = assemble::intervals(&experiment, &mut diagnostics);
+    let intervals = schedule::intervals(&experiment, &mut diagnostics);
     let Some(setup) = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)? else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
@@ -94,7 +95,7 @@ pub fn prepare_text(
     let memory = setup.memory();
     fits("the run", memory.bytes, limit)?;
     stages.tell("looking for deadlocks");
-    let routing = assemble::check_deadlock(&experiment, &setup, &mut diagnostics);
+    let routing = deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     }

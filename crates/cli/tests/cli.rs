@@ -38,7 +38,7 @@ fn a_wrong_command_line_is_told_on_standard_error() {
         (&["run", GOOD, "--set", "load"], "write PATH=VALUE"),
         (&["run", GOOD, "--force"], "--out <DIR>"),
         (&["run", GOOD, "--threads", "0"], "0 is not in 1.."),
-        (&["run", GOOD, "--threads", "2"], "no parallel scheduler"),
+        (&["run", GOOD, "--threads", "1025"], "1025 is not in 1..=1024"),
         (&["run", GOOD, "--format", "yaml"], "possible values: text, json"),
         (&["run", GOOD, "--memory-limit", "8"], "no unit"),
         (&["list", "topologys"], "did you mean `topologies`?"),

@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("results", &["base"]),
     ("workload", &["base", "fabric"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),
-    ("cli", &["base", "fabric", "model", "results", "workload"]),
+    ("cli", &["base", "engine", "fabric", "model", "results", "workload"]),
 ];
 
 fn read(path: &Path) -> String {

@@ -21,7 +21,8 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         summary: "any topology: forwarding tables of a cluster's files or of a routing engine",
         doc: "Each router has one port per destination, as InfiniBand's linear forwarding tables. `engine = \"auto\"`: the tables of topology \
               `imported`; if its files have none, and on other topologies, those of `updn`. Any other word names an engine \
-              (`netloom list engines`). A host's first local identifier is used. `deadlock = \"given\"`: virtual channels are the lanes that \
+              (`netloom list engines`). A host's first local identifier is used. Engines compute their tables on what \
+              failed links leave; files must fit it. `deadlock = \"given\"`: virtual channels are the lanes that \
               files or engine give (service level and map), or one if they give none; whether that is free of deadlock is checked \
               before a run. `layers`: pairs of routers are put on the lowest lanes that stay free of cycles, whatever was given. \
               Memory: four bytes per router and terminal, with lanes one more per pair of terminals.",
