@@ -116,7 +116,7 @@ fn setup(
     setup
 }
 
-/// Runs in so many partitions: an even number of them in two to four threads, stopped four times or so, saved and taken up again by a
+/// Runs in so many partitions: an even number of them in two to four threads, stopped twice or so, saved and taken up again by a
 /// run with another number of threads.
 fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
@@ -132,7 +132,7 @@ fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
 
 fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
-    let every = if matches!(setup.until, Until::Time(_)) { end / 5 + 1 } else { 20 * US };
+    let every = if matches!(setup.until, Until::Time(_)) { end / 3 + 1 } else { 100 * US };
     let mut state: Option<Vec<u8>> = None;
     loop {
         let mut saved = None;
@@ -171,26 +171,26 @@ fn while_of(fabric: &Fabric) -> u64 {
     (360 * US / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
 }
 
-/// The workloads that machine number `n` runs: each machine two of them, in turns, so that every workload meets many machines and every
-/// machine some workload.
-fn turn(n: usize) -> Vec<Sent> {
+/// The workload that machine number `n` runs, in turns that differ from test to test, so that every workload meets many machines and
+/// every machine some workloads.
+fn turn(n: usize, tight: bool, router: RouterKind) -> Sent {
     let all = workloads();
-    vec![all[2 * n % all.len()], all[(2 * n + 1) % all.len()]]
+    let test = usize::from(tight) + 2 * usize::from(router == RouterKind::InputQueued);
+    all[(n + test * all.len() / 4) % all.len()]
 }
 
 fn every_partitioning(tight: bool, router: RouterKind) {
     for (n, (machine, fabric, routing)) in machines().into_iter().enumerate() {
-        for sent in turn(n) {
-            let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
-            let mut setup = setup(&fabric, &routing, sent, None, tight);
-            setup.packet.router = router;
-            setup.until = Until::Time(while_of(&fabric));
-            let one = same(&setup, &[2, fabric.routers()], &name);
-            let counts = one.packets.unwrap();
-            assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
-            assert!(counts.delivered > 0, "{name}: {counts:?}");
-            assert_ne!(one.verdict.state, State::Deadlock, "{name}: {:?}", one.verdict.detail);
-        }
+        let sent = turn(n, tight, router);
+        let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
+        let mut setup = setup(&fabric, &routing, sent, None, tight);
+        setup.packet.router = router;
+        setup.until = Until::Time(while_of(&fabric));
+        let one = same(&setup, &[2, fabric.routers()], &name);
+        let counts = one.packets.unwrap();
+        assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
+        assert!(counts.delivered > 0, "{name}: {counts:?}");
+        assert_ne!(one.verdict.state, State::Deadlock, "{name}: {:?}", one.verdict.detail);
     }
 }
 
@@ -224,7 +224,7 @@ fn finite(tight: bool, router: RouterKind) {
         // A saturating permutation on every machine, and its turn of the others.
         let permutation =
             workloads().into_iter().filter(|s| (s.workload, s.arrival) == ("random-permutation", "constant"));
-        for sent in permutation.chain(turn(n)) {
+        for sent in permutation.chain([turn(n, tight, router)]) {
             let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
             let n = if sent.workload == "all-to-all" { 1 } else { 4 };
             let mut setup = setup(&fabric, &routing, sent, Some(n), tight);
