@@ -116,16 +116,16 @@ fn setup(
     setup
 }
 
-/// Runs in so many partitions: an even number of them in two to four threads, stopped twice or so, saved and taken up again by a
-/// run with another number of threads.
+/// Runs in so many partitions: two of them in two threads, stopped twice or so, saved and taken up again by a run with another number of
+/// threads.
 fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
-    let threads = Threads { count: 2 + partitions / 2 % 3, ..Threads::ONE };
-    setup.scheduling = match partitions % 2 {
-        0 => Scheduling::Conservative { partitions: Some(partitions), threads },
+    let threads = Threads { count: 2, ..Threads::ONE };
+    setup.scheduling = match partitions {
+        2 => Scheduling::Conservative { partitions: Some(partitions), threads },
         _ => Scheduling::Sequential { partitions },
     };
-    let done = if partitions.is_multiple_of(2) { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
+    let done = if partitions == 2 { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
     let done = done.unwrap_or_else(|e| panic!("{name}: {e}"));
     (done.summary.without_performance(), done.tables)
 }
