@@ -1,7 +1,7 @@
 //! Runs partitions, in one thread or several: all commit the same happenings.
 //!
-//! Partitions that share a thread form a [`crate::group`]. In one thread there is one group, which runs to the end: the sequential
-//! scheduler. Several groups run side by side in windows: [`crate::conservative`].
+//! Partitions that share a thread form a group (`group.rs`). In one thread there is one group, which runs to the end: the sequential
+//! scheduler. Several groups run side by side in windows (`conservative.rs`).
 
 use crate::{
     agenda::Agenda,
