@@ -62,6 +62,11 @@ pub trait Generator: Send + Sync {
     fn makes_communicators(&self) -> bool {
         false
     }
+
+    /// See [`Script::chained`].
+    fn chained(&self) -> bool {
+        true
+    }
 }
 
 /// What one rank does: calls and repeated stretches of calls.
@@ -239,7 +244,7 @@ impl<G: Generator> Script for Generated<G> {
     }
 
     fn chained(&self) -> bool {
-        true
+        self.0.chained()
     }
 
     fn sent(&self, rank: u32) -> Option<Vec<Sent>> {

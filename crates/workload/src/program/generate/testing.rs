@@ -108,6 +108,9 @@ pub(crate) fn reductions(script: &dyn Script, rank: u32) -> usize {
 /// collectives in the same order, requests must be waited for, and [`Script::sent`] must tell what was sent.
 pub(crate) fn run(script: &dyn Script) {
     let ranks = script.ranks();
+    let beside = |c: &Call| matches!(c, Call::Collective(c) if c.request.is_some());
+    let chained = (0..ranks).all(|rank| !calls(script, rank).any(|c| beside(&c)));
+    assert!(chained || !script.chained(), "a collective runs beside other things");
     let mut world = World::default();
     world.groups.push((0..ranks).collect());
     let mut processes: Vec<Process> = (0..ranks).map(|rank| Process::new(script.open(rank))).collect();

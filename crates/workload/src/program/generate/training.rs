@@ -74,6 +74,11 @@ impl Generator for Training {
         self.ranks
     }
 
+    fn chained(&self) -> bool {
+        // Overlapped reductions run beside the backward pass.
+        !self.overlap
+    }
+
     fn write(&self, _rank: u32, body: &mut Body) {
         let buckets = self.gradients.div_ceil(self.bucket);
         body.repeat(self.iterations, |body| {
