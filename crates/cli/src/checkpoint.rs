@@ -31,7 +31,7 @@ pub struct Header {
     pub directory: PathBuf,
     /// Other files that the run reads.
     pub inputs: Vec<Input>,
-    /// Partitions of the state.
+    /// Partitions of the state; set when it is stored, as `now`.
     pub partitions: u32,
     /// Threads.
     pub threads: u32,

@@ -36,13 +36,10 @@ pub struct EngineArgs {
     pub seed: u64,
 }
 
-/// Arguments of `fabric import`.
+/// What is written in place of what is said.
 #[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// The cluster.
-    #[command(flatten)]
-    pub network: NetworkArgs,
-    /// Write it in this form; left out: say what it holds
+pub struct WriteArgs {
+    /// Write the network in this form; left out: say what it holds, how good its tables are, or how they compare
     #[arg(long, value_enum)]
     pub to: Option<Form>,
     /// Write this file; left out: standard output
@@ -51,6 +48,17 @@ pub struct ImportArgs {
     /// Replace the file if it exists
     #[arg(long, requires = "out")]
     pub force: bool,
+}
+
+/// Arguments of `fabric import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The cluster.
+    #[command(flatten)]
+    pub network: NetworkArgs,
+    /// Where to.
+    #[command(flatten)]
+    pub write: WriteArgs,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -88,15 +96,9 @@ pub struct RouteArgs {
     /// Cables between switches that fail first: a share such as 1%, or a number; drawn by the seed
     #[arg(long, value_name = "N|P%", default_value = "0", value_parser = failing)]
     pub fail_links: Failing,
-    /// Write the result in this form; left out: say how good it is
-    #[arg(long, value_enum)]
-    pub to: Option<Form>,
-    /// Write this file; left out: standard output
-    #[arg(long, value_name = "FILE", requires = "to")]
-    pub out: Option<PathBuf>,
-    /// Replace the file if it exists
-    #[arg(long, requires = "out")]
-    pub force: bool,
+    /// Where to.
+    #[command(flatten)]
+    pub write: WriteArgs,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -120,15 +122,9 @@ pub struct OpensmArgs {
     /// Seconds after which OpenSM is stopped
     #[arg(long, value_name = "S", default_value_t = 120)]
     pub timeout: u64,
-    /// Write the result in this form; left out: compare it with our engine of the same name
-    #[arg(long, value_enum)]
-    pub to: Option<Form>,
-    /// Write this file; left out: standard output
-    #[arg(long, value_name = "FILE", requires = "to")]
-    pub out: Option<PathBuf>,
-    /// Replace the file if it exists
-    #[arg(long, requires = "out")]
-    pub force: bool,
+    /// Where to.
+    #[command(flatten)]
+    pub write: WriteArgs,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -42,7 +42,7 @@ pub fn execute_kept(
         if wish == Wish::Nothing {
             return true;
         }
-        let stored = keeper.store(progress.now, &save());
+        let stored = keeper.store(&progress, &save());
         if wish == Wish::Leave {
             left = Some(stored.map(|()| (progress.now, keeper.path().to_owned())));
             return false;
@@ -63,6 +63,12 @@ pub fn execute_kept(
     }
     let mut finished = finished.map_err(|e| failure(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
+    if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.threads) {
+        let (asked, threads, parts) = (prepared.threads, used.threads, used.partitions);
+        console.remark(&format!(
+            "note: {asked} threads were asked for and {threads} used: the run has {parts} partition(s), of which no two threads share one"
+        ));
+    }
     Ok(finished)
 }
 

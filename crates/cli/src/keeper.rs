@@ -5,6 +5,7 @@ use crate::{
     failure::Failure,
 };
 use base::time::{NEVER, Ps};
+use model::Progress;
 use std::{
     path::PathBuf,
     sync::{
@@ -21,6 +22,14 @@ pub struct Intervals {
     pub virtual_time: Ps,
     /// Elapsed time.
     pub wall: Duration,
+}
+
+impl Intervals {
+    /// The virtual time after `now` at which a run is saved next.
+    fn after(&self, now: Ps) -> Ps {
+        let every = self.virtual_time;
+        now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every))
+    }
 }
 
 /// What a pause is for.
@@ -48,8 +57,7 @@ impl Keeper {
     /// Saves to `path`, beginning at virtual time `now`; from now on signals are heeded.
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals) -> Self {
-        let every = intervals.virtual_time;
-        let due = header.now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every));
+        let due = intervals.after(header.now);
         Self { path, header, intervals, due, since: Instant::now(), signals: Signals::heed() }
     }
 
@@ -71,15 +79,14 @@ impl Keeper {
         Wish::Nothing
     }
 
-    /// Stores the state of virtual time `now`.
+    /// Stores the state of a pause.
     ///
     /// # Errors
     /// If the system refuses; the checkpoint before is still there.
-    pub fn store(&mut self, now: Ps, state: &[u8]) -> Result<(), Failure> {
+    pub fn store(&mut self, at: &Progress, state: &[u8]) -> Result<(), Failure> {
         self.since = Instant::now();
-        let every = self.intervals.virtual_time;
-        self.due = now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every));
-        self.header.now = now;
+        self.due = self.intervals.after(at.now);
+        (self.header.now, self.header.partitions) = (at.now, at.partitions);
         checkpoint::store(&self.path, &self.header, state)
     }
 

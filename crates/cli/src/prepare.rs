@@ -38,6 +38,8 @@ pub struct Prepared {
     pub memory: Prediction,
     /// When the run is saved.
     pub intervals: Intervals,
+    /// Threads asked for.
+    pub threads: u32,
 }
 
 /// What the command line asks of a run beside the experiment.
@@ -106,6 +108,7 @@ pub fn prepare_text(
         routing,
         memory,
         intervals,
+        threads: wishes.threads,
     })
 }
 

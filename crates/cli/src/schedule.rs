@@ -7,10 +7,7 @@ use base::{
     time::S,
 };
 use engine::executor::Threads;
-use model::{
-    registry::{ModelEntry, ModelKind},
-    setup::Scheduling,
-};
+use model::{registry::ModelEntry, setup::Scheduling};
 use std::time::Duration;
 
 /// The scheduler that the experiment names; several threads choose the conservative one.
@@ -69,7 +66,7 @@ pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Inte
 
 /// Refuses checkpoints of models that cannot be saved.
 pub fn only_kept(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
-    if matches!(model.kind, ModelKind::Packet | ModelKind::Delay) {
+    if model.kind.is_kept() {
         return;
     }
     for key in ["checkpoint", "checkpoint_wall"] {

@@ -4,7 +4,7 @@
 //! implements, and [`executor::Executor`], what runs it.
 
 pub mod agenda;
-pub mod balance;
+mod balance;
 pub mod checkpoint;
 mod conservative;
 pub mod director;
@@ -12,8 +12,8 @@ pub mod domain;
 pub mod executor;
 mod group;
 pub mod key;
-pub mod lookahead;
-pub mod meeting;
+mod lookahead;
+mod meeting;
 mod pin;
 pub mod state;
 pub mod undo_check;

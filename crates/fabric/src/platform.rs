@@ -11,9 +11,10 @@ use zone::Zones;
 /// How a link's bandwidth is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// All flows together get the bandwidth.
+    /// All flows together get the bandwidth: their sum stays within it.
     Shared,
-    /// Every flow can get the bandwidth.
+    /// Every flow can get the bandwidth: the largest stays within it, a backbone that nobody fills. For all of its sharers the link is full
+    /// at the level at which the first of them has reached the bandwidth.
     FatPipe,
 }
 

@@ -6,6 +6,7 @@ use crate::{
     failure::Failure,
     flow::{self, FlowSetup},
     memory::{self, Prediction},
+    registry::ModelKind,
     run::{self, Finished, Progress, Watch},
     setup::{Change, JobSetup, Measure, Scheduling, Setup},
 };
@@ -57,24 +58,21 @@ impl AnySetup {
     /// # Errors
     /// A setup that cannot be simulated, a stop by `progress`, or a broken invariant.
     pub fn simulate(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
+        self.watch(Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+    }
+
+    /// Which of the models.
+    #[must_use]
+    pub fn kind(&self) -> ModelKind {
         match self {
-            Self::Packet(setup) => run::simulate(setup, progress),
-            Self::Delay(run) => {
-                let done = delay::simulate(&run.setup, progress)?;
-                Ok(Finished { summary: done.summary, tables: done.tables })
-            }
-            Self::Congestion(setup) => setup.simulate(progress),
-            Self::Flow(setup) => flow::simulate(setup, progress),
+            Self::Packet(_) => ModelKind::Packet,
+            Self::Delay(_) => ModelKind::Delay,
+            Self::Congestion(_) => ModelKind::Congestion,
+            Self::Flow(_) => ModelKind::Flow,
         }
     }
 
-    /// True if a run can be saved and taken up again.
-    #[must_use]
-    pub fn is_kept(&self) -> bool {
-        matches!(self, Self::Packet(_) | Self::Delay(_))
-    }
-
-    /// Simulates, watched; see [`run::watch`]. A model that is not kept has no state to give and begins anew.
+    /// Simulates, watched; see [`run::watch`]. A model that is not kept ([`ModelKind::is_kept`]) has no state to give and begins anew.
     ///
     /// # Errors
     /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
@@ -97,16 +95,6 @@ impl AnySetup {
             Self::Delay(run) => run.setup.scheduling = scheduling,
             // Mappings are shared out to threads in any order; one solver is one cell.
             Self::Congestion(_) | Self::Flow(_) => {}
-        }
-    }
-
-    /// Number of partitions that it will run in.
-    #[must_use]
-    pub fn partitions(&self) -> u32 {
-        match self {
-            Self::Packet(setup) => run::partitions(setup),
-            Self::Delay(run) => delay::run::context(&run.setup).map_or(1, |cx| cx.bounds.len() as u32 - 1),
-            Self::Congestion(_) | Self::Flow(_) => 1,
         }
     }
 

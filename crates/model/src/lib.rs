@@ -13,6 +13,7 @@ pub mod registry;
 pub mod run;
 pub mod samples;
 pub mod setup;
+mod throughput;
 
 pub use any::AnySetup;
 pub use failure::Failure;

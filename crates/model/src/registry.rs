@@ -26,6 +26,14 @@ pub enum ModelKind {
     Flow,
 }
 
+impl ModelKind {
+    /// True if a run can be saved and taken up again.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Packet | Self::Delay)
+    }
+}
+
 /// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
 /// so that an experiment changes its model by one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

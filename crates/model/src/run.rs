@@ -40,6 +40,8 @@ pub struct Progress {
     pub events: u64,
     /// Chunk-hops so far.
     pub chunk_hops: u64,
+    /// Partitions of the state.
+    pub partitions: u32,
 }
 
 /// What a run leaves.
@@ -79,8 +81,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
 }
 
 /// Partitions that a setup will run in.
-#[must_use]
-pub fn partitions(setup: &Setup) -> u32 {
+fn partitions(setup: &Setup) -> u32 {
     // A routing that reads every router's queues makes the network one cell.
     let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
     setup.scheduling.partitions().clamp(1, most)
@@ -118,6 +119,7 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
             end,
             events: e.events(),
             chunk_hops: e.partitions.iter().map(|p| p.observer.chunk_hops).sum(),
+            partitions,
         };
         (watch.pause)(at, &mut || state_of(e, d))
     });

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use fabric::platform::Link;
 use model::flow::{
-    scenarios::{Link, read, rules},
+    scenarios::{read, rules},
     solver::Policy,
 };
 use serde_json::Value as Json;

@@ -27,9 +27,9 @@ use std::{collections::BTreeMap, time::Instant};
 /// If it cannot be read or written.
 pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
     let network = args.network.load()?;
-    if let Some(form) = args.to {
+    if let Some(form) = args.write.to {
         let bytes = written(&network.subnet, form)?;
-        return put(args.out.as_deref(), &bytes, args.force, console);
+        return put(args.write.out.as_deref(), &bytes, args.write.force, console);
     }
     match args.format {
         Format::Text => console.print(&told(&network.subnet))?,
@@ -296,7 +296,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
         head.push(("failed", format!("{} cables; {cut} hosts cut off and left out", degraded.links.len())));
         subnet = left;
     }
-    if engine.by_source && args.to.is_some() {
+    if engine.by_source && args.write.to.is_some() {
         let message = format!(
             "the ways of `{}` depend on the source: forwarding tables cannot hold them",
             engine.about.name
@@ -309,8 +309,8 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     let begun = Instant::now();
     let routed = cluster::route(&subnet, &args.engine, &options)?;
     console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));
-    if let Some(form) = args.to {
-        return put(args.out.as_deref(), &written(&routed, form)?, args.force, console);
+    if let Some(form) = args.write.to {
+        return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);
     }
     report(&routed, &head, args.format, console)
 }

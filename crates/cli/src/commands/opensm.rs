@@ -53,8 +53,8 @@ pub fn opensm(args: &OpensmArgs, console: &mut Console<'_>) -> Outcome {
     let begun = Instant::now();
     let routed = pipeline(&subnet, args)?;
     console.remark(&format!("note: OpenSM took {:.3} s", begun.elapsed().as_secs_f64()));
-    if let Some(form) = args.to {
-        return put(args.out.as_deref(), &written(&routed, form)?, args.force, console);
+    if let Some(form) = args.write.to {
+        return put(args.write.out.as_deref(), &written(&routed, form)?, args.write.force, console);
     }
     compare(&routed, args, console)
 }

@@ -32,17 +32,12 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
     let prepared = prepare_text(&input, header.file.1.clone(), &wishes, console.err_terminal)?;
-    same_inputs(&path, &header, &inputs(&prepared))?;
-    if threads > header.partitions {
-        console.remark(&format!(
-            "note: the run has {} partition(s), so no more threads are used; `partitions` of [engine] gives a run more",
-            header.partitions
-        ));
-    }
+    let inputs = inputs(&prepared);
+    same_inputs(&path, &header, &inputs)?;
     let (force, started) = (header.force, header.started.clone());
     let mut keeper = Keeper::new(path, Header { threads, ..header }, prepared.intervals);
     let finished = execute_kept(&prepared, console, Some(&mut keeper), Some(&state))?;
-    conclude(&prepared, &finished, Some((&dir, force)), started, args.format, console)
+    conclude(&prepared, &finished, Some((&dir, force)), (started, inputs), args.format, console)
 }
 
 /// Goes where the run began: names of files are meant from there.

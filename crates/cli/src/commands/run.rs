@@ -47,8 +47,11 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         console.remark(&format!("note: faults: {faults}"));
     }
     let started = Timestamp::now().to_string();
+    let inputs = if args.out.is_some() { inputs(&prepared) } else { Vec::new() };
     let mut keeper = match &args.out {
-        Some(dir) if prepared.setup.is_kept() => Some(keeper(dir, args, &prepared, &started)?),
+        Some(dir) if prepared.setup.kind().is_kept() => {
+            Some(keeper(dir, args, &prepared, &inputs, &started)?)
+        }
         _ => None,
     };
     if args.out.is_none() && prepared.intervals != Intervals::default() {
@@ -56,7 +59,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     }
     let finished = execute_kept(&prepared, console, keeper.as_mut(), None)?;
     let out = args.out.as_deref().map(|dir| (dir, args.force));
-    conclude(&prepared, &finished, out, started, args.format, console)
+    conclude(&prepared, &finished, out, (started, inputs), args.format, console)
 }
 
 /// Stores what a run left and prints its summary.
@@ -67,12 +70,12 @@ pub fn conclude(
     prepared: &Prepared,
     finished: &Finished,
     out: Option<(&Path, bool)>,
-    started: String,
+    (started, inputs): (String, Vec<Input>),
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
     if let Some((dir, force)) = out {
-        let manifest = manifest(prepared, finished, started);
+        let manifest = manifest(prepared, finished, started, inputs);
         write_run(dir, force, &manifest, &finished.summary, &finished.tables)
             .map_err(|e| output_failure(&e))?;
         // The results are there: what would continue the run is of no more use.
@@ -129,7 +132,13 @@ fn check_unfinished(dir: &Path, force: bool) -> Result<(), Failure> {
 }
 
 /// Who saves the run.
-fn keeper(dir: &Path, args: &RunArgs, prepared: &Prepared, started: &str) -> Result<Keeper, Failure> {
+fn keeper(
+    dir: &Path,
+    args: &RunArgs,
+    prepared: &Prepared,
+    inputs: &[Input],
+    started: &str,
+) -> Result<Keeper, Failure> {
     let here = std::env::current_dir()
         .map_err(|e| Failure::new(Exit::Input, format!("cannot tell the present directory: {e}")))?;
     let header = Header {
@@ -137,8 +146,8 @@ fn keeper(dir: &Path, args: &RunArgs, prepared: &Prepared, started: &str) -> Res
         file: (args.input.file.clone(), prepared.file.1.clone()),
         set: args.input.set.clone(),
         directory: here,
-        inputs: inputs(prepared),
-        partitions: prepared.setup.partitions(),
+        inputs: inputs.to_vec(),
+        partitions: 0,
         threads: args.threads,
         checkers: args.check,
         force: args.force,
@@ -148,14 +157,14 @@ fn keeper(dir: &Path, args: &RunArgs, prepared: &Prepared, started: &str) -> Res
     Ok(Keeper::new(checkpoint::path_of(dir)?, header, prepared.intervals))
 }
 
-fn manifest(prepared: &Prepared, finished: &Finished, started: String) -> Manifest {
+fn manifest(prepared: &Prepared, finished: &Finished, started: String, inputs: Vec<Input>) -> Manifest {
     Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("NETLOOM_REVISION").to_owned(),
         fingerprint: finished.summary.fingerprint.clone(),
         seed: prepared.setup.seed(),
         experiment: prepared.experiment.clone(),
-        inputs: inputs(prepared),
+        inputs,
         host: host(),
         started,
         ended: Timestamp::now().to_string(),

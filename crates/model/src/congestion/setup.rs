@@ -159,6 +159,7 @@ impl CongestionSetup {
                 end: u64::from(plan.runs),
                 events: u64::from(done),
                 chunk_hops: 0,
+                partitions: 1,
             })
         };
         let outcome =

@@ -108,7 +108,8 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
     let stop = executor.direct(setup.limit, &mut (), pauses, |e, ()| {
-        let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0 };
+        let partitions = e.partitions.len() as u32;
+        let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0, partitions };
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((first, (rank, message))) = damage(&executor) {

@@ -2,7 +2,10 @@
 
 use super::{critical::Segment, machine::Context, observe::Observer};
 use base::time::Ps;
-use results::table::{Cell, Column, Table, TextColumn};
+use results::{
+    table::{Cell, Column, Table, TextColumn},
+    timeline,
+};
 
 fn u32s() -> Column {
     Column::U32(Vec::new())
@@ -127,14 +130,7 @@ fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
 
 /// One row per operation, by rank and number.
 fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
-    let mut table = Table::new("operations")
-        .with("job", text())
-        .with("rank", u32s())
-        .with("operation", u32s())
-        .with("kind", text())
-        .with("start_ps", u64s())
-        .with("end_ps", u64s())
-        .with("bytes", u64s());
+    let mut table = timeline::operations();
     for d in &observer.done {
         let place = cx.places[d.host as usize];
         table.push(&[

@@ -8,10 +8,10 @@ use super::{
     run::{Context, FlowSetup},
     tables,
 };
-use crate::setup::Until;
+use crate::{setup::Until, throughput::throughput};
 use base::time::Ps;
 use results::{
-    summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Throughput, Verdict},
+    summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
     table::Table,
 };
 
@@ -62,7 +62,9 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let count: u64 = by_hops.iter().map(|m| m.count).sum();
     let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
-    summary.throughput = throughput(setup, o, simulated);
+    let rate = setup.links.first().map(|l| (l.bandwidth.bytes_per_s(), 1));
+    summary.throughput =
+        rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
     summary.jobs = jobs(setup, o, done, ended.dry);
     summary.links = links(cx, &uses);
     let tables = tables::all(setup, cx, &ended, &uses);
@@ -101,24 +103,6 @@ fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
             }
         })
         .collect()
-}
-
-fn throughput(setup: &FlowSetup, o: &Observer, simulated: Ps) -> Option<Throughput> {
-    let span = simulated.checked_sub(setup.warmup).filter(|&s| s > 0)? as f64 / 1e12;
-    let terminal = setup.links.first()?.bandwidth.bytes_per_s();
-    let ranks: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
-    let peak = terminal * ranks as f64;
-    let accepted = o.bytes.1 as f64 / span;
-    let offered: Option<f64> = setup
-        .jobs
-        .iter()
-        .map(|j| j.work.traffic().and_then(|t| t.offered_bytes_per_s()).map(|b| b * j.placement.len() as f64))
-        .sum();
-    Some(Throughput {
-        offered_fraction: offered.map(|o| o / peak),
-        accepted_fraction: accepted / peak,
-        accepted_bytes_per_s: accepted,
-    })
 }
 
 fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {

@@ -6,10 +6,11 @@
 use super::{
     moment::Moment,
     network::{Lost, Network},
-    ranks::{Envelope, Ranks},
+    ranks::Ranks,
     run::Context,
     sharing::{Over, Sharing},
 };
+use crate::rank::envelope::Envelope;
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},

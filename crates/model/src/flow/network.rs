@@ -5,7 +5,7 @@ use crate::packet::map::Map;
 use base::rng::{Purpose, Stream};
 use fabric::{
     graph::{Fabric, Peer},
-    platform::{self, Platform},
+    platform::Platform,
     routing::{Congestion, Hop, Routing},
 };
 
@@ -167,12 +167,8 @@ struct Way {
 
 /// Solver's links of a platform are numbered as the platform's.
 fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
-    let policy = |p| match p {
-        platform::Policy::Shared => Policy::Shared,
-        platform::Policy::FatPipe => Policy::FatPipe,
-    };
     let links = platform.links.iter();
-    let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, policy(l.policy))).collect();
+    let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, l.policy)).collect();
     let zero = Moment::at(0);
     let events = platform.events.iter();
     sharing.schedule(events.map(|e| (zero.after(e.time), e.link, e.bandwidth)).collect());

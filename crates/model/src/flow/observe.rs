@@ -1,6 +1,7 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
 use super::{machine::Record, run::Context};
+use crate::rank::operations::Done;
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use results::histogram::{LatencyHistogram, Moments};
@@ -24,23 +25,6 @@ pub struct Row {
     pub created: Ps,
     /// Payload.
     pub bytes: u64,
-}
-
-/// A finished operation, for the table on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
-    /// Terminal of the rank.
-    pub terminal: u32,
-    /// Number in the rank.
-    pub number: u32,
-    /// When it became executable.
-    pub start: Ps,
-    /// When it was over.
-    pub end: Ps,
-    /// Bytes of its message.
-    pub bytes: u64,
-    /// What it is.
-    pub kind: Kind,
 }
 
 /// A job's sums.

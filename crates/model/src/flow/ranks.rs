@@ -14,6 +14,7 @@ use super::{
 use crate::{
     packet::map::Map,
     rank::{
+        envelope::{Envelope, Role},
         matching::{Label, Matching},
         window::{Row, Window, turn},
     },
@@ -27,36 +28,6 @@ use engine::{
 };
 use std::sync::Arc;
 use workload::program::{Kind, mpi::Mode};
-
-/// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// A whole message.
-    Eager,
-    /// Announces a message that is larger than `eager`.
-    Request,
-    /// Allows it.
-    Grant,
-    /// The message itself.
-    Data,
-}
-
-/// What the receiving rank must know of a message beside its bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Envelope {
-    /// What it is for.
-    pub role: Role,
-    /// Matching context of the send.
-    pub context: u32,
-    /// Its tag.
-    pub tag: u32,
-    /// Position among the eager messages and requests of its pair of terminals.
-    pub sequence: u32,
-    /// Row of the operation that it is for, at the receiver (grants, data).
-    pub to: u32,
-    /// Row of the operation that sent it, at the sender (requests, grants).
-    pub from: u32,
-}
 
 /// A processor of a rank.
 #[derive(Clone, Copy, Debug)]

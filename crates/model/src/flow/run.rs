@@ -147,7 +147,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
     let mut executor = Executor::new([part], options);
     let stop = executor.direct(cx.end, &mut (), Pauses::after(BUDGET), |e, ()| {
-        progress(Progress { now: e.now(), end: cx.end, events: e.events(), chunk_hops: 0 })
+        progress(Progress { now: e.now(), end: cx.end, events: e.events(), chunk_hops: 0, partitions: 1 })
     });
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));

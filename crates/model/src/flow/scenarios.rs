@@ -14,24 +14,11 @@ use super::{
     moment::Moment,
     rules::Rules,
     sharing::{Over, Sharing},
-    solver::Policy,
 };
 use base::time::Ps;
+use fabric::platform::{Link, Policy};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-
-/// A link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// Its name.
-    pub name: String,
-    /// Bytes per second.
-    pub bandwidth: f64,
-    /// Seconds.
-    pub latency: f64,
-    /// How it is shared.
-    pub policy: Policy,
-}
 
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]

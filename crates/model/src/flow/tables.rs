@@ -4,13 +4,10 @@ use super::{
     finish::{Ended, LinkUse},
     run::{Context, FlowSetup},
 };
+use crate::rank::operations;
 use base::time::Ps;
 use fabric::graph::Peer;
-use results::{
-    table::{Cell, Column, Table, TextColumn},
-    timeline,
-};
-use workload::program::Kind;
+use results::table::{Cell, Column, Table, TextColumn};
 
 fn u32s() -> Column {
     Column::U32(Vec::new())
@@ -39,7 +36,7 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
         tables.push(messages(ended));
     }
     if cx.measure.operations {
-        tables.push(operations(setup, cx, ended));
+        tables.push(operations::table(&ended.observer.done, &setup.jobs, &cx.rank));
     }
     tables
 }
@@ -182,31 +179,4 @@ fn messages(ended: &Ended) -> Table {
         .with("latency_ps", u64s(|r| r.delivered - r.created))
         .with("bytes", u64s(|r| r.bytes))
         .with("delivered_exact_ps", Column::F64(rows.iter().map(|r| r.exact).collect()))
-}
-
-/// One row per operation of a program, by job, rank and number.
-fn operations(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Table {
-    let mut done = ended.observer.done.clone();
-    done.sort_unstable_by_key(|d| (cx.rank[d.terminal as usize], d.number));
-    let mut table = timeline::operations();
-    for d in &done {
-        let (job, rank) = cx.rank[d.terminal as usize];
-        let name = match d.kind {
-            Kind::Send => "send",
-            Kind::Recv => "recv",
-            Kind::Calc => "calc",
-            Kind::Join | Kind::JoinAny => "join",
-            Kind::Probe => "probe",
-        };
-        table.push(&[
-            Cell::Text(&setup.jobs[job as usize].name),
-            Cell::U32(rank),
-            Cell::U32(d.number),
-            Cell::Text(name),
-            Cell::U64(d.start),
-            Cell::U64(d.end),
-            Cell::U64(d.bytes),
-        ]);
-    }
-    table
 }

@@ -133,25 +133,9 @@ pub const ABOUT: About = About {
             doc: "Routers publish their queues at multiples of this time, and routings that read other routers' queues (ugal-g) see each \
                   publication one such time later. 0 s: the shortest latency of a link between routers. Other routings have no use for it.",
         },
-        Param {
-            name: "eager",
-            kind: Kind::Bytes,
-            default: Some("64 KiB"),
-            doc: "Programs: largest message that is sent at once; a larger one is announced by a request and follows when a receive \
-                  has granted it (rendezvous).",
-        },
-        Param {
-            name: "control",
-            kind: Kind::Bytes,
-            default: Some("16 B"),
-            doc: "Programs: bytes of a request or grant of the rendezvous protocol.",
-        },
-        Param {
-            name: "overhead",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Programs: time that a rank's processor takes for each send, before it, and each receive, after it (o of LogGP).",
-        },
+        crate::rank::params::EAGER,
+        crate::rank::params::CONTROL,
+        crate::rank::params::OVERHEAD,
     ],
 };
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     failure::Failure,
     setup::{Setup, Until},
+    throughput::throughput,
 };
 use base::{
     hash::Fingerprint,
@@ -24,7 +25,7 @@ use results::{
     batch::{self, Stationarity},
     summary::{
         Buffers, Confidence, Counts, HopLatency, Job, LatencyParts, LinkClass, Links, State as Outcome,
-        Summary, Throughput, Verdict,
+        Summary, Verdict,
     },
     table::Table,
 };
@@ -207,7 +208,9 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.message_latency_ps = o.message_latency.latency();
     summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.latency.moments().count);
     hops(&mut summary, &ended);
-    summary.throughput = throughput(setup, &ended, simulated);
+    let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
+    summary.throughput =
+        throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
     summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
         mean_half_width_ps: c.half_width,
         level: 0.95,
@@ -232,23 +235,6 @@ fn hops(summary: &mut Summary, ended: &Ended) {
     let count: u64 = by_hops.iter().map(|m| m.count).sum();
     let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
     summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
-}
-
-fn throughput(setup: &Setup, ended: &Ended, simulated: Ps) -> Option<Throughput> {
-    let span = simulated.checked_sub(setup.warmup).filter(|&s| s > 0)? as f64 / 1e12;
-    let ranks: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
-    let peak = setup.links[0].bandwidth.bytes_per_s() * ranks as f64 * f64::from(setup.fabric.planes());
-    let accepted = ended.observer.bytes as f64 / span;
-    let offered: Option<f64> = setup
-        .jobs
-        .iter()
-        .map(|j| j.work.traffic().and_then(|t| t.offered_bytes_per_s()).map(|b| b * j.placement.len() as f64))
-        .sum();
-    Some(Throughput {
-        offered_fraction: offered.map(|o| o / peak),
-        accepted_fraction: accepted / peak,
-        accepted_bytes_per_s: accepted,
-    })
 }
 
 fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {

@@ -22,6 +22,7 @@ use super::{
     state::{Fx, KIND_SHIFT, RANK, Record, State, Static, Wire, identity},
 };
 use crate::rank::{
+    envelope::{Envelope, Role},
     matching::{Label, Matching},
     window::{Row, Window, turn},
 };
@@ -34,36 +35,6 @@ use engine::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use workload::program::{Kind, mpi::Mode};
-
-/// What a message is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// A whole message.
-    Eager,
-    /// Announces a message that is larger than `eager`.
-    Request,
-    /// Allows it.
-    Grant,
-    /// The message itself.
-    Data,
-}
-
-/// What the receiving rank must know of a message beside its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Envelope {
-    /// What it is for.
-    pub role: Role,
-    /// Matching context of the send.
-    pub context: u32,
-    /// Its tag.
-    pub tag: u32,
-    /// Position among the eager messages and requests of its pair of terminals.
-    pub sequence: u32,
-    /// Row of the operation that it is for, at the receiver (grants, data).
-    pub to: u32,
-    /// Row of the operation that sent it, at the sender (requests, grants).
-    pub from: u32,
-}
 
 /// A message or request that waits for a receive, or for earlier ones of its pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::{
     rows::Packet,
     state::Record,
 };
-use crate::setup::Measure;
+use crate::{rank::operations::Done, setup::Measure};
 use base::{
     hash::Fingerprint,
     time::{NEVER, Ps},
@@ -16,7 +16,6 @@ use engine::domain::Observer as Observe;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
-use workload::program::Kind;
 
 /// Sums of a window of the series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -48,23 +47,6 @@ pub struct Row {
     pub bytes: u32,
     /// Routers visited; 0 in message rows.
     pub hops: u16,
-}
-
-/// An operation that a rank finished, for tables on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Done {
-    /// Terminal of the rank.
-    pub terminal: u32,
-    /// Its number in the rank.
-    pub number: u32,
-    /// When it became executable.
-    pub start: Ps,
-    /// When it was finished.
-    pub end: Ps,
-    /// Bytes of its message; 0 if it has none.
-    pub bytes: u64,
-    /// What it is.
-    pub kind: Kind,
 }
 
 /// What the ranks of a job did.

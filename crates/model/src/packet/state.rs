@@ -4,13 +4,14 @@
 
 use super::{
     config::RouterKind,
-    host::{Envelope, Host},
+    host::Host,
     input_queued::Clocked,
     map::Map,
     network::{End, Line, Local, Network},
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
 };
+use crate::rank::envelope::Envelope;
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},

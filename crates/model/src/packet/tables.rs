@@ -3,16 +3,12 @@
 use super::{
     finish::{Ended, utilisation},
     network::Network,
-    observe::{Done, Observer, Row},
+    observe::{Observer, Row},
 };
-use crate::setup::Setup;
+use crate::{rank::operations, setup::Setup};
 use base::time::Ps;
 use fabric::graph::Peer;
-use results::{
-    table::{Cell, Column, Table, TextColumn},
-    timeline,
-};
-use workload::program::Kind;
+use results::table::{Cell, Column, Table, TextColumn};
 
 /// All tables that the setup asks for.
 #[must_use]
@@ -28,37 +24,9 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
     if setup.measure.operations {
-        tables.push(operations(setup, net, &ended.observer));
+        tables.push(operations::table(&ended.observer.operation_rows, &setup.jobs, &net.rank));
     }
     tables
-}
-
-/// One row per operation of a program, by job, rank and number. An operation starts when nothing keeps it from being taken up.
-fn operations(setup: &Setup, net: &Network, observer: &Observer) -> Table {
-    let place = |d: &Done| net.rank[d.terminal as usize];
-    let mut done = observer.operation_rows.clone();
-    done.sort_unstable_by_key(|d| (place(d), d.number));
-    let mut table = timeline::operations();
-    for d in &done {
-        let (job, rank) = place(d);
-        let name = match d.kind {
-            Kind::Send => "send",
-            Kind::Recv => "recv",
-            Kind::Calc => "calc",
-            Kind::Join | Kind::JoinAny => "join",
-            Kind::Probe => "probe",
-        };
-        table.push(&[
-            Cell::Text(&setup.jobs[job as usize].name),
-            Cell::U32(rank),
-            Cell::U32(d.number),
-            Cell::Text(name),
-            Cell::U64(d.start),
-            Cell::U64(d.end),
-            Cell::U64(d.bytes),
-        ]);
-    }
-    table
 }
 
 /// One row per directed link: what it connects and what it is like.

@@ -1,8 +1,12 @@
 //! What ranks do, whatever network is below: the operations that are not yet finished ([`window`]) and the matching of messages with
-//! receives ([`matching`]). All state lies in engine tables.
+//! receives ([`matching`]), whose state lies in engine tables; what travels beside a message ([`envelope`]); the table of what was done
+//! ([`operations`]).
 
+pub mod envelope;
 pub mod heap;
 pub mod matching;
+pub mod operations;
+pub(crate) mod params;
 pub mod window;
 
 use workload::program::{ANY_SOURCE, ANY_TAG};

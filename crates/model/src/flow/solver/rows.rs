@@ -1,14 +1,6 @@
 //! What the solver keeps of links and sharers.
 
-/// How a link's capacity is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// The sum of all flows stays within the capacity.
-    Shared,
-    /// The largest flow stays within the capacity: a backbone that nobody fills. It is full, for all of its sharers, at the level at
-    /// which the first of them has reached the capacity.
-    FatPipe,
-}
+pub use fabric::platform::Policy;
 
 /// Relative difference below which a level counts as found again.
 pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;

@@ -1,0 +1,27 @@
+//! What sources offered and what arrived, as fractions of what terminals' links carry.
+
+use crate::setup::JobSetup;
+use base::time::Ps;
+use results::summary::Throughput;
+
+/// Throughput of `bytes` delivered in `span`; each rank has `rails` links of `rate` bytes per second. `None` for no time.
+pub(crate) fn throughput(
+    jobs: &[JobSetup],
+    (rate, rails): (f64, u32),
+    bytes: u64,
+    span: Option<Ps>,
+) -> Option<Throughput> {
+    let span = span.filter(|&s| s > 0)? as f64 / 1e12;
+    let ranks: usize = jobs.iter().map(|j| j.placement.len()).sum();
+    let peak = rate * ranks as f64 * f64::from(rails);
+    let accepted = bytes as f64 / span;
+    let offered: Option<f64> = jobs
+        .iter()
+        .map(|j| j.work.traffic().and_then(|t| t.offered_bytes_per_s()).map(|b| b * j.placement.len() as f64))
+        .sum();
+    Some(Throughput {
+        offered_fraction: offered.map(|o| o / peak),
+        accepted_fraction: accepted / peak,
+        accepted_bytes_per_s: accepted,
+    })
+}
