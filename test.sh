@@ -34,6 +34,13 @@ skip() {
 # The numbers that cargo's test programs print, added up.
 count() { awk -v word="$1" '/^test result:/ { for (i = 2; i <= NF; i++) if ($i ~ word) n += $(i - 1) } END { print n + 0 }' "$2"; }
 
+# What a reader of a failed run needs first: the names, then what each test printed; if no test failed, what the compiler said.
+failures() {
+  grep -E '^test .* FAILED$' "$1"
+  awk '/^failures:$/ { shown = 1; next } /^test result:/ { shown = 0 } shown' "$1" | head -n 120
+  grep -qE '^test .* FAILED$' "$1" || grep -E -A 12 '^(error|warning: unused)|signal:|panicked' "$1" | head -n 60
+}
+
 tests() {
   local begun=$SECONDS status=0
   cargo test --locked --workspace --no-fail-fast >"$work/tests" 2>&1 || status=$?
@@ -45,7 +52,7 @@ tests() {
     printf 'ok       %-58s %4d s\n' "cargo test: $good tests" $((SECONDS - begun))
   else
     printf 'FAILED   %-58s %4d s\n' "cargo test: $bad of $((good + bad)) tests" $((SECONDS - begun))
-    grep -v '^test .* ok$' "$work/tests" | tail -n 150 | sed 's/^/    /'
+    failures "$work/tests" | sed 's/^/    /'
   fi
 }
 

@@ -47,16 +47,23 @@ where
     let share = |group: &mut Group<'_, D, O>| Share { meeting: &meeting, ahead: &ahead, crew }.run(group);
     let (first, others) = groups.split_at_mut(1);
     std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(others.len());
         for group in others {
             let name = format!("netloom-{}", group.me);
-            let spawned = std::thread::Builder::new().name(name).spawn_scoped(scope, || share(group));
             // A thread that the system refuses would leave the others waiting.
-            if let Err(error) = spawned {
-                meeting.fail();
-                panic!("the system refuses a thread: {error}");
+            match std::thread::Builder::new().name(name).spawn_scoped(scope, || share(group)) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    meeting.fail();
+                    panic!("the system refuses a thread: {error}");
+                }
             }
         }
-        share(&mut first[0])
+        let windows = share(&mut first[0]);
+        for thread in threads {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        windows
     })
 }
 

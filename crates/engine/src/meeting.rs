@@ -25,19 +25,13 @@ use loom::sync::{
 #[cfg(loom)]
 use std::sync::PoisonError;
 
-/// What one thread announces; written by it alone. On lines of its own.
-#[repr(align(128))]
-struct Slot {
-    round: AtomicU64,
-    news: [News; 2],
-}
+/// Atoms in one piece of memory that processors pass around (two lines of 64 bytes, which are fetched together).
+const WIDTH: usize = 16;
 
-struct News {
-    next: AtomicU64,
-    events: AtomicU64,
-    /// By receiver.
-    sent: Vec<AtomicU64>,
-}
+/// What one thread announces lies on lines of its own, written by it alone: the round; then, for even and odd rounds, the time of its
+/// next event, its count of events, and by receiver when the first message is due. With two threads all of it is one line of 64 bytes.
+#[repr(align(128))]
+struct Line([AtomicU64; WIDTH]);
 
 /// What is known of all threads after a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +44,10 @@ pub struct Known {
 
 /// A meeting of threads that exchange messages of type `M`.
 pub struct Meeting<M> {
-    slots: Vec<Slot>,
+    threads: usize,
+    /// `stride` lines for each thread, one thread after the other.
+    lines: Vec<Line>,
+    stride: usize,
     /// By sender, receiver, parity of the round.
     boxes: Vec<[Mutex<Vec<M>>; 2]>,
     failed: AtomicBool,
@@ -62,43 +59,64 @@ impl<M> Meeting<M> {
     /// A meeting of `threads`, which look `patience` times before they let others have the processor.
     #[must_use]
     pub fn new(threads: usize, patience: u32) -> Self {
-        let atoms = |n| (0..n).map(|_| AtomicU64::new(NEVER)).collect();
-        let news = || News { next: AtomicU64::new(0), events: AtomicU64::new(0), sent: atoms(threads) };
-        let slot = |_| Slot { round: AtomicU64::new(0), news: [news(), news()] };
+        let stride = Self::news_at(threads, 2).div_ceil(WIDTH);
+        let line = |_| Line(std::array::from_fn(|_| AtomicU64::new(0)));
         Self {
-            slots: (0..threads).map(slot).collect(),
+            threads,
+            lines: (0..threads * stride).map(line).collect(),
+            stride,
             boxes: (0..threads * threads).map(|_| [Mutex::default(), Mutex::default()]).collect(),
             failed: AtomicBool::new(false),
             patience,
         }
     }
 
+    /// Where the news of a parity begin among a thread's atoms.
+    const fn news_at(threads: usize, parity: usize) -> usize {
+        1 + parity * (threads + 1)
+    }
+
+    /// A thread's round.
+    fn round(&self, of: usize) -> &AtomicU64 {
+        &self.lines[of * self.stride].0[0]
+    }
+
+    /// What a thread announced for `round`: 0 the next event, 1 the count, 2 and on the first message to each of the others.
+    fn news(&self, of: usize, round: u64, which: usize) -> &AtomicU64 {
+        let at = Self::news_at(self.threads, (round % 2) as usize) + which;
+        &self.lines[of * self.stride + at / WIDTH].0[at % WIDTH]
+    }
+
+    /// When the first message is due that `from` posted to `to` in `round`; never if there is none.
+    fn sent(&self, from: usize, to: usize, round: u64) -> &AtomicU64 {
+        self.news(from, round, 2 + to - usize::from(to > from))
+    }
+
     /// Posts messages from one thread to another; they are opened after `round`. `mail` comes back empty, with memory used before.
     pub fn post(&self, from: usize, to: usize, round: u64, mail: &mut Vec<M>) {
-        let of = &self.boxes[from * self.slots.len() + to][(round % 2) as usize];
+        let of = &self.boxes[from * self.threads + to][(round % 2) as usize];
         let mut waiting = of.lock().unwrap_or_else(PoisonError::into_inner);
         debug_assert!(waiting.is_empty(), "the mail of two rounds ago was opened");
         std::mem::swap(&mut *waiting, mail);
     }
 
-    /// Announces that `me` has done its share of `round`; rounds count from 1.
+    /// Announces that `me` has done its share of `round`; rounds count from 1. `sent` tells by receiver when the first message is due
+    /// that was posted in this round, [`NEVER`] if none was.
     pub fn announce(&self, me: usize, round: u64, next: Ps, events: u64, sent: &[Ps]) {
-        let slot = &self.slots[me];
-        let news = &slot.news[(round % 2) as usize];
-        news.next.store(next, Ordering::Relaxed);
-        news.events.store(events, Ordering::Relaxed);
-        for (to, &time) in sent.iter().enumerate() {
-            news.sent[to].store(time, Ordering::Relaxed);
+        self.news(me, round, 0).store(next, Ordering::Relaxed);
+        self.news(me, round, 1).store(events, Ordering::Relaxed);
+        for (to, &time) in sent.iter().enumerate().filter(|&(to, _)| to != me) {
+            self.sent(me, to, round).store(time, Ordering::Relaxed);
         }
-        slot.round.store(round, Ordering::Release);
+        self.round(me).store(round, Ordering::Release);
     }
 
     /// Waits until everybody has announced `round`; false if a thread failed.
     #[must_use]
     pub fn wait(&self, round: u64) -> bool {
-        for slot in &self.slots {
+        for of in 0..self.threads {
             let mut looks = 0;
-            while slot.round.load(Ordering::Acquire) < round {
+            while self.round(of).load(Ordering::Acquire) < round {
                 if self.failed.load(Ordering::Relaxed) {
                     return false;
                 }
@@ -111,23 +129,25 @@ impl<M> Meeting<M> {
 
     /// Reads what was announced for `round`, which must be over.
     pub fn read(&self, round: u64, known: &mut Known) {
-        let parity = (round % 2) as usize;
         known.events = 0;
         known.next.clear();
-        for slot in &self.slots {
-            known.next.push(slot.news[parity].next.load(Ordering::Relaxed));
-            known.events += slot.news[parity].events.load(Ordering::Relaxed);
+        for of in 0..self.threads {
+            known.next.push(self.news(of, round, 0).load(Ordering::Relaxed));
+            known.events += self.news(of, round, 1).load(Ordering::Relaxed);
         }
-        for slot in &self.slots {
-            for (next, sent) in known.next.iter_mut().zip(&slot.news[parity].sent) {
-                *next = sent.load(Ordering::Relaxed).min(*next);
+        for from in 0..self.threads {
+            for to in (0..self.threads).filter(|&to| to != from) {
+                known.next[to] = self.sent(from, to, round).load(Ordering::Relaxed).min(known.next[to]);
             }
         }
     }
 
-    /// Takes the mail that `from` posted to `to` in `round`, which must be over.
+    /// Takes the mail that `from` posted to `to` in `round`, which must be over. A box without mail is not even touched.
     pub fn open(&self, from: usize, to: usize, round: u64, mut take: impl FnMut(M)) {
-        let of = &self.boxes[from * self.slots.len() + to][(round % 2) as usize];
+        if self.sent(from, to, round).load(Ordering::Relaxed) == NEVER {
+            return;
+        }
+        let of = &self.boxes[from * self.threads + to][(round % 2) as usize];
         let mut waiting = of.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.drain(..).for_each(&mut take);
     }
@@ -233,7 +253,7 @@ mod loom_tests {
             let meeting = Arc::new(Meeting::<u64>::new(2, 0));
             let other = Arc::clone(&meeting);
             let thread = thread::spawn(move || {
-                other.announce(1, 1, 0, 0, &[NEVER; 2]);
+                other.announce(1, 1, 0, 0, &[9, NEVER]);
                 other.post(1, 0, 1, &mut vec![7]);
             });
             meeting.announce(0, 1, 0, 0, &[NEVER; 2]);
