@@ -67,10 +67,11 @@ example() {
   "$netloom" check "$file" >/dev/null || return 1
   "$netloom" run "$file" "$@" --check --out "$out/first" >/dev/null || return 1
   grep -q '"fingerprint"' "$out/first/summary.json" || return 1
-  for partitions in 1 2 64; do
-    local way=(--set engine.scheduler=sequential)
-    [ "$partitions" = 2 ] && way=(--set engine.scheduler=conservative --threads 2)
-    "$netloom" run "$file" "$@" --out "$out/$partitions" --set "engine.partitions=$partitions" "${way[@]}" >/dev/null || return 1
+  for way in 1:1 2:2 5:4 64:3; do
+    local partitions=${way%:*} threads=${way#*:} scheduler=conservative
+    [ "$threads" = 1 ] && scheduler=sequential
+    "$netloom" run "$file" "$@" --out "$out/$partitions" --set "engine.partitions=$partitions" \
+      --set "engine.scheduler=$scheduler" --threads "$threads" >/dev/null || return 1
     cmp <(result "$out/first/summary.json") <(result "$out/$partitions/summary.json") || { echo "$partitions partitions"; return 1; }
     for table in "$out"/first/*.parquet; do
       cmp "$table" "$out/$partitions/$(basename "$table")" || { echo "$partitions partitions"; return 1; }
@@ -86,7 +87,7 @@ examples() {
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
       *) if grep -q '^until' "$file"; then set --; else set -- --set experiment.duration="50 us"; fi ;;
     esac
-    step "example $(basename "$file" .toml): repeatable, 1 to 64 partitions, 2 threads" example "$file" "$@"
+    step "example $(basename "$file" .toml): repeatable, 1 to 64 partitions, 1 to 4 threads" example "$file" "$@"
   done
 }
 

@@ -75,6 +75,63 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Waits until SIGUSR1 no longer ends a process.
+fn heeds(child: &Child) {
+    let status = format!("/proc/{}/status", child.id());
+    until("a handler of SIGUSR1", || {
+        let text = fs::read_to_string(&status).unwrap();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() >> 9 & 1 == 1
+    });
+}
+
+/// A run that was killed after its results were stored and before its checkpoint went away has ended.
+#[test]
+fn a_run_that_had_ended_is_not_run_again() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("run");
+    let mut child = run(&out, "200 us", &[]).spawn().unwrap();
+    until("a checkpoint", || checkpoint(&out).exists());
+    let kept = root.path().join("kept");
+    fs::copy(checkpoint(&out), &kept).unwrap();
+    assert!(child.wait().unwrap().success());
+    let before = results(&out);
+    fs::copy(&kept, checkpoint(&out)).unwrap();
+    let output = netloom(&["resume", "--format", "json"]).arg(&out).output().unwrap();
+    done(&output);
+    assert_eq!(output.stdout, fs::read(out.join("summary.json")).unwrap());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("had ended"));
+    assert_eq!(results(&out), before);
+    assert!(!checkpoint(&out).exists());
+    // Results of another run are not taken for its own.
+    done(&run(&out, "100 us", &["--force"]).output().unwrap());
+    fs::copy(&kept, checkpoint(&out)).unwrap();
+    assert_eq!(netloom(&["resume"]).arg(&out).output().unwrap().status.code(), Some(7));
+}
+
+/// A checkpoint that cannot be written (here: a file may not grow) does not harm the one before, from which the run goes on.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let (whole, out) = (root.path().join("whole"), root.path().join("run"));
+    done(&run(&whole, "1 ms", &[]).output().unwrap());
+    let mut child = run(&out, "1 ms", &[]).spawn().unwrap();
+    until("a checkpoint", || checkpoint(&out).exists());
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+    let before = fs::read(checkpoint(&out)).unwrap();
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" resume \"$1\"";
+    let output =
+        Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_netloom")]).arg(&out).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{text}");
+    assert!(text.contains("checkpoint") && text.contains("too large"), "{text}");
+    assert!(fs::read(checkpoint(&out)).unwrap() == before, "the checkpoint before is whole");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2, "nothing half written is left");
+    done(&netloom(&["resume"]).arg(&out).output().unwrap());
+    assert_eq!(results(&out), results(&whole));
+}
+
 /// Fifty kills at random moments, some while a checkpoint is written; threads change from one resumption to the next.
 #[test]
 fn killed_runs_go_on_to_the_same_results() {
@@ -122,7 +179,8 @@ fn signals_save_and_leave() {
     let (whole, out) = (root.path().join("whole"), root.path().join("run"));
     done(&run(&whole, "1 ms", &[]).output().unwrap());
     let mut child = run(&out, "1 ms", &["--set", "engine.checkpoint=0 s"]).spawn().unwrap();
-    sleep(Duration::from_millis(200));
+    heeds(&child);
+    sleep(Duration::from_millis(50));
     assert!(!checkpoint(&out).exists(), "nobody asked yet");
     signal(&child, "USR1");
     until("SIGUSR1's checkpoint", || checkpoint(&out).exists());
@@ -154,7 +212,7 @@ fn the_delay_model_goes_on() {
     };
     let (whole, out) = (root.path().join("whole"), root.path().join("run"));
     done(&run(&whole, "0 s").output().unwrap());
-    let mut child = run(&out, "1 us").spawn().unwrap();
+    let mut child = run(&out, "20 us").spawn().unwrap();
     until("a checkpoint", || checkpoint(&out).exists() || out.exists());
     let _ = child.kill();
     child.wait().unwrap();

@@ -1,6 +1,6 @@
 //! `netloom resume DIR`: go on with a run that left a checkpoint, to the results that it would have had.
 
-use super::run::{conclude, inputs};
+use super::run::{conclude, inputs, tell};
 use crate::{
     args::{Input, ResumeArgs},
     checkpoint::{self, Header},
@@ -11,6 +11,7 @@ use crate::{
     keeper::Keeper,
     prepare::{Wishes, prepare_text},
 };
+use results::summary::Summary;
 use std::path::Path;
 
 /// Goes on with a run.
@@ -22,6 +23,11 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         .map_err(|e| Failure::new(Exit::Input, format!("cannot find `{}`: {e}", args.dir.display())))?;
     let path = checkpoint::path_of(&dir)?;
     let (header, state) = checkpoint::load(&path)?;
+    if let Some(summary) = ended(&dir, &header) {
+        console.remark("note: the run had ended before it was killed: this is what it stored");
+        let _ = std::fs::remove_file(path);
+        return tell(&summary, args.format, console);
+    }
     enter(&header)?;
     let threads = args.threads.unwrap_or(header.threads);
     let wishes = Wishes {
@@ -38,6 +44,14 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
     let mut keeper = Keeper::new(path, Header { threads, ..header }, prepared.intervals);
     let finished = execute_kept(&prepared, console, Some(&mut keeper), Some(&state))?;
     conclude(&prepared, &finished, Some((&dir, force)), (started, inputs), args.format, console)
+}
+
+/// The results of a run that was killed between storing them and taking its checkpoint away.
+fn ended(dir: &Path, header: &Header) -> Option<Summary> {
+    let read = |name: &str| std::fs::read(dir.join(name)).ok();
+    let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")?).ok()?;
+    let same = manifest["started"].as_str() == Some(&header.started);
+    same.then(|| serde_json::from_slice(&read("summary.json")?).ok()).flatten()
 }
 
 /// Goes where the run began: names of files are meant from there.

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use model::{Finished, setup::Measure};
 use results::{
     output::{Input, Manifest, OutputError, check_target, write_run},
+    summary::Summary,
     text::{Style, render},
 };
 use std::{
@@ -83,12 +84,20 @@ pub fn conclude(
     } else if asks_for_tables(prepared) {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
+    tell(&finished.summary, format, console)
+}
+
+/// Prints a summary; its verdict is the exit status.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn tell(summary: &Summary, format: Format, console: &mut Console<'_>) -> Outcome {
     let style = if console.out_terminal && colour_wanted() { Style::Ansi } else { Style::Plain };
     match format {
-        Format::Text => console.print(&render(&finished.summary, style))?,
-        Format::Json => console.print(&finished.summary.to_json())?,
+        Format::Text => console.print(&render(summary, style))?,
+        Format::Json => console.print(&summary.to_json())?,
     }
-    Ok(exit_of(finished.summary.verdict.state))
+    Ok(exit_of(summary.verdict.state))
 }
 
 fn asks_for_tables(prepared: &Prepared) -> bool {
