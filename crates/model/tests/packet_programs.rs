@@ -276,6 +276,15 @@ fn random_programs_end_alike_however_they_are_spread() {
 /// Large messages with tags of their own go to receives of any tag, small ones right behind them to receives of their tag: a small one that
 /// overtook would be taken by the wrong receive and missed by its own.
 #[test]
+fn programs_that_a_limit_ends_stand_alike_however_they_are_spread() {
+    let mut setup = dragonfly(random(16, 200, 5));
+    for limit in [US, 3 * US, 9 * US] {
+        setup.until = Until::WorkloadDone { limit };
+        assert_eq!(run(&setup).verdict.state, State::Incomplete);
+    }
+}
+
+#[test]
 fn messages_of_a_pair_match_in_the_order_of_sending() {
     let n = 200;
     let sends: Vec<Op> = (0..n).map(|k| send(1, if k % 2 == 0 { 4096 } else { 1 }, k)).collect();

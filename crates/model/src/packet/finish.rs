@@ -114,10 +114,8 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
                 Due::Message(Wire::Credit { link, vc }) => {
                     sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
                 }
-                Due::Message(Wire::Envelope { source, number, envelope }) => {
-                    sum.add(12 << 32 | u64::from(*source), key.time, u64::from(*number), envelope.role as u64)
-                }
-                Due::Wake(_) => {}
+                // An envelope goes ahead at once within a partition and as a message to another one: where it is tells nothing.
+                Due::Message(Wire::Envelope { .. }) | Due::Wake(_) => {}
             }
         }
     }
