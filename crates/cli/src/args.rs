@@ -3,6 +3,7 @@
 use crate::{
     cluster_args::{CongestionArgs, ImportArgs, OpensmArgs, RouteArgs, VerifyArgs},
     exit::Exit,
+    resilient_args::ResilientArgs,
 };
 use base::units::{self, UnitError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -69,6 +70,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
+    /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets
+    Resilient(Box<ResilientArgs>),
     /// Put two finished runs side by side; ends with 10 if they differ by more than the tolerances
     Compare(CompareArgs),
     /// Compare the flow model with another simulator's scenarios

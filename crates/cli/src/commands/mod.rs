@@ -11,6 +11,7 @@ pub mod flow;
 pub mod list;
 pub mod opensm;
 pub mod reference;
+pub mod resilient;
 pub mod resume;
 pub mod run;
 pub mod schema;

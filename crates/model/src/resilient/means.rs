@@ -1,108 +1,121 @@
 //! The mean delay of a message by hops and size, for models that give every message its mean (HAEC-SIM, section 5.2).
 //!
 //! A message of W windows takes `d_mpi` + (W - 1) G + L: G is the mean time of a full window until the next one may start, L that of the
-//! last window until its packets are there. Both are means of samples for each number of hops, kept as integers over a common
-//! denominator; the sum is rounded once.
+//! last window until its packets are there. Both are kept as integers over a common denominator; the sum is rounded once. A number of hops
+//! is sampled when it is first asked for, with a stream of its own, so the order of asking changes nothing and nothing is extrapolated.
 
 use super::{
     monte_carlo::{Point, sample},
-    parameters::{Parameters, Tick},
+    parameters::{Delays, Parameters},
     path::Path,
 };
 use base::{hash::mix64, time::Ps};
+use std::sync::OnceLock;
 
-/// Means of windows over one number of hops, as sums over all samples in ticks, without injection.
+/// Messages of at most so many packets have their delay in a table.
+const SMALL: u64 = 64;
+
+/// Means of windows over one number of hops, in ticks over [`Means::denominator`], without injection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Hop {
+pub struct Hop {
     /// Full window, until it is acknowledged.
-    gate: u128,
+    pub gate: u128,
     /// Window of 1, 2, .. packets, until they are there.
-    there: Vec<u128>,
+    pub there: Vec<u128>,
 }
 
 /// Mean delays by hops and size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Means {
+    parameters: Parameters,
+    delays: Delays,
     payload: u64,
-    window: u64,
-    scale: u64,
-    injection: Tick,
     samples: u64,
-    hops: Vec<Option<Hop>>,
+    seed: u64,
+    /// By number of hops, from 0: means, and the delays of small messages by packets.
+    hops: Vec<OnceLock<(Hop, Vec<Ps>)>>,
 }
 
 impl Means {
-    /// Samples windows for the hops that are asked for.
+    /// Means of messages over at most `most` hops, each of `samples` samples.
     ///
     /// # Errors
     /// Parameters that do not go together, or a path on which next to nothing is delivered.
-    pub fn sampled(
-        parameters: &Parameters,
-        hops: impl IntoIterator<Item = u32>,
-        samples: u64,
-        seed: u64,
-        threads: usize,
-    ) -> Result<Self, String> {
+    pub fn new(parameters: &Parameters, most: u32, samples: u64, seed: u64) -> Result<Self, String> {
         let delays = parameters.delays()?;
         let payload = parameters.payload().ok_or("a packet has no room for a payload")?;
+        Path::uniform(most.max(1), parameters.loss, parameters.tamper)?;
         // Links that lose nothing need no second sample, unless combinations may be worthless.
         let exact = parameters.loss == 0.0 && parameters.tamper == 0.0 && !parameters.protocol.codes();
-        let samples = if exact { 1 } else { samples };
-        let mut all = Self {
-            payload,
-            window: parameters.window.into(),
-            scale: delays.scale,
-            injection: delays.injection,
-            samples,
-            hops: Vec::new(),
-        };
-        for h in hops {
-            let at = h as usize;
-            if all.hops.len() <= at {
-                all.hops.resize(at + 1, None);
-            }
-            if h == 0 || all.hops[at].is_some() {
-                continue;
-            }
-            let path = Path::uniform(h, parameters.loss, parameters.tamper)?;
-            let mut hop = Hop { gate: 0, there: Vec::new() };
-            for packets in 1..=u64::from(parameters.window) {
-                let seed = mix64(seed ^ mix64(u64::from(h) << 32 | packets));
-                let point = Point { parameters, path: &path, packets, seed };
-                let sums = sample(&point, samples, threads)?;
-                let injected = u128::from(delays.injection) * u128::from(samples);
-                hop.there.push(sums.time.sum - injected);
-                hop.gate = sums.acknowledged.sum - injected;
-            }
-            all.hops[at] = Some(hop);
-        }
-        Ok(all)
+        let samples = if exact { 1 } else { samples.max(1) };
+        let hops = (0..=most).map(|_| OnceLock::new()).collect();
+        Ok(Self { parameters: *parameters, delays, payload, samples, seed, hops })
     }
 
-    /// True if messages over so many hops are known.
+    /// What the means of [`Hop`] stand over, in ticks.
     #[must_use]
-    pub fn knows(&self, hops: u32) -> bool {
-        hops == 0 || self.hops.get(hops as usize).is_some_and(Option::is_some)
+    pub fn denominator(&self) -> u64 {
+        self.samples
+    }
+
+    /// Ticks per picosecond.
+    #[must_use]
+    pub fn scale(&self) -> u64 {
+        self.delays.scale
+    }
+
+    /// The means of a number of hops, which is at least 1 and at most the greatest.
+    #[must_use]
+    pub fn hop(&self, hops: u32) -> &Hop {
+        &self.known(hops).0
+    }
+
+    fn known(&self, hops: u32) -> &(Hop, Vec<Ps>) {
+        self.hops[hops as usize].get_or_init(|| {
+            let hop = self.sampled(hops);
+            let small = (1..=SMALL).map(|packets| self.compose(&hop, packets)).collect();
+            (hop, small)
+        })
+    }
+
+    fn sampled(&self, hops: u32) -> Hop {
+        let Parameters { loss, tamper, window, .. } = self.parameters;
+        let path = Path::uniform(hops, loss, tamper).expect("the longest path was accepted");
+        let injected = u128::from(self.delays.injection) * u128::from(self.samples);
+        let mut hop = Hop { gate: 0, there: Vec::new() };
+        for packets in 1..=u64::from(window) {
+            let seed = mix64(self.seed ^ mix64(u64::from(hops) << 32 | packets));
+            let point = Point { parameters: &self.parameters, path: &path, packets, seed };
+            let sums = sample(&point, self.samples, 1).expect("the parameters were accepted");
+            hop.there.push(sums.time.sum - injected);
+            hop.gate = sums.acknowledged.sum - injected;
+        }
+        hop
+    }
+
+    /// Delay of a message of so many packets, rounded once.
+    fn compose(&self, hop: &Hop, packets: u64) -> Ps {
+        let window = u64::from(self.parameters.window);
+        let (full, last) = ((packets - 1) / window, (packets - 1) % window);
+        let injection = u128::from(self.delays.injection) * u128::from(self.samples);
+        let sum = injection + u128::from(full) * hop.gate + hop.there[last as usize];
+        let unit = u128::from(self.samples) * u128::from(self.delays.scale);
+        ((sum + unit / 2) / unit) as Ps
     }
 
     /// Mean delay of a message; over 0 hops the injection alone.
     ///
     /// # Panics
-    /// If the number of hops was not sampled: nothing is extrapolated.
+    /// If there are more hops than [`Means::new`] was told.
     #[inline]
     #[must_use]
     pub fn delay(&self, hops: u32, bytes: u64) -> Ps {
-        let injection = u128::from(self.injection) * u128::from(self.samples);
-        let ticks = if hops == 0 {
-            injection
-        } else {
-            let hop = self.hops[hops as usize].as_ref().expect("all numbers of hops that occur are sampled");
-            let packets = bytes.div_ceil(self.payload).max(1);
-            let (full, last) = ((packets - 1) / self.window, (packets - 1) % self.window);
-            injection + u128::from(full) * hop.gate + hop.there[last as usize]
-        };
-        let unit = u128::from(self.samples) * u128::from(self.scale);
-        ((ticks + unit / 2) / unit) as Ps
+        if hops == 0 {
+            return self.delays.picoseconds(self.delays.injection);
+        }
+        let known = self.known(hops);
+        let packets = bytes.div_ceil(self.payload).max(1);
+        if packets <= SMALL { known.1[packets as usize - 1] } else { self.compose(&known.0, packets) }
     }
 
     /// The shortest delay there is.
@@ -120,11 +133,16 @@ mod tests {
     #[test]
     fn lossless_means_are_exact() {
         let p = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Dor) };
-        let means = Means::sampled(&p, [1, 6, 9], 100, 1, 1).unwrap();
+        let means = Means::new(&p, 9, 100, 1).unwrap();
         assert_eq!(means.delay(0, 1 << 30), 500_000);
         assert_eq!(means.delay(1, 3264), 5_820_000);
         assert_eq!(means.delay(1, 204_800), 281_513_500);
-        assert!(means.knows(6) && !means.knows(5) && !means.knows(10));
+        // Past the table as within it.
+        let d = p.delays().unwrap();
+        for packets in [63, 64, 65, 1000] {
+            assert_eq!(means.delay(9, packets * 1463), d.picoseconds(d.lossless(9, packets, 5)));
+        }
+        assert!(Means::new(&Parameters { loss: 0.3, ..p }, 40, 1, 1).is_err());
     }
 
     /// Windows are independent, so the mean of a message is made of theirs.
@@ -132,7 +150,7 @@ mod tests {
     fn windows_add_up_to_messages() {
         for protocol in Protocol::PAPER {
             let p = Parameters::table2(protocol);
-            let means = Means::sampled(&p, [4], 40_000, 1, 2).unwrap();
+            let means = Means::new(&p, 4, 40_000, 1).unwrap();
             let path = Path::uniform(4, p.loss, 0.0).unwrap();
             let point = Point { parameters: &p, path: &path, packets: 13, seed: 9 };
             let whole = sample(&point, 40_000, 2).unwrap().time;
