@@ -255,6 +255,10 @@ pub struct StudyArgs {
     /// Short form, minutes
     #[arg(long)]
     pub quick: bool,
+    /// Compute the study's results a second time by an independent implementation and count deviations (haec-sim); with --out a run that
+    /// is started again goes on where it was
+    #[arg(long)]
+    pub verify: bool,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -8,6 +8,7 @@ pub mod congestion;
 pub mod explain;
 pub mod fabric;
 pub mod flow;
+pub mod haec_sim;
 pub mod list;
 pub mod opensm;
 pub mod reference;
