@@ -213,7 +213,8 @@ impl Definitions {
             STRING => _ = self.strings.insert(b.number32()?, b.text()?),
             ATTRIBUTE => {
                 let number = b.number32()?;
-                let attribute = Attribute { name: b.number32()?, description: b.number32()?, kind: b.u8()? };
+                let (name, kind) = (b.number32()?, b.u8()?);
+                let attribute = Attribute { name, kind, description: b.number32()? };
                 self.attributes.insert(number, attribute);
             }
             SYSTEM_TREE_NODE => {
@@ -243,7 +244,9 @@ impl Definitions {
             }
             REGION => {
                 let (number, name) = (b.number32()?, b.number32()?);
-                let (_canonical, _description) = (b.number32()?, b.number32()?);
+                let (_description, _old_role) = (b.number32()?, b.u8()?);
+                let (_file, _first, _last, _canonical) =
+                    (b.number32()?, b.number32()?, b.number32()?, b.number32()?);
                 self.regions.insert(number, Region { name, role: b.u8()?, paradigm: b.u8()? });
             }
             GROUP => _ = self.groups.insert(b.number32()?, group(b)?),
@@ -276,8 +279,10 @@ impl Definitions {
         }
         for (&number, a) in &self.attributes {
             put(ATTRIBUTE, &|b| {
-                [number, a.name, a.description].iter().for_each(|&n| put_number(b, n.into()));
+                put_number(b, number.into());
+                put_number(b, a.name.into());
                 b.push(a.kind);
+                put_number(b, a.description.into());
             });
         }
         for (&number, n) in &self.nodes {
@@ -306,10 +311,12 @@ impl Definitions {
         }
         for (&number, r) in &self.regions {
             put(REGION, &|b| {
-                [number, r.name, r.name, 0].iter().for_each(|&n| put_number(b, n.into()));
-                b.extend_from_slice(&[r.role, r.paradigm]);
-                // Flags, file, first and last line.
+                // Without description; role as of format 1, file, first and last line.
+                [number, r.name, 0].iter().for_each(|&n| put_number(b, n.into()));
                 b.extend_from_slice(&[0, 0xff, 0, 0]);
+                put_number(b, r.name.into());
+                // Without flags.
+                b.extend_from_slice(&[r.role, r.paradigm, 0]);
             });
         }
         for (&number, g) in &self.groups {
@@ -331,34 +338,34 @@ fn defined(number: u32) -> Option<u32> {
 }
 
 fn group(b: &mut Bytes<'_>) -> Result<Group> {
-    let name = b.number32()?;
+    let (name, _old_kind, count) = (b.number32()?, b.u8()?, b.number32()?);
+    // A member takes a byte at least.
+    if count as usize > b.left() {
+        return b.wrong(format!("a group of {count} members in {} bytes", b.left()));
+    }
+    let members = (0..count).map(|_| b.number()).collect::<Result<_>>()?;
     let kind = match b.u8()? {
         4 => GroupType::Locations,
         5 => GroupType::Ranks,
         6 => GroupType::Alone,
         n => GroupType::Other(n),
     };
-    let paradigm = b.u8()?;
-    let (_flags, count) = (b.number32()?, b.number32()?);
-    // A member takes a byte at least.
-    if count as usize > b.left() {
-        return b.wrong(format!("a group of {count} members in {} bytes", b.left()));
-    }
-    let members = (0..count).map(|_| b.number()).collect::<Result<_>>()?;
-    Ok(Group { name, kind, paradigm, members })
+    Ok(Group { name, kind, paradigm: b.u8()?, members })
 }
 
 fn put_group(b: &mut Vec<u8>, number: u32, g: &Group) {
+    // Kinds as of format 1, which knew MPI's alone, and since.
+    let (old, kind) = match g.kind {
+        GroupType::Locations => (6, 4),
+        GroupType::Ranks => (4, 5),
+        GroupType::Alone => (5, 6),
+        GroupType::Other(n) => (0, n),
+    };
     put_number(b, number.into());
     put_number(b, g.name.into());
-    b.push(match g.kind {
-        GroupType::Locations => 4,
-        GroupType::Ranks => 5,
-        GroupType::Alone => 6,
-        GroupType::Other(n) => n,
-    });
-    b.push(g.paradigm);
-    b.push(0);
+    b.push(if g.paradigm == paradigm::MPI { old } else { 0 });
     put_number(b, g.members.len() as u64);
     g.members.iter().for_each(|&m| put_number(b, m));
+    // Without flags.
+    b.extend_from_slice(&[kind, g.paradigm, 0]);
 }

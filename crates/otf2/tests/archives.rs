@@ -19,7 +19,7 @@ fn definitions(ranks: u64, events: &[u64]) -> Definitions {
         d.location_groups.insert(r as u32, LocationGroup { name: rank, kind: 1, parent: Some(0) });
         d.locations.insert(r, Location { name, kind: 1, events: events[r as usize], group: r as u32 });
     }
-    d.regions.insert(0, Region { name: send, paradigm: paradigm::MPI, role: 18 });
+    d.regions.insert(0, Region { name: send, paradigm: paradigm::MPI, role: 28 });
     d.regions.insert(1, Region { name: main, paradigm: paradigm::USER, role: 1 });
     let members: Vec<u64> = (0..ranks).collect();
     let group = |kind| Group { name: 0, kind, paradigm: paradigm::MPI, members: members.clone() };
@@ -212,6 +212,81 @@ proptest! {
                 }
             }
             let _ = shares(&archive);
+        }
+    }
+}
+
+/// An archive of the official collection, unpacked beside this repository; `None`, told loudly, if it is not there.
+fn foreign(packed: &str, anchor: &str) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
+    let data = std::env::var_os("NETLOOM_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), Into::into);
+    let file = data.join("traces").join(packed);
+    if !file.exists() {
+        eprintln!("SKIPPED: {} is missing", file.display());
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let unpacked =
+        std::process::Command::new("tar").arg("xzf").arg(&file).arg("-C").arg(directory.path()).status();
+    assert!(unpacked.unwrap().success());
+    let anchor = directory.path().join(anchor);
+    Some((directory, anchor))
+}
+
+#[test]
+fn archives_of_score_p_are_read() {
+    let Some((_kept, anchor)) = foreign("tracer-stencil4d-otf2.tar.gz", "traces-32/traces.otf2") else {
+        return;
+    };
+    let archive = Archive::open(&anchor).unwrap();
+    let d = &archive.definitions;
+    assert_eq!(
+        (archive.anchor.texts[1].as_str(), d.ranks().len(), d.locations.len()),
+        ("Score-P 3.0", 32, 32)
+    );
+    assert_eq!((d.text(d.regions[&33].name), d.regions[&33].paradigm), ("MPI_Init", paradigm::MPI));
+    assert_eq!(d.text(d.comms[&0].name), "MPI_COMM_WORLD");
+    let mut counts = [0; 4];
+    for (&location, told) in &d.locations {
+        let events: Vec<Event> = archive.events(location).unwrap().map(Result::unwrap).collect();
+        assert_eq!(events.len() as u64, told.events);
+        assert!(events.is_sorted_by_key(|e| e.time));
+        for event in events {
+            match event.kind {
+                EventKind::Send { bytes, .. } => {
+                    counts[0] += 1;
+                    assert_eq!(bytes, 131_072);
+                }
+                EventKind::IrecvRequest { .. } => counts[1] += 1,
+                EventKind::Irecv { .. } => counts[2] += 1,
+                EventKind::CollectiveEnd { .. } => counts[3] += 1,
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(counts, [512, 512, 512, 96]);
+    // The first event of rank 3, with its clock's offset.
+    let first = archive.events(3).unwrap().next().unwrap().unwrap();
+    assert_eq!((first.time, first.kind), (2_196_267_774_783_405, EventKind::Enter { region: 33 }));
+}
+
+/// The distribution's otf2-print finds the same events, if it is installed.
+#[test]
+fn the_official_reader_accepts_what_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), &[long(150_000), long(7)]);
+    let anchor = directory.path().join("traces.otf2");
+    match std::process::Command::new("otf2-print").arg(&anchor).output() {
+        Err(_) => eprintln!("SKIPPED: otf2-print is not installed"),
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{text}");
+            let count = |word: &str| text.lines().filter(|l| l.starts_with(word)).count();
+            assert_eq!((count("ENTER"), count("MPI_SEND"), count("LEAVE")), (50_003, 50_002, 50_002));
+            assert!(text.contains(
+                "Receiver: 1 (\"thread\" <1>), Communicator: \"MPI_COMM_WORLD\" <0>, Tag: 1, Length: 1\n"
+            ));
+            assert!(text.contains("\"hops\" <0>; UINT64; 10"), "attributes");
         }
     }
 }
