@@ -80,7 +80,7 @@ pub enum Command {
         #[command(subcommand)]
         command: FlowCommand,
     },
-    /// Look into a file of rank programs (GOAL, MPI calls) or convert it
+    /// Look into a file of rank programs (GOAL, MPI calls, OTF2) or convert it
     Trace(TraceArgs),
     /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
     Congestion(CongestionArgs),

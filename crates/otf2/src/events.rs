@@ -123,6 +123,9 @@ fn record(bytes: &mut Bytes<'_>) -> Result<Record> {
         TIME => return Ok(Record::Time(bytes.u64()?)),
         ENTER => return Ok(Record::Event(EventKind::Enter { region: bytes.number32()? })),
         LEAVE => return Ok(Record::Event(EventKind::Leave { region: bytes.number32()? })),
+        ISEND_COMPLETE => return Ok(Record::Event(EventKind::IsendComplete { request: bytes.number()? })),
+        IRECV_REQUEST => return Ok(Record::Event(EventKind::IrecvRequest { request: bytes.number()? })),
+        CANCELLED => return Ok(Record::Event(EventKind::Cancelled { request: bytes.number()? })),
         _ => {}
     }
     let mut b = bytes.body()?;
@@ -143,8 +146,6 @@ fn record(bytes: &mut Bytes<'_>) -> Result<Record> {
             bytes: b.number()?,
             request: b.number()?,
         },
-        ISEND_COMPLETE => EventKind::IsendComplete { request: b.number()? },
-        IRECV_REQUEST => EventKind::IrecvRequest { request: b.number()? },
         RECV => EventKind::Recv {
             sender: b.number32()?,
             comm: b.number32()?,
@@ -158,7 +159,6 @@ fn record(bytes: &mut Bytes<'_>) -> Result<Record> {
             bytes: b.number()?,
             request: b.number()?,
         },
-        CANCELLED => EventKind::Cancelled { request: b.number()? },
         COLLECTIVE_BEGIN => EventKind::CollectiveBegin,
         COLLECTIVE_END => EventKind::CollectiveEnd {
             operation: b.u8()?,

@@ -111,7 +111,8 @@ impl Local {
                 let ((t0, o0), (t1, o1)) = (all[at - 1], all[at]);
                 let (span, rise) = (i128::from(t1) - i128::from(t0), i128::from(o1) - i128::from(o0));
                 let along = i128::from(local) - i128::from(t0);
-                i128::from(o0) + rise.saturating_mul(along).div_euclid(span)
+                // To the nearest tick.
+                i128::from(o0) + (rise.saturating_mul(2 * along).saturating_add(span)).div_euclid(2 * span)
             }
         };
         u64::try_from(i128::from(local) + offset).unwrap_or(if offset < 0 { 0 } else { u64::MAX })

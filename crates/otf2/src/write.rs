@@ -212,16 +212,21 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
         put_record(out, 6, &b);
         b.clear();
     }
+    // What consists of one number has no length of its own.
+    let alone = match *kind {
+        EventKind::Enter { region } => Some((0x0c, region.into())),
+        EventKind::Leave { region } => Some((0x0d, region.into())),
+        EventKind::IsendComplete { request } => Some((0x10, request)),
+        EventKind::IrecvRequest { request } => Some((0x11, request)),
+        EventKind::Cancelled { request } => Some((0x15, request)),
+        _ => None,
+    };
+    if let Some((kind, number)) = alone {
+        out.push(kind);
+        return put_number(out, number);
+    }
     let mut numbers = |all: &[u64]| all.iter().for_each(|&n| put_number(&mut b, n));
     let kind = match *kind {
-        EventKind::Enter { region } => {
-            out.push(0x0c);
-            return put_number(out, region.into());
-        }
-        EventKind::Leave { region } => {
-            out.push(0x0d);
-            return put_number(out, region.into());
-        }
         EventKind::Send { receiver, comm, tag, bytes } => {
             numbers(&[receiver.into(), comm.into(), tag.into(), bytes]);
             0x0e
@@ -230,14 +235,6 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
             numbers(&[receiver.into(), comm.into(), tag.into(), bytes, request]);
             0x0f
         }
-        EventKind::IsendComplete { request } => {
-            numbers(&[request]);
-            0x10
-        }
-        EventKind::IrecvRequest { request } => {
-            numbers(&[request]);
-            0x11
-        }
         EventKind::Recv { sender, comm, tag, bytes } => {
             numbers(&[sender.into(), comm.into(), tag.into(), bytes]);
             0x12
@@ -245,10 +242,6 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
         EventKind::Irecv { sender, comm, tag, bytes, request } => {
             numbers(&[sender.into(), comm.into(), tag.into(), bytes, request]);
             0x13
-        }
-        EventKind::Cancelled { request } => {
-            numbers(&[request]);
-            0x15
         }
         EventKind::CollectiveBegin => 0x16,
         EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
@@ -263,6 +256,7 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
             0x17
         }
         EventKind::Other(kind) => kind,
+        _ => return,
     };
     put_record(out, kind, &b);
 }
