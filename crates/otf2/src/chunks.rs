@@ -89,7 +89,7 @@ impl Chunks {
                     "the file ends without its end mark: it is cut off",
                 ));
             }
-            if offset % self.chunk == 0 {
+            if offset.is_multiple_of(self.chunk) {
                 self.head()?;
                 continue;
             }

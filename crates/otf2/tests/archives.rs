@@ -1,4 +1,5 @@
 //! Archives written and read back, and damaged ones.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use otf2::{
     Archive, Attribute, Comm, Definitions, Event, EventKind, Group, GroupType, Location, LocationGroup,

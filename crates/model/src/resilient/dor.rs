@@ -37,10 +37,8 @@ pub fn window(
     let mut due = [NEVER; MAX_GENERATION];
     due[..count].fill(start);
     let (mut sender, mut sent, mut again) = (start, 0, [false; MAX_GENERATION]);
-    loop {
-        let Some((packet, &at)) = due[..count].iter().enumerate().min_by_key(|(i, at)| (**at, *i)) else {
-            break;
-        };
+    // The earliest packet that is due, the first of several.
+    while let Some((packet, at)) = (0..count).map(|i| (i, due[i])).min_by_key(|&(i, at)| (at, i)) {
         if at == NEVER {
             break;
         }

@@ -240,7 +240,7 @@ impl Parameters {
     /// Ticks per picosecond in which the times of these numbers of bytes, and half a port's delay, are whole.
     fn scale(&self, bytes: [u64; 2]) -> u64 {
         let unit = u128::from(self.bandwidth.denominator());
-        let mut scale = if self.port % 2 == 0 { 1 } else { 2 };
+        let mut scale = if self.port.is_multiple_of(2) { 1 } else { 2 };
         for n in bytes {
             let fraction = self.bandwidth.time(n).map_or(0, |span| u128::from(span.fraction));
             let needed = unit / gcd(fraction, unit);
@@ -349,13 +349,11 @@ mod tests {
             let coding = u64::from(protocol.codes());
             assert_eq!((p.acknowledgement(), p.payload()), (41, Some(1463 - 4 * coding)));
             assert_eq!(d.scale, 3);
-            let ns = |t: Tick| t as f64 / 3000.0;
-            assert_eq!(
-                [d.send, d.receive].map(ns),
-                [294.0 + 0.5 * coding as f64, 394.0 + 2.5 * coding as f64]
-            );
-            assert_eq!([d.forward, d.acknowledge].map(ns), [163.5, 163.5]);
-            assert_eq!([d.hop_packet, d.hop_ack].map(ns), [1544.0, 1525.0]);
+            // In thirds of a picosecond.
+            let ps = |ns: u64, halves: u64| 3 * (1000 * ns + 500 * halves);
+            assert_eq!([d.send, d.receive], [ps(294, coding), ps(394, 5 * coding)]);
+            assert_eq!([d.forward, d.acknowledge], [ps(163, 1); 2]);
+            assert_eq!([d.hop_packet, d.hop_ack], [ps(1544, 0), ps(1525, 0)]);
         }
     }
 

@@ -109,7 +109,7 @@ fn draw(until: &[u64], stream: &mut Stream) -> Stop {
         return Stop::Never;
     }
     let at = until.iter().position(|&t| u < t).unwrap_or(0);
-    if at % 2 == 0 { Stop::Lost(at / 2) } else { Stop::Tampered(at / 2) }
+    if at.is_multiple_of(2) { Stop::Lost(at / 2) } else { Stop::Tampered(at / 2) }
 }
 
 /// When the links of a path, and the processors behind them, are free.

@@ -63,7 +63,7 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
     let starts = [linear, greedy, task.bisected(ranks)];
     let effort = values.int("effort");
     let ends = (0..).zip(starts).map(|(n, start)| {
-        let stream = Stream::new(context.seed, Purpose::Placement, u64::from(context.job) << 8 | 1 + n);
+        let stream = Stream::new(context.seed, Purpose::Placement, (u64::from(context.job) << 8) + 1 + n);
         task.exchanged(start, effort, stream)
     });
     let best = ends.min_by_key(|(total, _)| *total).map(|(_, placed)| placed);

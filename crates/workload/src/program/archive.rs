@@ -217,16 +217,19 @@ fn uneven(operation: u8) -> bool {
     matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
 }
 
+/// Sender, communicator, tag and bytes of a receive.
+type Completion = (u32, u32, u32, u64);
+
 /// Finds the envelopes of receives before they are complete.
 struct Ahead {
     events: Option<Events>,
     /// Completions that were passed, by request; `None` is a cancelled one.
-    passed: BTreeMap<u64, VecDeque<Option<(u32, u32, u32, u64)>>>,
+    passed: BTreeMap<u64, VecDeque<Option<Completion>>>,
 }
 
 impl Ahead {
     /// Sender, communicator, tag and bytes of the next completion of a request; `None` if it never completes.
-    fn completion(&mut self, request: u64) -> Result<Option<(u32, u32, u32, u64)>, Damage> {
+    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
         if let Some(list) = self.passed.get_mut(&request)
             && let Some(found) = list.pop_front()
         {
@@ -411,14 +414,10 @@ impl Reader {
                 }
             }
             EventKind::IsendComplete { request } => _ = self.wait(request),
-            EventKind::Irecv { sender, comm, tag, bytes, request } => {
-                // Some tracers do not tell when a receive is posted.
-                if !self.wait(request) {
-                    let envelope = self.envelope(sender, comm, tag, bytes)?;
-                    self.push(Call::Recv(envelope));
-                }
-            }
-            EventKind::Recv { sender, comm, tag, bytes } => {
+            EventKind::Irecv { request, .. } if self.wait(request) => {}
+            // Some tracers do not tell when a receive is posted.
+            EventKind::Irecv { sender, comm, tag, bytes, .. }
+            | EventKind::Recv { sender, comm, tag, bytes } => {
                 let envelope = self.envelope(sender, comm, tag, bytes)?;
                 self.push(Call::Recv(envelope));
             }
@@ -430,7 +429,7 @@ impl Reader {
         Ok(())
     }
 
-    fn completion(&mut self, request: u64) -> Result<Option<(u32, u32, u32, u64)>, Damage> {
+    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
         if self.ahead.is_none() {
             let location = self.trace.ranks[self.rank as usize];
             let mut events = self.trace.archive.events(location).map_err(|e| damage(&e))?;

@@ -152,7 +152,7 @@ pub fn hops(a: u32, b: u32, torus: bool) -> u32 {
     let mut sum = 0;
     for shift in [0, 4, 8] {
         let (x, y) = ((a >> shift) & 15, (b >> shift) & 15);
-        let d = if x > y { x - y } else { y - x };
+        let d = x.abs_diff(y);
         sum += if torus && d > 8 { 16 - d } else { d };
     }
     sum
@@ -257,7 +257,7 @@ impl Times {
         let sums = self.sums[protocol].get(&hops)?;
         let room = if protocol == 0 { 1463 } else { 1459 };
         let mut packets = bytes / room;
-        if bytes % room > 0 || bytes == 0 {
+        if packets * room < bytes || bytes == 0 {
             packets += 1;
         }
         let mut windows = packets / 5;

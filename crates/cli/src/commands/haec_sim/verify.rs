@@ -189,7 +189,7 @@ impl<'a> Verification<'a> {
                 }
                 let (application, first) = ((number / blocks) as usize, number % blocks * BLOCK);
                 let mut block = Verified::default();
-                for rank in (first..first + BLOCK).filter(|r| r % every == 0) {
+                for rank in (first..first + BLOCK).filter(|r| r.is_multiple_of(every)) {
                     block.merge(self.rank(application, rank)?);
                 }
                 if let Some(file) = &file {

@@ -59,7 +59,7 @@ impl Recorded {
     fn text(&self) -> String {
         let (application, mpi) = (100.0 * self.application, 100.0 * self.mpi);
         format!(
-            "recorded      {} events in {:.6} s: {application:.2} % exclusive application, {mpi:.2} % exclusive MPI\n",
+            "recorded    {} events in {:.6} s: {application:.2} % exclusive application, {mpi:.2} % exclusive MPI\n",
             self.events, self.run_s
         )
     }
