@@ -132,6 +132,9 @@ if [ -x "$netloom" ]; then
     step "study $name --smoke" "$netloom" study "$name" --smoke
   done
 fi
+if [ -x "$netloom" ]; then
+  step 'study haec-sim --verify --smoke: no deviation' "$netloom" study haec-sim --verify --smoke
+fi
 if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
   step 'fuzz targets build' cargo +nightly fuzz build
 else

@@ -25,6 +25,8 @@ pub enum Purpose {
     Test = 8,
     /// Which links and routers fail.
     Fault = 9,
+    /// Losses and coefficients of resilient protocols.
+    Protocol = 10,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

@@ -3,6 +3,7 @@
 use crate::{
     cluster_args::{CongestionArgs, ImportArgs, OpensmArgs, RouteArgs, VerifyArgs},
     exit::Exit,
+    resilient_args::ResilientArgs,
 };
 use base::units::{self, UnitError};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -69,6 +70,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
+    /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets
+    Resilient(Box<ResilientArgs>),
     /// Put two finished runs side by side; ends with 10 if they differ by more than the tolerances
     Compare(CompareArgs),
     /// Compare the flow model with another simulator's scenarios
@@ -77,7 +80,7 @@ pub enum Command {
         #[command(subcommand)]
         command: FlowCommand,
     },
-    /// Look into a file of rank programs (GOAL, MPI calls) or convert it
+    /// Look into a file of rank programs (GOAL, MPI calls, OTF2) or convert it
     Trace(TraceArgs),
     /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
     Congestion(CongestionArgs),
@@ -252,6 +255,10 @@ pub struct StudyArgs {
     /// Short form, minutes
     #[arg(long)]
     pub quick: bool,
+    /// Compute the study's results a second time by an independent implementation and count deviations (haec-sim); with --out a run that
+    /// is started again goes on where it was
+    #[arg(long)]
+    pub verify: bool,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -24,6 +24,7 @@ pub mod network;
 pub mod outlook;
 pub mod prepare;
 pub mod render;
+pub mod resilient_args;
 pub mod schedule;
 pub mod stages;
 
@@ -62,6 +63,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),
         Command::Trace(args) => commands::trace::trace(args, console),
+        Command::Resilient(args) => commands::resilient::resilient(args, console),
         Command::Compare(args) => commands::compare::run(args, console),
         Command::Flow { command: FlowCommand::Scenarios(args) } => commands::flow::scenarios(args, console),
     }

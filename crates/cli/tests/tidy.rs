@@ -18,9 +18,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["base"]),
     ("fabric", &["base"]),
     ("results", &["base"]),
-    ("workload", &["base", "fabric"]),
+    ("otf2", &[]),
+    ("workload", &["base", "fabric", "otf2"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),
-    ("cli", &["base", "engine", "fabric", "model", "results", "workload"]),
+    ("cli", &["base", "engine", "fabric", "model", "otf2", "results", "workload"]),
 ];
 
 fn read(path: &Path) -> String {

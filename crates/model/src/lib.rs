@@ -10,6 +10,7 @@ pub mod packet;
 mod performance;
 pub mod rank;
 pub mod registry;
+pub mod resilient;
 pub mod run;
 pub mod samples;
 pub mod setup;

@@ -195,6 +195,7 @@ pub const PLACEMENTS: &[PlacementEntry] = &[
     PlacementEntry { about: placement::by_group::ABOUT, build: placement::by_group::build },
     PlacementEntry { about: placement::breadth_first::ABOUT, build: placement::breadth_first::build },
     PlacementEntry { about: placement::min_manhattan::ABOUT, build: placement::min_manhattan::build },
+    PlacementEntry { about: placement::least_hops::ABOUT, build: placement::least_hops::build },
     PlacementEntry { about: placement::explicit::ABOUT, build: placement::explicit::build },
 ];
 

@@ -17,7 +17,7 @@
 //! why = "the paper's buffer sizes are not given"
 //! ```
 
-use super::study_figures;
+use super::{haec_sim, study_figures};
 use crate::{
     args::{Format, Input, StudyArgs},
     console::Console,
@@ -60,12 +60,17 @@ struct Row {
 }
 
 /// One number of the table.
-struct Line {
-    row: String,
-    key: String,
-    published: f64,
-    ours: Option<f64>,
-    why: String,
+pub struct Line {
+    /// What it is of.
+    pub row: String,
+    /// Which quantity.
+    pub key: String,
+    /// As the paper prints it.
+    pub published: f64,
+    /// As we compute it.
+    pub ours: Option<f64>,
+    /// Why they differ.
+    pub why: String,
 }
 
 /// Lists the studies, or runs one.
@@ -91,7 +96,20 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     }
     let directory = args.studies.join(name);
     let study = load(&directory.join(FILE))?;
-    let lines = run(&study, &directory, args, console)?;
+    if args.verify {
+        if name != haec_sim::NAME {
+            let message = format!("study `{name}` has no verification");
+            return Err(Failure::new(Exit::Usage, message).with_help("`haec-sim` has one"));
+        }
+        return haec_sim::verify(args, console);
+    }
+    let mut lines = run(&study, &directory, args, console)?;
+    let mut computed = None;
+    if name == haec_sim::NAME {
+        let (more, object) = haec_sim::run(&directory, args, console)?;
+        lines.extend(more);
+        computed = Some(object);
+    }
     let extras = study_figures::run(&directory, shorter(&study, args), console)?;
     if let Some(out) = &args.out {
         extras.draw(out)?;
@@ -101,6 +119,9 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         Format::Json => {
             let mut object = object(name, &study, &lines);
             object["extras"] = extras.json();
+            if let Some(computed) = computed {
+                object["computed"] = computed;
+            }
             console.print_json(&object)?;
         }
     }

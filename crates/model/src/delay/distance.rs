@@ -123,6 +123,18 @@ impl Hops {
         Ok(least)
     }
 
+    /// The greatest number of links between two terminals.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        match self {
+            Self::Flat => 0,
+            Self::Grid { dims, wraps, .. } => dims.iter().map(|&n| if *wraps { n / 2 } else { n - 1 }).sum(),
+            Self::Table { table, .. } => {
+                table.iter().filter(|d| **d != u16::MAX).max().map_or(0, |&d| d.into())
+            }
+        }
+    }
+
     /// Links between the routers of two terminals.
     #[inline]
     #[must_use]
@@ -157,11 +169,17 @@ mod tests {
             for sample in topology.small {
                 let fabric = (topology.build)(&values(topology.about.params, sample)).unwrap();
                 let hops = Hops::of(&fabric).unwrap();
+                let mut most = 0;
                 for a in 0..fabric.terminals() {
                     let all = metrics::distances(&fabric, fabric.router_at(a));
                     for b in 0..fabric.terminals() {
                         assert_eq!(hops.between(a, b), all[fabric.router_at(b) as usize]);
+                        most = most.max(hops.between(a, b));
                     }
+                }
+                assert!(hops.most() >= most);
+                if matches!(hops, Hops::Grid { .. }) {
+                    assert_eq!(hops.most(), most);
                 }
             }
         }

@@ -13,6 +13,7 @@ mod flow;
 mod hosts;
 pub mod machine;
 pub mod observe;
+pub mod resilient;
 pub mod run;
 mod step;
 pub mod stuck;

@@ -2,10 +2,11 @@
 
 use super::{
     config::{Cost, DelayConfig, Ties},
-    distance::{Hops, Linear},
+    distance::{Delays, Hops, Linear},
     finish::{self, Ended},
     machine::{Context, Machine, Place},
     observe::{Measure, Observer},
+    resilient::ResilientDelays,
     stuck::Stuck,
 };
 use crate::{
@@ -151,8 +152,13 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     }
     let config = setup.config;
     let hops = match &setup.fabric {
-        Some(fabric) if config.hop_latency > 0 => Hops::of(fabric).map_err(Failure::Setup)?,
+        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
+            Hops::of(fabric).map_err(Failure::Setup)?
+        }
         Some(_) => Hops::Flat,
+        None if config.resilient.is_some() => {
+            return refuse("`cost = \"resilient\"` needs a topology".into());
+        }
         None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology".into()),
         None => Hops::Flat,
     };
@@ -187,13 +193,18 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
     let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
     let hosts = places.len() as u32;
-    let parts = if coupled { 1 } else { setup.scheduling.partitions().min(hosts.max(1)) };
+    // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
+    let parts = if coupled || config.resilient.is_some() {
+        1
+    } else {
+        setup.scheduling.partitions().min(hosts.max(1))
+    };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
     let free = config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
-        delays: Box::new(Linear::new(&config, hops)),
+        delays: delays(&config, hops)?,
         config,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
@@ -214,6 +225,13 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     }
     cx.slot_shift = slot_shift(&cx);
     Ok(cx)
+}
+
+fn delays(config: &DelayConfig, hops: Hops) -> Result<Box<dyn Delays>, Failure> {
+    match &config.resilient {
+        Some(resilient) => Ok(Box::new(ResilientDelays::new(resilient, hops).map_err(Failure::Setup)?)),
+        None => Ok(Box::new(Linear::new(config, hops))),
+    }
 }
 
 /// In the calendar a slot of uncoupled hosts is as long as may be. Else the slots hold several times of a message, so that what follows from an

@@ -4,6 +4,7 @@ pub mod breadth_first;
 pub mod by_group;
 pub mod explicit;
 mod groups;
+pub mod least_hops;
 pub mod linear;
 pub mod min_manhattan;
 pub mod random;

@@ -1,7 +1,7 @@
 //! Files of rank programs: what they hold is told by their content, never by their name.
 
 use super::{
-    Damage, Program, goal,
+    Damage, Program, archive, goal,
     input::{Input, KEY},
     lower::{self, lower},
     mpi::Script,
@@ -24,11 +24,13 @@ pub enum Format {
     GoalBinary,
     /// MPI calls as text ([`ranks`]).
     Ranks,
+    /// The anchor file of an OTF2 archive ([`archive`]).
+    Otf2,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::Goal, Self::GoalBinary, Self::Ranks];
+    pub const ALL: [Self; 4] = [Self::Goal, Self::GoalBinary, Self::Ranks, Self::Otf2];
 
     /// Its name, also on the command line.
     #[must_use]
@@ -37,6 +39,7 @@ impl Format {
             Self::Goal => "goal",
             Self::GoalBinary => "goal-binary",
             Self::Ranks => "ranks",
+            Self::Otf2 => "otf2",
         }
     }
 
@@ -49,6 +52,9 @@ impl Format {
         if goal::is_binary(&head) {
             return Ok(Self::GoalBinary);
         }
+        if otf2::Anchor::begins(&head) {
+            return Ok(Self::Otf2);
+        }
         for (mark, packer) in [(&b"\x28\xb5\x2f\xfd"[..], "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh", "bzip2")] {
             if head.starts_with(mark) {
                 let message = format!("packed by {packer}, which is not read here");
@@ -59,7 +65,8 @@ impl Format {
             Some(b"num_ranks" | b"rank") => Ok(Self::Goal),
             Some(b"ranks" | b"all") => Ok(Self::Ranks),
             _ => {
-                let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`";
+                let help = "GOAL text begins with `num_ranks N`, a GOAL binary with the number 4223, a program of MPI calls with `ranks N`; of an \
+                            OTF2 archive name the anchor file, `*.otf2`";
                 Err(input.problem("this is no program of ranks in a known format").help(help))
             }
         }
@@ -103,6 +110,7 @@ impl Content {
             Format::Goal => Self::Program(Arc::new(goal::read_text(input, unit)?)),
             Format::GoalBinary => Self::Program(Arc::new(goal::read_binary(input, unit)?)),
             Format::Ranks => Self::Script(Arc::new(ranks::read(input)?)),
+            Format::Otf2 => Self::Script(archive::read(input)?),
         };
         Ok((format, content))
     }
@@ -134,9 +142,9 @@ pub const LIBRARY: &str = "openmpi";
 /// The workload of a file.
 pub const ABOUT: About = About {
     name: "trace",
-    summary: "Rank program from a file: GOAL text or binary, or MPI calls as text",
+    summary: "Rank program from a file: GOAL text or binary, MPI calls as text, or an OTF2 archive",
     doc: "Each rank sends, receives and computes as the file says. The format is recognised by its content; files packed by gzip are \
-        read as they are. GOAL does not say how long a unit of its computations is: `unit` does. The collectives of MPI calls become the \
+        read as they are. An OTF2 archive is named by its anchor file, `*.otf2`; what was between MPI calls is computation. GOAL does not say how long a unit of its computations is: `unit` does. The collectives of MPI calls become the \
         messages that an MPI library would send; `library` chooses which. The job has as many ranks as the \
         file; if `ranks` is given it must be that number. `netloom trace info FILE` shows what a file holds.",
     source: "Hoefler, Siebert, Lumsdaine 2009 (GOAL); binaries as LogGOPSim reads them",

@@ -19,6 +19,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod archive;
 pub mod census;
 pub mod collective;
 pub mod cuts;

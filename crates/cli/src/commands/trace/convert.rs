@@ -30,6 +30,11 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
         Some(format) => *format,
         None => by_name(out.strip_suffix(".gz").unwrap_or(&out))?,
     };
+    if format == Format::Otf2 {
+        let message = "an OTF2 archive needs the times of a run";
+        let help = "`netloom run --out DIR` with `output.operations = true` writes one";
+        return Err(Failure::new(Exit::Usage, message).with_help(help));
+    }
     if packed && format == Format::GoalBinary {
         let message = "a GOAL binary is not packed, since its readers map it into memory";
         return Err(Failure::new(Exit::Usage, message).with_help("leave `.gz` out"));

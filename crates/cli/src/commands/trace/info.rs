@@ -5,10 +5,12 @@ use crate::{
     args::{Format, TraceInput},
     console::Console,
     exit::Exit,
-    failure::Outcome,
+    failure::{Failure, Outcome},
 };
 use base::{time, units::print_bytes};
+use otf2::Archive;
 use serde_json::{Map, Value as Json, json};
+use std::path::Path;
 use workload::program::{
     census::{Census, Matching},
     file::{self, Content},
@@ -18,11 +20,58 @@ pub(super) fn info(input: &TraceInput, format: Format, console: &mut Console<'_>
     let (kind, content) = read(input)?;
     let census = Census::of(&content).map_err(damaged)?;
     let name = input.file.display().to_string();
+    let shares = (kind == file::Format::Otf2).then(|| shares(&input.file)).transpose()?;
     match format {
-        Format::Text => console.print(&text(&name, kind, &content, &census))?,
-        Format::Json => console.print_json(&object(&name, kind, &content, &census))?,
+        Format::Text => {
+            let times = shares.map_or_else(String::new, |s| s.text());
+            console.print(&(text(&name, kind, &content, &census) + &times))?;
+        }
+        Format::Json => {
+            let mut object = object(&name, kind, &content, &census);
+            if let Some(s) = shares {
+                object["recorded"] = s.object();
+            }
+            console.print_json(&object)?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Where time went when an OTF2 archive was recorded (HAEC-SIM, Table 1).
+struct Recorded {
+    run_s: f64,
+    application: f64,
+    mpi: f64,
+    events: u64,
+}
+
+fn shares(file: &Path) -> Result<Recorded, Failure> {
+    let told = |e: otf2::Error| Failure::new(Exit::Input, e.to_string());
+    let archive = Archive::open(file).map_err(told)?;
+    let shares = otf2::shares(&archive).map_err(told)?;
+    let total = shares.total.max(1) as f64;
+    let mpi = shares.mpi as f64 / total;
+    let run_s = shares.run as f64 / archive.definitions.clock.resolution as f64;
+    Ok(Recorded { run_s, application: 1.0 - mpi, mpi, events: shares.events })
+}
+
+impl Recorded {
+    fn text(&self) -> String {
+        let (application, mpi) = (100.0 * self.application, 100.0 * self.mpi);
+        format!(
+            "recorded    {} events in {:.6} s: {application:.2} % exclusive application, {mpi:.2} % exclusive MPI\n",
+            self.events, self.run_s
+        )
+    }
+
+    fn object(&self) -> Json {
+        json!({
+            "events": self.events,
+            "run_s": self.run_s,
+            "exclusive_application": self.application,
+            "exclusive_mpi": self.mpi,
+        })
+    }
 }
 
 /// Smallest, mean and largest of some numbers, and whose the largest is.

@@ -1,0 +1,116 @@
+//! `netloom resilient`: times of messages by resilient protocols, sampled.
+
+use crate::{
+    args::Format,
+    console::Console,
+    exit::Exit,
+    failure::{Failure, Outcome},
+    resilient_args::ResilientArgs,
+};
+use base::hash::mix64;
+use model::resilient::{Estimates, Parameters, Point, path::Path, sample};
+use serde_json::{Value as Json, json};
+use std::fmt::Write as _;
+
+/// A message over a path by a protocol.
+struct Row {
+    parameters: Parameters,
+    hops: usize,
+    bytes: u64,
+    packets: u64,
+    estimates: Estimates,
+}
+
+/// Samples and prints.
+///
+/// # Errors
+/// Parameters that do not go together.
+pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
+    let wrong = |message: String| Failure::new(Exit::Usage, message);
+    let threads = match args.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let mut rows = Vec::new();
+    for &protocol in &args.protocol {
+        let parameters = args.parameters(protocol);
+        parameters.delays().map_err(wrong)?;
+        for links in args.paths() {
+            let path = Path::new(&links).map_err(wrong)?;
+            for &bytes in &args.bytes {
+                let packets = parameters.packets(bytes).map_err(wrong)?;
+                if packets > 1 << 32 {
+                    return Err(wrong(format!("a message of {bytes} B has too many packets to sample")));
+                }
+                let of = mix64(links.len() as u64 ^ mix64(bytes ^ mix64(protocol as u64)));
+                let point = Point { parameters: &parameters, path: &path, packets, seed: args.seed ^ of };
+                let estimates = sample(&point, args.samples, threads).map_err(wrong)?;
+                rows.push(Row { parameters, hops: links.len(), bytes, packets, estimates });
+            }
+        }
+    }
+    match args.format {
+        Format::Text => console.print(&text(&rows))?,
+        Format::Json => console.print_json(&object(args, &rows))?,
+    }
+    Ok(Exit::Done)
+}
+
+impl Row {
+    /// Ticks in a picosecond.
+    fn scale(&self) -> f64 {
+        self.parameters.delays().map_or(1.0, |d| d.scale as f64)
+    }
+
+    fn lossless_ps(&self) -> u64 {
+        let window = self.parameters.window.into();
+        self.parameters
+            .delays()
+            .map_or(0, |d| d.picoseconds(d.lossless(self.hops as u64, self.packets, window)))
+    }
+}
+
+fn text(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:12} {:>5} {:>10} {:>8} {:>14} {:>12} {:>14} {:>10}\n",
+        "protocol", "hops", "bytes", "packets", "mean us", "std. error", "lossless us", "sent"
+    );
+    for row in rows {
+        let unit = row.scale() * 1e6;
+        let (mean, error) = (row.estimates.time.mean() / unit, row.estimates.time.standard_error() / unit);
+        let _ = writeln!(
+            text,
+            "{:12} {:>5} {:>10} {:>8} {mean:>14.4} {error:>12.4} {:>14.4} {:>10.3}",
+            row.parameters.protocol.name(),
+            row.hops,
+            row.bytes,
+            row.packets,
+            row.lossless_ps() as f64 / 1e6,
+            row.estimates.sent.mean()
+        );
+    }
+    text
+}
+
+fn object(args: &ResilientArgs, rows: &[Row]) -> Json {
+    let messages: Json = rows
+        .iter()
+        .map(|row| {
+            let (unit, e) = (row.scale(), &row.estimates);
+            json!({
+                "protocol": row.parameters.protocol.name(),
+                "hops": row.hops,
+                "bytes": row.bytes,
+                "packets": row.packets,
+                "samples": e.time.samples,
+                "mean_ps": e.time.mean() / unit,
+                "standard_error_ps": e.time.standard_error() / unit,
+                "lossless_ps": row.lossless_ps(),
+                "acknowledged_mean_ps": e.acknowledged.mean() / unit,
+                "packets_sent_mean": e.sent.mean(),
+                "links_crossed_mean": e.crossed as f64 / e.time.samples as f64,
+            })
+        })
+        .collect();
+    json!({"seed": args.seed, "loss": args.parameters(args.protocol[0]).loss, "window": args.window, "messages": messages})
+}

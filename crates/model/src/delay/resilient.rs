@@ -1,0 +1,189 @@
+//! Delays of messages that are sent by a resilient protocol: hops x size, each message its mean (HAEC-SIM, sections 4 and 5).
+//!
+//! Here are the keys of the `[model]` section with `cost = "resilient"`; the protocols themselves are in [`crate::resilient`].
+
+use super::distance::{Delays, Hops};
+use crate::resilient::{
+    Constants, Estimate, Occupancy, Parameters, Protocol, means::Means, parameters::loss_of,
+};
+use base::{
+    param::{Kind, Param, Problem, Values},
+    time::Ps,
+};
+
+/// A protocol, and how well its means are sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resilient {
+    /// The protocol and its parameters.
+    pub parameters: Parameters,
+    /// Samples of each mean.
+    pub samples: u64,
+    /// Seed of the samples.
+    pub seed: u64,
+}
+
+/// A key that only `cost = "resilient"` reads.
+const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
+    Param { name, kind, default: Some(default), doc }
+}
+
+const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 0.999_999 };
+
+/// Keys of the section.
+pub const PARAMS: [Param; 15] = [
+    key(
+        "protocol",
+        Kind::Choice(Protocol::NAMES),
+        "dor",
+        "With `cost = \"resilient\"`, like all keys below: how messages are sent.",
+    ),
+    key("loss", PROBABILITY, "0.01", "Probability that a link between routers loses a packet."),
+    key(
+        "bit_errors",
+        PROBABILITY,
+        "0",
+        "Bit-error rate; if it is not 0, `loss` follows: 1 - (1 - BER)^(8 `packet_size`).",
+    ),
+    key(
+        "tamper",
+        PROBABILITY,
+        "0",
+        "Probability that a packet is changed on a link; the next node verifies and discards it.",
+    ),
+    key("window", Kind::Int { min: 1, max: 32 }, "5", "Packets of a window or generation, s_w."),
+    key(
+        "constants",
+        Kind::Choice(&["table2", "formula"]),
+        "table2",
+        "Delays of a hop: as the paper's Table 2 prints them, or d_out + l + 8 s / b + d_in from the keys below.",
+    ),
+    key(
+        "occupancy",
+        Kind::Choice(&["hop", "wire"]),
+        "hop",
+        "How long a packet keeps a link busy: for its whole delay, or for its bytes.",
+    ),
+    key(
+        "estimate",
+        Kind::Choice(&["converged", "cumulative"]),
+        "converged",
+        "What ncd takes for the probability of delivery: the true one, or received of sent so far in the message.",
+    ),
+    key("packet_size", Kind::Bytes, "1500 B", "Bytes of a packet, s_p."),
+    key("signature", Kind::Bytes, "32 B", "Bytes of a signature, s_sig."),
+    key("link_bandwidth", Kind::Bandwidth, "9.375 GB/s", "Bandwidth of a link, b."),
+    key("link_latency", Kind::Time, "1270 ns", "Latency of a link, l."),
+    key(
+        "injection",
+        Kind::Time,
+        "500 ns",
+        "From MPI to the transport layer, d_mpi; all that a message to the same node takes.",
+    ),
+    key(
+        "crypto",
+        Kind::Ints { min: 0, max: 1_000_000_000 },
+        "[127000, 40000, 100000]",
+        "Picoseconds of d_in = d_out, d_sign and d_verify.",
+    ),
+    key(
+        "samples",
+        Kind::Int { min: 1, max: 1_000_000_000 },
+        "10000",
+        "Samples of each mean: per number of hops and size of window.",
+    ),
+];
+
+impl Resilient {
+    /// Reads checked values.
+    ///
+    /// # Errors
+    /// Values that do not go together.
+    pub fn from_values(values: &Values) -> Result<Self, Vec<Problem>> {
+        let protocol = Protocol::of(&values.text("protocol")).unwrap_or(Protocol::Dor);
+        let (bit_errors, packet) = (values.real("bit_errors"), values.int("packet_size"));
+        let loss = if bit_errors > 0.0 { loss_of(bit_errors, packet) } else { values.real("loss") };
+        let crypto = values.ints("crypto");
+        let &[port, sign, verify] = crypto.as_slice() else {
+            return Err(vec![Problem::new(
+                "crypto",
+                "three times are needed: d_in = d_out, d_sign, d_verify",
+            )]);
+        };
+        let parameters = Parameters {
+            constants: if values.text("constants") == "table2" {
+                Constants::Table2
+            } else {
+                Constants::Formula
+            },
+            occupancy: if values.text("occupancy") == "hop" { Occupancy::Hop } else { Occupancy::Wire },
+            estimate: if values.text("estimate") == "converged" {
+                Estimate::Converged
+            } else {
+                Estimate::Cumulative
+            },
+            loss,
+            tamper: values.real("tamper"),
+            window: values.u32("window"),
+            packet,
+            signature: values.int("signature"),
+            bandwidth: values.bandwidth("link_bandwidth"),
+            latency: values.time("link_latency"),
+            injection: values.time("injection"),
+            port,
+            sign,
+            verify,
+            ..Parameters::table2(protocol)
+        };
+        if parameters.injection == 0 {
+            return Err(vec![Problem::new("injection", "a message must take time, also to the same node")]);
+        }
+        parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
+        Ok(Self { parameters, samples: values.int("samples"), seed: 1 })
+    }
+}
+
+/// Delays by hops and size.
+pub struct ResilientDelays {
+    means: Means,
+    hops: Hops,
+}
+
+impl ResilientDelays {
+    /// Delays over these distances.
+    ///
+    /// # Errors
+    /// If next to nothing is delivered over the longest way.
+    pub fn new(config: &Resilient, hops: Hops) -> Result<Self, String> {
+        let means = Means::new(&config.parameters, hops.most(), config.samples, config.seed)?;
+        Ok(Self { means, hops })
+    }
+}
+
+impl Delays for ResilientDelays {
+    #[inline]
+    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        self.means.delay(self.hops.between(from, to), bytes)
+    }
+
+    fn least(&self) -> Ps {
+        self.means.least()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_takes_its_mean_over_its_hops() {
+        let lossless = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Dor) };
+        let config = Resilient { parameters: lossless, samples: 10, seed: 1 };
+        let hops = Hops::Grid { dims: vec![4, 4], wraps: false, coordinates: vec![0, 0, 1, 0, 3, 3, 0, 0] };
+        let delays = ResilientDelays::new(&config, hops).unwrap();
+        assert_eq!(delays.delay(0, 1, 3264), 5_820_000);
+        assert_eq!(delays.delay(0, 3, 3264), 500_000);
+        assert_eq!(delays.least(), 500_000);
+        let d = lossless.delays().unwrap();
+        assert_eq!(delays.delay(0, 2, 0), d.picoseconds(d.lossless(6, 1, 5)));
+    }
+}

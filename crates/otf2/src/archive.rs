@@ -1,0 +1,50 @@
+//! An archive for reading.
+
+use crate::{Anchor, Error, Result, chunks::Chunks, definitions::Definitions, events::Events, local::Local};
+use std::path::{Path, PathBuf};
+
+/// An archive: its anchor and global definitions; events are read on demand.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    directory: PathBuf,
+    /// What the anchor file tells.
+    pub anchor: Anchor,
+    /// Global definitions.
+    pub definitions: Definitions,
+}
+
+impl Archive {
+    /// Opens an archive by its anchor file, `NAME.otf2`.
+    ///
+    /// # Errors
+    /// If the anchor or the global definitions cannot be read or are damaged.
+    pub fn open(anchor: &Path) -> Result<Self> {
+        let told = Anchor::read(anchor)?;
+        let definitions =
+            Definitions::read(&mut Chunks::open(anchor.with_extension("def"), told.definition_chunk)?)?;
+        if definitions.locations.len() as u64 != told.locations {
+            let message = format!(
+                "{} locations are announced, {} are defined",
+                told.locations,
+                definitions.locations.len()
+            );
+            return Err(Error::damaged(anchor, 0, message));
+        }
+        Ok(Self { directory: anchor.with_extension(""), anchor: told, definitions })
+    }
+
+    /// The events of a location from the first on, by the archive's numbers and clock. Local definitions may be missing.
+    ///
+    /// # Errors
+    /// If the location's files are missing or its local definitions damaged.
+    pub fn events(&self, location: u64) -> Result<Events> {
+        let local = self.directory.join(format!("{location}.def"));
+        let local = if local.exists() {
+            Local::read(&mut Chunks::open(local, self.anchor.definition_chunk)?)?
+        } else {
+            Local::default()
+        };
+        let events = self.directory.join(format!("{location}.evt"));
+        Ok(Events::new(Chunks::open(events, self.anchor.event_chunk)?, local))
+    }
+}

@@ -1,0 +1,554 @@
+//! OTF2 archives as programs: what Score-P and other tracers recorded of an MPI run becomes its calls again.
+//!
+//! **Ranks** are the locations of MPI's world. **Computation** is the time of a rank outside of MPI functions, by the archive's clock with the location's
+//! offsets; what a call took when it was traced is dropped, since the model decides that. **Transfers** come with the peers and tags that
+//! were met, so wildcards are resolved. A receive's envelope is known only when it is complete: a second reader of the same events runs
+//! ahead to find it. Waiting for any of several requests becomes waiting for those that were complete. **Communicators** other than the
+//! world are made at the start. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
+//! read once. Events are streamed twice, so memory stays small. Not read: non-blocking collectives, one-sided communication, threads'
+//! own locations, communicators between groups.
+
+use super::{
+    Damage,
+    input::Input,
+    mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, Request, Script, WORLD},
+};
+use crate::registry::Built;
+use otf2::{Archive, EventKind, Events, GroupType, paradigm};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+/// A communicator of the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Group {
+    World,
+    /// The calling rank alone.
+    Alone,
+    /// Its number as a script counts, and its ranks of the world.
+    Some(Comm, Arc<[u32]>),
+}
+
+/// What each rank of a communicator sent and received in its collectives with different bytes by rank, in order.
+type Uneven = BTreeMap<u32, Vec<BTreeMap<u32, (u64, u64)>>>;
+
+/// An archive, and who is who in it.
+struct Trace {
+    archive: Archive,
+    /// Location of each rank.
+    ranks: Vec<u64>,
+    groups: BTreeMap<u32, Group>,
+    uneven: OnceLock<Result<Uneven, Damage>>,
+}
+
+/// Reads an archive by its anchor file.
+///
+/// # Errors
+/// If anchor, definitions or a location's files are missing or damaged, or no rank is told.
+pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
+    let told = |message: String| vec![input.problem(message)];
+    let archive = Archive::open(Path::new(input.name())).map_err(|e| told(e.to_string()))?;
+    let ranks = ranks(&archive);
+    if ranks.is_empty() {
+        return Err(told("the archive tells no MPI ranks".to_owned()));
+    }
+    for &location in &ranks {
+        archive.events(location).map_err(|e| told(e.to_string()))?;
+    }
+    let groups = groups(&archive, &ranks);
+    Ok(Arc::new(Otf2(Arc::new(Trace { archive, ranks, groups, uneven: OnceLock::new() }))))
+}
+
+/// Locations by rank: as MPI's group tells, else the first location of each process.
+fn ranks(archive: &Archive) -> Vec<u64> {
+    let d = &archive.definitions;
+    if !d.ranks().is_empty() {
+        return d.ranks().to_vec();
+    }
+    let mut first = BTreeMap::new();
+    for (&number, location) in d.locations.iter().rev() {
+        first.insert(location.group, number);
+    }
+    first.retain(|group, _| d.location_groups.get(group).is_some_and(|g| g.kind == 1));
+    first.into_values().collect()
+}
+
+fn groups(archive: &Archive, ranks: &[u64]) -> BTreeMap<u32, Group> {
+    let d = &archive.definitions;
+    let mut all = BTreeMap::new();
+    let mut made = 0;
+    for (&number, comm) in &d.comms {
+        let Some(group) = d.groups.get(&comm.group).filter(|g| g.paradigm == paradigm::MPI) else { continue };
+        let members: Option<Vec<u32>> = match group.kind {
+            GroupType::Alone => {
+                all.insert(number, Group::Alone);
+                continue;
+            }
+            GroupType::Ranks => group.members.iter().map(|&m| u32::try_from(m).ok()).collect(),
+            GroupType::Locations => {
+                let place = |m: &u64| ranks.iter().position(|r| r == m).map(|r| r as u32);
+                group.members.iter().map(place).collect()
+            }
+            GroupType::Other(_) => None,
+        };
+        let Some(members) = members.filter(|m| m.iter().all(|&r| (r as usize) < ranks.len())) else {
+            continue;
+        };
+        let world = members.len() == ranks.len() && members.iter().enumerate().all(|(n, &r)| n == r as usize);
+        all.insert(
+            number,
+            if world {
+                Group::World
+            } else {
+                made += 1;
+                Group::Some(made, members.into())
+            },
+        );
+    }
+    all
+}
+
+struct Otf2(Arc<Trace>);
+
+impl Script for Otf2 {
+    fn ranks(&self) -> u32 {
+        self.0.ranks.len() as u32
+    }
+
+    fn open(&self, rank: u32) -> Box<dyn Calls> {
+        Box::new(Reader::new(Arc::clone(&self.0), rank))
+    }
+
+    fn describe(&self, rank: u32, position: u32) -> String {
+        format!("location {}, event {position}", self.0.ranks[rank as usize])
+    }
+
+    fn makes_communicators(&self) -> bool {
+        self.0.groups.values().any(|g| matches!(g, Group::Some(..)))
+    }
+
+    fn chained(&self) -> bool {
+        true
+    }
+}
+
+fn damage(error: &otf2::Error) -> Damage {
+    Damage(error.to_string())
+}
+
+impl Trace {
+    fn is_mpi(&self, region: u32) -> bool {
+        self.archive.definitions.regions.get(&region).is_some_and(|r| r.paradigm == paradigm::MPI)
+    }
+
+    fn region(&self, region: u32) -> &str {
+        let d = &self.archive.definitions;
+        d.regions.get(&region).map_or("", |r| d.text(r.name))
+    }
+
+    /// Size of a communicator, and the caller's rank in it.
+    fn size(&self, comm: u32, rank: u32) -> (u64, u32) {
+        match self.groups.get(&comm) {
+            Some(Group::Some(_, members)) => {
+                let place = members.iter().position(|&m| m == rank).unwrap_or(0);
+                (members.len() as u64, place as u32)
+            }
+            Some(Group::Alone) => (1, 0),
+            _ => (self.ranks.len() as u64, rank),
+        }
+    }
+
+    fn uneven(&self) -> Result<&Uneven, Damage> {
+        let read = || {
+            let mut all = Uneven::new();
+            for (rank, &location) in (0..).zip(&self.ranks) {
+                let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+                for event in self.archive.events(location).map_err(|e| damage(&e))? {
+                    let event = event.map_err(|e| damage(&e))?;
+                    let EventKind::CollectiveEnd { operation, comm, sent, received, .. } = event.kind else {
+                        continue;
+                    };
+                    if !uneven(operation) {
+                        continue;
+                    }
+                    let count = counts.entry(comm).or_default();
+                    let list = all.entry(comm).or_default();
+                    if list.len() <= *count {
+                        list.push(BTreeMap::new());
+                    }
+                    list[*count].insert(self.size(comm, rank).1, (sent, received));
+                    *count += 1;
+                }
+            }
+            Ok(all)
+        };
+        self.uneven.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Numbers of OTF2's collectives.
+mod operation {
+    pub const BARRIER: u8 = 0;
+    pub const BCAST: u8 = 1;
+    pub const GATHER: u8 = 2;
+    pub const GATHERV: u8 = 3;
+    pub const SCATTER: u8 = 4;
+    pub const SCATTERV: u8 = 5;
+    pub const ALLGATHER: u8 = 6;
+    pub const ALLGATHERV: u8 = 7;
+    pub const ALLTOALL: u8 = 8;
+    pub const ALLTOALLV: u8 = 9;
+    pub const ALLTOALLW: u8 = 10;
+    pub const ALLREDUCE: u8 = 11;
+    pub const REDUCE: u8 = 12;
+    pub const REDUCE_SCATTER: u8 = 13;
+    pub const SCAN: u8 = 14;
+    pub const EXSCAN: u8 = 15;
+    pub const REDUCE_SCATTER_BLOCK: u8 = 16;
+    /// A communicator or another handle is made.
+    pub const CREATE_HANDLE: u8 = 17;
+}
+
+/// True if ranks may have different bytes in it, which algorithms must know of each other.
+fn uneven(operation: u8) -> bool {
+    use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV, REDUCE_SCATTER, SCATTERV};
+    matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
+}
+
+/// Sender, communicator, tag and bytes of a receive.
+type Completion = (u32, u32, u32, u64);
+
+/// Finds the envelopes of receives before they are complete.
+struct Ahead {
+    events: Option<Events>,
+    /// Completions that were passed, by request; `None` is a cancelled one.
+    passed: BTreeMap<u64, VecDeque<Option<Completion>>>,
+}
+
+impl Ahead {
+    /// Sender, communicator, tag and bytes of the next completion of a request; `None` if it never completes.
+    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
+        if let Some(list) = self.passed.get_mut(&request)
+            && let Some(found) = list.pop_front()
+        {
+            if list.is_empty() {
+                self.passed.remove(&request);
+            }
+            return Ok(found);
+        }
+        let Some(events) = &mut self.events else { return Ok(None) };
+        for event in events {
+            let (of, found) = match event.map_err(|e| damage(&e))?.kind {
+                EventKind::Irecv { sender, comm, tag, bytes, request } => {
+                    (request, Some((sender, comm, tag, bytes)))
+                }
+                EventKind::Cancelled { request } => (request, None),
+                _ => continue,
+            };
+            if of == request {
+                return Ok(found);
+            }
+            self.passed.entry(of).or_default().push_back(found);
+        }
+        self.events = None;
+        Ok(None)
+    }
+}
+
+/// Reads a rank's calls.
+struct Reader {
+    trace: Arc<Trace>,
+    rank: u32,
+    events: Option<Events>,
+    ahead: Option<Ahead>,
+    /// Calls that are read and not handed over.
+    ready: VecDeque<(Call, u32)>,
+    position: u32,
+    /// When the rank went on computing, in picoseconds.
+    resumed: Option<u64>,
+    /// MPI functions that are entered and not left, and the mode of sends in the outermost.
+    depth: u32,
+    mode: Mode,
+    /// In a function that sends and receives at once.
+    both: bool,
+    sends: Vec<Request>,
+    requests: BTreeMap<u64, Request>,
+    free: Vec<Request>,
+    made: Request,
+    /// Collectives with different bytes by rank so far, by communicator.
+    uneven: BTreeMap<u32, usize>,
+}
+
+impl Reader {
+    fn new(trace: Arc<Trace>, rank: u32) -> Self {
+        let create = |group: &Group| match group {
+            Group::Some(new, members) => {
+                Some((Call::CommCreate { comm: WORLD, group: Arc::clone(members), new: *new }, 0))
+            }
+            _ => None,
+        };
+        Self {
+            ready: trace.groups.values().filter_map(create).collect(),
+            trace,
+            rank,
+            events: None,
+            ahead: None,
+            position: 0,
+            resumed: None,
+            depth: 0,
+            mode: Mode::Standard,
+            both: false,
+            sends: Vec::new(),
+            requests: BTreeMap::new(),
+            free: Vec::new(),
+            made: 0,
+            uneven: BTreeMap::new(),
+        }
+    }
+
+    fn push(&mut self, call: Call) {
+        self.ready.push_back((call, self.position));
+    }
+
+    /// Computation up to now, if no MPI function is entered.
+    fn compute(&mut self, now: u64) {
+        let since = self.resumed.replace(now).unwrap_or(now);
+        if self.depth == 0 && now > since {
+            self.push(Call::Compute(now - since));
+        }
+    }
+
+    fn request(&mut self) -> Request {
+        self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        })
+    }
+
+    fn wait(&mut self, id: u64) -> bool {
+        let Some(request) = self.requests.remove(&id) else { return false };
+        self.push(Call::Wait(request));
+        self.free.push(request);
+        true
+    }
+
+    fn envelope(&self, peer: u32, comm: u32, tag: u32, bytes: u64) -> Result<Envelope, Damage> {
+        let (peer, comm) = match self.trace.groups.get(&comm) {
+            Some(Group::World) => (peer, WORLD),
+            Some(Group::Alone) => (self.rank, WORLD),
+            Some(Group::Some(number, _)) => (peer, *number),
+            None => {
+                let name = self.trace.describe(self.rank, self.position);
+                return Err(Damage(format!(
+                    "{name}: communicator {comm} is not defined, or not one of MPI's ranks"
+                )));
+            }
+        };
+        Ok(Envelope { peer, tag, bytes, comm })
+    }
+
+    fn event(&mut self, time: u64, kind: EventKind) -> Result<(), Damage> {
+        match kind {
+            EventKind::Enter { region } if self.trace.is_mpi(region) => {
+                self.compute(time);
+                if self.depth == 0 {
+                    let name = self.trace.region(region);
+                    self.mode = match name {
+                        "MPI_Ssend" | "MPI_Issend" => Mode::Synchronous,
+                        "MPI_Bsend" | "MPI_Ibsend" | "MPI_Rsend" | "MPI_Irsend" => Mode::Buffered,
+                        _ => Mode::Standard,
+                    };
+                    self.both = name.starts_with("MPI_Sendrecv");
+                }
+                self.depth += 1;
+            }
+            EventKind::Leave { region } if self.trace.is_mpi(region) && self.depth > 0 => {
+                self.depth -= 1;
+                self.resumed = Some(time);
+                if self.depth == 0 {
+                    self.both = false;
+                    for request in std::mem::take(&mut self.sends) {
+                        self.push(Call::Wait(request));
+                        self.free.push(request);
+                    }
+                }
+            }
+            EventKind::Enter { .. }
+            | EventKind::Leave { .. }
+            | EventKind::Other(_)
+            | EventKind::CollectiveBegin => {
+                self.resumed.get_or_insert(time);
+            }
+            _ => {
+                self.compute(time);
+                self.transfer(kind)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn transfer(&mut self, kind: EventKind) -> Result<(), Damage> {
+        match kind {
+            EventKind::Send { receiver, comm, tag, bytes } => {
+                let envelope = self.envelope(receiver, comm, tag, bytes)?;
+                if self.both {
+                    let request = self.request();
+                    self.sends.push(request);
+                    self.push(Call::Isend(envelope, self.mode, request));
+                } else {
+                    self.push(Call::Send(envelope, self.mode));
+                }
+            }
+            EventKind::Isend { receiver, comm, tag, bytes, request } => {
+                let (envelope, number) = (self.envelope(receiver, comm, tag, bytes)?, self.request());
+                self.requests.insert(request, number);
+                self.push(Call::Isend(envelope, self.mode, number));
+            }
+            EventKind::IrecvRequest { request } => {
+                if let Some((sender, comm, tag, bytes)) = self.completion(request)? {
+                    let (envelope, number) = (self.envelope(sender, comm, tag, bytes)?, self.request());
+                    self.requests.insert(request, number);
+                    self.push(Call::Irecv(envelope, number));
+                }
+            }
+            EventKind::IsendComplete { request } => _ = self.wait(request),
+            EventKind::Irecv { request, .. } if self.wait(request) => {}
+            // Some tracers do not tell when a receive is posted.
+            EventKind::Irecv { sender, comm, tag, bytes, .. }
+            | EventKind::Recv { sender, comm, tag, bytes } => {
+                let envelope = self.envelope(sender, comm, tag, bytes)?;
+                self.push(Call::Recv(envelope));
+            }
+            EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
+                self.collective(operation, comm, root, (sent, received))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
+        if self.ahead.is_none() {
+            let location = self.trace.ranks[self.rank as usize];
+            let mut events = self.trace.archive.events(location).map_err(|e| damage(&e))?;
+            // It begins behind the present event, which is a posting.
+            for event in events.by_ref().take(self.position as usize) {
+                event.map_err(|e| damage(&e))?;
+            }
+            self.ahead = Some(Ahead { events: Some(events), passed: BTreeMap::new() });
+        }
+        self.ahead.as_mut().map_or(Ok(None), |ahead| ahead.completion(request))
+    }
+
+    fn collective(
+        &mut self,
+        op: u8,
+        comm: u32,
+        root: u32,
+        (sent, received): (u64, u64),
+    ) -> Result<(), Damage> {
+        use operation as o;
+        let number = match self.trace.groups.get(&comm) {
+            Some(Group::Alone) => return Ok(()),
+            Some(Group::Some(number, _)) => *number,
+            _ => WORLD,
+        };
+        let size = self.trace.size(comm, self.rank).0.max(1);
+        let either = |first: u64, second: u64| if first > 0 { first } else { second };
+        let (kind, bytes) = match op {
+            o::BARRIER | o::CREATE_HANDLE => (CollectiveKind::Barrier, 0),
+            o::BCAST => (CollectiveKind::Bcast, either(received, sent / size)),
+            o::GATHER => (CollectiveKind::Gather, either(sent, received / size)),
+            o::SCATTER => (CollectiveKind::Scatter, either(received, sent / size)),
+            o::ALLGATHER => (CollectiveKind::Allgather, received / size),
+            o::ALLTOALL => (CollectiveKind::Alltoall, either(sent, received) / size),
+            o::ALLREDUCE => (CollectiveKind::Allreduce, either(sent, received)),
+            o::REDUCE => (CollectiveKind::Reduce, either(sent, received)),
+            o::SCAN => (CollectiveKind::Scan, either(sent, received)),
+            o::EXSCAN => (CollectiveKind::Exscan, either(sent, received)),
+            o::REDUCE_SCATTER_BLOCK => (CollectiveKind::ReduceScatterBlock, either(received, sent / size)),
+            o::GATHERV => (CollectiveKind::Gatherv, 0),
+            o::SCATTERV => (CollectiveKind::Scatterv, 0),
+            o::ALLGATHERV => (CollectiveKind::Allgatherv, 0),
+            o::ALLTOALLV | o::ALLTOALLW => (CollectiveKind::Alltoallv, 0),
+            o::REDUCE_SCATTER => (CollectiveKind::ReduceScatter, 0),
+            // Handles that are given back, and allocations.
+            _ => return Ok(()),
+        };
+        let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
+        let root = if root == u32::MAX { 0 } else { root };
+        self.push(Call::Collective(Collective {
+            kind,
+            comm: number,
+            root,
+            bytes,
+            counts,
+            neighbours: None,
+            request: None,
+            algorithm: None,
+        }));
+        Ok(())
+    }
+
+    /// Bytes by rank of a collective in which they differ. An archive tells what each rank sends and receives in all: an all-to-all is taken
+    /// to send the same to each.
+    fn counts(&mut self, op: u8, comm: u32, size: u64) -> Result<Arc<[u64]>, Damage> {
+        let at = self.uneven.entry(comm).or_default();
+        let which = *at;
+        *at += 1;
+        let trace = Arc::clone(&self.trace);
+        let none = BTreeMap::new();
+        let all = trace.uneven()?.get(&comm).and_then(|list| list.get(which)).unwrap_or(&none);
+        let of = |rank: u64| all.get(&(rank as u32)).copied().unwrap_or((0, 0));
+        use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV};
+        let me = u64::from(trace.size(comm, self.rank).1);
+        Ok(match op {
+            GATHERV => (0..size).map(|r| of(r).0).collect(),
+            ALLGATHERV => {
+                let (sent, most) =
+                    ((0..size).map(|r| of(r).0), (0..size).map(|r| of(r).1).max().unwrap_or(0));
+                // What a rank sends is told once, or once for each that gets it.
+                if sent.clone().sum::<u64>() > most {
+                    sent.map(|s| s / size).collect()
+                } else {
+                    sent.collect()
+                }
+            }
+            ALLTOALLV | ALLTOALLW => {
+                let to = (0..size).map(|_| of(me).0 / size);
+                to.chain((0..size).map(|r| of(r).0 / size)).collect()
+            }
+            _ => (0..size).map(|r| of(r).1).collect(),
+        })
+    }
+}
+
+impl Trace {
+    fn describe(&self, rank: u32, position: u32) -> String {
+        format!("location {}, event {position}", self.ranks[rank as usize])
+    }
+}
+
+impl Calls for Reader {
+    fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
+        loop {
+            if let Some(call) = self.ready.pop_front() {
+                return Ok(Some(call));
+            }
+            if self.events.is_none() {
+                let location = self.trace.ranks[self.rank as usize];
+                self.events = Some(self.trace.archive.events(location).map_err(|e| damage(&e))?);
+            }
+            let Some(event) = self.events.as_mut().and_then(Iterator::next) else { return Ok(None) };
+            let event = event.map_err(|e| damage(&e))?;
+            self.position = self.position.saturating_add(1);
+            let time = self.trace.archive.definitions.clock.picoseconds(event.time);
+            self.event(time, event.kind)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

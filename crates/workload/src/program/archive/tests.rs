@@ -1,0 +1,150 @@
+use super::*;
+use otf2::{Definitions, Location, LocationGroup, Region, Writer};
+
+const NS: u64 = 1000;
+
+/// Two ranks of a world, a communicator of rank 1 alone in a group, and functions by name.
+fn written(functions: &[&str], ranks: &[Vec<(u64, EventKind)>]) -> (std::path::PathBuf, Arc<dyn Script>) {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let directory = std::env::temp_dir().join(format!("netloom-otf2-{}-{number}", std::process::id()));
+    let writer = Writer::create(&directory, "test").unwrap();
+    let mut d = Definitions::default();
+    d.string("");
+    for (n, name) in functions.iter().enumerate() {
+        let paradigm = if name.starts_with("MPI_") { paradigm::MPI } else { paradigm::USER };
+        let name = d.string(name);
+        d.regions.insert(n as u32, Region { name, paradigm, role: 1 });
+    }
+    for (n, events) in ranks.iter().enumerate() {
+        let mut location = writer.location(n as u64).unwrap();
+        events.iter().for_each(|(time, kind)| location.write(*time, kind, &[]).unwrap());
+        let events = location.finish().unwrap();
+        d.location_groups.insert(n as u32, LocationGroup { name: 0, kind: 1, parent: None });
+        d.locations.insert(n as u64, Location { name: 0, kind: 1, events, group: n as u32 });
+    }
+    let group = |kind, members: &[u64]| otf2::Group {
+        name: 0,
+        kind,
+        paradigm: paradigm::MPI,
+        members: members.to_vec(),
+    };
+    let all: Vec<u64> = (0..ranks.len() as u64).collect();
+    d.groups.insert(0, group(GroupType::Locations, &all));
+    d.groups.insert(1, group(GroupType::Ranks, &all));
+    d.groups.insert(2, group(GroupType::Alone, &[]));
+    d.comms.insert(5, otf2::Comm { name: 0, group: 1 });
+    d.comms.insert(6, otf2::Comm { name: 0, group: 2 });
+    writer.finish(&d).unwrap();
+    let anchor = directory.join("traces.otf2");
+    let script = read(&Input::file(&anchor)).unwrap();
+    (directory, script)
+}
+
+fn calls(script: &dyn Script, rank: u32) -> Vec<Call> {
+    let mut reader = script.open(rank);
+    std::iter::from_fn(|| reader.next().unwrap().map(|c| c.0)).collect()
+}
+
+fn envelope(peer: u32, tag: u32, bytes: u64) -> Envelope {
+    Envelope { peer, tag, bytes, comm: WORLD }
+}
+
+#[test]
+fn time_outside_of_mpi_is_computation_and_receives_find_their_envelopes() {
+    use EventKind::{Enter, Irecv, IrecvRequest, Isend, IsendComplete, Leave, Recv, Send};
+    let functions = ["main", "MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Ssend", "MPI_Recv"];
+    let zero = vec![
+        (100, Enter { region: 0 }),
+        (150, Enter { region: 1 }),
+        (151, IrecvRequest { request: 70 }),
+        (155, Leave { region: 1 }),
+        (160, Enter { region: 2 }),
+        (160, Isend { receiver: 1, comm: 5, tag: 3, bytes: 99, request: 71 }),
+        (170, Leave { region: 2 }),
+        (170, Enter { region: 3 }),
+        (900, Irecv { sender: 1, comm: 5, tag: 8, bytes: 1234, request: 70 }),
+        (900, IsendComplete { request: 71 }),
+        (901, Leave { region: 3 }),
+        (1001, Leave { region: 0 }),
+    ];
+    let one = vec![
+        (90, Enter { region: 4 }),
+        (90, Send { receiver: 0, comm: 5, tag: 8, bytes: 1234 }),
+        (95, Leave { region: 4 }),
+        (96, Enter { region: 5 }),
+        (99, Recv { sender: 0, comm: 5, tag: 3, bytes: 99 }),
+        (99, Leave { region: 5 }),
+    ];
+    let (directory, script) = written(&functions, &[zero, one]);
+    assert_eq!(
+        calls(script.as_ref(), 0),
+        [
+            Call::Compute(50 * NS),
+            Call::Irecv(envelope(1, 8, 1234), 0),
+            Call::Compute(5 * NS),
+            Call::Isend(envelope(1, 3, 99), Mode::Standard, 1),
+            Call::Wait(0),
+            Call::Wait(1),
+        ]
+    );
+    assert_eq!(
+        calls(script.as_ref(), 1),
+        [
+            Call::Send(envelope(0, 8, 1234), Mode::Synchronous),
+            Call::Compute(NS),
+            Call::Recv(envelope(0, 3, 99))
+        ]
+    );
+    assert!(!script.makes_communicators() && script.chained());
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn collectives_and_sendrecv() {
+    use EventKind::{CollectiveEnd, Enter, Leave, Recv, Send};
+    let functions = ["MPI_Sendrecv", "MPI_Allreduce", "MPI_Gatherv"];
+    let end = |operation, root, sent, received| CollectiveEnd { operation, comm: 5, root, sent, received };
+    let rank = |me: u32, gathered: u64| {
+        vec![
+            (0, Enter { region: 0 }),
+            (1, Send { receiver: 1 - me, comm: 5, tag: 0, bytes: 7 }),
+            (9, Recv { sender: 1 - me, comm: 5, tag: 0, bytes: 7 }),
+            (9, Leave { region: 0 }),
+            (9, Enter { region: 1 }),
+            (9, end(11, u32::MAX, 64, 64)),
+            (9, CollectiveEnd { operation: 0, comm: 6, root: u32::MAX, sent: 0, received: 0 }),
+            (9, Leave { region: 1 }),
+            (9, Enter { region: 2 }),
+            (9, end(3, 1, gathered, 30)),
+            (9, Leave { region: 2 }),
+        ]
+    };
+    let (directory, script) = written(&functions, &[rank(0, 10), rank(1, 20)]);
+    let made = calls(script.as_ref(), 0);
+    assert_eq!(
+        made[..3],
+        [Call::Isend(envelope(1, 0, 7), Mode::Standard, 0), Call::Recv(envelope(1, 0, 7)), Call::Wait(0)]
+    );
+    let collective = |call: &Call| match call {
+        Call::Collective(c) => (c.kind, c.root, c.bytes, c.counts.as_deref().map(<[u64]>::to_vec)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(collective(&made[3]), (CollectiveKind::Allreduce, 0, 64, None));
+    assert_eq!(collective(&made[4]), (CollectiveKind::Gatherv, 1, 0, Some(vec![10, 20])));
+    assert_eq!(made.len(), 5);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let none: Vec<(u64, EventKind)> = Vec::new();
+    let (directory, _) = written(&["main"], &[none.clone(), none]);
+    let anchor = directory.join("traces.otf2");
+    std::fs::remove_file(directory.join("traces/1.evt")).unwrap();
+    let problems = read(&Input::file(&anchor)).err().unwrap();
+    assert!(problems[0].message.contains("1.evt"), "{}", problems[0].message);
+    std::fs::remove_file(directory.join("traces.def")).unwrap();
+    assert!(read(&Input::file(&anchor)).err().unwrap()[0].message.contains("traces.def"));
+    std::fs::remove_dir_all(directory).unwrap();
+}
