@@ -6,6 +6,7 @@ use super::{
     observe::Observer,
     rows::Chunk,
     sample::Sample,
+    surrogate::Predicted,
     state::{PacketDomain, Wire},
     tables,
     verdict::{self, Channel},
@@ -55,6 +56,8 @@ pub struct Ended {
     pub waiting: Vec<String>,
     /// Messages of programs that no receive has taken.
     pub unreceived: usize,
+    /// What the hybrid did.
+    pub hybrid: Option<results::summary::Hybrid>,
 }
 
 /// Adds up the partitions' last samples.
@@ -103,6 +106,9 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
         hash_ranks(d, &mut sum);
+        for (due, p) in d.state.surrogate.held() {
+            hash_predicted(*due, p, &mut sum);
+        }
         for (_, key, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => sum.add(
@@ -117,11 +123,17 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
                 Due::Message(Wire::Envelope { source, number, envelope }) => {
                     sum.add(12 << 32 | u64::from(*source), key.time, u64::from(*number), envelope.role as u64)
                 }
+                Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 Due::Wake(_) => {}
             }
         }
     }
     sum
+}
+
+/// A packet that is yet to be delivered by prediction.
+fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
+    sum.add(14 << 32 | u64::from(p.destination), due, p.id, p.created);
 }
 
 fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
@@ -206,7 +218,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.bytes_delivered = o.bytes_total;
     summary.latency_ps = o.latency.latency();
     summary.message_latency_ps = o.message_latency.latency();
-    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.latency.moments().count);
+    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.by_hops.iter().map(|m| m.count).sum());
     hops(&mut summary, &ended);
     let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
@@ -220,6 +232,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.jobs = jobs(setup, &ended);
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);
+    summary.hybrid = ended.hybrid.clone();
     Ok((summary, tables::all(setup, net, &ended, simulated)))
 }
 
