@@ -32,13 +32,7 @@ pub trait Director<D: Domain, O>: Sync {
     fn next_tick(&self, now: Ps) -> Ps;
 
     /// Tells what the decision needs of one partition; `agenda` holds what is under way to it.
-    fn summarise(
-        &self,
-        now: Ps,
-        domain: &D,
-        observer: &mut O,
-        agenda: &Agenda<D::Message>,
-    ) -> Self::Summary;
+    fn summarise(&self, now: Ps, domain: &D, observer: &mut O, agenda: &Agenda<D::Message>) -> Self::Summary;
 
     /// Merges two summaries; called in the order of partitions.
     fn merge(&self, left: Self::Summary, right: Self::Summary) -> Self::Summary;

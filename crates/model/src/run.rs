@@ -2,6 +2,7 @@
 
 use crate::{
     failure::Failure,
+    hybrid::conductor::Conductor,
     packet::{
         check,
         finish::{self, Ended},
@@ -13,7 +14,6 @@ use crate::{
         sample::{self, Sampler},
         state::PacketDomain,
     },
-    hybrid::conductor::Conductor,
     performance::Clock,
     setup::{Setup, Until},
 };
@@ -178,7 +178,8 @@ fn close(
     let suspended = executor.partitions.iter().any(|p| p.agenda.is_suspended());
     let dry = (stop == Stop::Dry && !suspended) || director.sampler.stuck;
     let pending: Vec<_> = executor.partitions.iter().map(|p| p.agenda.pending()).collect();
-    let mut zombies: Vec<u64> = executor.partitions.iter().flat_map(|p| p.domain.zombies(&p.agenda)).collect();
+    let mut zombies: Vec<u64> =
+        executor.partitions.iter().flat_map(|p| p.domain.zombies(&p.agenda)).collect();
     zombies.sort_unstable();
     zombies.dedup();
     let (mut copied, mut discarded) = (0, 0);
@@ -245,6 +246,17 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
             end / window,
             base::units::print_time(end.div_ceil(MAX_WINDOWS))
         )));
+    }
+    if let Some(hybrid) = &setup.hybrid {
+        if setup.change.is_some() {
+            let why = "a hybrid run knows no links that fail while it is under way: predictors know only what they saw";
+            return Err(Failure::Setup(why.into()));
+        }
+        if net.hybrid.is_none() {
+            return Err(Failure::Setup("the network has too many routers for a table of distances".into()));
+        }
+        let sampler = Sampler::new(0, end, 0, false, false);
+        Conductor::new(sampler, Some(hybrid), net, end)?;
     }
     for timing in &net.timings {
         if timing.shortest == 0 {

@@ -60,7 +60,8 @@ fn dragonfly(load: f64, message: u64) -> Setup {
     setup.packet.packet = 256;
     setup.check = true;
     setup.until = Until::Time(60 * US);
-    setup.measure = Measure { window: 5 * US, packets: true, messages: true, pairs: true, ..Measure::default() };
+    setup.measure =
+        Measure { window: 5 * US, packets: true, messages: true, pairs: true, ..Measure::default() };
     setup
 }
 
@@ -165,7 +166,8 @@ fn one_answer_of_closed_loops_and_programs() {
         assert_eq!(one.verdict.state, State::Ok, "{treatment}: {:?}", one.verdict);
         let dims = [("dims", Value::Ints(vec![8, 5])), ("iterations", int(4))];
         let mut setup = ping_pong(1);
-        setup.jobs[0].work = samples::traffic("stencil", &dims, ("constant", 0.5), (40, 600, setup.links[0].bandwidth), 3);
+        setup.jobs[0].work =
+            samples::traffic("stencil", &dims, ("constant", 0.5), (40, 600, setup.links[0].bandwidth), 3);
         setup.jobs[0].message = None;
         let plain = run(&setup);
         let one = one_answer(&switched(setup, treatment, "message", "mean", &[2 * US, 9 * US]), treatment);
@@ -186,21 +188,31 @@ fn ping_pong_counts_as_in_high_fidelity() {
     }
 }
 
-/// Where every packet of a pair has one latency, prediction is exact, and the network wakes as it was: nothing differs from high fidelity but for
-/// the packets that overtake their zombies.
+/// Where every packet of a pair has one latency, prediction is exact; where the stay is a whole number of periods, the network wakes in step with its
+/// sources. Nothing differs from high fidelity.
 #[test]
 fn a_steady_network_is_predicted_exactly() {
-    let mut setup = samples::dragonfly(72, "minimal", ("constant", 0.05));
-    let job = (72, 1024, setup.links[0].bandwidth);
-    setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 0.05), job, 1);
+    let fabric = samples::topology("single-switch", &[("terminals", int(8))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let link = samples::link(1_000_000_000, 10_000, 5_000, 1 << 16);
+    // 1,000 B take 1 us and come every 10 us.
+    let traffic = samples::traffic("bisection", &[], ("constant", 0.1), (8, 1000, link.bandwidth), 1);
+    let mut setup = samples::setup(fabric, routing, vec![link], traffic, 1000);
+    (setup.packet.packet, setup.packet.chunk) = (1000, 100);
     setup.until = Until::Time(400 * US);
     setup.check = true;
     let plain = run(&setup);
     for treatment in TREATMENTS {
-        let one = run(&switched(setup.clone(), treatment, "packet", "mean", &[100 * US, 300 * US]));
+        // In the middle of the packets' way.
+        let times = [100 * US + 600_000, 300 * US + 600_000];
+        let one = run(&switched(setup.clone(), treatment, "packet", "mean", &times));
         assert_eq!(one.latency_ps, plain.latency_ps, "{treatment}");
         assert_eq!((one.packets, one.messages), (plain.packets, plain.messages), "{treatment}");
-        assert!(one.hybrid.unwrap().predictor_error.unwrap() < 1e-9, "{treatment}");
+        let hybrid = one.hybrid.unwrap();
+        assert!(hybrid.predictor_error.unwrap() < 1e-9, "{treatment}");
+        // Re-heating copies what is handed over at 300 us.
+        let zombies = if treatment == "lite" { 0 } else { 8 };
+        assert_eq!(hybrid.zombies.created, zombies, "{treatment}");
     }
 }
 
@@ -217,7 +229,9 @@ fn back_pressured_sources_keep_their_pace() {
         let times = [700 * US, 1_700 * US];
         let one = switched(setup.clone(), treatment, "packet", "mean", &times);
         let hybrid = run(&one).throughput.unwrap().accepted_fraction;
-        assert!((hybrid - plain).abs() < 0.03 * plain, "{treatment}: {hybrid} beside {plain}");
+        // A network that empties delivers what it held and takes as much again.
+        let most = if treatment == "zombies" { 0.03 } else { 0.1 };
+        assert!((hybrid - plain).abs() < most * plain, "{treatment}: {hybrid} beside {plain}");
     }
 }
 
@@ -275,10 +289,10 @@ fn percentiles_survive_quantiles() {
     };
     let (quantile, mean) = (of("quantile"), of("mean"));
     let off = |a: Ps, b: Ps| (a as f64 - b as f64).abs() / b as f64;
-    assert!(off(quantile.p99, plain.p99) < 0.1, "{quantile:?} beside {plain:?}");
+    assert!(off(quantile.p99, plain.p99) < 0.05, "{quantile:?} beside {plain:?}");
     assert!(off(quantile.p50, plain.p50) < 0.05, "{quantile:?} beside {plain:?}");
     assert!((quantile.mean - plain.mean).abs() < 0.05 * plain.mean, "{quantile:?} beside {plain:?}");
-    assert!(off(mean.p99, plain.p99) > 0.15, "{mean:?} beside {plain:?}");
+    assert!(off(mean.p99, plain.p99) > 0.1, "{mean:?} beside {plain:?}");
 }
 
 fn anywhere() -> impl Strategy<Value = (Sketch, bool, usize, bool, Vec<Ps>)> {

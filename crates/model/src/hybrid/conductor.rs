@@ -19,7 +19,10 @@ use crate::{
         surrogate::{Predicted, Switch},
     },
 };
-use base::{hash::Fingerprint, time::{NEVER, Ps}};
+use base::{
+    hash::Fingerprint,
+    time::{NEVER, Ps},
+};
 use engine::{
     agenda::Agenda,
     checkpoint::{Damaged, Kept, put, take},
@@ -88,7 +91,8 @@ struct Counts {
 
 /// What the sampler is asked for at the end too.
 fn counts(observer: &Observer) -> Counts {
-    let (network, predicted) = observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
+    let (network, predicted) =
+        observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
     Counts { network, predicted, delivered: observer.packets.1 }
 }
 
@@ -124,7 +128,12 @@ impl Conductor {
     ///
     /// # Errors
     /// If the director's times do not fit the run.
-    pub fn new(sampler: Sampler, hybrid: Option<&HybridSetup>, net: &Network, end: Ps) -> Result<Self, Failure> {
+    pub fn new(
+        sampler: Sampler,
+        hybrid: Option<&HybridSetup>,
+        net: &Network,
+        end: Ps,
+    ) -> Result<Self, Failure> {
         let stage = match (hybrid, &net.hybrid) {
             (Some(setup), Some(network)) => Some(Stage {
                 strategy: (setup.director.build)(setup, end).map_err(|p| {
@@ -252,7 +261,9 @@ impl Director<PacketDomain, Observer> for Conductor {
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
         self.sampler.decide(now, share, dry)?;
-        let Some(stage) = self.stage.as_mut().filter(|s| s.ticks(now)) else { return Some((Clock::Keep, Step::Stay)) };
+        let Some(stage) = self.stage.as_mut().filter(|s| s.ticks(now)) else {
+            return Some((Clock::Keep, Step::Stay));
+        };
         let step = stage.strategy.decide(&view);
         match step {
             Step::Stay | Step::Reheat => return Some((Clock::Keep, step)),
@@ -334,4 +345,3 @@ impl Kept for Conductor {
         Ok(())
     }
 }
-

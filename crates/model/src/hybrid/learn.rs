@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 /// Distances of the machine and what no packet can beat.
 pub struct Shape {
-    /// Number of nodes.
-    pub nodes: u32,
+    /// Number of terminals: of nodes, unless nodes have several.
+    pub terminals: u32,
     /// Node of each terminal.
     node_of: Vec<u32>,
     hops: Hops,
@@ -27,23 +27,16 @@ impl Shape {
     /// If the fabric has too many routers for a table of distances.
     pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
         let node_of: Vec<u32> = (0..fabric.terminals()).map(|t| fabric.node_of(t)).collect();
-        Ok(Self { nodes: fabric.nodes(), node_of, hops: Hops::of(fabric)?, floor })
+        Ok(Self { terminals: fabric.terminals(), node_of, hops: Hops::of(fabric)?, floor })
     }
 
-    /// Node of a terminal.
-    #[inline]
-    #[must_use]
-    pub fn node(&self, terminal: u32) -> u32 {
-        self.node_of[terminal as usize]
-    }
-
-    /// Routers on a shortest way between two nodes.
+    /// Routers on a shortest way between two terminals.
     #[must_use]
     pub fn routers(&self, source: u32, destination: u32) -> u32 {
-        self.hops.between(source, destination) + 1
+        self.hops.between(self.node_of[source as usize], self.node_of[destination as usize]) + 1
     }
 
-    /// No packet between two nodes takes less.
+    /// No packet between two terminals takes less.
     #[must_use]
     pub fn floor(&self, source: u32, destination: u32) -> Ps {
         self.floor.0 + self.floor.1 * u64::from(self.routers(source, destination) - 1)
@@ -77,22 +70,36 @@ impl Seen {
 /// Latencies of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
-    /// By source and destination node.
+    /// By source and destination terminal.
     pub pairs: BTreeMap<(u32, u32), Seen>,
     /// By routers on a shortest way, from 1.
     pub classes: Vec<LatencyHistogram>,
+    /// Latency over the mean of the pair's packets before it, in units of 2^-20, by the same; pairs with fewer than eight are left out.
+    pub ratios: Vec<LatencyHistogram>,
 }
+
+/// Unit of [`Learned::ratios`], as a power of two.
+pub const RATIO: u32 = 20;
+
+/// Packets of a pair whose mean is trusted.
+const TRUSTED: u64 = 8;
 
 impl Learned {
     /// Adds a packet.
     pub fn record(&mut self, shape: &Shape, (source, destination): (u32, u32), latency: Ps) {
         let pair = self.pairs.entry((source, destination)).or_default();
+        let before = *pair;
         pair.merge(Seen { count: 1, sum: u128::from(latency) });
         let class = shape.routers(source, destination) as usize - 1;
         if class >= self.classes.len() {
             self.classes.resize_with(class + 1, LatencyHistogram::new);
+            self.ratios.resize_with(class + 1, LatencyHistogram::new);
         }
         self.classes[class].record(latency);
+        if before.count >= TRUSTED {
+            let ratio = (u128::from(latency) << RATIO) * u128::from(before.count) / before.sum.max(1);
+            self.ratios[class].record(ratio as Ps);
+        }
     }
 
     /// Adds what was learned elsewhere.
@@ -102,10 +109,10 @@ impl Learned {
         }
         if self.classes.len() < other.classes.len() {
             self.classes.resize_with(other.classes.len(), LatencyHistogram::new);
+            self.ratios.resize_with(other.classes.len(), LatencyHistogram::new);
         }
-        for (mine, theirs) in self.classes.iter_mut().zip(&other.classes) {
-            mine.merge(theirs);
-        }
+        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.ratios.iter_mut().zip(&other.ratios).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 
     /// All packets.
@@ -142,7 +149,7 @@ impl Learner {
     /// The network delivered a packet.
     pub fn delivered(&mut self, shape: &Shape, source: u32, destination: u32, latency: Ps) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
-        self.halves[1].record(shape, (shape.node(source), shape.node(destination)), latency);
+        self.halves[1].record(shape, (source, destination), latency);
     }
 
     /// Everything that is remembered.
@@ -151,6 +158,13 @@ impl Learner {
         let mut all = self.halves[0].clone();
         all.merge(&self.halves[1]);
         all
+    }
+
+    /// Adds what another partition learned.
+    pub fn merge(&mut self, other: &Self) {
+        self.halves.iter_mut().zip(&other.halves).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.network.merge(other.network);
+        self.predicted.merge(other.predicted);
     }
 
     /// Forgets.

@@ -6,8 +6,8 @@ use super::{
     observe::Observer,
     rows::Chunk,
     sample::Sample,
-    surrogate::Predicted,
     state::{PacketDomain, Wire},
+    surrogate::Predicted,
     tables,
     verdict::{self, Channel},
 };

@@ -188,7 +188,13 @@ impl State {
             let (job, _) = cx.net.rank[terminal as usize];
             let cpu = self.host.first_cpu[rank as usize];
             let begin = cx.net.start[job as usize].max(fx.instant());
-            fx.wake_on(cx.net.lane, begin, Class::Ordinary, identity(6, terminal, u32::MAX), RANK << KIND_SHIFT | cpu);
+            fx.wake_on(
+                cx.net.lane,
+                begin,
+                Class::Ordinary,
+                identity(6, terminal, u32::MAX),
+                RANK << KIND_SHIFT | cpu,
+            );
         }
     }
 

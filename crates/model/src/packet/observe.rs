@@ -8,7 +8,11 @@ use super::{
     state::Record,
     surrogate::Predicted,
 };
-use crate::{hybrid::learn::{Learner, Seen}, rank::operations::Done, setup::Measure};
+use crate::{
+    hybrid::learn::{Learner, Seen},
+    rank::operations::Done,
+    setup::Measure,
+};
 use base::{
     hash::Fingerprint,
     time::{NEVER, Ps},
@@ -196,6 +200,9 @@ impl Observer {
         }
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
             a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.learner, other.learner) {
+            a.merge(&b);
         }
     }
 

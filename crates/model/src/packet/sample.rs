@@ -1,6 +1,10 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{network::End, observe::Observer, state::{PacketDomain, Wire}};
+use super::{
+    network::End,
+    observe::Observer,
+    state::{PacketDomain, Wire},
+};
 use base::time::{NEVER, Ps};
 use engine::{
     agenda::Agenda,

@@ -233,10 +233,11 @@ impl PacketDomain {
             let request = state.terminals.get(i).request;
             let free = if request == NEVER { None } else { Some(request + fx.suspended()) };
             let pace = state.surrogate.paces.edit(i);
-            pace.next = match free {
+            let next = match free {
                 Some(free) if pace.count == 0 => free,
                 _ => pace.last + pace.step(cx.net.packet_pace),
             };
+            pace.next = next.max(now);
             pace.due = 0;
             if !cx.net.is_direct() {
                 state.set_bypass(cx, i, fx);
@@ -274,7 +275,13 @@ impl PacketDomain {
             let row = state.terminals.edit(i);
             let full = u64::from(row.queued) * u64::from(cx.net.config.chunk) >= buffer;
             let next = pace.next.saturating_sub(fx.suspended()).max(now);
-            row.request = if full { NEVER } else if row.request == NEVER { next } else { row.request.max(next) };
+            row.request = if full {
+                NEVER
+            } else if row.request == NEVER {
+                next
+            } else {
+                row.request.max(next)
+            };
             state.set_due(cx, cx.local.router_ports() + i, fx);
         }
     }
@@ -380,10 +387,8 @@ impl Predicted {
 impl State {
     #[inline]
     fn latency(&self, cx: &Static, packet: &Predicted) -> Ps {
-        let Some(hybrid) = &cx.net.hybrid else { unreachable!("only hybrid runs predict") };
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
-        let (from, to) = (hybrid.shape.node(packet.source()), hybrid.shape.node(packet.destination));
-        predictor.latency(from, to, packet.id as u32)
+        predictor.latency(packet.source(), packet.destination, packet.id as u32)
     }
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
@@ -538,7 +543,9 @@ impl State {
 
     /// Puts copies of a predicted packet into the network, as far as the terminal's queue has room.
     fn copy(&mut self, cx: &Static, i: u32, packet: &Predicted, fx: &mut impl Fx) {
-        let config = &cx.net.config;
+        let (config, u) = (&cx.net.config, cx.local.router_ports() + i);
+        // Whether there is room must not depend on what is put off.
+        self.catch_up_terminal(cx, u, fx.now(), fx);
         let mut left = packet.bytes;
         for n in 0..packet.packets {
             let bytes = left.min(u64::from(config.packet)) as u32;
@@ -551,7 +558,7 @@ impl State {
             self.enqueue_packet(cx, i, &part, bytes, fx.now());
             self.surrogate.phase.edit(0).copied += 1;
         }
-        self.set_due(cx, cx.local.router_ports() + i, fx);
+        self.set_due(cx, u, fx);
     }
 
     /// Puts a packet at the end of a terminal's queue, at `created` of network time.

@@ -4,8 +4,8 @@ use super::{
     config::RouterKind,
     network::End,
     rows::{Chunk, Cutting, Flight, Post},
-    surrogate::{Mode, Predicted},
     state::{Fx, Record, State, Static},
+    surrogate::{Mode, Predicted},
 };
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
@@ -315,7 +315,8 @@ impl State {
             self.rank_message(cx, source, destination, number, fx);
             return;
         }
-        let local = cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
+        let local =
+            cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
         self.terminals.edit(local).received += 1;
         let (from, to) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
         let pair = u64::from(to) << 32 | u64::from(from);

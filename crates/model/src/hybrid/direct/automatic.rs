@@ -68,11 +68,17 @@ fn build(setup: &HybridSetup, _: Ps) -> Result<Box<dyn Strategy>, Vec<Problem>> 
     let (min_stay, max_stay) = (values.time("min_stay"), values.time("max_stay"));
     let period = setup.window / PERIODS;
     if period == 0 {
-        return Err(vec![Problem::new("window", "a window of director \"automatic\" has sixteen periods of a picosecond or more")]);
+        return Err(vec![Problem::new(
+            "window",
+            "a window of director \"automatic\" has sixteen periods of a picosecond or more",
+        )]);
     }
     let reheat = if setup.treatment == Treatment::Reheat { setup.reheat } else { 0 };
     if max_stay < min_stay || max_stay <= reheat.max(1) {
-        return Err(vec![Problem::new("max_stay", "`max_stay` is shorter than `min_stay` or the re-heating")]);
+        return Err(vec![Problem::new(
+            "max_stay",
+            "`max_stay` is shorter than `min_stay` or the re-heating",
+        )]);
     }
     Ok(Box::new(Automatic {
         period,
@@ -243,7 +249,8 @@ impl Strategy for Automatic {
 
     fn recall(&mut self, words: &[u64]) -> bool {
         let Some((head, rest)) = words.split_first_chunk::<12>() else { return false };
-        let seen = |count: u64, low: u64, high: u64| Seen { count, sum: u128::from(high) << 64 | u128::from(low) };
+        let seen =
+            |count: u64, low: u64, high: u64| Seen { count, sum: u128::from(high) << 64 | u128::from(low) };
         let [entered, leave, wait, fidelity, predicted, created, n0, n1, n2, s0, s1, s2] = *head;
         self.memory = Memory {
             entered,

@@ -7,7 +7,11 @@ use super::{
     HybridSetup,
     learn::{Forget, Seen},
 };
-use base::{param::Problem, registry::{About, Registered}, time::Ps};
+use base::{
+    param::Problem,
+    registry::{About, Registered},
+    time::Ps,
+};
 
 /// What is done at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

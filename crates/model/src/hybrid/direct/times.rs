@@ -30,7 +30,9 @@ fn build(setup: &HybridSetup, end: Ps) -> Result<Box<dyn Strategy>, Vec<Problem>
     let texts = setup.values.texts("switch");
     let mut times = Vec::new();
     for text in &texts {
-        let bad = |message| vec![Problem::new("switch", message).help("write times such as `[\"2 ms\", \"7 ms\"]`")];
+        let bad = |message| {
+            vec![Problem::new("switch", message).help("write times such as `[\"2 ms\", \"7 ms\"]`")]
+        };
         let time = parse_time(text).map_err(|_| bad(format!("`{text}` is no time")))?;
         if time == 0 || times.last().is_some_and(|&last| last >= time) {
             return Err(bad("switch times must be above zero and ascend".to_owned()));
@@ -38,7 +40,10 @@ fn build(setup: &HybridSetup, end: Ps) -> Result<Box<dyn Strategy>, Vec<Problem>
         times.push(time);
     }
     if times.is_empty() {
-        return Err(vec![Problem::new("switch", "there is no switch").help("give at least one time, or use model \"packet\"")]);
+        return Err(vec![
+            Problem::new("switch", "there is no switch")
+                .help("give at least one time, or use model \"packet\""),
+        ]);
     }
     if let Some(late) = times.iter().find(|&&t| t >= end) {
         let message = format!("the switch at {} would come when the run is over", print_time(*late));

@@ -9,7 +9,7 @@
 //! `weights` has a row per output; the last layer has one output, the latency in nanoseconds. Inputs are fed on line: what was learned in the window
 //! before the switch. Pairs that a table lacks take the learned mean.
 
-use super::{Grid, Predictor, PredictorEntry, Recipe, fitted::loads, fits};
+use super::{Grid, Predictor, PredictorEntry, Recipe, fits, fitted::loads};
 use crate::hybrid::learn::{Learned, Shape};
 use base::{
     param::{Excerpt, Kind, Param, Problem, Values},
@@ -77,16 +77,11 @@ const INPUTS: [&str; 4] = ["routers", "mean_ns", "sent", "received"];
 fn build(values: &Values) -> Result<Arc<dyn Recipe>, Vec<Problem>> {
     let path = values.text("file");
     let bad = |message: String, line: u64, text: &str| {
-        let excerpt = Excerpt {
-            file: path.clone(),
-            line,
-            text: text.to_owned(),
-            start: 0,
-            end: text.len(),
-        };
+        let excerpt = Excerpt { file: path.clone(), line, text: text.to_owned(), start: 0, end: text.len() };
         vec![Problem::new("file", message).at(excerpt)]
     };
-    let bytes = base::input::read(&path).map_err(|e| bad(format!("cannot read the predictor: {e}"), 0, ""))?;
+    let bytes =
+        base::input::read(&path).map_err(|e| bad(format!("cannot read the predictor: {e}"), 0, ""))?;
     let file: File = serde_json::from_slice(&bytes).map_err(|e| {
         let text = String::from_utf8_lossy(&bytes);
         let line = text.lines().nth(e.line().saturating_sub(1)).unwrap_or("").to_owned();
@@ -109,7 +104,11 @@ fn check(file: &File) -> Result<(), String> {
     let mut width = file.inputs.len();
     for (n, layer) in file.layers.iter().enumerate() {
         if layer.weights.len() != layer.bias.len() || layer.weights.is_empty() {
-            return Err(format!("layer {n} has {} rows of weights and {} biases", layer.weights.len(), layer.bias.len()));
+            return Err(format!(
+                "layer {n} has {} rows of weights and {} biases",
+                layer.weights.len(),
+                layer.bias.len()
+            ));
         }
         if let Some(row) = layer.weights.iter().find(|row| row.len() != width) {
             return Err(format!("layer {n} gets {width} numbers, but a row has {} weights", row.len()));
@@ -129,7 +128,7 @@ struct External {
 
 impl Recipe for External {
     fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
-        let (sent, received) = loads(learned, shape.nodes);
+        let (sent, received) = loads(learned, shape.terminals);
         let mut said = Said {
             file: Arc::clone(&self.file),
             table: self.file.table.iter().map(|&(s, d, ns)| ((s, d), ns)).collect(),

@@ -68,7 +68,7 @@ struct Line {
 
 impl Line {
     fn fit(learned: &Learned, shape: &Arc<Shape>) -> Self {
-        let (sent, received) = loads(learned, shape.nodes);
+        let (sent, received) = loads(learned, shape.terminals);
         let mut line =
             Self { centre: [0.0; 3], mean: 0.0, slopes: [0.0; 3], sent, received, shape: Arc::clone(shape) };
         let weight: f64 = learned.pairs.values().map(|s| s.count as f64).sum();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Tells how long packets are under way. A pure function of what it was made from.
 pub trait Predictor: Send + Sync {
-    /// Latency of packet `number` of node `source` to node `destination`; at least [`Shape::floor`].
+    /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
     fn latency(&self, source: u32, destination: u32, number: u32) -> Ps;
 }
 
@@ -74,14 +74,14 @@ impl Grid {
                 super::learn::Seen { count: m.count, sum: m.sum }.mean()
             })
             .collect();
-        let mut sources = vec![super::learn::Seen::default(); shape.nodes as usize];
+        let mut sources = vec![super::learn::Seen::default(); shape.terminals as usize];
         for (&(source, _), &seen) in &learned.pairs {
             sources[source as usize].merge(seen);
         }
-        if u64::from(shape.nodes) * u64::from(shape.nodes) > DENSE {
+        if u64::from(shape.terminals) * u64::from(shape.terminals) > DENSE {
             let other = |s: u32| sources[s as usize].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
             let mut rows: Vec<Sparse> =
-                (0..shape.nodes).map(|s| Sparse { pairs: Vec::new(), other: other(s) }).collect();
+                (0..shape.terminals).map(|s| Sparse { pairs: Vec::new(), other: other(s) }).collect();
             for (&(source, destination), seen) in &learned.pairs {
                 rows[source as usize].pairs.extend(seen.mean().map(|mean| (destination, mean)));
             }
@@ -96,8 +96,8 @@ impl Grid {
 
     /// A table of `latency`, nowhere below the least possible.
     pub fn dense(shape: &Shape, latency: impl Fn(u32, u32) -> Ps) -> Self {
-        let pairs = (0..shape.nodes).flat_map(|s| (0..shape.nodes).map(move |d| (s, d)));
-        Self::Dense(shape.nodes, pairs.map(|(s, d)| latency(s, d).max(shape.floor(s, d))).collect())
+        let pairs = (0..shape.terminals).flat_map(|s| (0..shape.terminals).map(move |d| (s, d)));
+        Self::Dense(shape.terminals, pairs.map(|(s, d)| latency(s, d).max(shape.floor(s, d))).collect())
     }
 
     /// Latency of a pair.
@@ -116,5 +116,8 @@ impl Grid {
 
 /// True if a table of all pairs is small enough.
 pub(crate) fn fits(shape: &Shape) -> bool {
-    u64::from(shape.nodes) * u64::from(shape.nodes) <= DENSE
+    u64::from(shape.terminals) * u64::from(shape.terminals) <= DENSE
 }
+
+#[cfg(test)]
+mod tests;

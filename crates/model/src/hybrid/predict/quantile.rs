@@ -1,9 +1,10 @@
-//! Means by pair with the spread of the distribution: percentiles survive.
+//! Means by pair with the spread of latencies around them: percentiles survive.
 //!
-//! The latencies of all pairs at one distance give a distribution, cut into equal shares. A packet takes the mean of its pair times a share's value
-//! over the distribution's mean. Pairs differ among themselves already, so the spread around the pairs' means is narrowed to what is left: by the
-//! square root of (variance within pairs / variance of all). Which share a packet takes follows from its number by a Weyl sequence, which visits
-//! all shares evenly: mean and distribution are met with the least number of packets, and nothing is drawn at random.
+//! While packets are delivered, each is divided by the mean of its pair so far; these ratios of all pairs at one distance give a distribution, cut
+//! into equal shares. A packet takes the mean of its pair times the ratio of a share. Which share follows from its number by a Weyl sequence,
+//! which visits all shares evenly: mean and distribution are met with the least number of packets, and nothing is drawn at random. Where
+//! too few packets gave ratios, the distribution of latencies themselves stands in, narrowed by how far the pairs differ: by the square root of
+//! (variance within pairs / variance of all).
 
 use super::{Grid, Predictor, PredictorEntry, Recipe};
 use crate::hybrid::learn::{Learned, Shape};
@@ -16,9 +17,9 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
     about: About {
         name: "quantile",
         summary: "the mean of each pair with the distribution of latencies around it",
-        doc: "The distribution of all pairs at one distance, in 1,024 equal shares, is laid around the mean of each pair, narrowed by how far \
-              pairs differ themselves. Packets of a source visit the shares evenly, by a Weyl sequence of their numbers. So mean and percentiles of \
-              predicted packets are those of the window.",
+        doc: "The distribution of latency over its pair's mean, of all pairs at one distance, in 1,024 equal shares, is laid around the mean of each \
+              pair. Packets of a source visit the shares evenly, by a Weyl sequence of their numbers. So mean and percentiles of \
+              predicted packets are those of the window. Correlation between neighbouring packets is not modelled.",
         source: "",
         params: &[],
     },
@@ -31,6 +32,9 @@ const SHARES: u32 = 10;
 /// Unit of factors, as a power of two.
 const UNIT: u32 = 20;
 
+/// Fewest packets whose ratios are a distribution.
+const ENOUGH: u64 = 1000;
+
 struct Quantile;
 
 impl Recipe for Quantile {
@@ -42,27 +46,34 @@ impl Recipe for Quantile {
             let own = seen.sum as f64 / seen.count as f64;
             between[class] += seen.count as f64 * (own - mean) * (own - mean);
         }
-        let factors = learned.classes.iter().zip(between).map(|(h, between)| shares(h, between));
-        Arc::new(Spread {
-            means: Grid::means(learned, shape),
-            factors: factors.collect(),
-            shape: Arc::clone(shape),
-        })
+        let factors = learned.classes.iter().zip(&learned.ratios).zip(between);
+        let factors = factors.map(|((latency, ratio), between)| match ratio.moments().count {
+            ENOUGH.. => shares(ratio, 1.0),
+            _ => shares(latency, narrowed(latency, between)),
+        });
+        let means = Grid::means(learned, shape);
+        Arc::new(Spread { means, factors: factors.collect(), shape: Arc::clone(shape) })
     }
 }
 
-/// Factors on a pair's mean; they average to one.
-fn shares(histogram: &LatencyHistogram, between: f64) -> Vec<u64> {
+/// What is left of a distribution's width if its pairs' means stand apart by `between`.
+fn narrowed(histogram: &LatencyHistogram, between: f64) -> f64 {
     let moments = histogram.moments();
-    let (Some(mean), Some(variance)) = (moments.mean(), moments.variance()) else { return Vec::new() };
-    let total = variance * moments.count as f64;
-    let narrow = if total > 0.0 { (1.0 - between / total).max(0.0).sqrt() } else { 0.0 };
+    let total = moments.variance().unwrap_or(0.0) * moments.count as f64;
+    if total > 0.0 { (1.0 - between / total).max(0.0).sqrt() } else { 0.0 }
+}
+
+/// Factors on a pair's mean; they average to one.
+fn shares(histogram: &LatencyHistogram, width: f64) -> Vec<u64> {
+    if histogram.moments().count == 0 {
+        return Vec::new();
+    }
     let count = 1u32 << SHARES;
     let value = |i: u32| histogram.quantile((f64::from(i) + 0.5) / f64::from(count)) as f64;
     let values: Vec<f64> = (0..count).map(value).collect();
-    let middle = values.iter().sum::<f64>() / f64::from(count);
+    let middle = (values.iter().sum::<f64>() / f64::from(count)).max(1.0);
     let one = f64::from(1u32 << UNIT);
-    values.iter().map(|v| ((1.0 + narrow * (v - middle) / mean).max(0.0) * one).round() as u64).collect()
+    values.iter().map(|v| ((1.0 + width * (v - middle) / middle).max(0.0) * one).round() as u64).collect()
 }
 
 struct Spread {
