@@ -8,7 +8,7 @@
 //! predicted in the stay. If they differ by more than `tolerance`, the next stay waits for twice as many windows as before, up to
 //! sixteen; else for one.
 
-use super::{DirectorEntry, Step, Strategy, View};
+use super::{Built, DirectorEntry, Step, Strategy, View};
 use crate::hybrid::{
     HybridSetup, Treatment,
     learn::{Forget, Seen},
@@ -16,7 +16,7 @@ use crate::hybrid::{
 use base::{
     param::{Kind, Param, Problem},
     registry::About,
-    time::{NEVER, Ps},
+    time::Ps,
 };
 use results::batch::{Batch, Stationarity, stationarity};
 use std::collections::VecDeque;
@@ -63,7 +63,7 @@ const PERIODS: u64 = 16;
 /// Most windows that a failed prediction delays the next stay.
 const MOST_WINDOWS: u64 = 16;
 
-fn build(setup: &HybridSetup, _: Ps) -> Result<Box<dyn Strategy>, Vec<Problem>> {
+fn build(setup: &HybridSetup, _: Ps) -> Built {
     let values = &setup.values;
     let (min_stay, max_stay) = (values.time("min_stay"), values.time("max_stay"));
     let period = setup.window / PERIODS;
@@ -201,12 +201,12 @@ impl Strategy for Automatic {
     fn next_tick(&self, now: Ps) -> Ps {
         let next = (now / self.period + 1).saturating_mul(self.period);
         let leave = self.memory.leave;
-        if leave > now { next.min(leave) } else { next.min(NEVER) }
+        if leave > now { next.min(leave) } else { next }
     }
 
     fn may_enter(&self, now: Ps) -> bool {
         let waited = self.memory.fidelity + 1 >= self.memory.wait * PERIODS;
-        self.memory.entered == 0 && waited && now % self.period == 0
+        self.memory.entered == 0 && waited && now.is_multiple_of(self.period)
     }
 
     fn forget(&self, now: Ps) -> Forget {
@@ -214,7 +214,7 @@ impl Strategy for Automatic {
             // Nothing is learned in a stay; the return begins anew.
             return Forget::All;
         }
-        if now % (self.period * PERIODS / 2) == 0 { Forget::Half } else { Forget::Nothing }
+        if now.is_multiple_of(self.period * PERIODS / 2) { Forget::Half } else { Forget::Nothing }
     }
 
     fn decide(&mut self, view: &View) -> Step {
@@ -223,7 +223,7 @@ impl Strategy for Automatic {
             latency: since(view.network, self.memory.network),
             occupied: view.occupied,
         };
-        let whole = view.now % self.period == 0;
+        let whole = view.now.is_multiple_of(self.period);
         if whole {
             (self.memory.created, self.memory.network) = (view.created, view.network);
         }

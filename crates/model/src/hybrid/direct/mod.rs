@@ -67,8 +67,11 @@ pub struct DirectorEntry {
     /// Name, documentation, parameters.
     pub about: About,
     /// Makes it for a run that ends at the given time, at the latest.
-    pub build: fn(&HybridSetup, Ps) -> Result<Box<dyn Strategy>, Vec<Problem>>,
+    pub build: fn(&HybridSetup, Ps) -> Built,
 }
+
+/// A director, or why there is none.
+pub type Built = Result<Box<dyn Strategy>, Vec<Problem>>;
 
 impl Registered for DirectorEntry {
     fn about(&self) -> &About {

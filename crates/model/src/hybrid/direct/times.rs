@@ -1,6 +1,6 @@
 //! Switches at times from the file.
 
-use super::{DirectorEntry, Step, Strategy, View};
+use super::{Built, DirectorEntry, Step, Strategy, View};
 use crate::hybrid::{HybridSetup, Treatment, learn::Forget};
 use base::{
     param::{Kind, Param, Problem},
@@ -26,7 +26,7 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
     build,
 };
 
-fn build(setup: &HybridSetup, end: Ps) -> Result<Box<dyn Strategy>, Vec<Problem>> {
+fn build(setup: &HybridSetup, end: Ps) -> Built {
     let texts = setup.values.texts("switch");
     let mut times = Vec::new();
     for text in &texts {

@@ -9,7 +9,7 @@
 //! `weights` has a row per output; the last layer has one output, the latency in nanoseconds. Inputs are fed on line: what was learned in the window
 //! before the switch. Pairs that a table lacks take the learned mean.
 
-use super::{Grid, Predictor, PredictorEntry, Recipe, fits, fitted::loads};
+use super::{Built, Grid, Predictor, PredictorEntry, Recipe, fits, fitted::loads};
 use crate::hybrid::learn::{Learned, Shape};
 use base::{
     param::{Excerpt, Kind, Param, Problem, Values},
@@ -74,7 +74,7 @@ enum Activation {
 /// Inputs that a network may have.
 const INPUTS: [&str; 4] = ["routers", "mean_ns", "sent", "received"];
 
-fn build(values: &Values) -> Result<Arc<dyn Recipe>, Vec<Problem>> {
+fn build(values: &Values) -> Built {
     let path = values.text("file");
     let bad = |message: String, line: u64, text: &str| {
         let excerpt = Excerpt { file: path.clone(), line, text: text.to_owned(), start: 0, end: text.len() };

@@ -130,9 +130,8 @@ fn solve(mut a: [[f64; FEATURES]; FEATURES], mut b: [f64; FEATURES]) -> [f64; FE
         for j in 0..FEATURES {
             if j != i {
                 let factor = a[j][i] / a[i][i];
-                for k in 0..FEATURES {
-                    a[j][k] -= factor * a[i][k];
-                }
+                let row = a[i];
+                a[j].iter_mut().zip(row).for_each(|(x, y)| *x -= factor * y);
                 b[j] -= factor * b[i];
             }
         }

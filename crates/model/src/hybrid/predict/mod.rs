@@ -30,8 +30,11 @@ pub struct PredictorEntry {
     /// Name, documentation, parameters.
     pub about: About,
     /// Makes its recipe; files that parameters name are read here.
-    pub build: fn(&Values) -> Result<Arc<dyn Recipe>, Vec<Problem>>,
+    pub build: fn(&Values) -> Built,
 }
+
+/// A recipe, or why there is none.
+pub type Built = Result<Arc<dyn Recipe>, Vec<Problem>>;
 
 impl Registered for PredictorEntry {
     fn about(&self) -> &About {
