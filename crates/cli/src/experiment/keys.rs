@@ -430,5 +430,5 @@ pub const DIRECTOR: Choice<'static, DirectorEntry> = Choice {
     noun: "director",
     plural: "directors",
     entries: DIRECTORS,
-    default: Some("times"),
+    default: Some("automatic"),
 };

@@ -133,7 +133,8 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let routing = part("routing", needs.is_none_or(|n| n.routing));
     let faults = part("faults", false);
     let kind = model.and_then(|(table, _)| named_model(table)).map(|m| m.kind);
-    let hybrid = part("hybrid", kind == Some(ModelKind::Hybrid));
+    let hybrid = part("hybrid", false);
+    let hybrid = hybrid.or((kind == Some(ModelKind::Hybrid)).then_some((&empty, end)));
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();

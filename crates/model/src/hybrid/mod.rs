@@ -102,7 +102,7 @@ pub const MODEL: About = About {
 pub const ABOUT: About = About {
     name: "hybrid",
     summary: "when and how a predictor replaces the network",
-    doc: "For model \"hybrid\"; other models leave the section alone. `predictor` and `director` name entries of `netloom list`, whose \
+    doc: "For model \"hybrid\", which may do without: then it switches by itself. Other models leave the section alone. `predictor` and `director` name entries of `netloom list`, whose \
           parameters stand beside them. A packet that is predicted is delivered once, by prediction: what is left of it in a suspended network goes \
           on as a zombie, which loads links and buffers and is discarded at its destination, unseen by workload and statistics. \
           Latency by hops and the parts of latency tell of packets that the network delivered only.",
