@@ -57,7 +57,7 @@ tests() {
 }
 
 # What must be the same in every run: all but the measured performance.
-result() { sed '/^  "performance": {/,/^  }/d' "$1"; }
+result() { sed -e '/^  "performance": {/,/^  }/d' -e '/^ *"wall_s":/d' "$1"; }
 
 # Runs an example with the checkers on, repeats it, and spreads it over partitions: the same bytes each time, tables included.
 example() {
@@ -84,6 +84,8 @@ examples() {
     case $(basename "$file") in
       zero-load.toml) set -- --set experiment.duration="1 ms" ;;
       dragonfly-1056.toml) set -- --set experiment.duration="5 us" ;;
+      hybrid-72.toml) set -- --set experiment.duration="60 us" --set 'hybrid.switch=["20 us", "40 us"]' --set hybrid.window="10 us" ;;
+      hybrid-auto.toml) set -- --set experiment.duration="400 us" --set hybrid.window="80 us" --set job.1.start="250 us" ;;
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
       *) if grep -q '^until' "$file"; then set --; else set -- --set experiment.duration="50 us"; fi ;;
     esac

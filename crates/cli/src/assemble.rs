@@ -28,6 +28,7 @@ use model::{
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
     flow::{FlowConfig, FlowSetup},
+    hybrid::HybridSetup,
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
@@ -102,7 +103,7 @@ pub fn assemble(
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
-        ModelKind::Packet => {
+        ModelKind::Packet | ModelKind::Hybrid => {
             packet_setup(experiment, parts, wishes.checkers, diagnostics).map(AnySetup::Packet)
         }
         ModelKind::Delay => delay_run(experiment, parts, diagnostics).map(AnySetup::Delay),
@@ -248,6 +249,7 @@ fn packet_setup(
     diagnostics: &mut Diagnostics,
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
+    let hybrid = hybrid(experiment, diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
@@ -270,7 +272,26 @@ fn packet_setup(
         scheduling: parts.scheduling,
         check,
         measure: measure(&experiment.output.values),
+        hybrid,
     })
+}
+
+/// What replaces the network, if the model is hybrid.
+fn hybrid(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<HybridSetup> {
+    let model = experiment.model.as_ref()?;
+    let written = experiment.hybrid.as_ref()?;
+    if model.entry.kind != ModelKind::Hybrid || !written.section.complete || !experiment.experiment.complete {
+        return None;
+    }
+    let (predictor, director) = (written.predictor?, written.director?);
+    let section = &written.section;
+    let recipe = (predictor.build)(&section.values).map_err(|p| section.tell(p, diagnostics)).ok()?;
+    let setup = HybridSetup::from_values(recipe, director, &section.values);
+    let end = match until(&experiment.experiment) {
+        Until::Time(end) | Until::WorkloadDone { limit: end } => end,
+    };
+    (director.build)(&setup, end).map_err(|p| section.tell(p, diagnostics)).ok()?;
+    Some(setup)
 }
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {

@@ -1,7 +1,7 @@
 //! All that an experiment can name, shelf by shelf: the registries and the file's own sections.
 
 use crate::experiment::{
-    keys::{ALGORITHM, ARRIVAL, KIND, PLACEMENT, SECTIONS, TOPOLOGY, WORKLOAD},
+    keys::{ALGORITHM, ARRIVAL, DIRECTOR, KIND, PLACEMENT, PREDICTOR, SECTIONS, TOPOLOGY, WORKLOAD},
     reader::Choice,
 };
 use base::registry::{About, Registered};
@@ -39,6 +39,8 @@ pub fn shelves() -> Vec<Shelf> {
         shelf(&ARRIVAL),
         shelf(&PLACEMENT),
         shelf(&KIND),
+        shelf(&PREDICTOR),
+        shelf(&DIRECTOR),
         Shelf {
             plural: "engines",
             singular: "engine",
@@ -101,15 +103,20 @@ mod tests {
         }
     }
 
-    /// A job holds keys of three registries and its own: a key must not mean two things at once.
+    /// A job holds keys of three registries and its own, [hybrid] of two: a key must not mean two things at once.
     #[test]
-    fn keys_of_a_job_do_not_collide() {
+    fn keys_of_a_section_do_not_collide() {
         let own: Vec<&Param> = JOB.params.iter().collect();
         let of = |name: &str| -> Vec<&Param> {
             let shelf = shelves().into_iter().find(|s| s.plural == name).expect("a shelf");
             shelf.entries.iter().flat_map(|a| a.params).collect()
         };
-        let groups = [own, of("workloads"), of("arrivals"), of("placements")];
+        let hybrid: Vec<&Param> = model::hybrid::ABOUT.params.iter().collect();
+        apart(&[own, of("workloads"), of("arrivals"), of("placements")]);
+        apart(&[hybrid, of("predictors"), of("directors")]);
+    }
+
+    fn apart(groups: &[Vec<&Param>]) {
         for (i, a) in groups.iter().enumerate() {
             for b in &groups[i + 1..] {
                 for param in a {

@@ -68,6 +68,8 @@ fn list_names_everything_once() {
             "arrivals",
             "placements",
             "models",
+            "predictors",
+            "directors",
             "engines",
             "collectives",
             "libraries",

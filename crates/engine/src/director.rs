@@ -1,6 +1,7 @@
 //! The director: decisions taken at declared virtual times with the whole machine in view.
 
 use crate::{
+    agenda::Agenda,
     domain::{Domain, Effects, Lane, Observer},
     executor::{Executor, Stop},
 };
@@ -30,8 +31,8 @@ pub trait Director<D: Domain, O>: Sync {
     /// The next tick after `now`, [`NEVER`] for none.
     fn next_tick(&self, now: Ps) -> Ps;
 
-    /// Tells what the decision needs of one partition.
-    fn summarise(&self, now: Ps, domain: &D, observer: &mut O) -> Self::Summary;
+    /// Tells what the decision needs of one partition; `agenda` holds what is under way to it.
+    fn summarise(&self, now: Ps, domain: &D, observer: &mut O, agenda: &Agenda<D::Message>) -> Self::Summary;
 
     /// Merges two summaries; called in the order of partitions.
     fn merge(&self, left: Self::Summary, right: Self::Summary) -> Self::Summary;
@@ -120,7 +121,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     ) -> Option<(Network, X::Order)> {
         let mut total = None;
         for part in &mut self.partitions {
-            let summary = director.summarise(now, &part.domain, &mut part.observer);
+            let summary = director.summarise(now, &part.domain, &mut part.observer, &part.agenda);
             total = Some(match total {
                 None => summary,
                 Some(left) => director.merge(left, summary),
@@ -147,7 +148,7 @@ impl<D: Domain, O> Director<D, O> for () {
     fn next_tick(&self, _: Ps) -> Ps {
         NEVER
     }
-    fn summarise(&self, _: Ps, _: &D, _: &mut O) {}
+    fn summarise(&self, _: Ps, _: &D, _: &mut O, _: &Agenda<D::Message>) {}
     fn merge(&self, (): (), (): ()) {}
     fn decide(&mut self, _: Ps, (): (), _: bool) -> Option<(Network, ())> {
         Some((Network::Keep, ()))

@@ -38,6 +38,21 @@ pub trait Effects<D: Domain> {
     /// Virtual time minus the network's: constant between director ticks while the network runs.
     fn suspended(&self) -> Ps;
 
+    /// The present instant in virtual time, whatever the lane.
+    fn instant(&self) -> Ps;
+
+    /// Reads and sets alarms on the clock of `lane` from here on, at the same place in the order.
+    ///
+    /// # Panics
+    /// If the network's clock stands still and `lane` is the network's.
+    fn turn(&mut self, lane: Lane);
+
+    /// Sets an alarm in the own partition on `lane`, at an instant of its clock.
+    ///
+    /// # Panics
+    /// As [`Effects::wake`].
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32);
+
     /// Sets an alarm in the own partition, on the event's own lane.
     ///
     /// # Panics
@@ -73,6 +88,9 @@ pub trait Domain: Send + Sized {
     /// Does everything that was put off and belongs to an instant strictly before `now` (network clock). Called at every
     /// director tick and at the end, so that what is lazy is never seen from outside.
     fn settle(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
+
+    /// The same while the network is suspended: what belongs to the steady lane alone, before virtual time `now`.
+    fn settle_steady(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
     /// Shows every table to the engine, always in the same order.
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));

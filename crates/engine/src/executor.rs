@@ -223,15 +223,20 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         }
     }
 
-    /// Has every partition do what it put off before the present tick; the network's clock must be running.
+    /// Has every partition do what it put off before the present tick: all of it, or while the network is suspended what belongs to
+    /// the steady lane.
     pub fn settle(&mut self) {
         for index in 0..self.partitions.len() {
-            if !self.partitions[index].agenda.is_suspended() {
-                self.act(index, Lane::Network, |domain, effects| {
-                    let now = effects.now();
+            let suspended = self.partitions[index].agenda.is_suspended();
+            let lane = if suspended { Lane::Steady } else { Lane::Network };
+            self.act(index, lane, |domain, effects| {
+                let now = effects.now();
+                if suspended {
+                    domain.settle_steady(now, effects);
+                } else {
                     domain.settle(now, effects);
-                });
-            }
+                }
+            });
         }
     }
 
@@ -275,13 +280,33 @@ impl<D: Domain, O: Observer<D::Record>> Effects<D> for Live<'_, D, O> {
     }
 
     #[inline]
+    fn instant(&self) -> Ps {
+        self.key.time + self.agenda.offset_of(self.lane)
+    }
+
+    #[inline]
+    fn turn(&mut self, lane: Lane) {
+        if lane != self.lane {
+            assert!(lane == Lane::Steady || !self.agenda.is_suspended(), "a clock that stands still");
+            self.key = self.key.at(self.agenda.clock(lane, self.instant()));
+            self.lane = lane;
+        }
+    }
+
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
+        let present = self.agenda.clock(lane, self.instant());
+        let key = self.key.at(present).child(at, class, identity, self.tie_seed);
+        self.agenda.wake(lane, key, token);
+    }
+
+    #[inline]
     fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
         let key = self.key.child(at, class, identity, self.tie_seed);
         self.agenda.wake(self.lane, key, token);
     }
 
     fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
-        let present = self.agenda.clock(lane, self.key.time + self.agenda.offset_of(self.lane));
+        let present = self.agenda.clock(lane, self.instant());
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
         let envelope = Envelope { to, lane, key, message };
         if to == self.index {

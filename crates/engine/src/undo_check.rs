@@ -18,7 +18,7 @@ struct Buffered<M, R> {
     lane: Lane,
     offset: Ps,
     tie_seed: u64,
-    wakes: Vec<(Key, u32)>,
+    wakes: Vec<(Lane, Key, u32)>,
     sends: Vec<Envelope<M>>,
     records: Vec<R>,
 }
@@ -38,8 +38,21 @@ impl<D: Domain> Effects<D> for Buffered<D::Message, D::Record> {
         self.offset
     }
 
+    fn instant(&self) -> Ps {
+        self.key.time
+    }
+
+    fn turn(&mut self, lane: Lane) {
+        // The network is never suspended here: both clocks are one.
+        self.lane = lane;
+    }
+
     fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
-        self.wakes.push((self.key.child(at, class, identity, self.tie_seed), token));
+        self.wakes.push((self.lane, self.key.child(at, class, identity, self.tie_seed), token));
+    }
+
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
+        self.wakes.push((lane, self.key.child(at, class, identity, self.tie_seed), token));
     }
 
     fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
@@ -104,8 +117,8 @@ fn commit<D: Domain, O: Observer<D::Record>>(
 }
 
 fn schedule<D: Domain>(done: &Buffered<D::Message, D::Record>, agenda: &mut Agenda<D::Message>) {
-    for (key, token) in &done.wakes {
-        agenda.wake(done.lane, *key, *token);
+    for (lane, key, token) in &done.wakes {
+        agenda.wake(*lane, *key, *token);
     }
     for envelope in &done.sends {
         agenda.deliver(envelope);
@@ -189,8 +202,8 @@ where
 }
 
 fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Message>, step: &Step<D>) {
-    for (key, token) in &step.done.wakes {
-        assert!(agenda.cancel(step.lane, *key, Some(*token)), "an alarm of {:?} is gone", step.key);
+    for (lane, key, token) in &step.done.wakes {
+        assert!(agenda.cancel(*lane, *key, Some(*token)), "an alarm of {:?} is gone", step.key);
     }
     for envelope in &step.done.sends {
         assert!(agenda.cancel(envelope.lane, envelope.key, None), "a message of {:?} is gone", step.key);

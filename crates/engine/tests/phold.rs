@@ -7,6 +7,7 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::{
+    agenda::Agenda,
     checkpoint::{Kept, put, take},
     director::{Director, Network, Pauses},
     domain::{Domain, Effects, Lane, Observer},
@@ -259,8 +260,17 @@ impl<E: Effects<Boastful>> Effects<Phold> for Through<'_, E> {
     fn suspended(&self) -> Ps {
         self.0.suspended()
     }
+    fn instant(&self) -> Ps {
+        self.0.instant()
+    }
+    fn turn(&mut self, lane: Lane) {
+        self.0.turn(lane);
+    }
     fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
         self.0.wake(at, class, identity, token);
+    }
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
+        self.0.wake_on(lane, at, class, identity, token);
     }
     fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, job: Job) {
         self.0.send(to, lane, at, class, identity, job);
@@ -343,7 +353,7 @@ impl Director<Phold, Print> for Pause {
     fn next_tick(&self, _: Ps) -> Ps {
         self.0.first().map_or(NEVER, |t| t.0)
     }
-    fn summarise(&self, _: Ps, domain: &Phold, _: &mut Print) -> u64 {
+    fn summarise(&self, _: Ps, domain: &Phold, _: &mut Print, _: &Agenda<Job>) -> u64 {
         domain.states.rows().iter().map(|s| s.seen).sum()
     }
     fn merge(&self, left: u64, right: u64) -> u64 {

@@ -14,7 +14,7 @@ use fabric::{graph::Fabric, routing::Routing};
 
 /// A resolved run of any model.
 pub enum AnySetup {
-    /// See [`crate::packet`].
+    /// See [`crate::packet`], and [`crate::hybrid`] if [`Setup::hybrid`] is there.
     Packet(Setup),
     /// See [`crate::delay`].
     Delay(DelayRun),
@@ -65,6 +65,7 @@ impl AnySetup {
     #[must_use]
     pub fn kind(&self) -> ModelKind {
         match self {
+            Self::Packet(setup) if setup.hybrid.is_some() => ModelKind::Hybrid,
             Self::Packet(_) => ModelKind::Packet,
             Self::Delay(_) => ModelKind::Delay,
             Self::Congestion(_) => ModelKind::Congestion,

@@ -5,6 +5,7 @@ pub mod congestion;
 pub mod delay;
 pub mod failure;
 pub mod flow;
+pub mod hybrid;
 pub mod memory;
 pub mod packet;
 mod performance;

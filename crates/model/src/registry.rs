@@ -24,13 +24,15 @@ pub enum ModelKind {
     Congestion,
     /// Messages as flows that share links: [`crate::flow`].
     Flow,
+    /// Packets that bypass the network for a while: [`crate::hybrid`].
+    Hybrid,
 }
 
 impl ModelKind {
     /// True if a run can be saved and taken up again.
     #[must_use]
     pub fn is_kept(self) -> bool {
-        matches!(self, Self::Packet | Self::Delay)
+        matches!(self, Self::Packet | Self::Delay | Self::Hybrid)
     }
 }
 
@@ -74,5 +76,10 @@ pub const MODELS: &[ModelEntry] = &[
         about: crate::flow::config::ABOUT,
         kind: ModelKind::Flow,
         needs: Needs { fabric: true, routing: false, time: true },
+    },
+    ModelEntry {
+        about: crate::hybrid::MODEL,
+        kind: ModelKind::Hybrid,
+        needs: Needs { fabric: true, routing: true, time: true },
     },
 ];

@@ -2,6 +2,7 @@
 
 use crate::{
     failure::Failure,
+    hybrid::conductor::Conductor,
     packet::{
         check,
         finish::{self, Ended},
@@ -108,9 +109,11 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     let threads = setup.scheduling.threads();
     let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
-    let mut director = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
+    let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
+    let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
         take_up(state, &mut executor, &mut director)?;
+        director.attach(executor.partitions.iter_mut().map(|p| &mut p.domain));
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
     let stop = executor.direct(end, &mut director, pauses, |e, d| {
@@ -167,16 +170,24 @@ where
 fn close(
     setup: &Setup,
     executor: Executor<PacketDomain, Observer>,
-    director: Sampler,
+    director: Conductor,
     stop: Stop,
     end: Ps,
 ) -> Result<Ended, Failure> {
     let now = executor.now();
-    let dry = stop == Stop::Dry || director.stuck;
+    let suspended = executor.partitions.iter().any(|p| p.agenda.is_suspended());
+    let dry = (stop == Stop::Dry && !suspended) || director.sampler.stuck;
     let pending: Vec<_> = executor.partitions.iter().map(|p| p.agenda.pending()).collect();
+    let mut zombies: Vec<u64> =
+        executor.partitions.iter().flat_map(|p| p.domain.zombies(&p.agenda)).collect();
+    zombies.sort_unstable();
+    zombies.dedup();
+    let (mut copied, mut discarded) = (0, 0);
     let (mut domains, mut observer) = (Vec::new(), None::<Observer>);
     let mut last = Vec::new();
     for part in executor.partitions {
+        copied += part.domain.state.surrogate.phase().copied;
+        discarded += part.domain.state.surrogate.phase().discarded;
         last.push(sample::take(&part.domain, &part.observer, now, false));
         domains.push(part.domain);
         match &mut observer {
@@ -189,7 +200,9 @@ fn close(
     if setup.check {
         check::credits(&refs, &pending, now)?;
     }
-    let fingerprint = finish::state_hash(&refs, &pending);
+    let mut fingerprint = finish::state_hash(&refs, &pending);
+    let zombies = (zombies.len() as u64, copied, discarded);
+    let (sampler, hybrid) = director.close((now, &observer), zombies, &mut fingerprint)?;
     let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
     if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
         return Err(Failure::Setup(damage));
@@ -201,8 +214,9 @@ fn close(
         dry,
         last: finish::total(last),
         sent: finish::sent_by_link(&refs),
-        samples: director.samples,
-        half: director.half,
+        samples: sampler.samples,
+        half: sampler.half,
+        hybrid,
         observer,
         fingerprint,
         deadlock,
@@ -232,6 +246,17 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
             end / window,
             base::units::print_time(end.div_ceil(MAX_WINDOWS))
         )));
+    }
+    if let Some(hybrid) = &setup.hybrid {
+        if setup.change.is_some() {
+            let why = "a hybrid run knows no links that fail while it is under way: predictors know only what they saw";
+            return Err(Failure::Setup(why.into()));
+        }
+        if net.hybrid.is_none() {
+            return Err(Failure::Setup("the network has too many routers for a table of distances".into()));
+        }
+        let sampler = Sampler::new(0, end, 0, false, false);
+        Conductor::new(sampler, Some(hybrid), net, end)?;
     }
     for timing in &net.timings {
         if timing.shortest == 0 {

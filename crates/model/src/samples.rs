@@ -1,6 +1,7 @@
 //! Ready-made setups for tests, benchmarks and programs that embed the model.
 
 use crate::{
+    hybrid::{HybridSetup, direct::DIRECTORS, predict::PREDICTORS},
     packet::{
         PacketConfig,
         config::{Arbiter, RoutePer, RouterKind},
@@ -33,8 +34,12 @@ pub fn int(value: u64) -> Value {
 /// # Panics
 /// If a name is not registered or a default is of a kind that this does not read.
 fn values(entry: &impl Registered, given: &[(&str, Value)]) -> Values {
+    complete(entry.about().params.iter(), given)
+}
+
+fn complete<'a>(params: impl Iterator<Item = &'a Param>, given: &[(&str, Value)]) -> Values {
     let mut values = Values::default();
-    for param in entry.about().params {
+    for param in params {
         let value = given.iter().find(|(key, _)| *key == param.name).map(|(_, v)| v.clone());
         values = values.with(param.name, value.unwrap_or_else(|| default_of(param)));
     }
@@ -155,6 +160,7 @@ pub fn setup(
         scheduling: Scheduling::Sequential { partitions: 1 },
         check: false,
         measure: Measure::default(),
+        hybrid: None,
     }
 }
 
@@ -217,5 +223,20 @@ pub fn booksim_grid(topology: &str, load: f64) -> Setup {
     setup.packet.packet = 64;
     setup.packet.vcs = if torus { 4 } else { 8 };
     setup.packet.router_delay = 2_000;
+    setup
+}
+
+/// Makes a run hybrid: a registered predictor and director with these parameters, those of `[hybrid]` among them.
+///
+/// # Panics
+/// If the predictor is refused.
+#[must_use]
+pub fn hybrid(mut setup: Setup, predictor: &str, director: &str, given: &[(&str, Value)]) -> Setup {
+    let predictor = find(PREDICTORS, predictor).expect("a registered predictor");
+    let director = find(DIRECTORS, director).expect("a registered director");
+    let abouts = [&crate::hybrid::ABOUT, predictor.about(), director.about()];
+    let values = complete(abouts.iter().flat_map(|a| a.params), given);
+    let recipe = (predictor.build)(&values).unwrap_or_else(|p| panic!("{p:?}"));
+    setup.hybrid = Some(HybridSetup::from_values(recipe, director, &values));
     setup
 }

@@ -203,6 +203,8 @@ pub struct Setup {
     pub check: bool,
     /// Tables and series.
     pub measure: Measure,
+    /// When a predictor replaces the network.
+    pub hybrid: Option<crate::hybrid::HybridSetup>,
 }
 
 impl Setup {

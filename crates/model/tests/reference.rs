@@ -42,7 +42,9 @@ fn seen(record: &Record) -> Seen {
         Record::Message { time, created, source, destination, number } => {
             Seen::Message { time, created, source, destination, number }
         }
-        Record::Operation { .. } => unreachable!("patterns have no operations"),
+        Record::Operation { .. } | Record::Bypassed { .. } | Record::Predicted { .. } => {
+            unreachable!("patterns in high fidelity")
+        }
     }
 }
 

@@ -64,6 +64,9 @@ pub struct Summary {
     /// Static congestion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
+    /// What a hybrid run did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<Hybrid>,
     /// Speed and memory of the simulator: the only block that differs between runs of one experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<Performance>,
@@ -93,6 +96,7 @@ impl Summary {
             links: None,
             buffers: None,
             congestion: None,
+            hybrid: None,
             performance: None,
         }
     }
@@ -100,7 +104,9 @@ impl Summary {
     /// The same without what may differ between two runs of one experiment.
     #[must_use]
     pub fn without_performance(&self) -> Self {
-        Self { performance: None, ..self.clone() }
+        let mut same = Self { performance: None, ..self.clone() };
+        same.hybrid.iter_mut().flat_map(|h| &mut h.phases).for_each(|p| p.wall_s = 0.0);
+        same
     }
 
     /// Indented JSON that ends with a newline.
@@ -464,6 +470,47 @@ impl<'de> Deserialize<'de> for Counted {
         };
         map.into_iter().map(count).collect::<Result<_, _>>().map(Self)
     }
+}
+
+/// What a hybrid run did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hybrid {
+    /// Stretches of the run, in order.
+    pub phases: Vec<Phase>,
+    /// Switches between modes.
+    pub switches: u64,
+    /// Packets that were predicted while they were in the network, or copied into it.
+    pub zombies: Zombies,
+    /// Mean over returns of |mean predicted latency of the stay - mean latency of the network after it|, as a fraction of the latter; absent
+    /// without a return, or where either delivered nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predictor_error: Option<f64>,
+}
+
+/// A stretch of a hybrid run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// `high-fidelity` or `surrogate`.
+    pub mode: String,
+    /// When it began.
+    pub start_ps: Ps,
+    /// When it ended.
+    pub end_ps: Ps,
+    /// Elapsed seconds that it took to simulate: differs between runs, like [`Performance`].
+    pub wall_s: f64,
+    /// Packets delivered in it.
+    pub packets: u64,
+}
+
+/// Zombies; `created = discarded + in_network`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zombies {
+    /// Made at switches, or copied into the network before a return.
+    pub created: u64,
+    /// Arrived and discarded.
+    pub discarded: u64,
+    /// In the network at the end.
+    pub in_network: u64,
 }
 
 /// Cost of the simulation itself.

@@ -37,12 +37,29 @@ pub fn render(summary: &Summary, style: Style) -> String {
     latency(&mut out, summary, style);
     by_hops(&mut out, summary, style);
     jobs(&mut out, summary, style);
+    hybrid(&mut out, summary);
     if let Some(p) = &summary.performance {
         out.push('\n');
         performance(&mut out, p);
     }
     line(&mut out, "fingerprint", &summary.fingerprint);
     out
+}
+
+fn hybrid(out: &mut String, summary: &Summary) {
+    let Some(h) = &summary.hybrid else { return };
+    let error =
+        h.predictor_error.map_or_else(String::new, |e| format!(", predictions off by {}", percent(e)));
+    line(out, "hybrid", &format!("{} switches{error}", h.switches));
+    for p in &h.phases {
+        let (start, end) = (display(p.start_ps), display(p.end_ps));
+        line(out, "", &format!("{:13} {start} to {end}, {} packets", p.mode, thousands(p.packets)));
+    }
+    let z = h.zombies;
+    if z.created > 0 {
+        let (all, gone, left) = (thousands(z.created), thousands(z.discarded), thousands(z.in_network));
+        line(out, "zombies", &format!("{all} created, {gone} discarded, {left} in the network"));
+    }
 }
 
 fn verdict(out: &mut String, summary: &Summary, style: Style) {

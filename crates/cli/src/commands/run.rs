@@ -188,7 +188,7 @@ const MAX_HASHED: u64 = 1 << 30;
 pub fn inputs(prepared: &Prepared) -> Vec<Input> {
     let mut inputs = vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())];
     let jobs = prepared.experiment["job"].as_array().into_iter().flatten();
-    let sections = ["fabric", "routing"].map(|name| &prepared.experiment[name]);
+    let sections = ["fabric", "routing", "hybrid"].map(|name| &prepared.experiment[name]);
     for path in sections.into_iter().chain(jobs).filter_map(|section| section["file"].as_str()) {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= MAX_HASHED);
         if let Some(bytes) = small.then(|| std::fs::read(path).ok()).flatten() {

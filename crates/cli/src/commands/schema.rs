@@ -8,8 +8,8 @@ use crate::{
     exit::Exit,
     experiment::{
         keys::{
-            ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
-            PLACEMENT, TOPOLOGY, WORKLOAD,
+            ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
+            MAX_PARTITIONS, OUTPUT, PLACEMENT, PREDICTOR, TOPOLOGY, WORKLOAD,
         },
         reader::Choice,
         value,
@@ -62,6 +62,10 @@ pub fn schema() -> Json {
             "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
             "job": {"type": "array", "minItems": 1, "items": job()},
             "model": {"oneOf": KIND.entries.iter().map(model).collect::<Json>()},
+            "hybrid": united(&model::hybrid::ABOUT, &[
+                (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
+                (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
+            ]),
             "engine": engine,
             "output": object(&OUTPUT, properties(OUTPUT.params)),
         },
@@ -125,29 +129,38 @@ fn topology(entry: &Topology) -> Json {
 
 /// A job takes the keys of one workload, one arrival and one placement: the schema allows the union.
 fn job() -> Json {
+    let mut section = united(
+        &JOB,
+        &[
+            (WORKLOAD.key, WORKLOAD.entries.iter().map(Registered::about).collect()),
+            (ARRIVAL.key, ARRIVAL.entries.iter().map(Registered::about).collect()),
+            (PLACEMENT.key, PLACEMENT.entries.iter().map(Registered::about).collect()),
+        ],
+    );
+    section["required"].as_array_mut().expect("required is a list").insert(0, json!(WORKLOAD.key));
+    section
+}
+
+/// A section that takes the keys of one entry of each registry.
+fn united(own: &About, registries: &[(&str, Vec<&About>)]) -> Json {
     let mut keys = Object::new();
     let mut conditions = Vec::new();
-    for (key, abouts) in [
-        (WORKLOAD.key, WORKLOAD.entries.iter().map(Registered::about).collect::<Vec<_>>()),
-        (ARRIVAL.key, ARRIVAL.entries.iter().map(Registered::about).collect()),
-        (PLACEMENT.key, PLACEMENT.entries.iter().map(Registered::about).collect()),
-    ] {
+    for (key, abouts) in registries {
         let names: Vec<&str> = abouts.iter().map(|a| a.name).collect();
-        keys.insert(key.to_owned(), json!({"enum": names}));
+        keys.insert((*key).to_owned(), json!({"enum": names}));
         for about in abouts {
             for (name, property) in properties(about.params) {
                 unite(&mut keys, name, property);
             }
             let required: Vec<&str> = mandatory(about.params).collect();
             if !required.is_empty() {
-                let chosen = json!({"properties": {key: {"const": about.name}}, "required": [key]});
+                let chosen = json!({"properties": {*key: {"const": about.name}}, "required": [key]});
                 conditions.push(json!({"if": chosen, "then": {"required": required}}));
             }
         }
     }
-    keys.append(&mut properties(JOB.params));
-    let mut section = object(&JOB, keys);
-    section["required"].as_array_mut().expect("required is a list").insert(0, json!(WORKLOAD.key));
+    keys.append(&mut properties(own.params));
+    let mut section = object(own, keys);
     if !conditions.is_empty() {
         section["allOf"] = Json::Array(conditions);
     }

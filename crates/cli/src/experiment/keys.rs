@@ -12,6 +12,11 @@ use fabric::{
     registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology},
 };
 use model::{
+    hybrid::{
+        ABOUT as HYBRID,
+        direct::{DIRECTORS, DirectorEntry},
+        predict::{PREDICTORS, PredictorEntry},
+    },
     registry::{MODELS, ModelEntry},
     setup::Rail,
 };
@@ -354,10 +359,12 @@ pub const OUTPUT: About = About {
 };
 
 /// All sections in the order of the file.
-pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
+pub const SECTIONS: &[About] =
+    &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, ENGINE, OUTPUT];
 
 /// Keys of the root.
-pub const ROOT: &[&str] = &["experiment", "fabric", "faults", "routing", "job", "model", "engine", "output"];
+pub const ROOT: &[&str] =
+    &["experiment", "fabric", "faults", "routing", "job", "model", "hybrid", "engine", "output"];
 
 /// The choice of a topology.
 pub const TOPOLOGY: Choice<'static, Topology> = Choice {
@@ -407,3 +414,21 @@ pub const PLACEMENT: Choice<'static, PlacementEntry> = Choice {
 /// The choice of a model.
 pub const KIND: Choice<'static, ModelEntry> =
     Choice { title: "[model]", key: "kind", noun: "model", plural: "models", entries: MODELS, default: None };
+/// The choice of a predictor.
+pub const PREDICTOR: Choice<'static, PredictorEntry> = Choice {
+    title: "[hybrid]",
+    key: "predictor",
+    noun: "predictor",
+    plural: "predictors",
+    entries: PREDICTORS,
+    default: Some("mean"),
+};
+/// The choice of a director.
+pub const DIRECTOR: Choice<'static, DirectorEntry> = Choice {
+    title: "[hybrid]",
+    key: "director",
+    noun: "director",
+    plural: "directors",
+    entries: DIRECTORS,
+    default: Some("automatic"),
+};

@@ -39,6 +39,18 @@ pub fn json(experiment: &Experiment) -> Json {
         object.append(&mut keys(&model.section));
         root.insert("model".to_owned(), Json::Object(object));
     }
+    if let Some(hybrid) = &experiment.hybrid {
+        let mut object = Object::new();
+        let names = [
+            ("predictor", hybrid.predictor.map(|p| p.about.name)),
+            ("director", hybrid.director.map(|d| d.about.name)),
+        ];
+        for (key, name) in names {
+            object.extend(name.map(|name| (key.to_owned(), json!(name))));
+        }
+        object.append(&mut keys(&hybrid.section));
+        root.insert("hybrid".to_owned(), Json::Object(object));
+    }
     let mut engine = keys(&experiment.engine);
     engine.insert("partitions".to_owned(), experiment.partitions.map_or(json!("auto"), |n| json!(n)));
     root.insert("engine".to_owned(), Json::Object(engine));

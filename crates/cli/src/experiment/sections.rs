@@ -5,8 +5,8 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
-        PLACEMENT, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS,
+        OUTPUT, PLACEMENT, PREDICTOR, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -18,7 +18,10 @@ use base::{
     time::{Ps, S},
 };
 use fabric::registry::{RoutingEntry, Topology};
-use model::registry::ModelEntry;
+use model::{
+    hybrid::{self, direct::DirectorEntry, predict::PredictorEntry},
+    registry::{ModelEntry, ModelKind},
+};
 use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
 
 /// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
@@ -39,6 +42,16 @@ pub struct Job {
     pub placement: Option<&'static PlacementEntry>,
 }
 
+/// `[hybrid]` as written.
+pub struct Hybrid {
+    /// All its keys.
+    pub section: Section,
+    /// Its predictor.
+    pub predictor: Option<&'static PredictorEntry>,
+    /// Its director.
+    pub director: Option<&'static DirectorEntry>,
+}
+
 /// A resolved experiment. What a mistake left open is `None` or an incomplete [`Section`]; the mistake was told.
 pub struct Experiment {
     /// `[experiment]`.
@@ -55,6 +68,8 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// `[model]`.
     pub model: Option<Chosen<ModelEntry>>,
+    /// `[hybrid]`, if it is there.
+    pub hybrid: Option<Hybrid>,
     /// `[engine]` without the partitions.
     pub engine: Section,
     /// Number of partitions; `None` for `"auto"`.
@@ -117,6 +132,9 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
     let routing = part("routing", needs.is_none_or(|n| n.routing));
     let faults = part("faults", false);
+    let kind = model.and_then(|(table, _)| named_model(table)).map(|m| m.kind);
+    let hybrid = part("hybrid", false);
+    let hybrid = hybrid.or((kind == Some(ModelKind::Hybrid)).then_some((&empty, end)));
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
@@ -130,6 +148,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
         jobs: read_jobs(root, end, time, diagnostics),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
+        hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
@@ -154,6 +173,23 @@ fn read_model(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Opti
     let others = KIND.entries.iter().flat_map(keys).filter(|key| !own.contains(key));
     let also: Vec<&str> = others.collect();
     chosen(&KIND, &[], table, home, &also, diagnostics)
+}
+
+/// `[hybrid]`: its own keys, those of the predictor and those of the director.
+fn read_hybrid(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Hybrid {
+    let predictor = PREDICTOR.choose(table, home, diagnostics);
+    let director = DIRECTOR.choose(table, home, diagnostics);
+    let mut params: Vec<Param> = hybrid::ABOUT.params.to_vec();
+    params.extend(predictor.into_iter().flat_map(|p| p.about.params));
+    params.extend(director.into_iter().flat_map(|d| d.about.params));
+    let mut elsewhere = PREDICTOR.elsewhere(predictor);
+    elsewhere.extend(DIRECTOR.elsewhere(director));
+    let lenient = predictor.is_none() || director.is_none();
+    let also = &["predictor", "director"];
+    let spec = Spec { title: "[hybrid]", params, also, elsewhere, lenient };
+    let mut section = reader::read(&spec, table, home, diagnostics);
+    section.complete &= !lenient;
+    Hybrid { section, predictor, director }
 }
 
 /// The section that a wrong name most likely means.

@@ -52,6 +52,11 @@ impl Ledger {
         }
     }
 
+    /// A packet was delivered by prediction.
+    pub fn predicted(&mut self, id: u64) {
+        self.add(id, -1);
+    }
+
     /// Adds another partition's.
     pub fn merge(&mut self, other: Self) {
         for (id, by) in other.open {
@@ -117,7 +122,7 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
             match due {
                 Due::Message(Wire::Chunk(t)) => add(t.link, t.vc),
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
-                Due::Wake(_) | Due::Message(Wire::Envelope { .. }) => {}
+                Due::Wake(_) | Due::Message(Wire::Envelope { .. } | Wire::Predicted(_)) => {}
             }
         }
     }

@@ -7,6 +7,7 @@ use super::{
     rows::Chunk,
     sample::Sample,
     state::{PacketDomain, Wire},
+    surrogate::Predicted,
     tables,
     verdict::{self, Channel},
 };
@@ -55,6 +56,8 @@ pub struct Ended {
     pub waiting: Vec<String>,
     /// Messages of programs that no receive has taken.
     pub unreceived: usize,
+    /// What the hybrid did.
+    pub hybrid: Option<results::summary::Hybrid>,
 }
 
 /// Adds up the partitions' last samples.
@@ -103,6 +106,9 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
         hash_ranks(d, &mut sum);
+        for (due, p) in d.state.surrogate.held() {
+            hash_predicted(*due, p, &mut sum);
+        }
         for (_, key, due) in pending {
             match due {
                 Due::Message(Wire::Chunk(t)) => sum.add(
@@ -114,12 +120,18 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
                 Due::Message(Wire::Credit { link, vc }) => {
                     sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
                 }
+                Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 // An envelope goes ahead at once within a partition and as a message to another one: where it is tells nothing.
                 Due::Message(Wire::Envelope { .. }) | Due::Wake(_) => {}
             }
         }
     }
     sum
+}
+
+/// A packet that is yet to be delivered by prediction.
+fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
+    sum.add(14 << 32 | u64::from(p.destination), due, p.id, p.created);
 }
 
 fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
@@ -204,7 +216,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.bytes_delivered = o.bytes_total;
     summary.latency_ps = o.latency.latency();
     summary.message_latency_ps = o.message_latency.latency();
-    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.latency.moments().count);
+    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.by_hops.iter().map(|m| m.count).sum());
     hops(&mut summary, &ended);
     let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
@@ -218,6 +230,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.jobs = jobs(setup, &ended);
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);
+    summary.hybrid = ended.hybrid.clone();
     Ok((summary, tables::all(setup, net, &ended, simulated)))
 }
 

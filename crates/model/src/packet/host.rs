@@ -28,7 +28,6 @@ use crate::rank::{
 };
 use base::time::Ps;
 use engine::{
-    domain::Lane,
     key::Class,
     state::{Fifo, Journal, Linked, NIL, Pool, Table},
 };
@@ -188,14 +187,20 @@ impl State {
             let terminal = cx.local.terminals[i as usize];
             let (job, _) = cx.net.rank[terminal as usize];
             let cpu = self.host.first_cpu[rank as usize];
-            let begin = cx.net.start[job as usize].max(fx.now());
-            fx.wake(begin, Class::Ordinary, identity(6, terminal, u32::MAX), RANK << KIND_SHIFT | cpu);
+            let begin = cx.net.start[job as usize].max(fx.instant());
+            fx.wake_on(
+                cx.net.lane,
+                begin,
+                Class::Ordinary,
+                identity(6, terminal, u32::MAX),
+                RANK << KIND_SHIFT | cpu,
+            );
         }
     }
 
     /// A rank begins, or one of its processors is done with something.
     pub(super) fn rank_alarm(&mut self, cx: &Static, cpu: u32, fx: &mut impl Fx) {
-        let (now, rank) = (fx.now(), self.host.owner[cpu as usize]);
+        let (now, rank) = (fx.instant(), self.host.owner[cpu as usize]);
         if self.host.window.read(rank) == 0 && !self.host.window.is_over(rank) {
             self.host.window.refill(rank, now, &mut self.host.freed);
         } else {
@@ -278,17 +283,17 @@ impl State {
     }
 
     fn started(&mut self, row: u32, fx: &mut impl Fx) {
-        self.host.window.start(row, fx.now(), &mut self.host.freed);
+        self.host.window.start(row, fx.instant(), &mut self.host.freed);
     }
 
     fn finish(&mut self, cx: &Static, row: u32, fx: &mut impl Fx) {
         let Row { op, rank, number, ready, .. } = *self.host.window.get(row);
         let busy = if op.kind == Kind::Calc { self.span(cx, row) } else { 0 };
-        let (time, terminal) = (fx.now() + fx.suspended(), self.terminal_of(cx, rank));
+        let (time, terminal) = (fx.instant(), self.terminal_of(cx, rank));
         let bytes = if matches!(op.kind, Kind::Send | Kind::Recv) { op.amount } else { 0 };
-        let ready = (ready + fx.suspended()).clamp(cx.net.start_of(terminal), time);
+        let ready = ready.clamp(cx.net.start_of(terminal), time);
         fx.record(Record::Operation { time, terminal, number, ready, bytes, busy, kind: op.kind });
-        self.host.window.finish(row, fx.now(), &mut self.host.freed);
+        self.host.window.finish(row, fx.instant(), &mut self.host.freed);
     }
 
     fn enqueue(&mut self, cx: &Static, cpu: u32, row: u32, fx: &mut impl Fx) {
@@ -302,13 +307,13 @@ impl State {
 
     /// A processor takes an operation in hand.
     fn begin(&mut self, cx: &Static, cpu: u32, row: u32, fx: &mut impl Fx) {
-        let free = fx.now() + self.span(cx, row);
+        let free = fx.instant() + self.span(cx, row);
         let queue = self.host.cpus.get(cpu).queue;
         *self.host.cpus.edit(cpu) = Cpu { free, running: row, queue };
         let rank = self.host.owner[cpu as usize];
         let which = cpu - self.host.first_cpu[rank as usize];
         let name = identity(6, self.terminal_of(cx, rank), which);
-        fx.wake(free, Class::Ordinary, name, RANK << KIND_SHIFT | cpu);
+        fx.wake_on(cx.net.lane, free, Class::Ordinary, name, RANK << KIND_SHIFT | cpu);
         if self.host.window.get(row).op.kind != Kind::Recv {
             self.started(row, fx);
         }
@@ -359,9 +364,9 @@ impl State {
             let (key, sub) = name(source, number);
             self.host.envelopes.set(key, sub, envelope);
         } else {
-            let at = fx.now() + cx.net.message_time;
+            let at = fx.instant() + cx.net.message_time;
             let wire = Wire::Envelope { source, number, envelope };
-            fx.send(to, Lane::Network, at, Class::Ordinary, identity(7, source, number), wire);
+            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, number), wire);
         }
         self.post(cx, posting, bytes, fx);
     }

@@ -16,6 +16,7 @@ pub mod routes;
 pub mod rows;
 pub mod sample;
 pub mod state;
+pub mod surrogate;
 pub mod tables;
 mod terminal;
 pub mod verdict;

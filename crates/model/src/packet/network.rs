@@ -6,12 +6,16 @@ use super::{
     routes::Routes,
     state::REMOTE,
 };
-use crate::setup::{JobSetup, LinkParams, Setup};
+use crate::{
+    hybrid::{Level, Treatment, learn::Shape},
+    setup::{JobSetup, LinkParams, Setup},
+};
 use base::{
     rate::{Bandwidth, Span},
     rng::{Purpose, Stream},
     time::Ps,
 };
+use engine::domain::Lane;
 use fabric::graph::{Fabric, Peer};
 use std::sync::Arc;
 use workload::registry::Work;
@@ -138,6 +142,28 @@ pub struct Network {
     pub compute_ppb: Vec<u64>,
     /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
     pub message_time: Ps,
+    /// Time of a full packet on a terminal's link, in whole picoseconds.
+    pub packet_pace: Ps,
+    /// What a hybrid run needs.
+    pub hybrid: Option<Hybrid>,
+    /// Clock of ranks and envelopes.
+    pub lane: Lane,
+}
+
+/// What handlers of a hybrid run read.
+pub struct Hybrid {
+    /// Distances.
+    pub shape: Arc<Shape>,
+    /// What becomes of the network.
+    pub treatment: Treatment,
+    /// What is predicted.
+    pub level: Level,
+    /// Predicted deliveries need no event: nobody answers, and every message is one packet.
+    direct: bool,
+    /// No prediction is shorter.
+    floor: Ps,
+    /// See [`crate::hybrid::HybridSetup::deliver_zombies`].
+    pub deliver_zombies: bool,
 }
 
 impl Network {
@@ -169,6 +195,17 @@ impl Network {
                 }
             }
         }
+        let (own, rest) = timings.split_at(setup.links.len());
+        let first = least(rest) + own.first().map_or(0, |t| t.shortest + t.delay);
+        let direct = !reacts
+            && setup.jobs.iter().all(|j| j.message.is_some_and(|m| m <= u64::from(setup.packet.packet)));
+        let hybrid = setup.hybrid.as_ref().and_then(|h| {
+            // A fabric too large for a table was refused.
+            let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
+            let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
+            Some(Hybrid { shape, treatment, level, direct, floor: first, deliver_zombies })
+        });
+        let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
         let owner = fabric::partition::split(&fabric, partitions);
@@ -194,7 +231,30 @@ impl Network {
             info_period: info_period(setup),
             compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
             message_time,
+            packet_pace: full,
+            lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
+            hybrid,
         }
+    }
+
+    /// True if predicted deliveries need no event.
+    #[inline]
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.hybrid.as_ref().is_some_and(|h| h.direct)
+    }
+
+    /// Shortest time to anything that bypasses the network: predictions and envelopes.
+    #[must_use]
+    pub fn bypass_time(&self) -> Ps {
+        let floor = self.hybrid.as_ref().map_or(1, |h| h.floor);
+        if self.message_time > 0 { floor.min(self.message_time) } else { floor }
+    }
+
+    /// Time of a packet of `bytes` on a terminal's link, in whole picoseconds.
+    #[must_use]
+    pub fn pace_of(&self, bytes: u32) -> Ps {
+        self.timings[usize::from(self.injection())].span(bytes, self.config.chunk).whole
     }
 
     /// Start of the job that a terminal belongs to.

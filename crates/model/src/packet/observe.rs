@@ -6,8 +6,13 @@ use super::{
     network::Network,
     rows::Packet,
     state::Record,
+    surrogate::Predicted,
 };
-use crate::{rank::operations::Done, setup::Measure};
+use crate::{
+    hybrid::learn::{Learner, Seen},
+    rank::operations::Done,
+    setup::Measure,
+};
 use base::{
     hash::Fingerprint,
     time::{NEVER, Ps},
@@ -108,11 +113,13 @@ pub struct Observer {
     pub from_source: Vec<u32>,
     /// Checkers, if switched on.
     pub ledger: Option<Ledger>,
+    /// What predictors learn from, in hybrid runs.
+    pub learner: Option<Box<Learner>>,
 }
 
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
-    batches, windows, pairs, packet_rows, message_rows, operation_rows, from_source, ledger
+    batches, windows, pairs, packet_rows, message_rows, operation_rows, from_source, ledger, learner
     => net, warmup, end, measure);
 
 impl Observer {
@@ -147,6 +154,7 @@ impl Observer {
             operation_rows: Vec::new(),
             from_source: vec![0; net.fabric.terminals() as usize],
             ledger: check.then(|| Ledger::new(in_order)),
+            learner: net.hybrid.as_ref().map(|_| Box::default()),
             net,
         }
     }
@@ -193,6 +201,9 @@ impl Observer {
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
             a.merge(b);
         }
+        if let (Some(a), Some(b)) = (&mut self.learner, other.learner) {
+            a.merge(&b);
+        }
     }
 
     fn window(&mut self, time: Ps) -> Option<&mut Window> {
@@ -216,6 +227,9 @@ impl Observer {
             self.bytes += u64::from(p.bytes);
         }
         let latency = time - p.created;
+        if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
+            learner.delivered(&hybrid.shape, source, p.destination, latency);
+        }
         if let Some(window) = self.window(time) {
             window.latency.record(latency);
             window.bytes += u64::from(p.bytes);
@@ -247,6 +261,56 @@ impl Observer {
                 message_created: p.message_created,
                 bytes: p.bytes,
                 hops: p.hops,
+            });
+        }
+    }
+}
+
+impl Observer {
+    /// A packet, or message, that was predicted has arrived.
+    fn predicted(&mut self, time: Ps, p: &Predicted) {
+        let (source, packets) = (p.source(), u64::from(p.packets));
+        self.last = self.last.max(time);
+        self.fingerprint.add(time, 5 << 32 | u64::from(p.destination), p.id, p.bytes);
+        self.packets.1 += packets;
+        self.from_source[source as usize] += p.packets;
+        self.bytes_total += p.bytes;
+        if time >= self.warmup {
+            self.bytes += p.bytes;
+        }
+        if let Some(ledger) = &mut self.ledger {
+            (0..packets).for_each(|n| ledger.predicted(p.id + n));
+        }
+        let latency = time - p.created;
+        let single = p.packets == 1;
+        if let Some(window) = self.window(time) {
+            window.bytes += p.bytes;
+            if single {
+                window.latency.record(latency);
+            }
+        }
+        if let Some(learner) = self.learner.as_mut().filter(|_| single) {
+            learner.predicted.merge(Seen { count: 1, sum: u128::from(latency) });
+        }
+        if p.created < self.warmup || !single {
+            return;
+        }
+        self.latency.record(latency);
+        self.batches.record(time - self.warmup, latency);
+        if self.measure.pairs {
+            let pair = (self.net.fabric.node_of(source), self.net.fabric.node_of(p.destination));
+            self.pairs.entry(pair).or_default().record(latency);
+        }
+        if self.measure.packets {
+            self.packet_rows.push(Row {
+                delivered: time,
+                source,
+                number: p.id as u32,
+                destination: p.destination,
+                created: p.created,
+                message_created: p.message_created,
+                bytes: p.bytes as u32,
+                hops: 0,
             });
         }
     }
@@ -309,6 +373,18 @@ impl Observe<Record> for Observer {
                     ledger.delivered(packet);
                 }
             }
+            Record::Bypassed { time, id, bytes, packets } => {
+                self.fingerprint.add(*time, 6 << 32 | u64::from(*packets), *id, *bytes);
+                self.packets.0 += u64::from(*packets);
+                self.last = self.last.max(*time);
+                if let Some(window) = self.window(*time) {
+                    window.created += u64::from(*packets);
+                }
+                if let Some(ledger) = &mut self.ledger {
+                    (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
+                }
+            }
+            Record::Predicted { time, packet } => self.predicted(*time, packet),
             Record::Operation { time, terminal, number, ready, bytes, kind, busy } => {
                 let what = 4 << 40 | u64::from(*terminal);
                 self.fingerprint.add(*time, what, u64::from(*number), *kind as u64);

@@ -1,8 +1,13 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{network::End, observe::Observer, state::PacketDomain};
+use super::{
+    network::End,
+    observe::Observer,
+    state::{PacketDomain, Wire},
+};
 use base::time::{NEVER, Ps};
 use engine::{
+    agenda::Agenda,
     director::{Director, Network as Clock},
     domain::Effects,
     state::NIL,
@@ -103,6 +108,20 @@ pub struct Share {
     from_source: Vec<u32>,
 }
 
+impl Share {
+    /// Packets created so far.
+    #[must_use]
+    pub fn created(&self) -> u64 {
+        self.sample.created
+    }
+
+    /// Chunks in the network.
+    #[must_use]
+    pub fn occupied(&self) -> u64 {
+        self.sample.occupied + self.sample.queued
+    }
+}
+
 impl Director<PacketDomain, Observer> for Sampler {
     type Summary = Share;
     type Order = ();
@@ -112,7 +131,7 @@ impl Director<PacketDomain, Observer> for Sampler {
         if self.half.is_none() && self.half_at > now { periodic.min(self.half_at) } else { periodic }
     }
 
-    fn summarise(&self, now: Ps, domain: &PacketDomain, observer: &mut Observer) -> Share {
+    fn summarise(&self, now: Ps, domain: &PacketDomain, observer: &mut Observer, _: &Agenda<Wire>) -> Share {
         let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
         Share { sample: take(domain, observer, now, self.per_port), from_source }
     }
@@ -182,7 +201,8 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal as usize].0 as usize) {
             *count += u64::from(row.messages);
         }
-        sample.busy |= oldest != NEVER || row.elsewhere || row.queue.head != NIL;
+        // Packets that were handed over count as open until they are delivered.
+        sample.busy |= oldest != NEVER || row.elsewhere;
         if oldest < now {
             sample.lags.push(Lag { terminal, behind: now - oldest, packets: row.packets });
         }

@@ -10,11 +10,12 @@ use super::{
     network::{End, Line, Local, Network},
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
+    surrogate::{BYPASS, Mode, Predicted, Surrogate},
 };
-use crate::rank::envelope::Envelope;
+use crate::{hybrid::predict::Predictor, rank::envelope::Envelope};
 use base::time::{NEVER, Ps};
 use engine::{
-    domain::{Domain, Effects},
+    domain::{Domain, Effects, Lane},
     key::Class,
     state::{Fifo, Journal, NIL, Pool, Table},
 };
@@ -52,6 +53,24 @@ pub enum Record {
         time: Ps,
         /// The packet at that moment.
         packet: Packet,
+    },
+    /// Packets of a message were handed over past the network as one.
+    Bypassed {
+        /// When.
+        time: Ps,
+        /// Of the first, see [`Packet::id`].
+        id: u64,
+        /// Payload of all.
+        bytes: u64,
+        /// How many.
+        packets: u32,
+    },
+    /// A packet, or message, that was predicted is complete at its destination.
+    Predicted {
+        /// When.
+        time: Ps,
+        /// What arrived.
+        packet: Predicted,
     },
     /// An operation of a rank is finished.
     Operation {
@@ -99,6 +118,8 @@ pub enum Wire {
         /// What it is about.
         envelope: Envelope,
     },
+    /// A packet, or message, that bypassed the network arrives.
+    Predicted(Predicted),
     /// A credit for a link of the receiver.
     Credit {
         /// The link.
@@ -138,6 +159,8 @@ pub struct Static {
     pub net: Arc<Network>,
     /// This partition's.
     pub local: Arc<Local>,
+    /// Who predicts, from the first switch on. Changes at director ticks alone.
+    pub predictor: Option<Arc<dyn Predictor>>,
 }
 
 /// Everything that changes.
@@ -185,6 +208,8 @@ pub struct State {
     pub published: Published,
     /// Ranks of programs.
     pub host: Host,
+    /// What bypasses the network.
+    pub surrogate: Surrogate,
 }
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
@@ -297,6 +322,7 @@ impl PacketDomain {
         let host = Host::new(&net, &local);
         let state = State {
             host,
+            surrogate: Surrogate::new(&net, local.terminals.len()),
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
@@ -318,7 +344,7 @@ impl PacketDomain {
             clocked: Clocked::new(&net, &local),
             published: Published::new(if net.info_period > 0 { local.router_ports() as usize } else { 0 }),
         };
-        Self { cx: Static { net, local }, state }
+        Self { cx: Static { net, local, predictor: None }, state }
     }
 }
 
@@ -339,14 +365,19 @@ impl Domain for PacketDomain {
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
         let index = token & INDEX;
-        match token >> KIND_SHIFT {
+        let kind = token >> KIND_SHIFT;
+        if kind >= RANK && !state.surrogate.phase().suspended {
+            fx.turn(Lane::Network);
+        }
+        match kind {
             PULL => state.pull(cx, index, fx),
             CREDIT => state.credit_event(cx, index, fx),
             TICK => state.tick(cx, index, fx),
             CYCLE => state.cycle(cx, index, fx),
             PUBLISH => state.publish(cx, fx),
             RANK => state.rank_alarm(cx, index, fx),
-            _ => unreachable!("there are six kinds of alarm"),
+            BYPASS => state.bypass_alarm(cx, index, fx),
+            _ => unreachable!("there are seven kinds of alarm"),
         }
     }
 
@@ -356,6 +387,12 @@ impl Domain for PacketDomain {
             Wire::Chunk(travel) => state.chunk_from_afar(cx, travel, fx),
             Wire::Envelope { source, number, envelope } => {
                 state.envelope_from_afar(*source, *number, *envelope);
+            }
+            Wire::Predicted(packet) => {
+                if !state.surrogate.phase().suspended {
+                    fx.turn(Lane::Network);
+                }
+                state.arrive_predicted(cx, packet, fx);
             }
             Wire::Credit { link, vc } => {
                 let u = cx.net.crossings[*link as usize].upstream;
@@ -371,6 +408,11 @@ impl Domain for PacketDomain {
             state.drain_credits(u, now.saturating_sub(1));
         }
         state.settle_arrivals(cx, now);
+        state.settle_surrogate(cx, now + fx.suspended(), fx);
+    }
+
+    fn settle_steady(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
+        self.state.settle_surrogate(&self.cx, now, fx);
     }
 
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
@@ -391,6 +433,7 @@ impl Domain for PacketDomain {
         visit(&mut s.published.pages);
         visit(&mut s.published.next);
         s.host.tables(visit);
+        s.surrogate.tables(visit);
         s.known.tables(visit);
         s.open.tables(visit);
         s.received.tables(visit);
@@ -421,7 +464,13 @@ impl Domain for PacketDomain {
     }
 
     fn lookahead(&self, to: u32) -> Option<Ps> {
-        self.cx.local.lookahead[to as usize]
+        let own = self.cx.local.lookahead[to as usize];
+        let phase = self.state.surrogate.phase();
+        if phase.mode == Mode::Fidelity {
+            return own;
+        }
+        let past = self.cx.net.bypass_time();
+        if phase.suspended { Some(past) } else { Some(own.map_or(past, |own| own.min(past))) }
     }
 }
 

@@ -3,8 +3,9 @@
 use super::{
     config::RouterKind,
     network::End,
-    rows::{Chunk, Cutting, Flight, Packet, Post},
+    rows::{Chunk, Cutting, Flight, Post},
     state::{Fx, Record, State, Static},
+    surrogate::{Mode, Predicted},
 };
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
@@ -63,17 +64,23 @@ impl State {
 
     /// Instant of the next packet's hand-over; `NEVER` if there is none or the queue is full.
     fn next_handover(&self, cx: &Static, i: u32) -> Ps {
+        let phase = self.surrogate.phase();
+        if phase.mode != Mode::Fidelity {
+            return NEVER;
+        }
         let row = self.terminals.get(i);
         let created = if row.cutting.active {
             row.cutting.created
         } else {
             let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
             if row.elsewhere && row.upcoming < posted {
-                return row.upcoming;
+                return row.upcoming.saturating_sub(phase.offset);
             }
             posted.min(row.upcoming)
         };
-        created.saturating_add(cx.net.config.adapter_delay).max(row.request)
+        // A workload that has nothing more stays at the end of time.
+        let offset = if created == NEVER { 0 } else { phase.offset };
+        created.saturating_add(cx.net.config.adapter_delay).saturating_sub(offset).max(row.request)
     }
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
@@ -134,7 +141,7 @@ impl State {
     }
 
     /// Takes the next message in hand: a posted one, or the one read ahead. False if that is another rail's.
-    fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
+    pub(super) fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
         let row = *self.terminals.get(i);
         let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
         let (created, destination, bytes) = if posted <= row.upcoming {
@@ -172,35 +179,25 @@ impl State {
         row.cutting.left -= u64::from(bytes);
         row.cutting.active = row.cutting.left > 0;
         row.packets = row.packets.wrapping_add(1);
-        row.queued += chunks;
-        let timing = &cx.net.timings[cx.net.injection() as usize];
-        let full = u64::from(row.queued) * u64::from(config.chunk) >= cx.net.injection_buffer;
-        let pace = timing.span(bytes, config.chunk).whole;
-        row.request = if full { NEVER } else { time + pace };
-        let packet = self.packets.take(Packet {
+        let full = u64::from(row.queued + chunks) * u64::from(config.chunk) >= cx.net.injection_buffer;
+        row.request = if full { NEVER } else { time + cx.net.pace_of(bytes) };
+        let packet = Predicted {
             id,
             created: time,
-            start: 0,
             message_created: cutting.created,
-            last_arrival: 0,
+            bytes: u64::from(bytes),
             destination: cutting.destination,
-            bytes,
             message: cutting.number,
             message_packets: cutting.packets,
-            serialisation: 0,
-            wire: 0,
-            next: NIL,
-            chunks: chunks as u16,
-            delivered: 0,
-            here: chunks as u16,
-            hops: 0,
-            disordered: false,
-        });
-        row.queue.push(&mut self.packets, packet);
-        if cx.net.partitions > 1 {
-            self.known.set(id, 0, packet);
+            packets: 1,
+        };
+        self.enqueue_packet(cx, i, &packet, bytes, time);
+        let time = time + fx.suspended();
+        if cx.net.hybrid.is_some() {
+            let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
+            self.surrogate.paces.edit(i).learn(time, ready);
         }
-        fx.record(Record::Created { time: time + fx.suspended(), id, bytes });
+        fx.record(Record::Created { time, id, bytes });
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.
@@ -267,20 +264,38 @@ impl State {
             packet.last_arrival = flight.time;
         }
         if packet.delivered == packet.chunks {
-            let packet = *packet;
-            let time = flight.time + fx.suspended();
-            fx.record(Record::Delivered { time, packet });
+            let mut packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
+            if self.surrogate.is_zombie(packet.created) {
+                self.surrogate.phase.edit(0).discarded += 1;
+                if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
+                    return;
+                }
+            }
+            let offset = fx.suspended();
+            let time = flight.time + offset;
+            packet.created += offset;
+            packet.start += offset;
+            packet.last_arrival += offset;
+            fx.record(Record::Delivered { time, packet });
             let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
             debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
-            self.packet_done(cx, &packet, local, flight.time, fx);
+            debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
+            self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
         }
     }
 
-    /// A packet is complete: its message may be, and the workload may answer.
-    fn packet_done(&mut self, cx: &Static, packet: &Packet, local: u32, time: Ps, fx: &mut impl Fx) {
-        let source = (packet.id >> 32) as u32;
-        if packet.message_packets > 1 {
+    /// A packet, or a `whole` message, is complete: the workload may answer. `time` is virtual.
+    pub(super) fn packet_done(
+        &mut self,
+        cx: &Static,
+        packet: &Predicted,
+        whole: bool,
+        time: Ps,
+        fx: &mut impl Fx,
+    ) {
+        let source = packet.source();
+        if !whole {
             let key = u64::from(source);
             let left = self.open.get(key, packet.message).unwrap_or(packet.message_packets) - 1;
             if left > 0 {
@@ -291,7 +306,7 @@ impl State {
         }
         let (created, number) = (packet.message_created, packet.message);
         let destination = packet.destination;
-        fx.record(Record::Message { time: time + fx.suspended(), created, source, destination, number });
+        fx.record(Record::Message { time, created, source, destination, number });
         if !cx.net.reacts {
             return;
         }
@@ -300,6 +315,8 @@ impl State {
             self.rank_message(cx, source, destination, number, fx);
             return;
         }
+        let local =
+            cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
         self.terminals.edit(local).received += 1;
         let (from, to) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
         let pair = u64::from(to) << 32 | u64::from(from);
@@ -337,10 +354,16 @@ impl State {
     pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
         let Posting { local: i, destination, .. } = posting;
         let u = cx.local.router_ports() + i;
-        let now = fx.now();
-        self.catch_up_terminal(cx, u, now, fx);
-        let post = self.posts.take(Post { time: now, bytes, destination, next: NIL });
+        let fidelity = self.surrogate.phase().mode == Mode::Fidelity;
+        if fidelity {
+            self.catch_up_terminal(cx, u, fx.now(), fx);
+        }
+        let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: NIL });
         self.terminals.edit(i).posts.push(&mut self.posts, post);
-        self.set_due(cx, u, fx);
+        if fidelity {
+            self.set_due(cx, u, fx);
+        } else {
+            self.set_bypass(cx, i, fx);
+        }
     }
 }

@@ -305,6 +305,7 @@ impl Sketch {
             warmup: 0,
             scheduling: Scheduling::Sequential { partitions: 1 },
             check: true,
+            hybrid: None,
             measure: Measure {
                 window: 1 << 20,
                 per_port: true,

@@ -1,0 +1,347 @@
+//! The engine's director of a packet run: samples, and in hybrid runs the switches.
+//!
+//! At a tick every partition tells its sample, its counts, what it learned and, where a switch is possible, the packets in its part of the
+//! network. One decision is taken; a new predictor is trained from the merged sums. What partitions apply they read from here.
+
+use super::{
+    HybridSetup, Treatment,
+    direct::{Step, Strategy, View},
+    learn::{Learned, Seen, Shape},
+    predict::{Predictor, Recipe},
+};
+use crate::{
+    failure::Failure,
+    packet::{
+        network::Network,
+        observe::Observer,
+        sample::{Sampler, Share},
+        state::{PacketDomain, Wire},
+        surrogate::{Predicted, Switch},
+    },
+};
+use base::{
+    hash::Fingerprint,
+    time::{NEVER, Ps},
+};
+use engine::{
+    agenda::Agenda,
+    checkpoint::{Damaged, Kept, put, take},
+    director::{Director, Network as Clock},
+    domain::Effects,
+};
+use results::summary;
+use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Instant};
+
+/// Samples, and switches if the run is hybrid.
+pub struct Conductor {
+    /// Samples.
+    pub sampler: Sampler,
+    stage: Option<Stage>,
+}
+
+/// What was done so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Log {
+    phases: Vec<Phase>,
+    /// Zombies made at suspensions.
+    zombies: u64,
+    /// What the present predictor was trained from.
+    learned: Option<Learned>,
+}
+
+/// A stretch of the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Phase {
+    surrogate: bool,
+    start: Ps,
+    end: Ps,
+    wall_s: f64,
+    /// Delivered before its start; by its end.
+    network: (Seen, Seen),
+    predicted: (Seen, Seen),
+    delivered: (u64, u64),
+}
+
+struct Stage {
+    strategy: Box<dyn Strategy>,
+    recipe: Arc<dyn Recipe>,
+    shape: Arc<Shape>,
+    treatment: Treatment,
+    log: Log,
+    predictor: Option<Arc<dyn Predictor>>,
+    flying: Vec<Predicted>,
+    since: Instant,
+}
+
+/// What a partition tells.
+pub struct Told {
+    share: Share,
+    counts: Counts,
+    learned: Option<Learned>,
+    flying: Vec<Predicted>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    network: Seen,
+    predicted: Seen,
+    delivered: u64,
+}
+
+/// What the sampler is asked for at the end too.
+fn counts(observer: &Observer) -> Counts {
+    let (network, predicted) =
+        observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
+    Counts { network, predicted, delivered: observer.packets.1 }
+}
+
+impl Phase {
+    fn begin(surrogate: bool, now: Ps, at: &Counts) -> Self {
+        Self {
+            surrogate,
+            start: now,
+            end: now,
+            wall_s: 0.0,
+            network: (at.network, at.network),
+            predicted: (at.predicted, at.predicted),
+            delivered: (at.delivered, at.delivered),
+        }
+    }
+
+    fn end(&mut self, now: Ps, wall_s: f64, at: &Counts) {
+        self.end = now;
+        self.wall_s += wall_s;
+        (self.network.1, self.predicted.1, self.delivered.1) = (at.network, at.predicted, at.delivered);
+    }
+
+    /// Mean latency of what was delivered in it by the network, or by prediction.
+    fn mean(&self, predicted: bool) -> Option<f64> {
+        let (from, to) = if predicted { self.predicted } else { self.network };
+        let count = to.count - from.count;
+        (count > 0).then(|| (to.sum - from.sum) as f64 / count as f64)
+    }
+}
+
+impl Conductor {
+    /// For a run that ends at `end` at the latest.
+    ///
+    /// # Errors
+    /// If the director's times do not fit the run.
+    pub fn new(
+        sampler: Sampler,
+        hybrid: Option<&HybridSetup>,
+        net: &Network,
+        end: Ps,
+    ) -> Result<Self, Failure> {
+        let stage = match (hybrid, &net.hybrid) {
+            (Some(setup), Some(network)) => Some(Stage {
+                strategy: (setup.director.build)(setup, end).map_err(|p| {
+                    Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; "))
+                })?,
+                recipe: Arc::clone(&setup.recipe),
+                shape: Arc::clone(&network.shape),
+                treatment: setup.treatment,
+                log: Log { phases: vec![Phase::begin(false, 0, &Counts::default())], ..Log::default() },
+                predictor: None,
+                flying: Vec::new(),
+                since: Instant::now(),
+            }),
+            _ => None,
+        };
+        Ok(Self { sampler, stage })
+    }
+
+    /// Gives partitions of a loaded run their predictor.
+    pub fn attach<'a>(&self, domains: impl Iterator<Item = &'a mut PacketDomain>) {
+        let Some(stage) = &self.stage else { return };
+        domains.for_each(|d| d.cx.predictor.clone_from(&stage.predictor));
+    }
+
+    /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
+    ///
+    /// # Errors
+    /// If zombies are missing.
+    pub fn close(
+        mut self,
+        (now, observer): (Ps, &Observer),
+        (in_network, copied, discarded): (u64, u64, u64),
+        fingerprint: &mut Fingerprint,
+    ) -> Result<(Sampler, Option<summary::Hybrid>), Failure> {
+        let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
+        let wall_s = stage.since.elapsed().as_secs_f64();
+        if let Some(phase) = stage.log.phases.last_mut() {
+            phase.end(now, wall_s, &counts(observer));
+        }
+        let created = stage.log.zombies + copied;
+        if created != discarded + in_network {
+            return Err(Failure::Invariant(format!(
+                "{created} zombies were made, {discarded} discarded, and {in_network} are in the network"
+            )));
+        }
+        let phases = &stage.log.phases;
+        let mut errors = Vec::new();
+        for pair in phases.windows(2).filter(|p| p[0].surrogate) {
+            if let (Some(said), Some(seen)) = (pair[0].mean(true), pair[1].mean(false)) {
+                errors.push((said - seen).abs() / seen);
+            }
+        }
+        for phase in phases {
+            fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
+        }
+        let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
+        let rows = phases.iter().map(|p| summary::Phase {
+            mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
+            start_ps: p.start,
+            end_ps: p.end,
+            wall_s: p.wall_s,
+            packets: p.delivered.1 - p.delivered.0,
+        });
+        let hybrid = summary::Hybrid {
+            phases: rows.collect(),
+            switches: phases.len() as u64 - 1,
+            zombies: summary::Zombies { created, discarded, in_network },
+            predictor_error: error,
+        };
+        Ok((self.sampler, Some(hybrid)))
+    }
+}
+
+impl Director<PacketDomain, Observer> for Conductor {
+    type Summary = Told;
+    type Order = Step;
+
+    fn next_tick(&self, now: Ps) -> Ps {
+        let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
+        self.sampler.next_tick(now).min(own)
+    }
+
+    fn summarise(
+        &self,
+        now: Ps,
+        domain: &PacketDomain,
+        observer: &mut Observer,
+        agenda: &Agenda<Wire>,
+    ) -> Told {
+        let share = self.sampler.summarise(now, domain, observer, agenda);
+        let mut told = Told { share, counts: counts(observer), learned: None, flying: Vec::new() };
+        let Some(stage) = self.stage.as_ref().filter(|s| s.ticks(now)) else { return told };
+        let enters = stage.strategy.may_enter(now);
+        if let Some(learner) = &mut observer.learner {
+            told.learned = enters.then(|| learner.learned());
+            learner.forget(stage.strategy.forget(now));
+        }
+        if enters && stage.treatment == Treatment::Zombies {
+            told.flying = domain.flying(agenda);
+        }
+        told
+    }
+
+    fn merge(&self, mut a: Told, b: Told) -> Told {
+        a.share = self.sampler.merge(a.share, b.share);
+        a.counts.network.merge(b.counts.network);
+        a.counts.predicted.merge(b.counts.predicted);
+        a.counts.delivered += b.counts.delivered;
+        if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
+            mine.merge(theirs);
+        }
+        a.flying.extend(b.flying);
+        a
+    }
+
+    fn decide(&mut self, now: Ps, told: Told, dry: bool) -> Option<(Clock, Step)> {
+        let Told { share, counts, learned, flying } = told;
+        let view = View {
+            now,
+            created: share.created(),
+            network: counts.network,
+            predicted: counts.predicted,
+            occupied: share.occupied(),
+        };
+        // A run whose network stands still is at rest without being stuck.
+        let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
+        self.sampler.decide(now, share, dry)?;
+        let Some(stage) = self.stage.as_mut().filter(|s| s.ticks(now)) else {
+            return Some((Clock::Keep, Step::Stay));
+        };
+        let step = stage.strategy.decide(&view);
+        match step {
+            Step::Stay | Step::Reheat => return Some((Clock::Keep, step)),
+            Step::Enter => {
+                let learned = learned.unwrap_or_default();
+                stage.predictor = Some(stage.recipe.train(&learned, &stage.shape));
+                stage.log.learned = Some(learned);
+                stage.flying = flying;
+                stage.flying.sort_unstable_by_key(|p| p.id);
+                stage.flying.dedup_by_key(|p| p.id);
+                stage.log.zombies += stage.flying.len() as u64;
+            }
+            Step::Return => stage.flying.clear(),
+        }
+        let wall_s = stage.since.elapsed().as_secs_f64();
+        stage.since = Instant::now();
+        if let Some(phase) = stage.log.phases.last_mut() {
+            phase.end(now, wall_s, &counts);
+        }
+        stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts));
+        let clock = match step {
+            Step::Enter if stage.treatment == Treatment::Zombies => Clock::Suspend,
+            Step::Return if stage.treatment == Treatment::Zombies => Clock::Resume,
+            _ => Clock::Keep,
+        };
+        Some((clock, step))
+    }
+
+    fn apply(&self, step: &Step, domain: &mut PacketDomain, fx: &mut impl Effects<PacketDomain>) {
+        let Some(stage) = &self.stage else { return };
+        match step {
+            Step::Stay => {}
+            Step::Enter => {
+                let predictor = stage.predictor.as_ref().expect("it was trained for this switch");
+                let switch = Switch { predictor, flying: &stage.flying };
+                domain.enter(&switch, stage.treatment == Treatment::Zombies, fx);
+            }
+            Step::Reheat => domain.reheat(fx),
+            Step::Return => domain.back(fx),
+        }
+    }
+}
+
+impl Stage {
+    fn in_surrogate(&self) -> bool {
+        self.log.phases.last().is_some_and(|p| p.surrogate)
+    }
+
+    /// True if the strategy asked for a tick at `now`.
+    fn ticks(&self, now: Ps) -> bool {
+        now > 0 && self.strategy.next_tick(now - 1) == now
+    }
+}
+
+impl Kept for Conductor {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.sampler.save(to);
+        if let Some(stage) = &self.stage {
+            let mut log = stage.log.clone();
+            if let Some(phase) = log.phases.last_mut() {
+                phase.wall_s += stage.since.elapsed().as_secs_f64();
+            }
+            put(&log, to);
+            put(&stage.strategy.memory(), to);
+        }
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.sampler.load(from)?;
+        if let Some(stage) = &mut self.stage {
+            stage.log = take(from)?;
+            let memory: Vec<u64> = take(from)?;
+            if !stage.strategy.recall(&memory) {
+                return Err(Damaged);
+            }
+            stage.predictor = stage.log.learned.as_ref().map(|l| stage.recipe.train(l, &stage.shape));
+            stage.since = Instant::now();
+        }
+        Ok(())
+    }
+}

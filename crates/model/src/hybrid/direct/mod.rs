@@ -1,0 +1,83 @@
+//! Directors: when to switch. One file each; the slice [`DIRECTORS`] is what a user can name.
+
+pub mod automatic;
+pub mod times;
+
+use super::{
+    HybridSetup,
+    learn::{Forget, Seen},
+};
+use base::{
+    param::Problem,
+    registry::{About, Registered},
+    time::Ps,
+};
+
+/// What is done at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing.
+    Stay,
+    /// From high fidelity to the surrogate.
+    Enter,
+    /// Copies of predicted packets begin to fill the network.
+    Reheat,
+    /// Back to high fidelity.
+    Return,
+}
+
+/// What a director sees of the whole machine at a tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// Virtual time.
+    pub now: Ps,
+    /// Packets created since the start.
+    pub created: u64,
+    /// Packets that the network delivered since the start.
+    pub network: Seen,
+    /// Packets delivered by prediction since the start.
+    pub predicted: Seen,
+    /// Chunks in buffers and queues of the network.
+    pub occupied: u64,
+}
+
+/// Decides when to switch. All it remembers is in [`Strategy::memory`].
+pub trait Strategy: Send + Sync {
+    /// The next instant after `now` at which it wants to look, `NEVER` for none.
+    fn next_tick(&self, now: Ps) -> Ps;
+
+    /// True if it may enter the surrogate at `now`: then partitions tell what is in the network.
+    fn may_enter(&self, now: Ps) -> bool;
+
+    /// What learners forget at `now`, after they were asked.
+    fn forget(&self, now: Ps) -> Forget;
+
+    /// Decides at a tick of its own.
+    fn decide(&mut self, view: &View) -> Step;
+
+    /// What it remembers.
+    fn memory(&self) -> Vec<u64>;
+
+    /// Remembers it again; false if these are not its words.
+    fn recall(&mut self, memory: &[u64]) -> bool;
+}
+
+/// A director that a user can name.
+pub struct DirectorEntry {
+    /// Name, documentation, parameters.
+    pub about: About,
+    /// Makes it for a run that ends at the given time, at the latest.
+    pub build: fn(&HybridSetup, Ps) -> Built,
+}
+
+/// A director, or why there is none.
+pub type Built = Result<Box<dyn Strategy>, Vec<Problem>>;
+
+impl Registered for DirectorEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+/// All directors.
+pub const DIRECTORS: &[DirectorEntry] = &[times::ENTRY, automatic::ENTRY];

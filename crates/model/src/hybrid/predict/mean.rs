@@ -1,0 +1,36 @@
+//! The mean latency of each pair.
+
+use super::{Grid, Predictor, PredictorEntry, Recipe};
+use crate::hybrid::learn::{Learned, Shape};
+use base::{registry::About, time::Ps};
+use std::sync::Arc;
+
+/// The predictor `mean`.
+pub const ENTRY: PredictorEntry = PredictorEntry {
+    about: About {
+        name: "mean",
+        summary: "the mean latency of each pair of source and destination",
+        doc: "A pair that sent nothing in the window takes the mean of its source, else of all pairs at its distance, else of all packets; without \
+              any packet, the latency of an empty network. Percentiles of predicted packets are those of the means.",
+        source: "Cruz-Camacho et al., section 3.1.2",
+        params: &[],
+    },
+    build: |_| Ok(Arc::new(Mean)),
+};
+
+struct Mean;
+
+impl Recipe for Mean {
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
+        Arc::new(Means(Grid::means(learned, shape)))
+    }
+}
+
+struct Means(Grid);
+
+impl Predictor for Means {
+    #[inline]
+    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+        self.0.get(source, destination)
+    }
+}

@@ -1,0 +1,126 @@
+//! Predictors of packet latencies. One file each; the slice [`PREDICTORS`] is what a user can name.
+
+pub mod external;
+pub mod fitted;
+pub mod mean;
+pub mod quantile;
+
+use super::learn::{Learned, Shape};
+use base::{
+    param::{Problem, Values},
+    registry::{About, Registered},
+    time::Ps,
+};
+use std::sync::Arc;
+
+/// Tells how long packets are under way. A pure function of what it was made from.
+pub trait Predictor: Send + Sync {
+    /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
+    fn latency(&self, source: u32, destination: u32, number: u32) -> Ps;
+}
+
+/// Makes predictors from what was learned.
+pub trait Recipe: Send + Sync {
+    /// A predictor. What it says depends on its arguments only.
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor>;
+}
+
+/// A predictor that a user can name.
+pub struct PredictorEntry {
+    /// Name, documentation, parameters.
+    pub about: About,
+    /// Makes its recipe; files that parameters name are read here.
+    pub build: fn(&Values) -> Built,
+}
+
+/// A recipe, or why there is none.
+pub type Built = Result<Arc<dyn Recipe>, Vec<Problem>>;
+
+impl Registered for PredictorEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+/// All predictors.
+pub const PREDICTORS: &[PredictorEntry] = &[mean::ENTRY, quantile::ENTRY, fitted::ENTRY, external::ENTRY];
+
+/// Most pairs of a dense table.
+const DENSE: u64 = 1 << 24;
+
+/// A latency for each pair: a table where it is small enough.
+pub(crate) enum Grid {
+    /// By source and destination.
+    Dense(u32, Vec<Ps>),
+    /// Pairs that were seen, by source; others by source.
+    Sparse(Vec<Sparse>),
+}
+
+/// Latencies of one source.
+pub(crate) struct Sparse {
+    /// Destinations that were seen, ascending.
+    pairs: Vec<(u32, Ps)>,
+    /// Of any other.
+    other: Ps,
+}
+
+impl Grid {
+    /// Means of the pairs that were seen; where there is none, of the source, of the distance, of all; without any packet, the least
+    /// possible.
+    pub fn means(learned: &Learned, shape: &Shape) -> Self {
+        let all = learned.total().mean();
+        let classes: Vec<Option<Ps>> = learned
+            .classes
+            .iter()
+            .map(|h| {
+                let m = h.moments();
+                super::learn::Seen { count: m.count, sum: m.sum }.mean()
+            })
+            .collect();
+        let mut sources = vec![super::learn::Seen::default(); shape.terminals as usize];
+        for (&(source, _), &seen) in &learned.pairs {
+            sources[source as usize].merge(seen);
+        }
+        if u64::from(shape.terminals) * u64::from(shape.terminals) > DENSE {
+            let other = |s: u32| sources[s as usize].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
+            let mut rows: Vec<Sparse> =
+                (0..shape.terminals).map(|s| Sparse { pairs: Vec::new(), other: other(s) }).collect();
+            for (&(source, destination), seen) in &learned.pairs {
+                rows[source as usize].pairs.extend(seen.mean().map(|mean| (destination, mean)));
+            }
+            return Self::Sparse(rows);
+        }
+        Self::dense(shape, |s, d| {
+            let pair = learned.pairs.get(&(s, d)).and_then(super::learn::Seen::mean);
+            let class = || classes.get(shape.routers(s, d) as usize - 1).copied().flatten();
+            pair.or_else(|| sources[s as usize].mean()).or_else(class).or(all).unwrap_or(0)
+        })
+    }
+
+    /// A table of `latency`, nowhere below the least possible.
+    pub fn dense(shape: &Shape, latency: impl Fn(u32, u32) -> Ps) -> Self {
+        let pairs = (0..shape.terminals).flat_map(|s| (0..shape.terminals).map(move |d| (s, d)));
+        Self::Dense(shape.terminals, pairs.map(|(s, d)| latency(s, d).max(shape.floor(s, d))).collect())
+    }
+
+    /// Latency of a pair.
+    #[inline]
+    pub fn get(&self, source: u32, destination: u32) -> Ps {
+        match self {
+            Self::Dense(nodes, table) => table[source as usize * *nodes as usize + destination as usize],
+            Self::Sparse(rows) => {
+                let row = &rows[source as usize];
+                let found = row.pairs.binary_search_by_key(&destination, |p| p.0);
+                found.map_or(row.other, |at| row.pairs[at].1)
+            }
+        }
+    }
+}
+
+/// True if a table of all pairs is small enough.
+pub(crate) fn fits(shape: &Shape) -> bool {
+    u64::from(shape.terminals) * u64::from(shape.terminals) <= DENSE
+}
+
+#[cfg(test)]
+mod tests;
