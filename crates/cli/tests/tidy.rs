@@ -20,7 +20,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("results", &["base"]),
     ("workload", &["base", "fabric"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),
-    ("cli", &["base", "engine", "fabric", "model", "results", "workload"]),
+    ("portals", &["base", "model"]),
+    ("cli", &["base", "engine", "fabric", "model", "portals", "results", "workload"]),
 ];
 
 fn read(path: &Path) -> String {

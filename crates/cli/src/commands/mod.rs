@@ -10,6 +10,7 @@ pub mod fabric;
 pub mod flow;
 pub mod list;
 pub mod opensm;
+pub mod portals;
 pub mod reference;
 pub mod resume;
 pub mod run;

@@ -17,6 +17,9 @@ use model::{
 };
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
+/// `[portals]`.
+pub const PORTALS: About = portals::nic::ABOUT;
+
 /// Most partitions that can be asked for.
 pub const MAX_PARTITIONS: u32 = 65_536;
 
@@ -354,10 +357,12 @@ pub const OUTPUT: About = About {
 };
 
 /// All sections in the order of the file.
-pub const SECTIONS: &[About] = &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, ENGINE, OUTPUT];
+pub const SECTIONS: &[About] =
+    &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, PORTALS, ENGINE, OUTPUT];
 
 /// Keys of the root.
-pub const ROOT: &[&str] = &["experiment", "fabric", "faults", "routing", "job", "model", "engine", "output"];
+pub const ROOT: &[&str] =
+    &["experiment", "fabric", "faults", "routing", "job", "model", "portals", "engine", "output"];
 
 /// The choice of a topology.
 pub const TOPOLOGY: Choice<'static, Topology> = Choice {

@@ -6,7 +6,7 @@
 use super::{
     keys::{
         ALGORITHM, ARRIVAL, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS, OUTPUT,
-        PLACEMENT, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        PLACEMENT, PORTALS, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -55,6 +55,8 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// `[model]`.
     pub model: Option<Chosen<ModelEntry>>,
+    /// `[portals]`, if it is there: a machine for Portals programs instead of jobs.
+    pub portals: Option<Section>,
     /// `[engine]` without the partitions.
     pub engine: Section,
     /// Number of partitions; `None` for `"auto"`.
@@ -117,6 +119,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
     let routing = part("routing", needs.is_none_or(|n| n.routing));
     let faults = part("faults", false);
+    let portals = part("portals", false);
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
@@ -128,7 +131,8 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
-        jobs: read_jobs(root, end, time, diagnostics),
+        jobs: read_jobs(root, (end, portals.is_none()), time, diagnostics),
+        portals: portals.map(|(table, home)| plain(&PORTALS, "[portals]", &[], table, home, diagnostics)),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
@@ -390,7 +394,12 @@ fn read_link(
     Some((class, section))
 }
 
-fn read_jobs(root: &Table, end: Place, time: bool, diagnostics: &mut Diagnostics) -> Vec<Job> {
+fn read_jobs(
+    root: &Table,
+    (end, needed): (Place, bool),
+    time: bool,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
     match root.get("job") {
         Some(Entry { node: Node { data: Data::List(items), .. }, key_place, .. }) => {
@@ -405,7 +414,7 @@ fn read_jobs(root: &Table, end: Place, time: bool, diagnostics: &mut Diagnostics
             diagnostics.push(diagnostic.help("write [[job]] with two brackets; each starts one more job"));
             Vec::new()
         }
-        None if root.entries.iter().any(|e| nearest_section(&e.key) == Some("job")) => Vec::new(),
+        None if !needed || root.entries.iter().any(|e| nearest_section(&e.key) == Some("job")) => Vec::new(),
         None => {
             let diagnostic = Diagnostic::new(end, "the section [[job]] is missing");
             diagnostics.push(diagnostic.label("expected before the end").help(help));
