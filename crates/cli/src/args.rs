@@ -80,6 +80,12 @@ pub enum Command {
         #[command(subcommand)]
         command: FlowCommand,
     },
+    /// Compile and run Portals 4 programs, unmodified, on a simulated machine
+    Portals {
+        /// What to do.
+        #[command(subcommand)]
+        command: PortalsCommand,
+    },
     /// Look into a file of rank programs (GOAL, MPI calls, OTF2) or convert it
     Trace(TraceArgs),
     /// Count messages per link for a pattern: static congestion of a cluster's tables or of an experiment's routing
@@ -121,6 +127,49 @@ pub struct RunArgs {
     /// Memory that the run may need, such as "8 GiB", or "none"; left out: what the machine has
     #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
     pub memory_limit: Option<MemoryLimit>,
+}
+
+/// What to do with Portals programs.
+#[derive(Debug, Subcommand)]
+pub enum PortalsCommand {
+    /// Compile a program as `portals run` needs it: the C compiler's arguments, with the headers at hand
+    Cc(PortalsCcArgs),
+    /// Run a program on the machine that an experiment with a section [portals] describes
+    Run(PortalsRunArgs),
+}
+
+/// Arguments of `portals cc`.
+#[derive(Debug, Args)]
+pub struct PortalsCcArgs {
+    /// Arguments of the compiler (the environment's CC, or cc): `prog.c -o prog`
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub arguments: Vec<String>,
+}
+
+/// Arguments of `portals run`.
+#[derive(Debug, Args)]
+pub struct PortalsRunArgs {
+    /// Ranks
+    #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub ranks: u32,
+    /// Experiment file with [fabric], [model] and [portals]
+    #[arg(long, value_name = "FILE")]
+    pub fabric: PathBuf,
+    /// Override a value of it: `--set portals.loss=0.01`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
+    pub set: Vec<String>,
+    /// Begin each line of output with its rank
+    #[arg(long)]
+    pub label: bool,
+    /// Stack of a rank
+    #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = stack_size)]
+    pub stack: usize,
+    /// Tell simulated time and messages on standard error when all is over
+    #[arg(long)]
+    pub summary: bool,
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub program: Vec<String>,
 }
 
 /// Arguments of `check`.
@@ -449,6 +498,12 @@ fn path_and_value(text: &str) -> Result<String, String> {
         Some((path, _)) if !path.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("write PATH=VALUE, such as job.0.load=0.5".to_owned()),
     }
+}
+
+fn stack_size(text: &str) -> Result<usize, String> {
+    let bytes = units::parse_bytes(text).map_err(told)?;
+    let sizes = 16 << 10..=1 << 30;
+    if sizes.contains(&bytes) { Ok(bytes as usize) } else { Err("a stack has 16 KiB to 1 GiB".to_owned()) }
 }
 
 fn memory_limit(text: &str) -> Result<MemoryLimit, String> {

@@ -30,6 +30,8 @@ pub enum Exit {
     Differences = 10,
     /// A checker found a violated invariant.
     Violated = 11,
+    /// A rank of a program failed.
+    Program = 12,
 }
 
 impl Exit {
@@ -47,6 +49,7 @@ impl Exit {
         Self::Launcher,
         Self::Differences,
         Self::Violated,
+        Self::Program,
     ];
 
     /// What the status means, for the help text.
@@ -65,6 +68,7 @@ impl Exit {
             Self::Launcher => "launcher or MPI mismatch",
             Self::Differences => "compare found differences",
             Self::Violated => "invariant violated",
+            Self::Program => "a rank of a program failed",
         }
     }
 }
@@ -82,6 +86,6 @@ mod tests {
     #[test]
     fn the_numbers_are_public() {
         let numbers: Vec<u8> = Exit::ALL.iter().map(|&e| e as u8).collect();
-        assert_eq!(numbers, (0..=11).collect::<Vec<u8>>());
+        assert_eq!(numbers, (0..=12).collect::<Vec<u8>>());
     }
 }

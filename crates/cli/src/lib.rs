@@ -62,6 +62,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Study(args) => commands::study::study(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),
+        Command::Portals { command } => commands::portals::portals(command, console),
         Command::Trace(args) => commands::trace::trace(args, console),
         Command::Resilient(args) => commands::resilient::resilient(args, console),
         Command::Compare(args) => commands::compare::run(args, console),

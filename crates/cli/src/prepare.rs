@@ -84,6 +84,11 @@ pub fn prepare_text(
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
+    if experiment.portals.is_some() && experiment.jobs.is_empty() && diagnostics.is_empty() {
+        let message = format!("`{name}` describes a machine for Portals programs: it has no [[job]]");
+        let help = format!("netloom portals run -n 2 --fabric {name} PROGRAM");
+        return Err(Failure::new(Exit::Experiment, message).with_help(help));
+    }
     let limit = limit_in_bytes(wishes.memory);
     if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;

@@ -21,7 +21,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("otf2", &[]),
     ("workload", &["base", "fabric", "otf2"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),
-    ("cli", &["base", "engine", "fabric", "model", "otf2", "results", "workload"]),
+    ("portals", &["base", "model"]),
+    ("cli", &["base", "engine", "fabric", "model", "otf2", "portals", "results", "workload"]),
 ];
 
 fn read(path: &Path) -> String {

@@ -11,6 +11,7 @@ pub mod flow;
 pub mod haec_sim;
 pub mod list;
 pub mod opensm;
+pub mod portals;
 pub mod reference;
 pub mod resilient;
 pub mod resume;

@@ -22,6 +22,9 @@ use model::{
 };
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
+/// `[portals]`.
+pub const PORTALS: About = portals::nic::ABOUT;
+
 /// Most partitions that can be asked for.
 pub const MAX_PARTITIONS: u32 = 65_536;
 
@@ -360,11 +363,11 @@ pub const OUTPUT: About = About {
 
 /// All sections in the order of the file.
 pub const SECTIONS: &[About] =
-    &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, ENGINE, OUTPUT];
+    &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, PORTALS, ENGINE, OUTPUT];
 
 /// Keys of the root.
 pub const ROOT: &[&str] =
-    &["experiment", "fabric", "faults", "routing", "job", "model", "hybrid", "engine", "output"];
+    &["experiment", "fabric", "faults", "routing", "job", "model", "hybrid", "portals", "engine", "output"];
 
 /// The choice of a topology.
 pub const TOPOLOGY: Choice<'static, Topology> = Choice {

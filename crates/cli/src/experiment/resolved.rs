@@ -51,6 +51,9 @@ pub fn json(experiment: &Experiment) -> Json {
         object.append(&mut keys(&hybrid.section));
         root.insert("hybrid".to_owned(), Json::Object(object));
     }
+    if let Some(portals) = &experiment.portals {
+        root.insert("portals".to_owned(), Json::Object(keys(portals)));
+    }
     let mut engine = keys(&experiment.engine);
     engine.insert("partitions".to_owned(), experiment.partitions.map_or(json!("auto"), |n| json!(n)));
     root.insert("engine".to_owned(), Json::Object(engine));

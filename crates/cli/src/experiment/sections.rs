@@ -6,7 +6,7 @@
 use super::{
     keys::{
         ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS,
-        OUTPUT, PLACEMENT, PREDICTOR, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        OUTPUT, PLACEMENT, PORTALS, PREDICTOR, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -70,6 +70,8 @@ pub struct Experiment {
     pub model: Option<Chosen<ModelEntry>>,
     /// `[hybrid]`, if it is there.
     pub hybrid: Option<Hybrid>,
+    /// `[portals]`, if it is there: a machine for Portals programs instead of jobs.
+    pub portals: Option<Section>,
     /// `[engine]` without the partitions.
     pub engine: Section,
     /// Number of partitions; `None` for `"auto"`.
@@ -135,6 +137,7 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let kind = model.and_then(|(table, _)| named_model(table)).map(|m| m.kind);
     let hybrid = part("hybrid", false);
     let hybrid = hybrid.or((kind == Some(ModelKind::Hybrid)).then_some((&empty, end)));
+    let portals = part("portals", false);
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
@@ -146,7 +149,8 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
-        jobs: read_jobs(root, end, time, diagnostics),
+        jobs: read_jobs(root, (end, portals.is_none()), time, diagnostics),
+        portals: portals.map(|(table, home)| plain(&PORTALS, "[portals]", &[], table, home, diagnostics)),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
@@ -426,7 +430,12 @@ fn read_link(
     Some((class, section))
 }
 
-fn read_jobs(root: &Table, end: Place, time: bool, diagnostics: &mut Diagnostics) -> Vec<Job> {
+fn read_jobs(
+    root: &Table,
+    (end, needed): (Place, bool),
+    time: bool,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
     match root.get("job") {
         Some(Entry { node: Node { data: Data::List(items), .. }, key_place, .. }) => {
@@ -441,7 +450,7 @@ fn read_jobs(root: &Table, end: Place, time: bool, diagnostics: &mut Diagnostics
             diagnostics.push(diagnostic.help("write [[job]] with two brackets; each starts one more job"));
             Vec::new()
         }
-        None if root.entries.iter().any(|e| nearest_section(&e.key) == Some("job")) => Vec::new(),
+        None if !needed || root.entries.iter().any(|e| nearest_section(&e.key) == Some("job")) => Vec::new(),
         None => {
             let diagnostic = Diagnostic::new(end, "the section [[job]] is missing");
             diagnostics.push(diagnostic.label("expected before the end").help(help));

@@ -1,0 +1,423 @@
+//! Operations that a process begins, at once or by a counter, and the answers that come back.
+
+use super::{
+    atomics,
+    message::{Message, Request},
+    objects::{Action, Kind, handle},
+    process::{Out, Process},
+    types::{AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, md, ni},
+};
+
+/// A data movement: `PtlPut`, `PtlGet`, `PtlAtomic`, `PtlFetchAtomic`, `PtlSwap`.
+#[derive(Clone, Debug, Default)]
+pub struct Op {
+    /// What it is.
+    pub request: Request,
+    /// Descriptor of the data that are sent, with the offset in it; not for gets.
+    pub put: (u32, u64),
+    /// Descriptor where data come back, with the offset in it; only for gets, fetching atomics and swaps.
+    pub get: (u32, u64),
+    /// Bytes.
+    pub length: u64,
+    /// Acknowledgement wanted.
+    pub ack: AckReq,
+    /// Rank, or node and process.
+    pub target: ProcessId,
+    /// Portal table entry at the target.
+    pub pt: u32,
+    /// Bits to be matched.
+    pub match_bits: u64,
+    /// Offset at the target.
+    pub remote_offset: u64,
+    /// For events here.
+    pub user_ptr: u64,
+    /// For the event there.
+    pub hdr_data: u64,
+    /// Operation and datatype of an atomic.
+    pub operation: (u8, u8),
+    /// Operand of a swap.
+    pub operand: [u8; 32],
+}
+
+impl Op {
+    /// True if data are sent with it.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        self.request != Request::Get
+    }
+
+    /// True if data come back.
+    #[must_use]
+    pub fn fetches(&self) -> bool {
+        matches!(self.request, Request::Get | Request::FetchAtomic | Request::Swap)
+    }
+}
+
+/// An operation of which not all events are told.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// Descriptors by place and generation.
+    put: Option<(u16, u16)>,
+    get: Option<(u16, u16)>,
+    get_offset: u64,
+    user_ptr: u64,
+    length: u64,
+    /// The SEND event is still to come.
+    unsent: bool,
+    /// An answer is still to come.
+    unanswered: bool,
+}
+
+impl Process {
+    /// Checks an operation; gives the interface and the target's number.
+    fn check(&mut self, op: &Op) -> Answer<(usize, ProcessId)> {
+        let mut index = None;
+        for (wanted, (name, offset)) in [(op.sends(), op.put), (op.fetches(), op.get)] {
+            if !wanted {
+                continue;
+            }
+            let (own, generation, place) = self.named(name, Kind::Md)?;
+            let region = &self.open(own)?.descriptors.get(generation, place)?.region;
+            if offset.checked_add(op.length).is_none_or(|end| end > region.length)
+                || index.is_some_and(|i| i != own)
+            {
+                return Err(Code::ArgInvalid);
+            }
+            index = Some(own);
+        }
+        let index = index.ok_or(Code::ArgInvalid)?;
+        let ni = self.open(index)?;
+        let most = match op.request {
+            Request::Put | Request::Get => ni.limits.max_msg_size,
+            Request::Atomic => ni.limits.max_atomic_size,
+            _ => ni.limits.max_fetch_atomic_size,
+        };
+        if matches!(op.request, Request::Atomic | Request::FetchAtomic | Request::Swap) {
+            let (operation, datatype) = op.operation;
+            atomics::check(operation, datatype, op.length, op.request == Request::Swap)?;
+        }
+        if op.length > most || op.pt > ni.limits.max_pt_index.max(0) as u32 {
+            return Err(Code::ArgInvalid);
+        }
+        let target = match (&ni.map, ni.options & ni::LOGICAL != 0) {
+            (_, false) => op.target,
+            (Some(map), true) => *map.get(op.target.nid as usize).ok_or(Code::ArgInvalid)?,
+            (None, true) => return Err(Code::ArgInvalid),
+        };
+        Ok((index, target))
+    }
+
+    /// Begins an operation: its message is among what is to be done.
+    ///
+    /// # Errors
+    /// As the interface says.
+    pub fn begin(&mut self, op: &Op, memory: &mut dyn Memory) -> Answer {
+        let (index, target) = self.check(op)?;
+        let (uid, source) = (self.uid, self.id);
+        let ni = self.open(index)?;
+        let place = |name: u32| (name as u16, (name >> 16 & 0x7ff) as u16);
+        let mut data = Vec::new();
+        let mut md_options = 0;
+        if op.sends() {
+            let (place, generation) = place(op.put.0);
+            let descriptor = ni.descriptors.get(generation, place)?;
+            md_options = descriptor.options;
+            data = vec![0; op.length as usize];
+            if descriptor.region.read(op.put.1, &mut data, memory).is_err() {
+                self.fail_locally(index, op);
+                return Ok(());
+            }
+        }
+        let pending = Pending {
+            put: op.sends().then(|| place(op.put.0)),
+            get: op.fetches().then(|| place(op.get.0)),
+            get_offset: op.get.1,
+            user_ptr: op.user_ptr,
+            length: op.length,
+            unsent: op.sends(),
+            unanswered: op.fetches() || op.ack != AckReq::None,
+        };
+        let (generation, row) = ni.pending.insert(pending, usize::MAX)?;
+        let message = Message {
+            request: op.request,
+            ni: index,
+            source,
+            source_rank: ni.rank,
+            target,
+            uid,
+            pt: op.pt,
+            match_bits: op.match_bits,
+            remote_offset: op.remote_offset,
+            hdr_data: op.hdr_data,
+            length: op.length,
+            ack: op.ack,
+            operation: op.operation,
+            operand: op.operand,
+            data,
+            pending: (row, generation),
+            fail: Fail::Ok,
+            md_options,
+        };
+        self.out.push(Out::Send(Box::new(message)));
+        Ok(())
+    }
+
+    /// The memory to be sent cannot be read: the operation ends here.
+    fn fail_locally(&mut self, index: usize, op: &Op) {
+        let place = (op.put.0 as u16, (op.put.0 >> 16 & 0x7ff) as u16);
+        let event =
+            Event { user_ptr: op.user_ptr, kind: EventKind::Send, fail: Fail::Segv, ..Event::default() };
+        self.tell_initiator(index, place, event, md::CT_SEND);
+    }
+
+    /// An event of a descriptor, and its count if the option `counts` is set.
+    fn tell_initiator(&mut self, index: usize, (place, generation): (u16, u16), event: Event, counts: u32) {
+        let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+        let Ok(descriptor) = ni.descriptors.get(generation, place) else { return };
+        let (options, eq, ct) = (descriptor.options, descriptor.eq, descriptor.ct);
+        if let Some(ct) = ct.filter(|_| options & counts != 0) {
+            let bytes = options & md::CT_BYTES != 0;
+            self.count(index, ct, event.fail, if bytes { event.mlength } else { 1 });
+        }
+        let quiet = match event.kind {
+            EventKind::Send => md::SUCCESS_DISABLE | md::SEND_DISABLE,
+            _ => md::SUCCESS_DISABLE,
+        };
+        if let Some(eq) = eq.filter(|_| event.fail != Fail::Ok || options & quiet == 0) {
+            self.tell(index, eq, event, false);
+        }
+    }
+
+    /// Puts an event under way to a queue, unless that is full.
+    pub(super) fn tell(&mut self, index: usize, place: u16, event: Event, always: bool) {
+        let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+        let generation = ni.queues.generation(place);
+        if let Some(queue) = ni.queues.at(place)
+            && queue.reserve(always)
+        {
+            self.out.push(Out::Event { ni: index, queue: (place, generation), event });
+        }
+    }
+
+    /// Counts a success of so much, or a failure, and fires what waits for it. Memory is read by those who fire, later: see [`Process::settle`].
+    pub(super) fn count(&mut self, index: usize, place: u16, fail: Fail, much: u64) {
+        let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+        let generation = ni.counters.generation(place);
+        let Some(counter) = ni.counters.at(place) else { return };
+        if fail == Fail::Ok {
+            counter.value.success = counter.value.success.wrapping_add(much);
+        } else {
+            counter.value.failure = counter.value.failure.wrapping_add(1);
+        }
+        let (value, epoch) = (counter.value, counter.epoch);
+        self.out.push(Out::Count { ni: index, counter: (place, generation), value, epoch });
+    }
+
+    /// Fires what the counts in `out` since `from` have reached. Every entry point that may count calls it last.
+    pub(super) fn settle(&mut self, from: usize, memory: &mut dyn Memory) {
+        let mut at = from;
+        while at < self.out.len() {
+            if let Out::Count { ni, counter, .. } = self.out[at] {
+                self.fire(ni, counter.0, memory);
+            }
+            at += 1;
+        }
+    }
+
+    /// Does what waits for a counter and has its threshold reached, in order.
+    pub(super) fn fire(&mut self, index: usize, place: u16, memory: &mut dyn Memory) {
+        loop {
+            let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+            let Some(counter) = ni.counters.at(place) else { return };
+            let total = counter.value.success.wrapping_add(counter.value.failure);
+            if counter.waiting.front().is_none_or(|w| w.0 > total) {
+                return;
+            }
+            let Some((_, action)) = counter.waiting.pop_front() else { return };
+            ni.triggered -= 1;
+            self.act(index, action, memory);
+        }
+    }
+
+    fn act(&mut self, index: usize, action: Action, memory: &mut dyn Memory) {
+        match action {
+            // A descriptor that is gone by now makes the operation void.
+            Action::Move(op) => drop(self.begin(&op, memory)),
+            Action::CtInc(place, by) | Action::CtSet(place, by) => {
+                let set = matches!(action, Action::CtSet(..));
+                let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+                let generation = ni.counters.generation(place);
+                let Some(counter) = ni.counters.at(place) else { return };
+                let old = if set { Count::default() } else { counter.value };
+                counter.value = Count {
+                    success: old.success.wrapping_add(by.success),
+                    failure: old.failure.wrapping_add(by.failure),
+                };
+                let (value, epoch) = (counter.value, counter.epoch);
+                self.out.push(Out::Count { ni: index, counter: (place, generation), value, epoch });
+                self.fire(index, place, memory);
+            }
+            Action::Link(entry) => self.link(index, entry),
+            Action::Unlink(generation, entry) => drop(self.unlink(index, generation, entry)),
+        }
+    }
+
+    /// Lets an action wait for a counter, or does it if its threshold is reached.
+    pub(super) fn wait_for(
+        &mut self,
+        index: usize,
+        ct: u32,
+        threshold: u64,
+        action: Action,
+        memory: &mut dyn Memory,
+    ) -> Answer {
+        let place = self.counter_of(index, ct)?.ok_or(Code::ArgInvalid)?;
+        let ni = self.open(index)?;
+        if ni.triggered >= ni.limits.max_triggered_ops.max(0) as usize {
+            return Err(Code::NoSpace);
+        }
+        ni.triggered += 1;
+        if let Some(counter) = ni.counters.at(place) {
+            let after = counter.waiting.partition_point(|w| w.0 <= threshold);
+            counter.waiting.insert(after, (threshold, action));
+        }
+        self.fire(index, place, memory);
+        Ok(())
+    }
+
+    /// `PtlTriggeredPut` and its like.
+    ///
+    /// # Errors
+    /// As the interface says; [`Code::NoSpace`] if too many wait.
+    pub fn triggered(&mut self, op: Op, ct: u32, threshold: u64, memory: &mut dyn Memory) -> Answer {
+        let (index, _) = self.check(&op)?;
+        self.wait_for(index, ct, threshold, Action::Move(Box::new(op)), memory)
+    }
+
+    /// `PtlTriggeredCTInc` and `PtlTriggeredCTSet`.
+    ///
+    /// # Errors
+    /// As the interface says; [`Code::NoSpace`] if too many wait.
+    pub fn triggered_ct(
+        &mut self,
+        ct: u32,
+        by: Count,
+        set: bool,
+        on: (u32, u64),
+        memory: &mut dyn Memory,
+    ) -> Answer {
+        let (index, generation, place) = self.named(ct, Kind::Ct)?;
+        self.open(index)?.counters.get(generation, place)?;
+        let action = if set { Action::CtSet(place, by) } else { Action::CtInc(place, by) };
+        self.wait_for(index, on.0, on.1, action, memory)
+    }
+
+    /// `PtlTriggeredMEAppend`: the handle is valid at once, the entry is linked later.
+    ///
+    /// # Errors
+    /// As the interface says; [`Code::NoSpace`] if too many wait.
+    pub fn triggered_append(
+        &mut self,
+        (ni, pt): (u32, u32),
+        me: &Me,
+        (list, user_ptr): (List, u64),
+        on: (u32, u64),
+        memory: &mut dyn Memory,
+    ) -> Answer<u32> {
+        let index = self.interface(ni)?.0;
+        self.counter_of(index, on.0)?.ok_or(Code::ArgInvalid)?;
+        let (generation, place) = self.make_entry((ni, pt), me, (list, user_ptr), memory)?;
+        if let Err(code) = self.wait_for(index, on.0, on.1, Action::Link(place), memory) {
+            self.open(index)?.entries.remove(place);
+            return Err(code);
+        }
+        Ok(handle(Kind::Entry, index, generation, place))
+    }
+
+    /// `PtlTriggeredMEUnlink`.
+    ///
+    /// # Errors
+    /// As the interface says; [`Code::NoSpace`] if too many wait.
+    pub fn triggered_unlink(&mut self, entry: u32, on: (u32, u64), memory: &mut dyn Memory) -> Answer {
+        let (index, generation, place) = self.named(entry, Kind::Entry)?;
+        self.open(index)?.entries.get(generation, place)?;
+        self.wait_for(index, on.0, on.1, Action::Unlink(generation, place), memory)
+    }
+
+    /// The data of an operation have left: its SEND event, if that was not told.
+    pub fn sent(
+        &mut self,
+        index: usize,
+        (place, generation): (u16, u16),
+        fail: Fail,
+        memory: &mut dyn Memory,
+    ) {
+        let from = self.out.len();
+        let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+        let Ok(pending) = ni.pending.get(generation, place) else { return };
+        if !std::mem::take(&mut pending.unsent) {
+            return;
+        }
+        let (put, user_ptr, length) = (pending.put, pending.user_ptr, pending.length);
+        if !pending.unanswered {
+            ni.pending.remove(place);
+        }
+        if let Some(put) = put {
+            let event = Event { user_ptr, mlength: length, kind: EventKind::Send, fail, ..Event::default() };
+            self.tell_initiator(index, put, event, md::CT_SEND);
+        }
+        self.settle(from, memory);
+    }
+
+    /// An acknowledgement or a reply is there.
+    pub(super) fn answered(&mut self, m: &Message, memory: &mut dyn Memory) {
+        self.sent(m.ni, m.pending, Fail::Ok, memory);
+        let from = self.out.len();
+        let Some(ni) = self.nis[m.ni & 3].as_deref_mut() else { return };
+        let Ok(pending) = ni.pending.get(m.pending.1, m.pending.0) else { return };
+        if !pending.unanswered {
+            return;
+        }
+        let Pending { put, get, get_offset, user_ptr, .. } = *pending;
+        ni.pending.remove(m.pending.0);
+        let mut event = Event {
+            user_ptr,
+            mlength: m.length,
+            remote_offset: m.remote_offset,
+            fail: m.fail,
+            kind: if m.request == Request::Ack { EventKind::Ack } else { EventKind::Reply },
+            ..Event::default()
+        };
+        match (m.request, put, get) {
+            (Request::Ack, Some(put), _) => match m.ack {
+                AckReq::Full => self.tell_initiator(m.ni, put, event, md::CT_ACK),
+                // These count, and nothing else.
+                _ => self.count_ack(m.ni, put, &event, m.ack),
+            },
+            (Request::Reply, _, Some(get)) => {
+                if let Ok(descriptor) = ni.descriptors.get(get.1, get.0)
+                    && m.fail == Fail::Ok
+                {
+                    event.start = descriptor.region.address(get_offset);
+                    if descriptor.region.write(get_offset, &m.data, memory).is_err() {
+                        event.fail = Fail::Segv;
+                    }
+                }
+                self.tell_initiator(m.ni, get, event, md::CT_REPLY);
+            }
+            _ => {}
+        }
+        self.settle(from, memory);
+    }
+
+    fn count_ack(&mut self, index: usize, (place, generation): (u16, u16), event: &Event, ack: AckReq) {
+        let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
+        let Ok(descriptor) = ni.descriptors.get(generation, place) else { return };
+        let bytes = descriptor.options & md::CT_BYTES != 0 && ack == AckReq::Counting;
+        if let Some(ct) = descriptor.ct.filter(|_| descriptor.options & md::CT_ACK != 0) {
+            // Operation-complete acknowledgements say that the operation is over, not how it fared.
+            let fail = if ack == AckReq::OperationComplete { Fail::Ok } else { event.fail };
+            self.count(index, ct, fail, if bytes { event.mlength } else { 1 });
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What interfaces send each other.
+
+use super::types::{AckReq, Fail, ProcessId};
+
+/// Kinds of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "operations of the interface")]
+pub enum Request {
+    #[default]
+    Put,
+    Get,
+    Atomic,
+    FetchAtomic,
+    Swap,
+    /// Acknowledgement of a put or an atomic operation.
+    Ack,
+    /// Data of a get or a fetching operation.
+    Reply,
+}
+
+impl Request {
+    /// True for what a target answers, false for the answers.
+    #[must_use]
+    pub fn is_request(self) -> bool {
+        !matches!(self, Self::Ack | Self::Reply)
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// What it is.
+    pub request: Request,
+    /// Interface, the same at both ends.
+    pub ni: usize,
+    /// Process that sends it.
+    pub source: ProcessId,
+    /// Its rank, on a logical interface.
+    pub source_rank: u32,
+    /// Process it is for.
+    pub target: ProcessId,
+    /// User that sends it.
+    pub uid: u32,
+    /// Portal table entry at the target.
+    pub pt: u32,
+    /// Bits to be matched.
+    pub match_bits: u64,
+    /// Offset at the target; in answers the one that was used.
+    pub remote_offset: u64,
+    /// Data for the target's event.
+    pub hdr_data: u64,
+    /// Bytes asked for; in answers those that moved.
+    pub length: u64,
+    /// Acknowledgement wanted; in an acknowledgement its kind.
+    pub ack: AckReq,
+    /// Operation and datatype of an atomic.
+    pub operation: (u8, u8),
+    /// Operand of a swap.
+    pub operand: [u8; 32],
+    /// Payload.
+    pub data: Vec<u8>,
+    /// Place of the initiator's [`super::initiate::Pending`] and generation.
+    pub pending: (u16, u16),
+    /// How it fared; in answers.
+    pub fail: Fail,
+    /// Options of the memory descriptor that it came from; in requests.
+    pub md_options: u32,
+}

@@ -1,0 +1,387 @@
+//! Objects of an interface and the handles that name them.
+//!
+//! A handle has 3 bits of kind, 2 of interface, 11 of generation and 16 of place, so that a handle of something that is gone names nothing.
+
+use super::{
+    initiate::Op,
+    types::{Answer, Code, Count, Event, EventKind, Fault, INVALID, Iovec, Limits, List, Memory, ProcessId},
+};
+use std::collections::VecDeque;
+
+/// What a handle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "objects of the interface")]
+pub enum Kind {
+    Eq = 1,
+    Ct = 2,
+    Entry = 3,
+    Md = 4,
+    Ni = 5,
+}
+
+/// Makes a handle.
+#[must_use]
+pub fn handle(kind: Kind, ni: usize, generation: u16, place: u16) -> u32 {
+    (kind as u32) << 29 | (ni as u32) << 27 | u32::from(generation & 0x7ff) << 16 | u32::from(place)
+}
+
+/// Takes a handle apart: interface, generation, place.
+///
+/// # Errors
+/// [`Code::ArgInvalid`] if it is of another kind.
+pub fn parts(handle: u32, kind: Kind) -> Answer<(usize, u16, u16)> {
+    if handle >> 29 != kind as u32 || handle == INVALID {
+        return Err(Code::ArgInvalid);
+    }
+    Ok(((handle >> 27 & 3) as usize, (handle >> 16 & 0x7ff) as u16, handle as u16))
+}
+
+/// Objects by place, each with the generation of its handle.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    slots: Vec<(u16, Option<T>)>,
+    free: Vec<u16>,
+    live: usize,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), live: 0 }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Places beyond this are never used: handles that end in ones mean "none".
+    const MOST: usize = 0xfff0;
+
+    /// Adds an object unless there are `most`; gives generation and place.
+    ///
+    /// # Errors
+    /// [`Code::NoSpace`].
+    pub fn insert(&mut self, object: T, most: usize) -> Answer<(u16, u16)> {
+        if self.live >= most.min(Self::MOST) {
+            return Err(Code::NoSpace);
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            (self.slots.len() - 1) as u16
+        });
+        let slot = &mut self.slots[usize::from(place)];
+        slot.1 = Some(object);
+        self.live += 1;
+        Ok((slot.0, place))
+    }
+
+    /// The object with this generation and place.
+    ///
+    /// # Errors
+    /// [`Code::ArgInvalid`] if it is gone.
+    pub fn get(&mut self, generation: u16, place: u16) -> Answer<&mut T> {
+        match self.slots.get_mut(usize::from(place)) {
+            Some((g, Some(object))) if *g == generation => Ok(object),
+            _ => Err(Code::ArgInvalid),
+        }
+    }
+
+    /// The object at a place that is known to be taken.
+    #[must_use]
+    pub fn at(&mut self, place: u16) -> Option<&mut T> {
+        self.slots.get_mut(usize::from(place))?.1.as_mut()
+    }
+
+    /// The same to look at.
+    #[must_use]
+    pub fn peek(&self, place: u16) -> Option<&T> {
+        self.slots.get(usize::from(place))?.1.as_ref()
+    }
+
+    /// Takes an object out.
+    pub fn remove(&mut self, place: u16) -> Option<T> {
+        let slot = self.slots.get_mut(usize::from(place))?;
+        let object = slot.1.take()?;
+        slot.0 = (slot.0 + 1) & 0x7ff;
+        self.free.push(place);
+        self.live -= 1;
+        Some(object)
+    }
+
+    /// Generation of a place.
+    #[must_use]
+    pub fn generation(&self, place: u16) -> u16 {
+        self.slots.get(usize::from(place)).map_or(0, |s| s.0)
+    }
+}
+
+/// Memory of a descriptor or an entry.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// Bytes in all.
+    pub length: u64,
+    start: u64,
+    /// Pieces of a scatter-gather list; empty for one piece.
+    pieces: Vec<Iovec>,
+}
+
+impl Region {
+    /// Reads the scatter-gather list if there is one.
+    ///
+    /// # Errors
+    /// [`Code::ArgInvalid`] if it is too long or cannot be read.
+    pub fn new(
+        start: u64,
+        length: u64,
+        vector: bool,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Answer<Self> {
+        if !vector {
+            return Ok(Self { length, start, pieces: Vec::new() });
+        }
+        if length > limits.max_iovecs.max(0) as u64 {
+            return Err(Code::ArgInvalid);
+        }
+        let mut pieces = Vec::new();
+        for n in 0..length {
+            let mut bytes = [0; 16];
+            memory.read(start + n * 16, &mut bytes).map_err(|_| Code::ArgInvalid)?;
+            let word = |at: usize| bytes[at..at + 8].iter().rev().fold(0u64, |w, &b| w << 8 | u64::from(b));
+            pieces.push(Iovec { base: word(0), length: word(8) });
+        }
+        let length =
+            pieces.iter().try_fold(0u64, |sum, p| sum.checked_add(p.length)).ok_or(Code::ArgInvalid)?;
+        Ok(Self { length, start, pieces })
+    }
+
+    /// Address of the byte at an offset.
+    #[must_use]
+    pub fn address(&self, offset: u64) -> u64 {
+        let mut left = offset;
+        for p in &self.pieces {
+            if left < p.length {
+                return p.base.wrapping_add(left);
+            }
+            left -= p.length;
+        }
+        self.start.wrapping_add(offset)
+    }
+
+    /// Calls `with` for each piece of `offset .. offset + length`: address and the range of the whole.
+    fn each(
+        &self,
+        offset: u64,
+        length: usize,
+        mut with: impl FnMut(u64, std::ops::Range<usize>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if self.pieces.is_empty() {
+            return if length == 0 { Ok(()) } else { with(self.start.wrapping_add(offset), 0..length) };
+        }
+        let (mut skip, mut done) = (offset, 0);
+        for p in &self.pieces {
+            if done == length {
+                break;
+            }
+            if skip >= p.length {
+                skip -= p.length;
+                continue;
+            }
+            let take = (p.length - skip).min((length - done) as u64) as usize;
+            with(p.base.wrapping_add(skip), done..done + take)?;
+            done += take;
+            skip = 0;
+        }
+        Ok(())
+    }
+
+    /// Reads from an offset.
+    ///
+    /// # Errors
+    /// If memory cannot be read.
+    pub fn read(&self, offset: u64, into: &mut [u8], memory: &mut dyn Memory) -> Result<(), Fault> {
+        self.each(offset, into.len(), |address, range| memory.read(address, &mut into[range]))
+    }
+
+    /// Writes at an offset.
+    ///
+    /// # Errors
+    /// If memory cannot be written.
+    pub fn write(&self, offset: u64, bytes: &[u8], memory: &mut dyn Memory) -> Result<(), Fault> {
+        self.each(offset, bytes.len(), |address, range| memory.write(address, &bytes[range]))
+    }
+}
+
+/// A memory descriptor.
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    /// Its memory.
+    pub region: Region,
+    /// Its options.
+    pub options: u32,
+    /// Queue of its events.
+    pub eq: Option<u16>,
+    /// Its counter.
+    pub ct: Option<u16>,
+}
+
+/// A list entry, with or without matching.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its memory.
+    pub region: Region,
+    /// Its options.
+    pub options: u32,
+    /// Its counter.
+    pub ct: Option<u16>,
+    /// Who may use it.
+    pub uid: u32,
+    /// Whose messages match.
+    pub match_id: ProcessId,
+    /// Bits that must agree.
+    pub match_bits: u64,
+    /// Bits that need not.
+    pub ignore_bits: u64,
+    /// Fewest free bytes.
+    pub min_free: u64,
+    /// Returned in events.
+    pub user_ptr: u64,
+    /// Offset that the entry keeps.
+    pub local_offset: u64,
+    /// Its list.
+    pub list: List,
+    /// Its portal table entry.
+    pub pt: u16,
+    /// Headers on the unexpected list whose data it holds.
+    pub headers: u32,
+    /// It is on its list: not before a triggered append, nor after an automatic unlink.
+    pub linked: bool,
+}
+
+/// Header of a message that the overflow list took.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// Kind of event that a match makes.
+    pub kind: EventKind,
+    /// The event, but for what the matching entry adds.
+    pub event: Event,
+    /// Entry that holds its data.
+    pub entry: u16,
+}
+
+/// A portal table entry.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Its options.
+    pub options: u32,
+    /// Queue of its events.
+    pub eq: Option<u16>,
+    /// It takes messages.
+    pub enabled: bool,
+    /// Entries that wait for messages.
+    pub priority: VecDeque<u16>,
+    /// Entries that take what nobody waits for.
+    pub overflow: VecDeque<u16>,
+    /// Headers of what the overflow list took, oldest first.
+    pub unexpected: VecDeque<Header>,
+}
+
+/// An event queue.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Events that it holds; those of flow control have places of their own.
+    pub capacity: usize,
+    events: VecDeque<(Event, bool)>,
+    /// Events on their way.
+    coming: usize,
+    gap: bool,
+}
+
+impl Queue {
+    /// A queue of so many events.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity, ..Self::default() }
+    }
+
+    /// True if so many more events have room.
+    #[must_use]
+    pub fn has_room(&self, events: usize) -> bool {
+        self.events.len() + self.coming + events <= self.capacity
+    }
+
+    /// Takes a place for an event to come; false if there is none and it is lost. `always`: it has a place of its own.
+    pub fn reserve(&mut self, always: bool) -> bool {
+        if !always && !self.has_room(1) {
+            self.gap = true;
+            return false;
+        }
+        self.coming += 1;
+        true
+    }
+
+    /// An event for which a place was taken is there.
+    pub fn push(&mut self, event: Event) {
+        self.coming = self.coming.saturating_sub(1);
+        self.events.push_back((event, std::mem::take(&mut self.gap)));
+    }
+
+    /// The oldest event, and whether some before it were lost.
+    pub fn pop(&mut self) -> Option<(Event, bool)> {
+        self.events.pop_front()
+    }
+}
+
+/// Something that waits for a counter.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "operations of the interface")]
+pub enum Action {
+    Move(Box<Op>),
+    CtInc(u16, Count),
+    CtSet(u16, Count),
+    Link(u16),
+    Unlink(u16, u16),
+}
+
+/// A counter.
+#[derive(Clone, Debug, Default)]
+pub struct Counter {
+    /// As the interface has it.
+    pub value: Count,
+    /// As the processor sees it: updates travel.
+    pub seen: Count,
+    /// Updates under way; a set makes those before it void.
+    pub epoch: u32,
+    /// By threshold, then age.
+    pub waiting: VecDeque<(u64, Action)>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug)]
+pub struct Ni {
+    /// `ni::` options.
+    pub options: u32,
+    /// Times it was opened.
+    pub references: u32,
+    /// What was granted.
+    pub limits: Limits,
+    /// Processes by rank.
+    pub map: Option<Vec<ProcessId>>,
+    /// Own rank in the map.
+    pub rank: u32,
+    /// Portal table.
+    pub tables: Vec<Option<Table>>,
+    /// Event queues.
+    pub queues: Slab<Queue>,
+    /// Counters.
+    pub counters: Slab<Counter>,
+    /// Memory descriptors.
+    pub descriptors: Slab<Descriptor>,
+    /// List entries.
+    pub entries: Slab<Entry>,
+    /// Operations of which not all events are told.
+    pub pending: Slab<super::initiate::Pending>,
+    /// Headers on all unexpected lists.
+    pub headers: usize,
+    /// Operations that wait for counters.
+    pub triggered: usize,
+    /// Dropped, permission violations, operation violations.
+    pub status: [i32; 3],
+}

@@ -1,0 +1,355 @@
+//! Two processes that share a memory of bytes, and messages that arrive at once.
+
+use super::{
+    atomics::{op, ty},
+    initiate::Op,
+    message::Request,
+    process::{Out, Process},
+    types::{
+        AckReq, CT_NONE, Code, Count, EQ_NONE, Event, EventKind, Fail, Fault, Limits, List, Md, Me, Memory,
+        PID_ANY, PT_ANY, ProcessId, RANK_ANY, UID_ANY, md, me, ni, pt,
+    },
+};
+use proptest::prelude::*;
+
+/// Addresses 0..4096; the last 256 cannot be written, and nothing lies beyond.
+struct Bytes(Vec<u8>);
+
+impl Memory for Bytes {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        let from = self.0.get(address as usize..address as usize + into.len()).ok_or(Fault)?;
+        into.copy_from_slice(from);
+        Ok(())
+    }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        if address as usize + bytes.len() > 3840 {
+            return Err(Fault);
+        }
+        self.0[address as usize..address as usize + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+struct World {
+    p: Vec<Process>,
+    m: Bytes,
+    ni: u32,
+}
+
+impl World {
+    fn new(limits: &Limits) -> Self {
+        let mut p: Vec<Process> = (0..2).map(|n| Process::new(n, 100, 7, Limits::default())).collect();
+        let mut ni = 0;
+        for p in &mut p {
+            p.started = 1;
+            (ni, _) = p.ni_init(ni::MATCHING | ni::LOGICAL, PID_ANY, Some(limits), |_| false).unwrap();
+        }
+        let map = vec![ProcessId { nid: 0, pid: 100 }, ProcessId { nid: 1, pid: 100 }];
+        for p in &mut p {
+            p.set_map(ni, map.clone()).unwrap();
+        }
+        Self { p, m: Bytes((0..4096).map(|n| n as u8).collect()), ni }
+    }
+
+    /// Carries all that is to be carried.
+    fn run(&mut self) {
+        loop {
+            let mut quiet = true;
+            for n in 0..2 {
+                for out in std::mem::take(&mut self.p[n].out) {
+                    quiet = false;
+                    match out {
+                        Out::Send(m) => {
+                            let (ni, pending, request) = (m.ni, m.pending, m.request.is_request());
+                            self.p[m.target.nid as usize].receive(&m, &mut self.m);
+                            if request {
+                                self.p[n].sent(ni, pending, Fail::Ok, &mut self.m);
+                            }
+                        }
+                        Out::Event { ni, queue, event } => self.p[n].deliver(ni, queue, event),
+                        Out::Count { ni, counter, value, epoch } => self.p[n].show(ni, counter, value, epoch),
+                    }
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    /// Queue and table entry of process 1.
+    fn table(&mut self, options: u32, events: u64) -> (u32, u32) {
+        let eq = self.p[1].eq_alloc(self.ni, events).unwrap();
+        (eq, self.p[1].pt_alloc(self.ni, options, eq, PT_ANY).unwrap())
+    }
+
+    fn append(&mut self, pt: u32, entry: &Me, list: List) -> u32 {
+        self.p[1].append((self.ni, pt), entry, (list, 77), &mut self.m).unwrap()
+    }
+
+    /// Descriptor of all memory of process 0, with queue and counter.
+    fn md(&mut self, options: u32) -> (u32, u32, u32) {
+        let (eq, ct) = (self.p[0].eq_alloc(self.ni, 64).unwrap(), self.p[0].ct_alloc(self.ni).unwrap());
+        let md = Md { start: 0, length: 4096, options, eq, ct };
+        (self.p[0].md_bind(self.ni, &md, &mut self.m).unwrap(), eq, ct)
+    }
+
+    fn put(&mut self, md: u32, from: u64, length: u64, bits: u64) {
+        self.begin(&Op { put: (md, from), length, match_bits: bits, ack: AckReq::Full, ..to_one() });
+    }
+
+    fn begin(&mut self, op: &Op) {
+        self.p[0].begin(op, &mut self.m).unwrap();
+        self.run();
+    }
+
+    fn kinds(&mut self, process: usize, eq: u32) -> Vec<EventKind> {
+        self.events(process, eq).iter().map(|e| e.kind).collect()
+    }
+
+    fn events(&mut self, process: usize, eq: u32) -> Vec<Event> {
+        self.run();
+        std::iter::from_fn(|| self.p[process].eq_get(eq).ok().map(|e| e.0)).collect()
+    }
+}
+
+fn to_one() -> Op {
+    Op { target: ProcessId { nid: 1, pid: 0 }, ..Op::default() }
+}
+
+fn entry(start: u64, length: u64, options: u32) -> Me {
+    let match_id = ProcessId { nid: RANK_ANY, pid: 0 };
+    Me {
+        start,
+        length,
+        ct: CT_NONE,
+        uid: UID_ANY,
+        options,
+        match_id,
+        match_bits: 5,
+        ignore_bits: 0,
+        min_free: 0,
+    }
+}
+
+use EventKind as E;
+
+#[test]
+fn a_put_moves_bytes_and_tells_both_ends() {
+    let mut w = World::new(&Limits::default());
+    let (eq1, pt) = w.table(0, 8);
+    w.append(pt, &entry(2048, 16, me::OP_PUT), List::Priority);
+    let (md, eq0, ct) = w.md(md::CT_ACK);
+    w.put(md, 10, 8, 5);
+    assert_eq!(w.m.0[2048..2056], [10, 11, 12, 13, 14, 15, 16, 17]);
+    assert_eq!(w.kinds(0, eq0), [E::Send, E::Ack]);
+    assert_eq!(w.p[0].ct_get(ct).unwrap(), Count { success: 1, failure: 0 });
+    let told = w.events(1, eq1);
+    assert_eq!(told.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::Link, E::Put]);
+    let put = told[1];
+    assert_eq!((put.mlength, put.start, put.initiator.nid, put.user_ptr), (8, 2048, 0, 77));
+    // Truncation: 16 bytes of 20 fit.
+    w.put(md, 0, 20, 5);
+    assert_eq!((w.events(1, eq1)[0].mlength, w.events(0, eq0)[1].mlength), (16, 16));
+}
+
+#[test]
+fn failures_are_told_to_the_initiator_and_counted() {
+    let mut w = World::new(&Limits::default());
+    let (_, pt) = w.table(0, 8);
+    let (md, eq0, _) = w.md(0);
+    let last = |w: &mut World| w.events(0, eq0).last().map(|e| (e.kind, e.fail));
+    w.put(md, 0, 4, 5);
+    assert_eq!(last(&mut w), Some((E::Ack, Fail::Dropped)), "no entry");
+    let get_only = w.append(pt, &entry(2048, 16, me::OP_GET), List::Priority);
+    w.put(md, 0, 4, 5);
+    assert_eq!(last(&mut w), Some((E::Ack, Fail::OpViolation)));
+    w.p[1].entry_unlink(get_only).unwrap();
+    let other = w.append(pt, &Me { uid: 8, ..entry(2048, 16, me::OP_PUT) }, List::Priority);
+    w.put(md, 0, 4, 5);
+    assert_eq!(last(&mut w), Some((E::Ack, Fail::PermViolation)));
+    w.p[1].entry_unlink(other).unwrap();
+    w.append(pt, &entry(3900, 16, me::OP_PUT), List::Priority);
+    w.put(md, 0, 4, 5);
+    assert_eq!(last(&mut w), Some((E::Ack, Fail::Segv)));
+    w.p[1].pt_enable(w.ni, pt, false).unwrap();
+    w.put(md, 0, 4, 5);
+    assert_eq!(last(&mut w), Some((E::Ack, Fail::PtDisabled)));
+    let status = |w: &mut World, r| w.p[1].ni_status(w.ni, r).unwrap();
+    assert_eq!([status(&mut w, 0), status(&mut w, 1), status(&mut w, 2)], [2, 1, 1]);
+    let op = Op { put: (md, 4090), length: 10, ..to_one() };
+    assert_eq!(w.p[0].begin(&op, &mut w.m), Err(Code::ArgInvalid), "beyond the descriptor");
+}
+
+#[test]
+fn unexpected_messages_wait_for_their_entry() {
+    let mut w = World::new(&Limits::default());
+    let (eq1, pt) = w.table(0, 32);
+    let all = Me { ignore_bits: u64::MAX, min_free: 8, ..entry(2048, 16, me::OP_PUT | me::MANAGE_LOCAL) };
+    let overflow = w.append(pt, &all, List::Overflow);
+    let (md, ..) = w.md(0);
+    w.put(md, 0, 8, 5);
+    assert_eq!(w.p[1].entry_unlink(overflow), Err(Code::InUse));
+    w.put(md, 8, 4, 6);
+    assert_eq!(w.kinds(1, eq1), [E::Link, E::Put, E::Put, E::AutoUnlink], "4 bytes left are fewer than 8");
+    // Searching tells, deleting takes; bits 6 stay.
+    w.p[1].search((w.ni, pt), &entry(0, 0, 0), (false, 9), &mut w.m).unwrap();
+    w.p[1].search((w.ni, pt), &Me { match_bits: 7, ..entry(0, 0, 0) }, (false, 9), &mut w.m).unwrap();
+    let told = w.events(1, eq1);
+    assert_eq!(
+        told.iter().map(|e| (e.kind, e.fail, e.user_ptr)).collect::<Vec<_>>(),
+        [(E::Search, Fail::Ok, 9), (E::Search, Fail::NoMatch, 9)]
+    );
+    w.append(pt, &entry(1024, 64, me::OP_PUT | me::USE_ONCE), List::Priority);
+    let told = w.events(1, eq1);
+    assert_eq!(told.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::PutOverflow, E::AutoUnlink]);
+    assert_eq!((told[0].start, told[0].mlength, told[0].list), (2048, 8, List::Overflow));
+    w.append(pt, &Me { match_bits: 6, ..entry(1024, 64, me::OP_PUT) }, List::Priority);
+    assert_eq!(w.kinds(1, eq1), [E::PutOverflow, E::AutoFree, E::Link]);
+    assert_eq!(w.p[1].pt_free(w.ni, pt), Err(Code::InUse));
+}
+
+#[test]
+fn flow_control_disables_instead_of_losing() {
+    let mut w = World::new(&Limits { max_unexpected_headers: 1, ..Limits::default() });
+    let (eq1, pt) = w.table(pt::FLOWCTRL, 2);
+    w.append(pt, &entry(2048, 16, me::OP_PUT | me::LINK_DISABLE), List::Priority);
+    let (md, eq0, _) = w.md(0);
+    for _ in 0..4 {
+        w.put(md, 0, 1, 5);
+    }
+    let fails: Vec<Fail> = w.events(0, eq0).iter().filter(|e| e.kind == E::Ack).map(|e| e.fail).collect();
+    assert_eq!(fails, [Fail::Ok, Fail::Ok, Fail::PtDisabled, Fail::PtDisabled]);
+    assert_eq!(w.kinds(1, eq1), [E::Put, E::Put, E::PtDisabled], "its event has a place of its own");
+    w.p[1].pt_enable(w.ni, pt, true).unwrap();
+    w.put(md, 0, 1, 5);
+    assert_eq!(w.kinds(1, eq1), [E::Put]);
+    assert_eq!(w.p[1].pt_alloc(w.ni, pt::FLOWCTRL, EQ_NONE, PT_ANY), Err(Code::PtEqNeeded));
+    // Nothing matches and headers run out: the same.
+    w.put(md, 0, 1, 6);
+    assert_eq!(w.kinds(1, eq1), [E::PtDisabled]);
+}
+
+#[test]
+fn without_flow_control_a_full_queue_tells_of_its_loss() {
+    let mut w = World::new(&Limits::default());
+    let (eq1, pt) = w.table(0, 2);
+    w.append(pt, &entry(2048, 16, me::OP_PUT | me::LINK_DISABLE), List::Priority);
+    let (md, ..) = w.md(0);
+    for _ in 0..3 {
+        w.put(md, 0, 1, 5);
+    }
+    assert_eq!(w.kinds(1, eq1).len(), 2);
+    w.put(md, 0, 1, 5);
+    assert!(w.p[1].eq_get(eq1).unwrap().1, "something before it was lost");
+}
+
+#[test]
+fn counters_trigger_in_the_order_of_thresholds() {
+    let mut w = World::new(&Limits { max_triggered_ops: 3, ..Limits::default() });
+    let (eq1, pt) = w.table(0, 32);
+    w.append(pt, &entry(2048, 64, me::OP_PUT | me::MANAGE_LOCAL | me::LINK_DISABLE), List::Priority);
+    let (md, _, _) = w.md(0);
+    let ct = w.p[0].ct_alloc(w.ni).unwrap();
+    let other = w.p[0].ct_alloc(w.ni).unwrap();
+    for (from, threshold) in [(2, 2), (1, 1)] {
+        let op = Op { put: (md, from), length: 1, match_bits: 5, hdr_data: from, ..to_one() };
+        w.p[0].triggered(op, ct, threshold, &mut w.m).unwrap();
+    }
+    let one = Count { success: 1, failure: 0 };
+    w.p[0].triggered_ct(ct, one, false, (other, 1), &mut w.m).unwrap();
+    let op = Op { put: (md, 0), length: 1, ..to_one() };
+    assert_eq!(w.p[0].triggered(op.clone(), ct, 9, &mut w.m), Err(Code::NoSpace));
+    w.p[0].ct_change(ct, one, false, &mut w.m).unwrap();
+    assert_eq!(w.events(1, eq1).iter().map(|e| e.hdr_data).collect::<Vec<_>>(), [1]);
+    // The other counter raises this one, which sends the second.
+    w.p[0].ct_change(other, one, false, &mut w.m).unwrap();
+    assert_eq!(w.events(1, eq1).iter().map(|e| e.hdr_data).collect::<Vec<_>>(), [2]);
+    // A threshold that is reached fires at once; what is cancelled never does.
+    w.p[0].triggered(op.clone(), ct, 2, &mut w.m).unwrap();
+    w.p[0].triggered(op, ct, 3, &mut w.m).unwrap();
+    w.p[0].ct_cancel(ct).unwrap();
+    w.p[0].ct_change(ct, one, false, &mut w.m).unwrap();
+    w.run();
+    assert_eq!(
+        w.p[1].ni_status(w.ni, 0).unwrap(),
+        1,
+        "the first found no entry with bits 0, the second was never sent"
+    );
+}
+
+#[test]
+fn fetching_atomics_return_what_was_there() {
+    let mut w = World::new(&Limits::default());
+    let (_, pt) = w.table(0, 32);
+    w.append(pt, &entry(2048, 64, me::OP_PUT | me::OP_GET), List::Priority);
+    let (md, eq0, _) = w.md(0);
+    w.m.0[2048..2052].copy_from_slice(&40u32.to_le_bytes());
+    w.m.0[0..4].copy_from_slice(&2u32.to_le_bytes());
+    let fetch = Op {
+        request: Request::FetchAtomic,
+        put: (md, 0),
+        get: (md, 100),
+        length: 4,
+        match_bits: 5,
+        operation: (op::SUM, ty::U32),
+        ..to_one()
+    };
+    w.begin(&fetch);
+    assert_eq!((w.m.0[2048], w.m.0[100]), (42, 40));
+    let mut operand = [0; 32];
+    operand[0] = 42;
+    w.begin(&Op { request: Request::Swap, operation: (op::CSWAP, ty::U32), operand, ..fetch.clone() });
+    assert_eq!((w.m.0[2048], w.m.0[100]), (2, 42));
+    assert_eq!(w.kinds(0, eq0), [E::Send, E::Reply, E::Send, E::Reply]);
+    w.begin(&Op { request: Request::Get, get: (md, 200), length: 4, match_bits: 5, ..to_one() });
+    assert_eq!(w.m.0[200], 2);
+}
+
+#[test]
+fn handles_of_what_is_gone_name_nothing() {
+    let mut w = World::new(&Limits { max_cts: 1, ..Limits::default() });
+    let ct = w.p[0].ct_alloc(w.ni).unwrap();
+    assert_eq!(w.p[0].ct_alloc(w.ni), Err(Code::NoSpace));
+    w.p[0].ct_free(ct).unwrap();
+    let new = w.p[0].ct_alloc(w.ni).unwrap();
+    assert_ne!(new, ct);
+    assert_eq!(w.p[0].ct_get(ct), Err(Code::ArgInvalid));
+    assert_eq!(w.p[0].ni_handle(new), Ok(w.ni));
+    assert_eq!(w.p[0].eq_get(new), Err(Code::ArgInvalid), "a counter is no queue");
+    assert_eq!(Process::new(0, 1, 1, Limits::default()).ni_fini(w.ni), Err(Code::NoInit));
+}
+
+proptest! {
+    /// Whatever the order of messages, entries and searches: every message is told of exactly once at the target, as taken by an entry or as dropped,
+    /// and an overflow buffer is free when its last header is gone.
+    #[test]
+    fn every_message_is_accounted_for(steps in prop::collection::vec((0u8..4, 5u64..8), 1..60)) {
+        let mut w = World::new(&Limits::default());
+        let (eq1, pt) = w.table(0, 1000);
+        let all = Me { ignore_bits: u64::MAX, min_free: 4, ..entry(2048, 64, me::OP_PUT | me::MANAGE_LOCAL | me::LINK_DISABLE) };
+        let (md, ..) = w.md(0);
+        let (mut sent, mut overflows) = (0, 0);
+        for (what, bits) in steps {
+            let bits_entry = Me { match_bits: bits, ..entry(1024, 64, me::OP_PUT | me::USE_ONCE | me::LINK_DISABLE) };
+            match what {
+                0 => { w.append(pt, &bits_entry, List::Priority); }
+                1 => { w.append(pt, &all, List::Overflow); overflows += 1; }
+                2 => { w.p[1].search((w.ni, pt), &bits_entry, (true, 0), &mut w.m).unwrap(); }
+                _ => { w.put(md, 0, 4, bits); sent += 1; }
+            }
+        }
+        // Take all headers.
+        let any = Me { ignore_bits: u64::MAX, ..entry(0, 0, 0) };
+        w.p[1].search((w.ni, pt), &any, (true, 0), &mut w.m).unwrap();
+        let told = w.events(1, eq1);
+        let count = |kind| told.iter().filter(|e| e.kind == kind && e.fail == Fail::Ok).count();
+        let dropped = w.p[1].ni_status(w.ni, 0).unwrap() as usize;
+        prop_assert_eq!(count(E::Put) + dropped, sent);
+        let unexpected = told.iter().filter(|e| e.kind == E::Put && e.list == List::Overflow).count();
+        prop_assert_eq!(count(E::PutOverflow), unexpected);
+        let unlinked = told.iter().filter(|e| e.kind == E::AutoUnlink && e.list == List::Overflow).count();
+        prop_assert_eq!(count(E::AutoFree), unlinked);
+        prop_assert!(unlinked <= overflows);
+    }
+}

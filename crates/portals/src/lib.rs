@@ -1,0 +1,12 @@
+//! Portals 4: the semantics of the interface ([`core`]), the time it takes ([`nic`]), and a runtime in which real C programs use it ([`runtime`]).
+
+pub mod core;
+pub mod machine;
+pub mod net;
+pub mod nic;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod runtime;
+
+/// The headers that programs are compiled with: name and text.
+pub const HEADERS: &[(&str, &str)] =
+    &[("portals4.h", include_str!("../include/portals4.h")), ("pmi.h", include_str!("../include/pmi.h"))];

@@ -1,0 +1,146 @@
+//! End-to-end reliability: low-level acknowledgements, timers, sending again, giving up; and when a flight is forgotten.
+//!
+//! A reliable flight is open from its first transmission until it is acknowledged: by its answer, or by a low-level acknowledgement where there is none or
+//! where it arrives again. All time-outs of a node are alike, so its timers are one queue.
+
+use super::{Due, Flight, Machine, NONE};
+use crate::core::{
+    message::{Message, Request},
+    types::{Fail, Memory},
+};
+
+impl Machine {
+    /// A message arrived a second time: its acknowledgement may have been lost.
+    pub(super) fn again(&mut self, flight: u32) {
+        self.flights[flight as usize].copies -= 1;
+        if self.flights[flight as usize].open {
+            self.low_level(flight);
+        }
+        self.forget(flight);
+    }
+
+    /// Sends a low-level acknowledgement of a message.
+    pub(super) fn low_level(&mut self, flight: u32) {
+        let f = &self.flights[flight as usize];
+        let message = Message { target: f.message.source, ..Message::default() };
+        let ends = (f.ends.1, f.ends.0);
+        let ack = self.take(Flight {
+            message: Box::new(message),
+            from: f.from,
+            ends,
+            answers: flight,
+            low_level: true,
+            order: None,
+            copies: 1,
+            attempts: 0,
+            open: false,
+            served: false,
+            lost: false,
+            reliable: false,
+            holds_engine: false,
+            over: false,
+        });
+        // The message must be there when it is acknowledged.
+        self.flights[flight as usize].copies += 1;
+        self.queue(ack);
+    }
+
+    /// A message is known to have arrived.
+    pub(super) fn acknowledged(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let f = &mut self.flights[flight as usize];
+        if std::mem::take(&mut f.open) {
+            f.over = true;
+            let (node, request) = (f.ends.0, f.message.request);
+            self.nics[node as usize].open -= 1;
+            if request.is_request() && request != Request::Get {
+                self.sent(flight, Fail::Ok, memory);
+            }
+            self.start(node, false);
+            self.start(node, true);
+        }
+    }
+
+    /// Frees a flight that nobody needs.
+    pub(super) fn forget(&mut self, flight: u32) {
+        let f = &mut self.flights[flight as usize];
+        let low = f.low_level.then_some(f.answers);
+        if f.copies > 0 || (f.open && !f.low_level) {
+            return;
+        }
+        if f.low_level || f.over || !f.reliable {
+            *f.message = Message::default();
+            f.over = true;
+            f.answers = NONE;
+            self.free.push(flight);
+        }
+        if let Some(of) = low {
+            self.flights[of as usize].copies -= 1;
+            self.forget(of);
+        }
+    }
+
+    /// The oldest timer of a node rings.
+    pub(super) fn timeout(&mut self, node: u32, memory: &mut dyn Memory) {
+        while let Some(&(deadline, flight, attempt)) = self.nics[node as usize].timers.front() {
+            let f = &self.flights[flight as usize];
+            let valid = f.open && f.attempts == attempt;
+            if deadline > self.now {
+                if valid {
+                    return self.at(deadline, Due::Timeout(node));
+                }
+                self.nics[node as usize].timers.pop_front();
+                continue;
+            }
+            self.nics[node as usize].timers.pop_front();
+            if !valid {
+                continue;
+            }
+            if attempt > self.params.retries {
+                self.give_up(flight, memory);
+            } else {
+                self.counts.sent_again += 1;
+                self.flights[flight as usize].copies += 1;
+                self.queue(flight);
+            }
+        }
+    }
+
+    /// A message is sent no more: its initiator is told.
+    fn give_up(&mut self, flight: u32, memory: &mut dyn Memory) {
+        self.counts.given_up += 1;
+        let f = &mut self.flights[flight as usize];
+        f.open = false;
+        f.over = true;
+        f.served = true;
+        let (node, from, message, order) = (f.ends.0, f.from, f.message.clone(), f.order);
+        self.nics[node as usize].open -= 1;
+        if let Some(order) = order
+            && let Some(&to) = self.by_id.get(&(message.target.nid, message.target.pid))
+        {
+            let turn = &mut self.order.entry((from, to)).or_default().1;
+            if *turn == order {
+                *turn += 1;
+                if let Some(next) = self.held.remove(&(from, to, order + 1)) {
+                    self.at(self.now, Due::Admit(next));
+                }
+            }
+        }
+        if message.request.is_request() {
+            let fetches = matches!(message.request, Request::Get | Request::FetchAtomic | Request::Swap);
+            self.processes[from as usize].sent(message.ni, message.pending, Fail::Undeliverable, memory);
+            let answer = Message {
+                request: if fetches { Request::Reply } else { Request::Ack },
+                ni: message.ni,
+                pending: message.pending,
+                ack: message.ack,
+                fail: Fail::Undeliverable,
+                ..Message::default()
+            };
+            self.processes[from as usize].receive(&answer, memory);
+            self.flush(from);
+        }
+        self.forget(flight);
+        self.start(node, false);
+        self.start(node, true);
+    }
+}

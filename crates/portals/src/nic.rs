@@ -1,0 +1,333 @@
+//! Parameters of a node's interface: the host bus, transmit and receive engines, paths of a payload, reliability.
+
+use base::{
+    param::{Kind, Param, Values},
+    rate::Bandwidth,
+    registry::About,
+    time::{NS, Ps},
+};
+
+/// Bytes of what is not payload.
+pub mod size {
+    /// A command on the bus.
+    pub const COMMAND: u64 = 64;
+    /// An event on the bus.
+    pub const EVENT: u64 = 96;
+    /// A request for a payload in memory, on the bus.
+    pub const DMA_REQUEST: u64 = 64;
+    /// A get on the network.
+    pub const GET: u64 = 64;
+    /// An acknowledgement on the network.
+    pub const ACK: u64 = 32;
+}
+
+/// Documentation and keys of `[portals]`.
+pub const ABOUT: About = About {
+    name: "portals",
+    summary: "interfaces and hosts on which Portals programs run",
+    doc: "With this section an experiment describes a machine for `netloom portals run`; it needs no [[job]]. The defaults are those of BXI as S4BXI has \
+          them. A call that commands the interface takes `bus_latency` and 64 B at `bus_bandwidth`. Payloads up to `inline` B travel in the command; \
+          up to `pio` B from a volatile descriptor are written by the processor, which takes `pio_time`; others are fetched: a request \
+          of 64 B over the bus, then `first_packet` (and from 512 B on `packet` more, below that the payload's own time), after which the network \
+          transfer begins; the engine is busy until the payload has crossed the bus, where fetches of a node queue. Otherwise an engine is busy until its message \
+          has arrived. Events (96 B) and counters reach the processor over the bus, and do not wait for the payload's way into memory. Matching is \
+          in the order of sending between two processes, whatever overtakes on the network, except for unordered descriptors.",
+    source: "Emmanuel, Moy, Henrio, Pichon: Simulation of the Portals 4 protocol, HPCS 2020, section III; constants of S4BXI 4.2.0",
+    params: &[
+        Param {
+            name: "ranks_per_node",
+            kind: Kind::Int { min: 1, max: 512 },
+            default: Some("1"),
+            doc: "Ranks on a terminal; they are placed in order.",
+        },
+        Param {
+            name: "bus_latency",
+            kind: Kind::Time,
+            default: Some("250 ns"),
+            doc: "Latency of the bus between processor and interface.",
+        },
+        Param {
+            name: "bus_bandwidth",
+            kind: Kind::Bandwidth,
+            default: Some("11.1 GB/s"),
+            doc: "Bandwidth of the bus in each direction.",
+        },
+        Param {
+            name: "bus",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "False: the bus takes no time at all.",
+        },
+        Param {
+            name: "commands",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "False: commands and events cross the bus at once, payloads do not.",
+        },
+        Param {
+            name: "tx_engines",
+            kind: Kind::Int { min: 1, max: 1024 },
+            default: Some("1"),
+            doc: "Transmit engines for requests, and as many for answers.",
+        },
+        Param {
+            name: "rx_engines",
+            kind: Kind::Int { min: 1, max: 1024 },
+            default: Some("1"),
+            doc: "Receive engines for requests, and as many for answers.",
+        },
+        Param {
+            name: "inline",
+            kind: Kind::Bytes,
+            default: Some("8 B"),
+            doc: "Largest payload in a command; 8 B more on interfaces without matching.",
+        },
+        Param {
+            name: "pio",
+            kind: Kind::Bytes,
+            default: Some("408 B"),
+            doc: "Largest payload that the processor writes; 8 B more without matching.",
+        },
+        Param {
+            name: "pio_time",
+            kind: Kind::Time,
+            default: Some("200 ns"),
+            doc: "Time that it takes the processor.",
+        },
+        Param {
+            name: "buffered",
+            kind: Kind::Bytes,
+            default: Some("64 B"),
+            doc: "Largest put whose SEND event comes when it leaves; others have it when it has arrived.",
+        },
+        Param {
+            name: "first_packet",
+            kind: Kind::Time,
+            default: Some("200 ns"),
+            doc: "From the request of a payload to its first packet.",
+        },
+        Param {
+            name: "packet",
+            kind: Kind::Time,
+            default: Some("32.508 ns"),
+            doc: "Time of a packet of 512 B on the bus.",
+        },
+        Param {
+            name: "message_time",
+            kind: Kind::Time,
+            default: Some("2 ns"),
+            doc: "Processing of any message sent.",
+        },
+        Param {
+            name: "put_time",
+            kind: Kind::Time,
+            default: Some("50 ns"),
+            doc: "Processing of a put that arrives.",
+        },
+        Param {
+            name: "get_time",
+            kind: Kind::Time,
+            default: Some("250 ns"),
+            doc: "Processing of a get before it is sent.",
+        },
+        Param {
+            name: "ack_time",
+            kind: Kind::Time,
+            default: Some("200 ns"),
+            doc: "Processing of an acknowledgement before it is sent.",
+        },
+        Param {
+            name: "empty_time",
+            kind: Kind::Time,
+            default: Some("300 ns"),
+            doc: "Processing of an answer without payload before it is sent.",
+        },
+        Param {
+            name: "poll_time",
+            kind: Kind::Time,
+            default: Some("10 ns"),
+            doc: "Time of a look that finds nothing; it grows with each in a row, to 100 times.",
+        },
+        Param {
+            name: "barrier_time",
+            kind: Kind::Time,
+            default: Some("100 us"),
+            doc: "Time of a barrier of the start-up service (PMI), which runs over another network.",
+        },
+        Param {
+            name: "call_time",
+            kind: Kind::Time,
+            default: Some("0 ns"),
+            doc: "Time of the processor for any call.",
+        },
+        Param {
+            name: "cpu_factor",
+            kind: Kind::Real { min: 0.0, max: 1e6 },
+            default: Some("0.0"),
+            doc: "Time that a program computes on this machine between calls, times this, passes in simulation; 0: computing takes no time. Any other value makes runs differ.",
+        },
+        Param {
+            name: "reliability",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "End-to-end reliability: acknowledgements, time-outs, retransmission.",
+        },
+        Param {
+            name: "entries",
+            kind: Kind::Int { min: 1, max: 1 << 20 },
+            default: Some("8192"),
+            doc: "Messages of a node that may wait for their acknowledgement.",
+        },
+        Param {
+            name: "timeout",
+            kind: Kind::Time,
+            default: Some("10 s"),
+            doc: "After which a message is sent again.",
+        },
+        Param {
+            name: "retries",
+            kind: Kind::Int { min: 0, max: 1000 },
+            default: Some("5"),
+            doc: "Times that a message is sent again before it is given up as undeliverable.",
+        },
+        Param {
+            name: "loss",
+            kind: Kind::Real { min: 0.0, max: 1.0 },
+            default: Some("0.0"),
+            doc: "Part of all messages on the network that is lost (seeded).",
+        },
+    ],
+};
+
+/// Parameters of all nodes.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "documented in ABOUT")]
+pub struct Params {
+    pub ranks_per_node: u32,
+    pub bus_latency: Ps,
+    /// Picoseconds per byte.
+    pub bus_per_byte: f64,
+    pub bus: bool,
+    pub commands: bool,
+    pub tx_engines: u32,
+    pub rx_engines: u32,
+    pub inline: u64,
+    pub pio: u64,
+    pub pio_time: Ps,
+    pub buffered: u64,
+    pub first_packet: Ps,
+    pub packet: Ps,
+    pub message_time: Ps,
+    pub put_time: Ps,
+    pub get_time: Ps,
+    pub ack_time: Ps,
+    pub empty_time: Ps,
+    pub poll_time: Ps,
+    pub barrier_time: Ps,
+    pub call_time: Ps,
+    pub cpu_factor: f64,
+    pub reliability: bool,
+    pub entries: u32,
+    pub timeout: Ps,
+    pub retries: u32,
+    pub loss: f64,
+}
+
+/// Picoseconds of bytes at a bandwidth, rounded.
+fn per_byte(bandwidth: Bandwidth) -> f64 {
+    1e12 / bandwidth.bytes_per_s()
+}
+
+impl Params {
+    /// Reads checked values.
+    #[must_use]
+    pub fn from_values(v: &Values) -> Self {
+        let int = |key: &str| u32::try_from(v.int(key)).unwrap_or(u32::MAX);
+        Self {
+            ranks_per_node: int("ranks_per_node"),
+            bus_latency: v.time("bus_latency"),
+            bus_per_byte: per_byte(v.bandwidth("bus_bandwidth")),
+            bus: v.bool("bus"),
+            commands: v.bool("commands"),
+            tx_engines: int("tx_engines"),
+            rx_engines: int("rx_engines"),
+            inline: v.int("inline"),
+            pio: v.int("pio"),
+            pio_time: v.time("pio_time"),
+            buffered: v.int("buffered"),
+            first_packet: v.time("first_packet"),
+            packet: v.time("packet"),
+            message_time: v.time("message_time"),
+            put_time: v.time("put_time"),
+            get_time: v.time("get_time"),
+            ack_time: v.time("ack_time"),
+            empty_time: v.time("empty_time"),
+            poll_time: v.time("poll_time"),
+            barrier_time: v.time("barrier_time"),
+            call_time: v.time("call_time"),
+            cpu_factor: v.real("cpu_factor"),
+            reliability: v.bool("reliability"),
+            entries: int("entries"),
+            timeout: v.time("timeout"),
+            retries: int("retries"),
+            loss: v.real("loss"),
+        }
+    }
+
+    /// Time of bytes over the bus.
+    #[must_use]
+    pub fn bus_time(&self, bytes: u64) -> Ps {
+        if self.bus { self.bus_latency + (bytes as f64 * self.bus_per_byte).round() as Ps } else { 0 }
+    }
+
+    /// Time of a command or an event over the bus.
+    #[must_use]
+    pub fn control_time(&self, bytes: u64) -> Ps {
+        if self.commands { self.bus_time(bytes) } else { 0 }
+    }
+
+    /// From the request of a payload to its first packet on the network.
+    #[must_use]
+    pub fn first_packet_time(&self, bytes: u64) -> Ps {
+        if !self.bus {
+            return 0;
+        }
+        let own = bytes.min(512) * self.packet / 512;
+        self.first_packet + own
+    }
+}
+
+impl Default for Params {
+    /// Those of BXI.
+    fn default() -> Self {
+        Self {
+            ranks_per_node: 1,
+            bus_latency: 250 * NS,
+            bus_per_byte: 1e12 / 11.1e9,
+            bus: true,
+            commands: true,
+            tx_engines: 1,
+            rx_engines: 1,
+            inline: 8,
+            pio: 408,
+            pio_time: 200 * NS,
+            buffered: 64,
+            first_packet: 200 * NS,
+            packet: 32_508,
+            message_time: 2 * NS,
+            put_time: 50 * NS,
+            get_time: 250 * NS,
+            ack_time: 200 * NS,
+            empty_time: 300 * NS,
+            poll_time: 10 * NS,
+            barrier_time: 100_000 * NS,
+            call_time: 0,
+            cpu_factor: 0.0,
+            reliability: false,
+            entries: 8192,
+            timeout: 10_000_000_000_000,
+            retries: 5,
+            loss: 0.0,
+        }
+    }
+}

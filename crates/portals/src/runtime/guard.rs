@@ -1,0 +1,148 @@
+//! Memory and signals of programs: copies that a wrong address does not kill, and crashes that end one rank.
+//!
+//! `netloom_copy` is `rep movsb` between two labels. If it faults, the handler lets it go on behind the labels, where it returns 1. A fault anywhere
+//! else while a rank runs lets the rank go on in `crashed`, on a stack of its own, from where it never returns.
+
+#![allow(unsafe_code, reason = "signals and copies from addresses that programs give")]
+
+use super::world;
+use crate::core::types::{Fault, Memory};
+use std::{
+    arch::global_asm,
+    cell::{Cell, UnsafeCell},
+};
+
+global_asm!(
+    ".globl netloom_copy",
+    ".globl netloom_copy_end",
+    ".globl netloom_copy_fault",
+    "netloom_copy:",
+    "mov rcx, rdx",
+    "rep movsb",
+    "netloom_copy_end:",
+    "xor eax, eax",
+    "ret",
+    "netloom_copy_fault:",
+    "mov eax, 1",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn netloom_copy(to: u64, from: u64, bytes: u64) -> i32;
+    fn netloom_copy_end();
+    fn netloom_copy_fault();
+}
+
+/// Copies bytes between addresses; false if one of them is not there.
+#[must_use]
+pub fn copy(to: u64, from: u64, bytes: usize) -> bool {
+    // SAFETY: the routine reads and writes nothing but these bytes, and reports addresses that are not mapped by its result (the handler of `install` moves it
+    // to its error exit). What it writes is memory of a program, or a buffer that the callers below own.
+    unsafe { netloom_copy(to, from, bytes as u64) == 0 }
+}
+
+/// A value that a program's pointer points to.
+#[must_use]
+pub fn get<T: Copy + Default>(from: *const T) -> Option<T> {
+    let mut value = T::default();
+    copy(&raw mut value as u64, from as u64, size_of::<T>()).then_some(value)
+}
+
+/// Writes to where a program's pointer points.
+#[must_use]
+pub fn put<T: Copy>(to: *mut T, value: T) -> bool {
+    copy(to as u64, &raw const value as u64, size_of::<T>())
+}
+
+/// Memory of all ranks: they share one address space.
+pub struct Direct;
+
+impl Memory for Direct {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        if copy(into.as_mut_ptr() as u64, address, into.len()) { Ok(()) } else { Err(Fault) }
+    }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        if copy(address, bytes.as_ptr() as u64, bytes.len()) { Ok(()) } else { Err(Fault) }
+    }
+}
+
+/// A stack of its own for `crashed`, and one for handlers.
+struct Stack(UnsafeCell<[u8; 1 << 16]>);
+
+// SAFETY: only the one thread that simulates uses them, and each only while a rank has crashed or a handler runs.
+unsafe impl Sync for Stack {}
+
+static LAST: Stack = Stack(UnsafeCell::new([0; 1 << 16]));
+static HANDLER: Stack = Stack(UnsafeCell::new([0; 1 << 16]));
+
+thread_local! {
+    /// Signal and address of the crash that is being reported; whether a rank runs.
+    static CRASH: Cell<(i32, u64)> = const { Cell::new((0, 0)) };
+    static RANK_RUNS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Tells whether a rank's code runs.
+pub fn rank_runs(runs: bool) {
+    RANK_RUNS.set(runs);
+}
+
+extern "C" fn crashed() -> ! {
+    let (signal, address) = CRASH.get();
+    world::crash(signal, address)
+}
+
+extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: the kernel gives valid pointers to a handler with SA_SIGINFO; the registers are those of this thread at the fault, and
+    // are changed only to lead to the copy's error exit or to `crashed`, on a stack that nobody else uses.
+    unsafe {
+        let registers = &mut (*context).uc_mcontext.gregs;
+        let at = registers[libc::REG_RIP as usize] as usize;
+        let (start, end) = (netloom_copy as *const () as usize, netloom_copy_end as *const () as usize);
+        if (start..end).contains(&at) {
+            registers[libc::REG_RIP as usize] = netloom_copy_fault as *const () as i64;
+            return;
+        }
+        if !RANK_RUNS.get() {
+            // Not a program's fault: let it happen again without us.
+            libc::signal(signal, libc::SIG_DFL);
+            return;
+        }
+        CRASH.set((signal, (*info).si_addr() as u64));
+        let top = LAST.0.get() as usize + (1 << 16);
+        registers[libc::REG_RSP as usize] = ((top & !15) - 8) as i64;
+        registers[libc::REG_RIP as usize] = crashed as *const () as i64;
+    }
+}
+
+/// Catches the signals of wrong programs.
+pub fn install() {
+    // SAFETY: the structures are zeroed and filled as the interface asks; the stack lives as long as the process.
+    unsafe {
+        let stack = libc::stack_t { ss_sp: HANDLER.0.get().cast(), ss_flags: 0, ss_size: 1 << 16 };
+        libc::sigaltstack(&raw const stack, std::ptr::null_mut());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL] {
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_survives_wrong_addresses() {
+        install();
+        let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
+        assert!(copy(to.as_mut_ptr() as u64, from.as_ptr() as u64, 3));
+        assert_eq!(to, from);
+        assert!(!copy(to.as_mut_ptr() as u64, 16, 3));
+        assert!(!copy(copy as *const () as u64, from.as_ptr() as u64, 3), "code cannot be written");
+        assert_eq!(get(std::ptr::null::<u64>()), None);
+        assert!(!put(std::ptr::null_mut(), 7u64));
+    }
+}

@@ -1,0 +1,152 @@
+//! Private copies of a program: each rank loads a file of its own, and its calls of Portals, PMI, clocks, threads and exit lead to us.
+//!
+//! A shared object's dynamic relocations name what it imports. After `dlopen` (lazy, so that functions nobody else has are no error) the cells of names that
+//! we define are overwritten; what neither we nor a library defines is a missing symbol, told before anything runs.
+
+#![allow(unsafe_code, reason = "loading programs")]
+
+use std::{
+    collections::BTreeMap,
+    ffi::{CStr, CString, c_char, c_void},
+    fs,
+    path::Path,
+};
+
+/// Names that we define, with their addresses.
+pub type Names = BTreeMap<&'static str, usize>;
+
+/// A program's copy.
+pub struct Loaded {
+    /// Its `main`.
+    pub main: usize,
+}
+
+#[repr(C)]
+struct LinkMap {
+    base: usize,
+    name: *const c_char,
+    dynamic: *const [usize; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Relocation {
+    offset: usize,
+    info: u64,
+    addend: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: usize,
+}
+
+const RELOCATION_64: u64 = 1;
+const GLOB_DAT: u64 = 6;
+const JUMP_SLOT: u64 = 7;
+
+/// Loads a copy of a program, made in `directory` under a name of its own.
+///
+/// # Errors
+/// If it cannot be loaded, lacks `main`, or imports what nobody defines.
+pub fn load(program: &[u8], directory: &Path, number: u32, names: &Names) -> Result<Loaded, String> {
+    let path = directory.join(format!("rank-{number}.so"));
+    fs::write(&path, program).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
+    // SAFETY: the name is a C string; the library's initialisers are the user's own code, which this command is asked to run.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    // The file is needed no more: its mapping stays.
+    let _ = fs::remove_file(&path);
+    if library.is_null() {
+        return Err(error());
+    }
+    let missing = bind(library, names)?;
+    if !missing.is_empty() {
+        return Err(format!("nobody defines {}", missing.join(", ")));
+    }
+    match find(library, c"main") {
+        0 => Err("it has no `main`".to_owned()),
+        main => Ok(Loaded { main }),
+    }
+}
+
+fn error() -> String {
+    // SAFETY: dlerror gives null or a C string that is valid until the next call of its kind.
+    let text = unsafe {
+        let text = libc::dlerror();
+        if text.is_null() {
+            return "unknown error".to_owned();
+        }
+        CStr::from_ptr(text).to_string_lossy().into_owned()
+    };
+    text.rsplit('/').next().unwrap_or(&text).to_owned()
+}
+
+fn find(library: *mut c_void, name: &CStr) -> usize {
+    // SAFETY: both arguments are valid.
+    unsafe { libc::dlsym(library, name.as_ptr()) as usize }
+}
+
+/// Overwrites the cells of names that we define; gives the names that nobody defines.
+fn bind(library: *mut c_void, names: &Names) -> Result<Vec<String>, String> {
+    let mut missing = Vec::new();
+    // SAFETY: the link map of a library that dlopen gave is valid while that is open, and its dynamic section leads to tables of the sizes
+    // it tells, in memory that is mapped; cells are within its data and are made writable first.
+    unsafe {
+        let mut map: *const LinkMap = std::ptr::null();
+        if libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0 || map.is_null() {
+            return Err(error());
+        }
+        let (base, mut entry) = ((*map).base, (*map).dynamic);
+        let mut tags = [0usize; 32];
+        while (*entry)[0] != 0 {
+            if let Some(tag) = tags.get_mut((*entry)[0]) {
+                *tag = (*entry)[1];
+            }
+            entry = entry.add(1);
+        }
+        // The tags of the string and symbol tables, of relocations with addends and their size, and of those of functions.
+        let [strings, symbols, rela, rela_bytes, plt, plt_bytes] = [5, 6, 7, 8, 23, 2].map(|tag| tags[tag]);
+        for (table, bytes) in [(rela, rela_bytes), (plt, plt_bytes)] {
+            for n in 0..bytes / size_of::<Relocation>() {
+                let relocation = *(table as *const Relocation).add(n);
+                let kind = relocation.info & 0xffff_ffff;
+                if !matches!(kind, RELOCATION_64 | GLOB_DAT | JUMP_SLOT) {
+                    continue;
+                }
+                let symbol = *(symbols as *const Symbol).add((relocation.info >> 32) as usize);
+                let name = CStr::from_ptr((strings + symbol.name as usize) as *const c_char);
+                if symbol.section != 0 {
+                    continue;
+                }
+                let text = name.to_str().unwrap_or("");
+                if let Some(&ours) = names.get(text) {
+                    write_cell(base + relocation.offset, ours.wrapping_add(relocation.addend as usize));
+                } else if symbol.info >> 4 != 2
+                    && find(libc::RTLD_DEFAULT, name) == 0
+                    && find(library, name) == 0
+                    && !missing.iter().any(|m| m == text)
+                {
+                    missing.push(text.to_owned());
+                }
+            }
+        }
+    }
+    Ok(missing)
+}
+
+/// Writes an address into a cell, which may be in a page that was made read-only after loading.
+fn write_cell(cell: usize, value: usize) {
+    let page = cell & !4095;
+    // SAFETY: the cell is 8 bytes within the library's data, which is mapped; nothing else writes it.
+    unsafe {
+        libc::mprotect(page as *mut c_void, 4096, libc::PROT_READ | libc::PROT_WRITE);
+        std::ptr::write_unaligned(cell as *mut usize, value);
+    }
+}

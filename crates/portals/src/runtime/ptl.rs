@@ -1,0 +1,445 @@
+//! The 55 functions of the interface, as C programs call them.
+
+use super::{
+    guard::{Direct, get, put},
+    world::{self, enter, leave, wait, with},
+};
+use crate::{
+    core::{
+        atomics,
+        initiate::Op,
+        message::Request,
+        types::{
+            AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, Iovec, Le, Limits, List, Md, Me, ProcessId,
+            RANK_ANY, TIME_FOREVER, md,
+        },
+    },
+    machine::Machine,
+    nic::size,
+};
+use base::time::{MS, Ps};
+use std::ffi::c_int;
+
+/// What an interface's call returns.
+fn number(answer: Answer) -> c_int {
+    answer.map_or_else(|code| code as c_int, |()| 0)
+}
+
+/// Calls the interface; a `command` crosses the bus before it takes effect.
+fn call(command: bool, f: impl FnOnce(&mut Machine, u32, &mut Direct) -> Answer) -> c_int {
+    let span = if command { with(|w, _| w.machine.params.control_time(size::COMMAND)) } else { 0 };
+    enter(span);
+    let answer = with(|w, rank| {
+        let answer = f(&mut w.machine, rank, &mut w.memory);
+        w.machine.processes[rank as usize].show_counts();
+        w.machine.flush(rank);
+        answer
+    });
+    leave();
+    number(answer)
+}
+
+/// Reads what a pointer points to.
+fn read<T: Copy + Default>(from: *const T) -> Answer<T> {
+    get(from).ok_or(Code::ArgInvalid)
+}
+
+/// Writes to where a pointer points.
+fn write<T: Copy>(to: *mut T, value: T) -> Answer {
+    if put(to, value) { Ok(()) } else { Err(Code::ArgInvalid) }
+}
+
+impl Default for Md {
+    fn default() -> Self {
+        Self { start: 0, length: 0, options: 0, eq: EQ_NONE, ct: CT_NONE }
+    }
+}
+
+/// A list entry as a match list entry that matches everything.
+fn as_me(le: &Le) -> Me {
+    let match_id = ProcessId { nid: RANK_ANY, pid: 0 };
+    let Le { start, length, ct, uid, options } = *le;
+    Me { start, length, ct, uid, options, match_id, match_bits: 0, ignore_bits: u64::MAX, min_free: 0 }
+}
+
+/// What `start` and `length` of an entry mean to searches: nothing.
+fn headless(me: Me) -> Me {
+    Me { start: 0, length: 0, options: me.options & !crate::core::types::IOVEC, ct: me.ct, ..me }
+}
+
+fn list(number: c_int) -> Answer<List> {
+    match number & 0xff {
+        0 => Ok(List::Priority),
+        1 => Ok(List::Overflow),
+        _ => Err(Code::ArgInvalid),
+    }
+}
+
+/// A data movement: the processor writes small payloads of volatile descriptors itself.
+fn begin(op: Answer<Op>, trigger: Option<(u32, u64)>) -> c_int {
+    if let (Ok(op), None) = (&op, trigger)
+        && op.sends()
+    {
+        let span = with(|w, rank| {
+            let p = &w.machine.params;
+            let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
+            let options = w.machine.processes[rank as usize].md_options(op.put.0);
+            let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
+            if written { time } else { 0 }
+        });
+        if span > 0 {
+            world::pause(span);
+        }
+    }
+    call(true, |m, rank, memory| {
+        let op = op?;
+        let process = &mut m.processes[rank as usize];
+        match trigger {
+            None => process.begin(&op, memory),
+            Some((ct, threshold)) => process.triggered(op, ct, threshold, memory),
+        }
+    })
+}
+
+/// Number of an acknowledgement, as C passes a byte.
+fn ack(number: c_int) -> Answer<AckReq> {
+    AckReq::from_number(number as u8)
+}
+
+/// Reads the operand of a swap, for operations that have one.
+fn operand(op: Op, from: *const u8) -> Answer<Op> {
+    let (operation, datatype) = op.operation;
+    let mut bytes = [0; 32];
+    if operation != atomics::op::SWAP {
+        for (n, b) in bytes.iter_mut().enumerate().take(atomics::size(datatype)?) {
+            *b = read(from.wrapping_add(n))?;
+        }
+    }
+    Ok(Op { operand: bytes, ..op })
+}
+
+/// Counts a look that found nothing: it takes longer the more there were.
+fn missed() {
+    let span = with(|w, rank| {
+        let misses = &mut w.ranks[rank as usize].misses;
+        *misses = (*misses + 1).min(100);
+        w.machine.params.poll_time * u64::from(*misses)
+    });
+    world::pause(span);
+}
+
+fn hit() {
+    with(|w, rank| w.ranks[rank as usize].misses = 0);
+}
+
+/// When a time-out in milliseconds is over.
+fn deadline(timeout: u32) -> Option<Ps> {
+    (timeout != TIME_FOREVER).then(|| with(|w, _| w.machine.now) + u64::from(timeout) * MS)
+}
+
+fn over(deadline: Option<Ps>) -> bool {
+    deadline.is_some_and(|d| with(|w, _| w.machine.now) >= d)
+}
+
+/// Looks into queues until one has an event or time is up.
+fn events(
+    eqs: *const u32,
+    count: u32,
+    until: Option<Ps>,
+    to: *mut Event,
+    which: *mut u32,
+    why: &'static str,
+) -> c_int {
+    enter(0);
+    let result = loop {
+        let mut found = Err(Code::EqEmpty);
+        for n in 0..count {
+            let Some(eq) = get(eqs.wrapping_add(n as usize)) else { return Code::ArgInvalid as c_int };
+            let got = with(|w, rank| {
+                let process = &mut w.machine.processes[rank as usize];
+                if process.aborted { Err(Code::Aborted) } else { process.eq_get(eq) }
+            });
+            if got != Err(Code::EqEmpty) {
+                found = got.map(|(event, gap)| (n, event, gap));
+                break;
+            }
+        }
+        match found {
+            Err(Code::EqEmpty) if !over(until) => wait((why, u64::from(get(eqs).unwrap_or(0)), 0), until),
+            other => break other,
+        }
+    };
+    leave();
+    match result {
+        Ok((n, event, gap)) => {
+            hit();
+            if !put(to, event) || (!which.is_null() && !put(which, n)) {
+                return Code::ArgInvalid as c_int;
+            }
+            if gap { Code::EqDropped as c_int } else { 0 }
+        }
+        Err(code) => code as c_int,
+    }
+}
+
+/// Looks at counters until one has reached its test or failed, or time is up.
+fn counts(
+    cts: *const u32,
+    tests: *const u64,
+    count: u32,
+    until: Option<Ps>,
+    why: &'static str,
+) -> Answer<(u32, Count)> {
+    enter(0);
+    let result = loop {
+        let mut found = Err(Code::CtNoneReached);
+        for n in 0..count {
+            let at = n as usize;
+            let (ct, test) = (read(cts.wrapping_add(at))?, read(tests.wrapping_add(at))?);
+            let value = with(|w, rank| {
+                let process = &mut w.machine.processes[rank as usize];
+                if process.aborted { Err(Code::Aborted) } else { process.ct_get(ct) }
+            });
+            match value {
+                Ok(value) if value.success < test && value.failure == 0 => {}
+                other => {
+                    found = other.map(|value| (n, value));
+                    break;
+                }
+            }
+        }
+        match found {
+            Err(Code::CtNoneReached) if !over(until) => {
+                let handle = u64::from(get(cts).unwrap_or(0));
+                wait((why, handle, get(tests).unwrap_or(0)), until);
+            }
+            other => break other,
+        }
+    };
+    leave();
+    result
+}
+
+type Atomic = (c_int, c_int);
+
+/// The codes of operation and datatype, as C passes bytes.
+fn pair((operation, datatype): Atomic) -> (u8, u8) {
+    (operation as u8, datatype as u8)
+}
+
+super::calls! {
+    fn PtlInit() -> c_int {
+        with(|w, r| w.machine.processes[r as usize].started += 1);
+        0
+    }
+    fn PtlFini() -> c_int {
+        with(|w, r| {
+            let process = &mut w.machine.processes[r as usize];
+            process.started = process.started.saturating_sub(1);
+            if process.started == 0 {
+                process.nis = [None, None, None, None];
+            }
+        });
+        0
+    }
+    fn PtlAbort() -> c_int {
+        with(|w, r| {
+            w.machine.processes[r as usize].aborted = true;
+            w.wake_rank(r);
+        });
+        0
+    }
+    fn PtlNIInit(interface: u32, options: u32, pid: u32, desired: *const Limits, actual: *mut Limits, ni: *mut u32) -> c_int {
+        call(false, |m, rank, _| {
+            if interface != 0 && interface != u32::MAX {
+                return Err(Code::ArgInvalid);
+            }
+            let desired = if desired.is_null() { None } else { Some(read(desired)?) };
+            let (handle, limits) = m.ni_init(rank, options, pid, desired.as_ref())?;
+            if !actual.is_null() {
+                write(actual, limits)?;
+            }
+            write(ni, handle)
+        })
+    }
+    fn PtlNIFini(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].ni_fini(ni)) }
+    fn PtlNIStatus(ni: u32, register: c_int, status: *mut c_int) -> c_int {
+        call(false, |m, r, _| write(status, m.processes[r as usize].ni_status(ni, register as usize)?))
+    }
+    fn PtlNIHandle(any: u32, ni: *mut u32) -> c_int {
+        call(false, |m, r, _| write(ni, m.processes[r as usize].ni_handle(any)?))
+    }
+    fn PtlSetMap(ni: u32, count: u64, map: *const ProcessId) -> c_int {
+        call(false, |m, r, _| {
+            let map: Answer<Vec<ProcessId>> = (0..count as usize).map(|n| read(map.wrapping_add(n))).collect();
+            m.processes[r as usize].set_map(ni, map?)
+        })
+    }
+    fn PtlGetMap(ni: u32, count: u64, map: *mut ProcessId, actual: *mut u64) -> c_int {
+        call(false, |m, r, _| {
+            let own = m.processes[r as usize].get_map(ni)?;
+            for (n, &id) in own.iter().enumerate().take(count as usize) {
+                write(map.wrapping_add(n), id)?;
+            }
+            if actual.is_null() { Ok(()) } else { write(actual, own.len() as u64) }
+        })
+    }
+    fn PtlPTAlloc(ni: u32, options: u32, eq: u32, wish: u32, index: *mut u32) -> c_int {
+        call(false, |m, r, _| write(index, m.processes[r as usize].pt_alloc(ni, options, eq, wish)?))
+    }
+    fn PtlPTFree(ni: u32, index: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].pt_free(ni, index)) }
+    fn PtlPTDisable(ni: u32, index: u32) -> c_int {
+        call(true, |m, r, _| m.processes[r as usize].pt_enable(ni, index, false))
+    }
+    fn PtlPTEnable(ni: u32, index: u32) -> c_int {
+        call(true, |m, r, _| m.processes[r as usize].pt_enable(ni, index, true))
+    }
+    fn PtlGetUid(ni: u32, uid: *mut u32) -> c_int { call(false, |m, r, _| write(uid, m.processes[r as usize].get_uid(ni)?)) }
+    fn PtlGetId(ni: u32, id: *mut ProcessId) -> c_int {
+        call(false, |m, r, _| write(id, m.processes[r as usize].get_id(ni)?))
+    }
+    fn PtlGetPhysId(ni: u32, id: *mut ProcessId) -> c_int {
+        call(false, |m, r, _| write(id, m.processes[r as usize].phys_id(ni)?))
+    }
+    fn PtlMDBind(ni: u32, md: *const Md, handle: *mut u32) -> c_int {
+        call(false, |m, r, memory| write(handle, m.processes[r as usize].md_bind(ni, &read(md)?, memory)?))
+    }
+    fn PtlMDRelease(handle: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].md_release(handle)) }
+    fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
+        call(true, |m, r, memory| {
+            let me = as_me(&read(le)?);
+            let new = m.processes[r as usize].append((ni, pt), &me, (list(which)?, user), memory)?;
+            write(handle, new)
+        })
+    }
+    fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
+        call(true, |m, r, memory| {
+            let new = m.processes[r as usize].append((ni, pt), &read(me)?, (list(which)?, user), memory)?;
+            write(handle, new)
+        })
+    }
+    fn PtlLEUnlink(handle: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].entry_unlink(handle)) }
+    fn PtlMEUnlink(handle: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].entry_unlink(handle)) }
+    fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
+        call(true, |m, r, memory| {
+            let me = headless(as_me(&read(le)?));
+            m.processes[r as usize].search((ni, pt), &me, (how & 0xff == 1, user), memory)
+        })
+    }
+    fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
+        call(true, |m, r, memory| {
+            let me = headless(read(me)?);
+            m.processes[r as usize].search((ni, pt), &me, (how & 0xff == 1, user), memory)
+        })
+    }
+    fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { call(false, |m, r, _| write(ct, m.processes[r as usize].ct_alloc(ni)?)) }
+    fn PtlCTFree(ct: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].ct_free(ct)) }
+    fn PtlCTCancelTriggered(ct: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].ct_cancel(ct)) }
+    fn PtlCTGet(ct: u32, value: *mut Count) -> c_int {
+        missed();
+        call(false, |m, r, _| write(value, m.processes[r as usize].ct_get(ct)?))
+    }
+    fn PtlCTWait(ct: u32, test: u64, value: *mut Count) -> c_int {
+        let found = counts(&raw const ct, &raw const test, 1, None, "PtlCTWait");
+        number(found.and_then(|(_, v)| { hit(); write(value, v) }))
+    }
+    fn PtlCTPoll(cts: *const u32, tests: *const u64, size: u32, timeout: u32, value: *mut Count, which: *mut u32) -> c_int {
+        let found = counts(cts, tests, size, deadline(timeout), "PtlCTPoll");
+        number(found.and_then(|(n, v)| {
+            write(value, v)?;
+            if which.is_null() { Ok(()) } else { write(which, n) }
+        }))
+    }
+    fn PtlCTSet(ct: u32, value: Count) -> c_int {
+        call(true, |m, r, memory| m.processes[r as usize].ct_change(ct, value, true, memory))
+    }
+    fn PtlCTInc(ct: u32, value: Count) -> c_int {
+        call(true, |m, r, memory| m.processes[r as usize].ct_change(ct, value, false, memory))
+    }
+    fn PtlPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64) -> c_int {
+        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), None)
+    }
+    fn PtlGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64) -> c_int {
+        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), None)
+    }
+    fn PtlAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
+    }
+    fn PtlFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), None)
+    }
+    fn PtlSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), None)
+    }
+    fn PtlAtomicSync() -> c_int {
+        // Who polls memory calls it in a loop: time passes.
+        missed();
+        call(false, |m, r, _| if m.processes[r as usize].started == 0 { Err(Code::NoInit) } else { Ok(()) })
+    }
+    fn PtlEQAlloc(ni: u32, count: u64, eq: *mut u32) -> c_int {
+        call(false, |m, r, _| write(eq, m.processes[r as usize].eq_alloc(ni, count)?))
+    }
+    fn PtlEQFree(eq: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].eq_free(eq)) }
+    fn PtlEQGet(eq: u32, event: *mut Event) -> c_int {
+        let code = events(&raw const eq, 1, Some(0), event, std::ptr::null_mut(), "PtlEQGet");
+        if code == Code::EqEmpty as c_int {
+            missed();
+        }
+        code
+    }
+    fn PtlEQWait(eq: u32, event: *mut Event) -> c_int {
+        events(&raw const eq, 1, None, event, std::ptr::null_mut(), "PtlEQWait")
+    }
+    fn PtlEQPoll(eqs: *const u32, size: u32, timeout: u32, event: *mut Event, which: *mut u32) -> c_int {
+        let code = events(eqs, size, deadline(timeout), event, which, "PtlEQPoll");
+        if timeout == 0 && code == Code::EqEmpty as c_int {
+            missed();
+        }
+        code
+    }
+    fn PtlTriggeredPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, ct: u32, threshold: u64) -> c_int {
+        begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), Some((ct, threshold)))
+    }
+    fn PtlTriggeredGet(md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, ct: u32, threshold: u64) -> c_int {
+        begin(Ok(Op { request: Request::Get, get: (md, offset), length, target, pt, match_bits, remote_offset, user_ptr, ..Op::default() }), Some((ct, threshold)))
+    }
+    fn PtlTriggeredAtomic(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(ack(acks).map(|ack| Op { request: Request::Atomic, put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some((ct, threshold)))
+    }
+    fn PtlTriggeredFetchAtomic(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(Ok(Op { request: Request::FetchAtomic, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }), Some((ct, threshold)))
+    }
+    fn PtlTriggeredSwap(get: u32, get_offset: u64, md: u32, offset: u64, length: u64, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64, with: *const u8, operation: c_int, datatype: c_int, ct: u32, threshold: u64) -> c_int {
+        let operation = pair((operation, datatype));
+        begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some((ct, threshold)))
+    }
+    fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
+        call(true, |m, r, memory| m.processes[r as usize].triggered_ct(ct, by, false, (on, threshold), memory))
+    }
+    fn PtlTriggeredCTSet(ct: u32, to: Count, on: u32, threshold: u64) -> c_int {
+        call(true, |m, r, memory| m.processes[r as usize].triggered_ct(ct, to, true, (on, threshold), memory))
+    }
+    fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
+        call(true, |m, r, memory| {
+            let (me, what) = (read(me)?, (list(which)?, user));
+            write(handle, m.processes[r as usize].triggered_append((ni, pt), &me, what, (on, threshold), memory)?)
+        })
+    }
+    fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
+        call(true, |m, r, memory| m.processes[r as usize].triggered_unlink(handle, (on, threshold), memory))
+    }
+    fn PtlStartBundle(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].phys_id(ni).map(drop)) }
+    fn PtlEndBundle(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].phys_id(ni).map(drop)) }
+    fn PtlHandleIsEqual(one: u32, other: u32) -> c_int { c_int::from(one == other) }
+}
+
+/// The structures are plain numbers.
+const _: () = {
+    assert!(size_of::<Md>() == 32 && size_of::<Le>() == 32 && size_of::<Me>() == 64);
+    assert!(size_of::<Event>() == 80 && size_of::<Limits>() == 96 && size_of::<Iovec>() == 16);
+};

@@ -1,0 +1,68 @@
+//! Standard output and error of each rank: streams of the C library that write to us. While a rank runs, `stdout` and `stderr` are its own.
+
+#![allow(unsafe_code, reason = "streams of the C library")]
+
+use super::world;
+use std::ffi::{c_char, c_int, c_void};
+
+#[repr(C)]
+struct Functions {
+    read: Option<extern "C" fn()>,
+    write: Option<extern "C" fn(*mut c_void, *const c_char, usize) -> isize>,
+    seek: Option<extern "C" fn()>,
+    close: Option<extern "C" fn()>,
+}
+
+unsafe extern "C" {
+    static mut stdout: *mut c_void;
+    static mut stderr: *mut c_void;
+    fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: Functions) -> *mut c_void;
+    fn setvbuf(file: *mut c_void, buffer: *mut c_char, mode: c_int, size: usize) -> c_int;
+    fn fflush(file: *mut c_void) -> c_int;
+}
+
+const LINES: c_int = 1;
+const UNBUFFERED: c_int = 2;
+
+extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> isize {
+    let (rank, error) = ((cookie as usize >> 1) as u32, cookie as usize & 1 == 1);
+    // SAFETY: the C library gives its buffer.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
+    world::with(|w, _| (w.sink)(rank, error, bytes));
+    count as isize
+}
+
+/// Output and error of a rank.
+#[must_use]
+pub fn open(rank: u32) -> [*mut c_void; 2] {
+    [(0, LINES), (1, UNBUFFERED)].map(|(error, mode)| {
+        let cookie = ((rank as usize) << 1 | error) as *mut c_void;
+        let functions = Functions { read: None, write: Some(write), seek: None, close: None };
+        // SAFETY: the structure is that of the C library; the cookie is a number to us and to it.
+        unsafe {
+            let file = fopencookie(cookie, c"w".as_ptr(), functions);
+            if !file.is_null() {
+                setvbuf(file, std::ptr::null_mut(), mode, 0);
+            }
+            file
+        }
+    })
+}
+
+/// Makes streams the standard ones; gives those that were.
+pub fn swap(files: [*mut c_void; 2]) -> [*mut c_void; 2] {
+    // SAFETY: one thread simulates, and the C library allows these variables to be assigned.
+    unsafe {
+        let old = [stdout, stderr];
+        (stdout, stderr) = (files[0], files[1]);
+        old
+    }
+}
+
+/// Writes what is buffered.
+pub fn flush(files: [*mut c_void; 2]) {
+    for file in files.into_iter().filter(|f| !f.is_null()) {
+        // SAFETY: the stream is open.
+        unsafe { fflush(file) };
+    }
+}
