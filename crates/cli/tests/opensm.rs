@@ -25,20 +25,20 @@ const FABRICS: &[(&str, &str, &[&str], &[&str])] = &[
     (
         "tree",
         "topology = \"xgft\"\nchildren = [4, 6]\nparents = [1, 2]\ncables = [1, 2]\n",
-        &["minhop", "updn", "dnup", "ftree", "dor", "lash"],
-        &["sssp", "dfsssp", "nue"],
+        &["minhop", "updn", "dnup", "ftree", "dor", "lash", "sssp", "dfsssp"],
+        &["nue"],
     ),
     (
         "torus",
         "topology = \"torus\"\ndims = [3, 4]\nterminals_per_router = 2\n",
-        &["minhop", "dnup", "dor", "lash"],
-        &["sssp", "dfsssp", "nue"],
+        &["minhop", "dnup", "dor", "lash", "sssp", "dfsssp"],
+        &["nue"],
     ),
     (
         "random",
         "topology = \"jellyfish\"\nrouters = 20\ndegree = 4\nterminals_per_router = 2\n",
-        &["minhop", "dnup", "dor", "lash"],
-        &["sssp", "dfsssp", "nue"],
+        &["minhop", "dnup", "dor", "lash", "sssp", "dfsssp"],
+        &["nue"],
     ),
 ];
 

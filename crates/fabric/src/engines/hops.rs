@@ -23,35 +23,71 @@ pub(super) fn shortest<'a>(
         .filter(move |&(_, peer)| distance[peer as usize] != NONE && distance[peer as usize] + 1 == here)
 }
 
-/// The least loaded of the shortest, for every plane another if there is one.
+/// Destinations on each port so far, and the choice among ports.
+pub(super) struct Balance {
+    load: Vec<u32>,
+}
+
+impl Balance {
+    pub(super) fn new(fabric: &Fabric) -> Self {
+        Self { load: vec![0; fabric.ports.len()] }
+    }
+
+    /// The port with fewest destinations, the first of equals; counts it. `earlier` are the ports of the destination's identifiers before: the
+    /// first candidate is then the one behind the last of them, and one that leads to a router that none of them leads to is preferred, then, of equal ports, one
+    /// whose router has fewest of them (OpenSM's rule for LMC).
+    pub(super) fn choose(
+        &mut self,
+        fabric: &Fabric,
+        router: u32,
+        candidates: &[(u32, u32)],
+        earlier: &[u16],
+    ) -> Option<u16> {
+        let behind = |port: u16| fabric.next_router(router, port.into());
+        let begin = earlier.last().map_or(0, |&last| candidates.partition_point(|c| c.0 <= u32::from(last)));
+        let (mut best, mut other) = ((u32::MAX, None), (u32::MAX, None));
+        let mut fewest = u32::MAX;
+        for &(port, peer) in candidates[begin..].iter().chain(&candidates[..begin]) {
+            let load = self.load[fabric.port_index(router, port) as usize];
+            let used = earlier.iter().filter(|&&e| behind(e) == Some(peer)).count() as u32;
+            if used == 0 && load < other.0 {
+                other = (load, Some(port));
+                fewest = 0;
+            }
+            if load < best.0 {
+                best = (load, Some(port));
+                fewest = if used > 0 { fewest.min(used) } else { fewest };
+            } else if used > 0 && load == best.0 && used < fewest {
+                fewest = used;
+                best.1 = Some(port);
+            }
+        }
+        let port = other.1.or(best.1)?;
+        self.load[fabric.port_index(router, port) as usize] += 1;
+        Some(port as u16)
+    }
+}
+
+/// The least loaded of the shortest; all first identifiers, then all second ones.
 pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
-    // By plane: each spreads its destinations evenly on its own.
-    let links = fabric.ports.len();
-    let mut load = vec![0u32; links * job.planes as usize];
-    let at = |plane: u32, router, port| plane as usize * links + fabric.port_index(router, port) as usize;
-    let mut used = Vec::new();
-    job.each(|host, distance| {
-        for router in 0..fabric.routers() {
-            used.clear();
-            for plane in 0..job.planes {
-                let row = job.row(host, plane);
-                let port = if router == fabric.router_at(host) {
-                    Some(fabric.attach[host as usize].1)
-                } else {
-                    let key =
-                        |port: u32| (used.contains(&port), load[fabric.port_index(router, port) as usize]);
-                    shortest(fabric, router, distance).map(|(p, _)| p).min_by_key(|&p| key(p))
-                };
-                if let Some(port) = port {
-                    next[row][router as usize] = port as u16;
-                    load[at(plane, router, port)] += 1;
-                    used.push(port);
+    let mut balance = Balance::new(fabric);
+    let (mut candidates, mut earlier) = (Vec::new(), Vec::new());
+    for plane in 0..job.planes {
+        job.each(|host, distance| {
+            for router in (0..fabric.routers()).filter(|&r| r != fabric.router_at(host)) {
+                candidates.clear();
+                candidates.extend(shortest(fabric, router, distance));
+                earlier.clear();
+                earlier.extend((0..plane).map(|p| next[job.row(host, p)][router as usize]));
+                if let Some(port) = balance.choose(fabric, router, &candidates, &earlier) {
+                    next[job.row(host, plane)][router as usize] = port;
                 }
             }
-        }
-    });
+        });
+    }
+    job.order.iter().for_each(|&host| home(job, host, &mut next));
     Ok(Ports { next, level: None, map: None })
 }
 

@@ -5,7 +5,8 @@
 //! it to itself (torus: by dimension). What an engine claims, [`Engine::free`], is checked by [`crate::verify`] in tests.
 //!
 //! Engines work on a [`Fabric`]; [`route`] takes a subnet's and gives tables back to it, with ways to switches added. Hosts are
-//! taken switch by switch, switches with more hosts first, and by port: the order of OpenSM, on which balancing depends.
+//! taken switch by switch, switches with more hosts first, and by port: the order of OpenSM, on which balancing depends. Switches with equally
+//! many come in the order of their GUIDs read backwards, byte by byte, as OpenSM's table has them.
 
 mod hops;
 mod layered;
@@ -59,7 +60,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "minhop",
             "shortest ways, evenly over ports",
-            "At every router the port on a shortest way that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different ports where they can. Can deadlock on anything but trees.",
+            "At every router the port on a shortest way that carries fewest destinations so far, the lowest of equals. Several identifiers of a host take different routers, then different ports, where they can. Can deadlock on anything but trees.",
             OPENSM,
         ),
         free: false,
@@ -158,7 +159,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "sssp",
             "shortest ways, balanced over the whole fabric",
-            "Host by host, each way avoids the links that carry most pairs so far; never longer than shortest. Can deadlock.",
+            "Host by host, each way avoids the links that carry most sources so far; never longer than shortest. Routers count as sources too, and of equal ways the first found counts, as in OpenSM: tables are the same. Can deadlock.",
             "Hoefler, Schneider, Lumsdaine: Optimized Routing for Large-Scale InfiniBand Networks, HotI 2009",
         ),
         free: false,
@@ -224,6 +225,8 @@ pub(crate) struct Job<'a> {
     pub(crate) fabric: &'a Arc<Fabric>,
     pub(crate) options: &'a Options,
     pub(crate) planes: u32,
+    /// Routers in the order of the manager's table.
+    pub(crate) routers: Vec<u32>,
     /// Hosts in the order in which they are routed.
     pub(crate) order: Vec<u32>,
 }
@@ -284,16 +287,18 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
                 .help("closed-form routings need no tables: use an experiment file"),
         ]);
     }
-    let mut by_router: Vec<Vec<u32>> = vec![Vec::new(); fabric.routers() as usize];
-    for router in 0..fabric.routers() {
-        let terminals = fabric.ports_of(router).iter().filter_map(|p| match p.peer {
+    let mut routers: Vec<u32> = (0..fabric.routers()).collect();
+    routers.sort_by_key(|&r| subnet.nodes[subnet.switches[r as usize] as usize].guid.swap_bytes());
+    let terminals = |&router: &u32| -> Vec<u32> {
+        let terminal = |p: &crate::graph::Port| match p.peer {
             Peer::Terminal(t) => Some(t),
             _ => None,
-        });
-        by_router[router as usize].extend(terminals);
-    }
+        };
+        fabric.ports_of(router).iter().filter_map(terminal).collect()
+    };
+    let mut by_router: Vec<Vec<u32>> = routers.iter().map(terminals).collect();
     by_router.sort_by_key(|hosts| std::cmp::Reverse(hosts.len()));
-    let job = Job { fabric: &fabric, options, planes, order: by_router.concat() };
+    let job = Job { fabric: &fabric, options, planes, routers, order: by_router.concat() };
     let ports = (engine.route)(&job).map_err(|p| vec![p])?;
     if ports.level.is_some() && !Lanes::fit(subnet, planes) {
         let message = format!("service levels of all pairs of {} hosts are too many", fabric.terminals());
@@ -329,7 +334,13 @@ pub fn relayer(subnet: Subnet, lanes: u8) -> Result<Subnet, Vec<Problem>> {
         return Err(vec![Problem::new("engine", "there are no tables to be put on lanes")]);
     };
     let options = Options { lanes, ..Options::default() };
-    let job = Job { fabric: &fabric, options: &options, planes: tables.planes, order: Vec::new() };
+    let job = Job {
+        fabric: &fabric,
+        options: &options,
+        planes: tables.planes,
+        routers: Vec::new(),
+        order: Vec::new(),
+    };
     let hosts = job.blank().len();
     let port =
         |&edge: &u32| if edge == NONE { NO_PORT } else { (subnet.edges[edge as usize].port - 1) as u16 };

@@ -1,60 +1,185 @@
 //! Shortest ways that avoid loaded links: SSSP.
 //!
-//! Links begin with a weight so great that no longer way can be lighter; so a way is shortest first and light second, and one
-//! pass over routers by their distance finds the lightest, without a queue. After each destination every link's weight grows
-//! by the pairs that cross it.
+//! Links begin with a weight so great that no longer way can be lighter; so a way is shortest first and light second. After each
+//! destination every link's weight grows by the sources that cross it: every identifier of every host, and every router, which is a source too
+//! (its management port). Of equal ways the one counts that a search from the destination with a heap of four children finds first:
+//! the order of OpenSM, so that tables are its tables.
 
-use super::{
-    Job, NO_PORT, Ports,
-    hops::{home, shortest},
-};
+use super::{Job, Ports, hops::home};
+use crate::graph::{Fabric, Peer};
 use base::param::Problem;
 
 /// Host by host.
 pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
-    let routers = fabric.routers() as usize;
     let mut next = job.blank();
-    // Pairs that cross each link so far.
-    let mut load = vec![0u64; fabric.ports.len()];
-    let mut hosts = vec![0u64; routers];
+    let mut sources = vec![1u64; fabric.routers() as usize];
     for &(router, _) in &fabric.attach {
-        hosts[router as usize] += 1;
+        sources[router as usize] += u64::from(job.planes);
     }
-    let mut order: Vec<u32> = (0..routers as u32).collect();
-    let mut weight = vec![0u64; routers];
-    let mut through = vec![0u64; routers];
-    let mut known = u32::MAX;
-    job.each(|host, distance| {
-        if known != fabric.router_at(host) {
-            known = fabric.router_at(host);
-            order.sort_by_key(|&r| distance[r as usize]);
-        }
+    let all: u64 = sources.iter().sum();
+    let mut search = Search::new(fabric, &job.routers, all.saturating_mul(all));
+    let mut through = sources.clone();
+    for &host in &job.order {
         for plane in 0..job.planes {
+            search.run(fabric.router_at(host));
             let row = job.row(host, plane);
-            for &router in &order {
-                let here = router as usize;
-                let sum = |(port, peer): (u32, u32)| {
-                    (weight[peer as usize] + load[fabric.port_index(router, port) as usize], port)
-                };
-                let best = shortest(fabric, router, distance).map(sum).min();
-                weight[here] = best.map_or(0, |(sum, _)| sum);
-                if let Some((_, port)) = best {
-                    next[row.clone()][here] = port as u16;
-                }
-            }
-            through.copy_from_slice(&hosts);
-            for &router in order.iter().rev() {
-                let port = next[row.clone()][router as usize];
-                if port != NO_PORT
-                    && let Some(peer) = fabric.next_router(router, port.into())
-                {
-                    load[fabric.port_index(router, port.into()) as usize] += through[router as usize];
-                    through[peer as usize] += through[router as usize];
-                }
+            through.copy_from_slice(&sources);
+            // The farthest first: what is behind a router passes it.
+            for &router in search.found.iter().rev() {
+                let Some(way) = search.ways[router as usize] else { continue };
+                next[row.clone()][router as usize] = way.port;
+                search.weight[way.link as usize] += through[router as usize];
+                through[way.peer as usize] += through[router as usize];
             }
         }
         home(job, host, &mut next);
-    });
+    }
     Ok(Ports { next, level: None, map: None })
+}
+
+/// The link from a router toward one that is nearer to the destination.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Index of the router's port.
+    link: u32,
+    port: u16,
+    /// The router behind it.
+    peer: u32,
+}
+
+/// Searches from a destination outward.
+struct Search {
+    /// By router: links of its neighbours toward it, in the order of its own ports, each with the neighbour.
+    into: Vec<Vec<(u32, Way)>>,
+    /// By index of port.
+    weight: Vec<u64>,
+    ways: Vec<Option<Way>>,
+    /// Routers in the order in which they were found, the destination's first.
+    found: Vec<u32>,
+    heap: Heap,
+    /// Heap with everything at infinity.
+    blank: Heap,
+    /// A vertex of the heap for each router.
+    vertex: Vec<u32>,
+    routers: Vec<u32>,
+}
+
+impl Search {
+    fn new(fabric: &Fabric, routers: &[u32], weight: u64) -> Self {
+        let into = |router: u32| {
+            let ports = fabric.ports_of(router).iter();
+            let link = |peer: Peer| match peer {
+                Peer::Router { router: from, port } => {
+                    let way = Way { link: fabric.port_index(from, port), port: port as u16, peer: router };
+                    Some((from, way))
+                }
+                _ => None,
+            };
+            ports.filter_map(|p| link(p.peer)).filter(|(from, _)| *from != router).collect()
+        };
+        let mut vertex = vec![0; routers.len()];
+        (0..).zip(routers).for_each(|(v, &router)| vertex[router as usize] = v);
+        // One vertex more: the destination itself, which leads to its router.
+        let blank = Heap::new(routers.len() as u32 + 1);
+        Self {
+            into: (0..fabric.routers()).map(into).collect(),
+            weight: vec![weight; fabric.ports.len()],
+            ways: vec![None; routers.len()],
+            found: Vec::with_capacity(routers.len()),
+            heap: blank.clone(),
+            blank,
+            vertex,
+            routers: routers.to_vec(),
+        }
+    }
+
+    /// Finds the lightest way of every router that has one.
+    fn run(&mut self, target: u32) {
+        self.heap.clone_from(&self.blank);
+        self.ways.fill(None);
+        self.found.clear();
+        let destination = self.routers.len() as u32;
+        self.heap.lower(destination, 0);
+        self.heap.pop();
+        self.heap.lower(self.vertex[target as usize], 1);
+        while let Some((distance, vertex)) = self.heap.pop() {
+            if distance == u64::MAX {
+                break;
+            }
+            let router = self.routers[vertex as usize];
+            self.found.push(router);
+            for &(from, way) in &self.into[router as usize] {
+                let sum = distance.saturating_add(self.weight[way.link as usize]);
+                if self.heap.lower(self.vertex[from as usize], sum) {
+                    self.ways[from as usize] = Some(way);
+                }
+            }
+        }
+    }
+}
+
+/// Children of a slot of the heap.
+const CHILDREN: usize = 4;
+/// Of a vertex that was taken out.
+const GONE: u32 = u32::MAX;
+
+/// A heap whose order among equals is OpenSM's: of equal children the last goes up.
+#[derive(Clone)]
+struct Heap {
+    slots: Vec<(u64, u32)>,
+    place: Vec<u32>,
+}
+
+impl Heap {
+    fn new(vertices: u32) -> Self {
+        Self { slots: (0..vertices).map(|v| (u64::MAX, v)).collect(), place: (0..vertices).collect() }
+    }
+
+    fn put(&mut self, at: usize, slot: (u64, u32)) {
+        self.slots[at] = slot;
+        self.place[slot.1 as usize] = at as u32;
+    }
+
+    /// Gives a vertex a lower key, if it is lower and the vertex is there.
+    fn lower(&mut self, vertex: u32, key: u64) -> bool {
+        let place = self.place[vertex as usize];
+        if place == GONE || key >= self.slots[place as usize].0 {
+            return false;
+        }
+        let mut at = place as usize;
+        while at > 0 {
+            let parent = (at - 1) / CHILDREN;
+            if key >= self.slots[parent].0 {
+                break;
+            }
+            self.put(at, self.slots[parent]);
+            at = parent;
+        }
+        self.put(at, (key, vertex));
+        true
+    }
+
+    /// Takes out the vertex with the least key.
+    fn pop(&mut self) -> Option<(u64, u32)> {
+        let last = self.slots.pop()?;
+        let root = *self.slots.first().unwrap_or(&last);
+        self.place[root.1 as usize] = GONE;
+        if self.slots.is_empty() {
+            return Some(root);
+        }
+        let mut at = 0;
+        loop {
+            let first = at * CHILDREN + 1;
+            let children = first..(first + CHILDREN).min(self.slots.len());
+            let Some(least) = children.rev().min_by_key(|&c| self.slots[c].0) else { break };
+            if last.0 <= self.slots[least].0 {
+                break;
+            }
+            self.put(at, self.slots[least]);
+            at = least;
+        }
+        self.put(at, last);
+        Some(root)
+    }
 }

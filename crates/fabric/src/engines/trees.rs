@@ -1,6 +1,9 @@
 //! Ways over ranks: updn, dnup, ftree, d-mod-k. Each router has a rank; links lead up, down or level.
 
-use super::{Job, Ports, hops::home};
+use super::{
+    Job, Ports,
+    hops::{Balance, home},
+};
 use crate::{
     graph::{Fabric, Peer},
     metrics::distances,
@@ -43,21 +46,18 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     let fabric = job.fabric;
     let routers = fabric.routers() as usize;
     let mut next = job.blank();
-    let links = fabric.ports.len();
-    let mut load = vec![0u32; links * job.planes as usize];
-    let at = |plane: u32, router, port| plane as usize * links + fabric.port_index(router, port) as usize;
-    let (mut known, mut by_down, mut by_any) = (NONE, vec![NONE; routers], vec![NONE; routers]);
-    let mut used = Vec::new();
-    for &host in &job.order {
-        let target = fabric.router_at(host);
-        if known != target {
-            known = target;
-            (by_down, by_any) = lengths(fabric, down, target);
-        }
-        for router in 0..routers as u32 {
-            used.clear();
-            let here = router as usize;
-            for plane in 0..job.planes {
+    let mut balance = Balance::new(fabric);
+    let (mut candidates, mut earlier) = (Vec::new(), Vec::new());
+    for plane in 0..job.planes {
+        let (mut known, mut by_down, mut by_any) = (NONE, vec![NONE; routers], vec![NONE; routers]);
+        for &host in &job.order {
+            let target = fabric.router_at(host);
+            if known != target {
+                known = target;
+                (by_down, by_any) = lengths(fabric, down, target);
+            }
+            for router in (0..routers as u32).filter(|&r| r != target) {
+                let here = router as usize;
                 let on_way = |&(_, peer): &(u32, u32)| {
                     if by_down[here] != NONE {
                         down.leads(router, peer)
@@ -69,17 +69,17 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
                             && by_any[peer as usize] + 1 == by_any[here]
                     }
                 };
-                let key = |port: u32| (used.contains(&port), load[at(plane, router, port)]);
-                let port = fabric.neighbours(router).filter(on_way).map(|(p, _)| p).min_by_key(|&p| key(p));
-                if let Some(port) = port.filter(|_| router != target) {
-                    next[job.row(host, plane)][here] = port as u16;
-                    load[at(plane, router, port)] += 1;
-                    used.push(port);
+                candidates.clear();
+                candidates.extend(fabric.neighbours(router).filter(on_way));
+                earlier.clear();
+                earlier.extend((0..plane).map(|p| next[job.row(host, p)][here]));
+                if let Some(port) = balance.choose(fabric, router, &candidates, &earlier) {
+                    next[job.row(host, plane)][here] = port;
                 }
             }
         }
-        home(job, host, &mut next);
     }
+    job.order.iter().for_each(|&host| home(job, host, &mut next));
     Ports { next, level: None, map: None }
 }
 

@@ -24,7 +24,25 @@ pub trait Routes: Sync {
     /// # Errors
     /// If the message does not arrive.
     fn path(&self, from: u32, to: u32, draw: u64, out: &mut Vec<u32>) -> Result<(), Lost>;
+
+    /// Appends the links of up to [`BLOCK`] messages between hosts, one message after the other, and to `ends` where each one's links end; message
+    /// i draws as `draw + i`. Messages that do not arrive have no links; returns how many they are.
+    fn paths(&self, messages: &[(u32, u32)], draw: u64, out: &mut Vec<u32>, ends: &mut Vec<u32>) -> u64 {
+        let mut lost = 0;
+        for (i, &(from, to)) in (0u64..).zip(messages) {
+            let begin = out.len();
+            if self.path(from, to, draw.wrapping_add(i), out).is_err() {
+                out.truncate(begin);
+                lost += 1;
+            }
+            ends.push(out.len() as u32);
+        }
+        lost
+    }
 }
+
+/// Messages that are routed at once.
+pub const BLOCK: usize = 64;
 
 /// Which of a destination's local identifiers (LMC) a message uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +105,67 @@ impl Congestion for Idle {
     }
 }
 
+impl FabricRoutes<'_> {
+    /// The next hop of a message: the port's index, and where the message then is; itself if it has arrived.
+    #[inline]
+    fn decide(&self, at: &mut Walker) -> u32 {
+        let Walker { router, in_port, vc, state, visited, source, destination, draw, .. } = *at;
+        // Hops draw from places of their own.
+        let random = Stream::new(self.seed, Purpose::Route, draw).at(u64::from(visited) << 8);
+        let mut hop = Hop { router, in_port, vc, visited, source, destination, state, random };
+        let choice = self.routing.route(&mut hop, &mut Idle);
+        (at.vc, at.state) = (choice.vc, choice.state);
+        self.fabric.port_index(router, choice.port)
+    }
+
+    /// Crosses a link: true if the message has arrived.
+    #[inline]
+    fn cross(&self, at: &mut Walker, index: u32) -> Result<bool, Lost> {
+        match self.fabric.ports[index as usize].peer {
+            Peer::Terminal(t) if t == at.destination => return Ok(true),
+            Peer::Router { router, port } if at.visited < MOST_HOPS => {
+                (at.router, at.in_port) = (router, port);
+                at.visited += 1;
+            }
+            Peer::Router { .. } => return Err(Lost::Loop(at.router)),
+            _ => return Err(Lost::NoWay(at.router)),
+        }
+        Ok(false)
+    }
+
+    fn start(&self, source: u32, destination: u32, draw: u64) -> Walker {
+        let (router, in_port) = self.fabric.attach[source as usize];
+        Walker {
+            router,
+            in_port,
+            vc: 0,
+            state: 0,
+            visited: 0,
+            source,
+            destination,
+            draw,
+            links: 1,
+            lost: false,
+        }
+    }
+}
+
+/// A message on its way.
+#[derive(Clone, Copy)]
+struct Walker {
+    router: u32,
+    in_port: u32,
+    vc: u8,
+    state: u32,
+    visited: u16,
+    source: u32,
+    destination: u32,
+    draw: u64,
+    /// Links so far.
+    links: u32,
+    lost: bool,
+}
+
 impl Routes for FabricRoutes<'_> {
     fn hosts(&self) -> u32 {
         self.fabric.terminals()
@@ -96,32 +175,61 @@ impl Routes for FabricRoutes<'_> {
         self.fabric.ports.len() as u32 + self.fabric.terminals()
     }
 
-    #[inline]
     fn path(&self, from: u32, to: u32, draw: u64, out: &mut Vec<u32>) -> Result<(), Lost> {
-        let fabric = self.fabric;
         if from == to {
             return Ok(());
         }
-        let (mut router, mut in_port) = fabric.attach[from as usize];
-        out.push(fabric.ports.len() as u32 + from);
-        let random = Stream::new(self.seed, Purpose::Route, draw);
-        let (mut vc, mut state, mut visited) = (0, 0, 0u16);
+        out.push(self.fabric.ports.len() as u32 + from);
+        let mut at = self.start(from, to, draw);
         loop {
-            // Hops draw from places of their own.
-            let random = random.at(u64::from(visited) << 8);
-            let mut hop = Hop { router, in_port, vc, visited, source: from, destination: to, state, random };
-            let choice = self.routing.route(&mut hop, &mut Idle);
-            let index = fabric.port_index(router, choice.port);
+            let index = self.decide(&mut at);
             out.push(index);
-            match fabric.ports[index as usize].peer {
-                Peer::Terminal(t) if t == to => return Ok(()),
-                Peer::Router { router: next, port } if visited < MOST_HOPS => {
-                    (router, in_port, vc, state) = (next, port, choice.vc, choice.state);
-                    visited += 1;
-                }
-                Peer::Router { .. } => return Err(Lost::Loop(router)),
-                _ => return Err(Lost::NoWay(router)),
+            if self.cross(&mut at, index)? {
+                return Ok(());
             }
         }
+    }
+
+    /// All messages go hop by hop together: a large network's ports lie in slow memory, and many look-ups at a time hide its delay.
+    fn paths(&self, messages: &[(u32, u32)], draw: u64, out: &mut Vec<u32>, ends: &mut Vec<u32>) -> u64 {
+        let mut walkers: Vec<Walker> = (0u64..)
+            .zip(messages)
+            .map(|(i, &(from, to))| self.start(from, to, draw.wrapping_add(i)))
+            .collect();
+        let mut active: Vec<u8> = Vec::with_capacity(BLOCK);
+        let mut rows: Vec<[u32; BLOCK]> = Vec::with_capacity(16);
+        let mut injection = [0; BLOCK];
+        for (i, at) in walkers.iter_mut().enumerate() {
+            injection[i] = self.fabric.ports.len() as u32 + at.source;
+            if at.source == at.destination {
+                at.links = 0;
+            } else {
+                active.push(i as u8);
+            }
+        }
+        rows.push(injection);
+        while !active.is_empty() {
+            let mut row = [0; BLOCK];
+            for &i in &active {
+                row[usize::from(i)] = self.decide(&mut walkers[usize::from(i)]);
+            }
+            active.retain(|&i| {
+                let at = &mut walkers[usize::from(i)];
+                at.links += 1;
+                match self.cross(at, row[usize::from(i)]) {
+                    Ok(arrived) => !arrived,
+                    Err(_) => {
+                        (at.links, at.lost) = (0, true);
+                        false
+                    }
+                }
+            });
+            rows.push(row);
+        }
+        for (i, at) in walkers.iter().enumerate() {
+            out.extend(rows[..at.links as usize].iter().map(|row| row[i]));
+            ends.push(out.len() as u32);
+        }
+        walkers.iter().filter(|at| at.lost).count() as u64
     }
 }
