@@ -79,7 +79,7 @@ fn one_pair(hosts: u32, flows: u64) -> Work {
 fn pairwise(ranks: u32, bytes: u64) -> Work {
     let one = |r: u32| {
         let mut rank = Rank::default();
-        let mut before: Option<(u32, u32)> = None;
+        let mut before: Option<(u64, u64)> = None;
         for d in 1..ranks {
             let to = rank.push(send((r + d) % ranks, bytes, d));
             let from = rank.push(recv((r + ranks - d) % ranks, bytes, d));
