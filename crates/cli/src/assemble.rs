@@ -27,7 +27,7 @@ use model::{
     any::DelayRun,
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
-    flow::{FlowConfig, FlowSetup},
+    flow::{FlowConfig, FlowSetup, changes},
     hybrid::HybridSetup,
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
@@ -141,6 +141,16 @@ fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnosti
         let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
         diagnostics.push(Diagnostic::new(faults.home, message));
     }
+    let mut config = FlowConfig::from_values(&chosen.section.values);
+    let texts = chosen.section.values.texts(changes::KEY);
+    if platform && !texts.is_empty() {
+        let message = "a platform takes no `changes`: its file has `events`";
+        diagnostics.push(Diagnostic::new(chosen.section.place(changes::KEY), message));
+    } else if let Some(fabric) = &parts.fabric {
+        let read = changes::read(&texts, fabric);
+        config.changes =
+            read.map_err(|problems| chosen.section.tell(problems, diagnostics)).unwrap_or_default();
+    }
     if !diagnostics.is_empty() {
         return None;
     }
@@ -150,7 +160,7 @@ fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnosti
         change: parts.change,
         links: parts.links.into_iter().collect::<Option<Vec<_>>>()?,
         jobs: parts.jobs,
-        config: FlowConfig::from_values(&chosen.section.values),
+        config,
         seed: seed(experiment),
         until: until(&experiment.experiment),
         warmup: experiment.experiment.values.time("warmup"),

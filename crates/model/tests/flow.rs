@@ -133,6 +133,19 @@ fn an_incast_shares_the_last_link() {
     assert!((links.max_utilisation - 15_000.0 / 15_002.0).abs() < 1e-12);
 }
 
+/// 1 MB at 1 GB/s, at a quarter from 504 us on, standing still from 1504 us to 2504 us.
+#[test]
+fn bandwidths_change_on_any_fabric() {
+    let (fabric, routing) = fat_tree(4);
+    let mut setup = setup(&fabric, routing, list(&[(0, 0, 15, 1_000_000)]));
+    let texts = ["tree at 504 us = 250 MB/s", "0:0 at 1504 us = 0", "0:0 at 2504 us = 1 GB/s"];
+    let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+    setup.config.changes = model::flow::changes::read(&texts, &fabric).unwrap_or_default();
+    let (_, tables) = run(&setup);
+    // 500 kB, 250 kB, nothing, 250 kB.
+    assert_eq!(latencies(&tables), [(0, (4 + 500 + 1000 + 1000 + 1000) * US)]);
+}
+
 #[test]
 fn ping_pong_answers_at_once() {
     let fabric = samples::topology("single-switch", &[("terminals", int(2))]);

@@ -233,3 +233,33 @@ impl Routes for FabricRoutes<'_> {
         walkers.iter().filter(|at| at.lost).count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{int, routing, topology};
+    use fabric::faults::{Faults, degrade};
+
+    /// Many at once go the ways of each alone: messages to oneself, random choices and hosts without a way included.
+    #[test]
+    fn messages_together_go_as_each_alone() {
+        let whole = topology("fat-tree", &[("k", int(3)), ("levels", int(3))]);
+        let cut = Faults { routers: vec![whole.router_at(5)], ..Faults::default() };
+        let left = std::sync::Arc::new(degrade(&whole, &cut).expect("a tree bears it").fabric);
+        for (fabric, name) in [(&whole, "d-mod-k"), (&whole, "valiant"), (&left, "shortest-path")] {
+            let routing = routing(fabric, name, &[]);
+            let routes = FabricRoutes { fabric, routing: routing.as_ref(), seed: 7 };
+            let messages: Vec<(u32, u32)> = (0..27u32)
+                .flat_map(|a| [(a, a), (a, (a * 5 + 3) % 27)])
+                .filter(|&(a, b)| !fabric.is_cut_off(a) && !fabric.is_cut_off(b))
+                .collect();
+            let (mut links, mut ends, mut alone, mut each) = (vec![9], Vec::new(), vec![9], Vec::new());
+            let lost = routes.paths(&messages, 40, &mut links, &mut ends);
+            for (i, &(from, to)) in (40..).zip(&messages) {
+                routes.path(from, to, i, &mut alone).expect("it arrives");
+                each.push(alone.len() as u32);
+            }
+            assert_eq!((lost, links, ends), (0, alone, each), "{name}");
+        }
+    }
+}

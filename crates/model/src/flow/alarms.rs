@@ -1,91 +1,85 @@
-//! The next of many instants, each of which may change: a binary heap that knows where everybody stands.
+//! The next of many instants, each of which may change: a tournament, in which the earlier of two goes on.
+//!
+//! One change plays the matches of its way to the top, most of which end early; many changes at once play all matches in order, which is
+//! cheaper than each on its own.
 
 use super::moment::Moment;
 
 /// At most one instant for each number.
 #[derive(Clone, Debug, Default)]
 pub struct Alarms {
-    heap: Vec<u32>,
-    /// Place in the heap, and instant.
-    rows: Vec<(u32, Moment)>,
+    /// By number; [`Moment::NEVER`] for none. Their number is a power of two.
+    at: Vec<Moment>,
+    /// Winner of the matches 1 .. n - 1: match m is between the winners of 2 m and 2 m + 1, from n on numbers themselves.
+    winners: Vec<u32>,
 }
-
-const NOWHERE: u32 = u32::MAX;
 
 impl Alarms {
     /// The earliest instant and whose it is; of several the least number's.
     #[must_use]
     pub fn first(&self) -> Option<(Moment, u32)> {
-        self.heap.first().map(|&n| (self.rows[n as usize].1, n))
+        let winner = if self.at.len() > 1 { self.winners[1] } else { 0 };
+        let at = *self.at.get(winner as usize)?;
+        (at != Moment::NEVER).then_some((at, winner))
     }
 
     /// Sets or moves an instant; [`Moment::NEVER`] removes it.
     pub fn set(&mut self, number: u32, at: Moment) {
-        if self.rows.len() <= number as usize {
-            self.rows.resize(number as usize + 1, (NOWHERE, Moment::NEVER));
-        }
-        let place = self.rows[number as usize].0;
-        if at == Moment::NEVER {
-            if place != NOWHERE {
-                self.remove(number, place as usize);
+        self.reach(number);
+        self.at[number as usize] = at;
+        let mut place = (self.at.len() + number as usize) / 2;
+        while place > 0 {
+            let before = self.winners[place];
+            let winner = self.play(place);
+            if winner == before && winner != number {
+                return;
             }
+            self.winners[place] = winner;
+            place /= 2;
+        }
+    }
+
+    /// Sets or moves many.
+    pub fn set_many(&mut self, moved: &[(u32, Moment)]) {
+        // Some matches of each on its own, or all matches.
+        if moved.len() * 8 < self.at.len() {
+            moved.iter().for_each(|&(number, at)| self.set(number, at));
             return;
         }
-        self.rows[number as usize].1 = at;
-        if place == NOWHERE {
-            self.heap.push(number);
-            self.up(self.heap.len() - 1);
+        if let Some(most) = moved.iter().map(|m| m.0).max() {
+            self.reach(most);
+        }
+        moved.iter().for_each(|&(number, at)| self.at[number as usize] = at);
+        self.play_all();
+    }
+
+    /// Makes room for a number.
+    fn reach(&mut self, number: u32) {
+        if self.at.len() <= number as usize {
+            let size = (number as usize + 1).next_power_of_two().max(16);
+            self.at.resize(size, Moment::NEVER);
+            self.winners = vec![0; size];
+            self.play_all();
+        }
+    }
+
+    fn play_all(&mut self) {
+        for place in (1..self.at.len()).rev() {
+            self.winners[place] = self.play(place);
+        }
+    }
+
+    #[inline]
+    fn play(&self, place: usize) -> u32 {
+        let size = self.at.len();
+        let (left, right) = (2 * place, 2 * place + 1);
+        let (a, b) = if left >= size {
+            ((left - size) as u32, (right - size) as u32)
         } else {
-            self.down(place as usize);
-            self.up(self.rows[number as usize].0 as usize);
-        }
-    }
-
-    fn remove(&mut self, number: u32, place: usize) {
-        self.rows[number as usize] = (NOWHERE, Moment::NEVER);
-        self.heap.swap_remove(place);
-        if let Some(&moved) = self.heap.get(place) {
-            self.rows[moved as usize].0 = place as u32;
-            self.down(place);
-            self.up(self.rows[moved as usize].0 as usize);
-        }
-    }
-
-    fn key(&self, number: u32) -> (Moment, u32) {
-        (self.rows[number as usize].1, number)
-    }
-
-    fn up(&mut self, mut place: usize) {
-        let number = self.heap[place];
-        while place > 0 {
-            let above = (place - 1) / 2;
-            if self.key(self.heap[above]) <= self.key(number) {
-                break;
-            }
-            self.heap[place] = self.heap[above];
-            self.rows[self.heap[place] as usize].0 = place as u32;
-            place = above;
-        }
-        self.heap[place] = number;
-        self.rows[number as usize].0 = place as u32;
-    }
-
-    fn down(&mut self, mut place: usize) {
-        let number = self.heap[place];
-        loop {
-            let mut below = 2 * place + 1;
-            if below + 1 < self.heap.len() && self.key(self.heap[below + 1]) < self.key(self.heap[below]) {
-                below += 1;
-            }
-            if below >= self.heap.len() || self.key(number) <= self.key(self.heap[below]) {
-                break;
-            }
-            self.heap[place] = self.heap[below];
-            self.rows[self.heap[place] as usize].0 = place as u32;
-            place = below;
-        }
-        self.heap[place] = number;
-        self.rows[number as usize].0 = place as u32;
+            (self.winners[left], self.winners[right])
+        };
+        // What is on the left has lower numbers.
+        if self.at[b as usize] < self.at[a as usize] { b } else { a }
     }
 }
 
@@ -96,13 +90,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_is_the_first_of_a_list(steps in proptest::collection::vec((0u32..12, 0u64..30), 1..200)) {
+        fn the_first_is_the_first_of_a_list(
+            steps in proptest::collection::vec((0u32..40, 0u64..30, 0u32..60), 1..200),
+        ) {
             let mut alarms = Alarms::default();
-            let mut list = [None; 12];
-            for (number, at) in steps {
+            let mut list = [None; 40];
+            for (number, at, more) in steps {
                 let off = at >= 20;
-                alarms.set(number, if off { Moment::NEVER } else { Moment::at(at) });
-                list[number as usize] = (!off).then_some(at);
+                // One, or many from this number on.
+                let many = if more > 50 { number..40 } else { number..number + 1 };
+                let moment = |n: u32| if off { Moment::NEVER } else { Moment::at(at + u64::from(n % 7)) };
+                let moved: Vec<_> = many.clone().map(|n| (n, moment(n))).collect();
+                if many.len() > 1 {
+                    alarms.set_many(&moved);
+                } else {
+                    alarms.set(number, moment(number));
+                }
+                many.for_each(|n| list[n as usize] = (!off).then_some(at + u64::from(n % 7)));
                 let first = (0u32..).zip(&list).filter_map(|(n, at)| at.map(|at| (Moment::at(at), n))).min();
                 prop_assert_eq!(alarms.first(), first);
             }

@@ -1,6 +1,6 @@
 //! Parameters of the flow model: the `[model]` section with `kind = "flow"`.
 
-use super::rules::Rules;
+use super::{changes::BandwidthChange, rules::Rules};
 use base::{
     param::{Kind, Param, Values},
     registry::About,
@@ -52,6 +52,13 @@ pub const ABOUT: About = About {
             default: Some("4000000"),
             doc: "Flows at a time. Beyond, the run ends: sources offer more than the network carries.",
         },
+        Param {
+            name: super::changes::KEY,
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Bandwidths that change during the run: \"12:3 at 5 us = 1 GB/s\" for the cable at port 3 of router 12, both directions, \
+                  \"local at 5 us = 0\" for all links of a class. Flows on links of bandwidth 0 stand still. A platform's file has `events` instead.",
+        },
         crate::rank::params::EAGER,
         crate::rank::params::CONTROL,
         crate::rank::params::OVERHEAD,
@@ -69,6 +76,8 @@ pub struct FlowConfig {
     pub router_delay: Ps,
     /// Flows at a time.
     pub max_flows: u64,
+    /// Bandwidths that change during the run; a platform brings its own.
+    pub changes: Vec<BandwidthChange>,
     /// Programs: largest message that is sent without asking.
     pub eager: u64,
     /// Programs: bytes of a request or grant.
@@ -86,13 +95,14 @@ impl FlowConfig {
             half_duplex: false,
             router_delay: 0,
             max_flows: 4_000_000,
+            changes: Vec::new(),
             eager: 64 << 10,
             control: 16,
             overhead: 0,
         }
     }
 
-    /// Reads checked values.
+    /// Reads checked values, but for `changes`, which needs the network: [`super::changes::read`].
     #[must_use]
     pub fn from_values(values: &Values) -> Self {
         let mut rules = match values.text("preset").as_str() {
@@ -110,6 +120,7 @@ impl FlowConfig {
             half_duplex: values.text("duplex") == "half",
             router_delay: values.time("router_delay"),
             max_flows: values.int("max_flows"),
+            changes: Vec::new(),
             eager: values.int("eager"),
             control: values.int("control"),
             overhead: values.time("overhead"),

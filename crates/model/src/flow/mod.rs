@@ -4,6 +4,7 @@
 //! engine beside sources and ranks. Start at [`run::simulate`].
 
 pub mod alarms;
+pub mod changes;
 pub mod config;
 pub mod finish;
 pub mod machine;

@@ -28,7 +28,9 @@ impl Moment {
     pub fn after(self, seconds: f64) -> Self {
         let units = seconds * SECOND;
         if units < (1u128 << 104) as f64 {
-            Self(self.0 + units.max(0.0).round() as u128)
+            // From 2^52 on there is no fraction, and rounding is a call.
+            let whole = if units < (1u64 << 52) as f64 { units.max(0.0).round() } else { units };
+            Self(self.0 + whole as u128)
         } else {
             Self::NEVER
         }

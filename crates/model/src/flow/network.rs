@@ -1,6 +1,6 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
-use super::{moment::Moment, run::Context, sharing::Sharing, solver::Policy};
+use super::{changes::BandwidthChange, moment::Moment, run::Context, sharing::Sharing, solver::Policy};
 use crate::packet::map::Map;
 use base::rng::{Purpose, Stream};
 use fabric::{
@@ -188,6 +188,9 @@ fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
         let other = if cx.config.half_duplex { opposite(fabric, link) } else { None };
         shared.push(other.map_or(row, |other| row.min(other)));
     }
+    let changes = cx.config.changes.iter();
+    let change = |c: &BandwidthChange| (Moment::at(c.at), shared[c.link as usize], c.bandwidth);
+    sharing.schedule(changes.map(change).collect());
     shared
 }
 

@@ -146,6 +146,7 @@ pub struct Sharing {
     /// Use by window.
     pub uses: Vec<Use>,
     listed: Vec<u32>,
+    moved: Vec<(u32, Moment)>,
 }
 
 impl Sharing {
@@ -172,6 +173,7 @@ impl Sharing {
             before: Vec::new(),
             uses: Vec::new(),
             listed: Vec::new(),
+            moved: Vec::new(),
         }
     }
 
@@ -469,6 +471,7 @@ impl Sharing {
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());
+        self.moved.clear();
         for &bundle in &changed {
             self.touch(bundle, at);
             let share = self.solver.share(bundle);
@@ -478,8 +481,9 @@ impl Sharing {
                 Some(Reverse(goal)) if share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / share),
                 _ => Moment::NEVER,
             };
-            self.alarms.set(bundle, next);
+            self.moved.push((bundle, next));
         }
+        self.alarms.set_many(&self.moved);
         self.listed = changed;
     }
 

@@ -17,6 +17,11 @@ pub(super) fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits()
 }
 
+/// A level that is found again to within rounding keeps its bits.
+pub(super) fn near(before: f64, now: f64) -> bool {
+    (before - now).abs() <= now * SAME
+}
+
 /// A sharer's place in a link's list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
@@ -58,6 +63,18 @@ pub(super) struct Link {
     pub(super) pending: bool,
     /// Its level before it became dirty.
     pub(super) before: f64,
+    /// It is in the list of links that somebody uses.
+    pub(super) listed: bool,
+    /// What all its sharers take per level; NaN if that must be summed again.
+    pub(super) total: f64,
+}
+
+/// A link while all levels are found anew: what is left for open sharers, what they take per level, and their number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) left: f64,
+    pub(super) open: f64,
+    pub(super) opened: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -84,7 +84,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn near(a: f64, b: f64) -> bool {
+fn close(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
@@ -93,15 +93,17 @@ struct Pair {
     links: Vec<(f64, Policy)>,
     solver: Solver,
     live: Vec<(u32, u32, Plain)>,
+    /// Which of 64 solutions in turn find all levels anew.
+    whole: u64,
 }
 
 impl Pair {
-    fn new(links: &[(f64, Policy)]) -> Self {
+    fn new(links: &[(f64, Policy)], whole: u64) -> Self {
         let mut solver = Solver::new();
         for &(capacity, policy) in links {
             solver.link(capacity, policy);
         }
-        Self { links: links.to_vec(), solver, live: Vec::new() }
+        Self { links: links.to_vec(), solver, live: Vec::new(), whole }
     }
 
     fn apply(&mut self, change: &Change) {
@@ -140,6 +142,8 @@ impl Pair {
     /// Shares agree, and whoever is not listed as changed kept its share to the bit.
     fn check(&mut self) -> Result<(), TestCaseError> {
         let before: Vec<f64> = self.live.iter().map(|l| self.solver.share(l.0)).collect();
+        self.solver.whole = self.whole & 1 > 0 && self.solver.pipes == 0;
+        self.whole = self.whole.rotate_right(1);
         let mut changed = self.solver.solve().to_vec();
         let listed = changed.len();
         changed.sort_unstable();
@@ -155,7 +159,7 @@ impl Pair {
             let share = self.solver.share(*row);
             // What others leave of a large link is known to the digits of that link.
             let large = plain.uses.iter().map(|u| self.links[u.0].0).fold(0.0, f64::max);
-            let close = near(share, exact[at]) || (share - exact[at]).abs() <= 1e-14 * large;
+            let close = close(share, exact[at]) || (share - exact[at]).abs() <= 1e-14 * large;
             prop_assert!(close, "{share} {} {plain:?} {:?}", exact[at], self.links);
             prop_assert!(changed.binary_search(row).is_ok() || share.to_bits() == before.to_bits());
             at += *count as usize;
@@ -175,8 +179,12 @@ proptest! {
     fn agrees_with_the_definition(
         links in proptest::collection::vec((capacity(), prop_oneof![4 => Just(Policy::Shared), 1 => Just(Policy::FatPipe)]), LINKS),
         changes in proptest::collection::vec((change(), any::<bool>()), 1..60),
+        pipes in any::<bool>(),
+        whole in any::<u64>(),
     ) {
-        let mut pair = Pair::new(&links);
+        let policy = |policy| if pipes { policy } else { Policy::Shared };
+        let links: Vec<_> = links.into_iter().map(|(capacity, p)| (capacity, policy(p))).collect();
+        let mut pair = Pair::new(&links, whole);
         for (change, solve) in &changes {
             pair.apply(change);
             if *solve {
@@ -190,8 +198,9 @@ proptest! {
     #[test]
     fn ties_are_no_trouble(
         changes in proptest::collection::vec((proptest::collection::vec(0..LINKS, 1..4), any::<u8>()), 1..60),
+        whole in any::<u64>(),
     ) {
-        let mut pair = Pair::new(&[(12.0, Policy::Shared); LINKS]);
+        let mut pair = Pair::new(&[(12.0, Policy::Shared); LINKS], whole);
         for (route, kind) in &changes {
             if *kind < 100 {
                 pair.apply(&Change::Remove(usize::from(*kind)));
@@ -234,8 +243,8 @@ fn nine_orders_of_magnitude_keep_their_digits() {
     let light = solver.add([(link, 1.0)], 1.0, f64::INFINITY);
     let heavy = solver.add([(link, 1.0)], 1e9, f64::INFINITY);
     solver.solve();
-    assert!(near(solver.share(light), 1e9 / 1_000_000_001.0));
-    assert!(near(solver.share(heavy), 1e18 / 1_000_000_001.0));
+    assert!(close(solver.share(light), 1e9 / 1_000_000_001.0));
+    assert!(close(solver.share(heavy), 1e18 / 1_000_000_001.0));
     solver.set_count(heavy, 0);
     solver.solve();
     assert_eq!(solver.share(light), 1e9);
@@ -248,4 +257,32 @@ fn a_flow_without_links_has_its_cap() {
     let free = solver.add([], 1.0, f64::INFINITY);
     solver.solve();
     assert_eq!((solver.share(capped), solver.share(free)), (5.0, f64::INFINITY));
+}
+
+/// Flows that all meet are soon solved all at once, and lone ones not.
+#[test]
+fn what_changes_cost_decides_how_levels_are_found() {
+    let mut solver = Solver::new();
+    for _ in 0..64 {
+        solver.link(1e9, Policy::Shared);
+    }
+    let route = |n: u32| [(n / 32, 1.0), (32 + n % 32, 1.0)];
+    let all: Vec<u32> = (0..1024).map(|n| solver.add(route(n), 1.0, f64::INFINITY)).collect();
+    solver.solve();
+    assert!(!solver.whole, "a first solution tells nothing");
+    let mut whole = 0;
+    for n in 0..64 {
+        solver.set_count(all[n * 37 % 1024], 0);
+        solver.solve();
+        whole += u32::from(solver.whole);
+    }
+    assert!(whole > 32, "{whole}");
+    let alone = solver.link(1e9, Policy::Shared);
+    for _ in 0..40 {
+        let lone = solver.add([(alone, 1.0)], 1.0, f64::INFINITY);
+        solver.solve();
+        assert_eq!(solver.share(lone), 1e9);
+        solver.set_count(lone, 0);
+    }
+    assert!(!solver.whole);
 }
