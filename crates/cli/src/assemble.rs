@@ -277,6 +277,7 @@ fn packet_setup(
         jobs: parts.jobs,
         packet: packet?,
         seed: seed(experiment),
+        ties: 0,
         until: until(&experiment.experiment),
         warmup: experiment.experiment.values.time("warmup"),
         scheduling: parts.scheduling,

@@ -22,7 +22,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("workload", &["base", "fabric", "otf2"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),
     ("portals", &["base", "model"]),
-    ("cli", &["base", "engine", "fabric", "model", "otf2", "portals", "results", "workload"]),
+    ("report", &[]),
+    ("cli", &["base", "engine", "fabric", "model", "otf2", "portals", "report", "results", "workload"]),
 ];
 
 fn read(path: &Path) -> String {

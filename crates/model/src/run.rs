@@ -105,7 +105,8 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
         let observer = Observer::new(Arc::clone(&net), setup.warmup, end, setup.measure, setup.check);
         (PacketDomain::new(Arc::clone(&net), p), observer)
     };
-    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&net) };
+    let options =
+        Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
     let threads = setup.scheduling.threads();
     let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };

@@ -155,6 +155,7 @@ pub fn setup(
         jobs: vec![job],
         packet,
         seed: 1,
+        ties: 0,
         until: Until::Time(100_000_000),
         warmup: 0,
         scheduling: Scheduling::Sequential { partitions: 1 },

@@ -193,6 +193,8 @@ pub struct Setup {
     pub packet: crate::packet::PacketConfig,
     /// Seed of every random stream.
     pub seed: u64,
+    /// Chooses another order of simultaneous events with the same random streams; 0 for the usual one.
+    pub ties: u64,
     /// End of the run.
     pub until: Until,
     /// Excluded from statistics: packets created before it do not count.

@@ -19,5 +19,6 @@ pub mod run;
 pub mod schema;
 pub mod study;
 pub mod study_figures;
+mod study_hybrid;
 pub mod swarm;
 pub mod trace;

@@ -16,8 +16,10 @@
 //! published = { "latency_ps.mean" = 1.5e6 } # keys of summary.json
 //! why = "the paper's buffer sizes are not given"
 //! ```
+//!
+//! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `study_hybrid.rs`.
 
-use super::{haec_sim, study_figures};
+use super::{haec_sim, study_figures, study_hybrid};
 use crate::{
     args::{Format, Input, StudyArgs},
     console::Console,
@@ -45,29 +47,41 @@ const FILE: &str = "published.toml";
 struct Study {
     title: String,
     paper: String,
+    hybrid: bool,
     smoke: Vec<String>,
     quick: Vec<String>,
     rows: Vec<Row>,
 }
 
 /// A row of the table: one experiment and what was published of it.
-struct Row {
-    name: String,
-    experiment: String,
-    set: Vec<String>,
-    published: Vec<(String, f64)>,
-    why: String,
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Experiment file beside `published.toml`.
+    pub experiment: String,
+    /// Overrides.
+    pub set: Vec<String>,
+    /// Overrides of its own for `--smoke` and `--quick`.
+    shorter: [Vec<String>; 2],
+    /// Published numbers by key.
+    pub published: Vec<(String, f64)>,
+    /// Why they differ.
+    pub why: String,
+    /// Pictures to draw.
+    pub figures: Vec<String>,
+    /// Seeds of the full form.
+    pub seeds: u32,
 }
 
 /// One number of the table.
 pub struct Line {
-    /// What it is of.
+    /// Name of the row.
     pub row: String,
-    /// Which quantity.
+    /// What it is.
     pub key: String,
-    /// As the paper prints it.
-    pub published: f64,
-    /// As we compute it.
+    /// What was published, if anything.
+    pub published: Option<f64>,
+    /// What was found.
     pub ours: Option<f64>,
     /// Why they differ.
     pub why: String,
@@ -103,7 +117,11 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         }
         return haec_sim::verify(args, console);
     }
-    let mut lines = run(&study, &directory, args, console)?;
+    let mut lines = if study.hybrid {
+        hybrid(&study, &directory, args, console)?
+    } else {
+        run(&study, &directory, args, console)?
+    };
     let mut computed = None;
     if name == haec_sim::NAME {
         let (more, object) = haec_sim::run(&directory, args, console)?;
@@ -157,6 +175,33 @@ fn shorter<'a>(study: &'a Study, args: &StudyArgs) -> &'a [String] {
     }
 }
 
+/// Runs the rows of a hybrid study, each told when it is done, and draws their pictures.
+fn hybrid(
+    study: &Study,
+    directory: &Path,
+    args: &StudyArgs,
+    console: &mut Console<'_>,
+) -> Result<Vec<Line>, Failure> {
+    let mut lines = Vec::new();
+    for row in &study.rows {
+        let own = match (args.smoke, args.quick) {
+            (true, _) => row.shorter[0].as_slice(),
+            (_, true) => row.shorter[1].as_slice(),
+            _ => &[],
+        };
+        let set: Vec<String> = row.set.iter().chain(shorter(study, args)).chain(own).cloned().collect();
+        let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
+        let input = Input { file: directory.join(&row.experiment), set };
+        let (found, pictures) = study_hybrid::run(row, &input, seeds, console)?;
+        if let Some(out) = &args.out {
+            study_hybrid::draw(out, &pictures)?;
+        }
+        console.remark(&format!("row {}: {}", row.name, study_hybrid::told(&found)));
+        lines.extend(found);
+    }
+    Ok(lines)
+}
+
 fn run(
     study: &Study,
     directory: &Path,
@@ -173,7 +218,7 @@ fn run(
         for (key, published) in &row.published {
             let ours = find(&summary, key).and_then(Json::as_f64);
             let (row, key, why) = (row.name.clone(), key.clone(), row.why.clone());
-            lines.push(Line { row, key, published: *published, ours, why });
+            lines.push(Line { row, key, published: Some(*published), ours, why });
         }
     }
     Ok(lines)
@@ -192,7 +237,8 @@ fn text(study: &Study, lines: &[Line]) -> String {
     let mut cells = vec![head];
     for line in lines {
         let ours = line.ours.map_or_else(|| "absent".to_owned(), number);
-        cells.push([line.row.clone(), line.key.clone(), number(line.published), ours, line.why.clone()]);
+        let published = line.published.map_or_else(|| "-".to_owned(), number);
+        cells.push([line.row.clone(), line.key.clone(), published, ours, line.why.clone()]);
     }
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(width);
@@ -207,7 +253,7 @@ fn text(study: &Study, lines: &[Line]) -> String {
 }
 
 /// Six significant digits.
-fn number(x: f64) -> String {
+pub fn number(x: f64) -> String {
     let places = if x == 0.0 { 0 } else { (5.0 - x.abs().log10().floor()).clamp(0.0, 9.0) as usize };
     let text = format!("{x:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -224,12 +270,24 @@ fn object(name: &str, study: &Study, lines: &[Line]) -> Json {
 const STUDY: &[Param] = &[
     Param { name: "title", kind: Kind::Text, default: None, doc: "Title of the paper." },
     Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
+    Param {
+        name: "form",
+        kind: Kind::Choice(&["summary", "hybrid"]),
+        default: Some("summary"),
+        doc: "What a row is.",
+    },
 ];
 
 const ROW: &[Param] = &[
     Param { name: "name", kind: Kind::Text, default: None, doc: "Name of the row." },
     Param { name: "experiment", kind: Kind::Text, default: None, doc: "Experiment file beside this one." },
     Param { name: "why", kind: Kind::Text, default: OPTIONAL, doc: "Why the numbers differ." },
+    Param {
+        name: "seeds",
+        kind: Kind::Int { min: 1, max: 100 },
+        default: Some("1"),
+        doc: "Seeds of the full form.",
+    },
 ];
 
 fn load(path: &Path) -> Result<Study, Failure> {
@@ -269,6 +327,7 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
     Some(Study {
         title: section.values.text("title"),
         paper: section.values.text("paper"),
+        hybrid: section.values.text("form") == "hybrid",
         smoke,
         quick,
         rows,
@@ -292,7 +351,14 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
         diagnostics.push(Diagnostic::new(item.place, "a row must be a table"));
         return None;
     };
-    let section = section("[[row]]", ROW, &["set", "published"], table, item.place, diagnostics);
+    let section = section(
+        "[[row]]",
+        ROW,
+        &["set", "published", "figures", "smoke", "quick"],
+        table,
+        item.place,
+        diagnostics,
+    );
     let mut published = Vec::new();
     match table.get("published").map(|e| &e.node) {
         Some(Node { data: Data::Table(numbers), .. }) => {
@@ -311,9 +377,12 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
         None => diagnostics.push(Diagnostic::new(item.place, "[[row]] lacks `published`")),
     }
     let set = texts(table, "set", diagnostics);
+    let shorter = ["smoke", "quick"].map(|key| texts(table, key, diagnostics));
+    let figures = texts(table, "figures", diagnostics);
     let values = section.complete.then_some(section.values)?;
     let (name, experiment, why) = (values.text("name"), values.text("experiment"), values.text("why"));
-    Some(Row { name, experiment, set, published, why })
+    let seeds = values.u32("seeds");
+    Some(Row { name, experiment, set, shorter, published, why, figures, seeds })
 }
 
 /// A list of texts; empty if the key is left out.

@@ -301,6 +301,7 @@ impl Sketch {
             links,
             packet,
             seed: self.seed,
+            ties: 0,
             until: Until::WorkloadDone { limit: 1 << 45 },
             warmup: 0,
             scheduling: Scheduling::Sequential { partitions: 1 },

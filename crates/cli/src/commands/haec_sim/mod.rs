@@ -89,7 +89,7 @@ fn counted(published: &Published, all: &[Scenario], nets: &[Net]) -> Vec<Line> {
     let line = |row: String, key: &str, published: f64, ours: u64, why: &str| Line {
         row,
         key: key.to_owned(),
-        published,
+        published: Some(published),
         ours: Some(ours as f64),
         why: why.to_owned(),
     };
@@ -132,7 +132,7 @@ fn timed(published: &Published, all: &[Scenario], nets: &[Net], means: &[Means])
                 lines.push(Line {
                     row: format!("table {table}: {name}, up to {high} B, {}", protocol.name()),
                     key: "transfer time us".to_owned(),
-                    published: theirs,
+                    published: Some(theirs),
                     ours: (count > 0).then(|| sum as f64 / count as f64 / 1e6),
                     why: TIMES.to_owned(),
                 });

@@ -1,0 +1,117 @@
+//! Curves over a common axis, with error bars, as SVG.
+
+use plotters::prelude::*;
+
+/// Size of a picture.
+const SIZE: (u32, u32) = (900, 480);
+
+/// Colours of curves, in order; told apart by colour-blind eyes (Okabe and Ito).
+const COLOURS: [RGBColor; 5] = [
+    RGBColor(0, 0, 0),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+];
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// Value.
+    pub y: f64,
+    /// Half the length of its error bar; 0 for none.
+    pub error: f64,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Name in the legend.
+    pub label: String,
+    /// Points, ascending in x.
+    pub points: Vec<Point>,
+}
+
+/// A figure of curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Title.
+    pub title: String,
+    /// What the horizontal axis tells, with its unit.
+    pub x: String,
+    /// What the vertical axis tells, with its unit.
+    pub y: String,
+    /// Curves; drawn in order, the first below.
+    pub curves: Vec<Curve>,
+}
+
+impl Lines {
+    /// The picture.
+    ///
+    /// # Errors
+    /// If the figure cannot be drawn, with the reason.
+    pub fn svg(&self) -> Result<String, String> {
+        let mut text = String::new();
+        self.draw(&mut text).map_err(|e| e.to_string())?;
+        Ok(text)
+    }
+
+    fn draw(&self, text: &mut String) -> Result<(), Box<dyn std::error::Error + '_>> {
+        let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        let points = || self.curves.iter().flat_map(|c| &c.points);
+        let right = points().map(|p| p.x).fold(f64::MIN_POSITIVE, f64::max);
+        let top = points().map(|p| p.y + p.error).fold(f64::MIN_POSITIVE, f64::max);
+        let mut chart = ChartBuilder::on(&root)
+            .caption(&self.title, ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(76)
+            .build_cartesian_2d(0.0..right, 0.0..top * 1.05)?;
+        chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
+        for (curve, colour) in self.curves.iter().zip(COLOURS.iter().cycle()) {
+            let path: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.x, p.y)).collect();
+            let bars = curve.points.iter().filter(|p| p.error > 0.0);
+            let bars =
+                bars.map(|p| PathElement::new(vec![(p.x, p.y - p.error), (p.x, p.y + p.error)], colour));
+            chart.draw_series(bars)?;
+            chart
+                .draw_series(std::iter::once(PathElement::new(path, colour.stroke_width(2))))?
+                .label(&curve.label)
+                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)));
+        }
+        chart.configure_series_labels().border_style(BLACK.mix(0.3)).background_style(WHITE).draw()?;
+        root.present()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_curve_is_drawn_and_named() {
+        let point = |x: f64| Point { x, y: x * x, error: x / 10.0 };
+        let curve = |label: &str| Curve {
+            label: label.into(),
+            points: (0..5).map(|x| point(f64::from(x))).collect(),
+        };
+        let figure = Lines {
+            title: "Squares".into(),
+            x: "side".into(),
+            y: "area".into(),
+            curves: vec![curve("first"), curve("second")],
+        };
+        let svg = figure.svg().expect("a figure");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        for word in ["Squares", "side", "area", "first", "second"] {
+            assert!(svg.contains(word), "{word}");
+        }
+        assert_eq!(svg, figure.svg().expect("a figure"), "the same bytes each time");
+        let empty = Lines { curves: vec![Curve { label: "none".into(), points: Vec::new() }], ..figure };
+        assert!(empty.svg().is_ok());
+    }
+}
