@@ -95,6 +95,18 @@ fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
 }
 
 #[test]
+fn memory_that_is_polled_changes() {
+    let Some(program) = compile("crates/cli/tests/portals/polling.c") else { return };
+    assert_eq!(program.good(2, &[], &[]), "seen\n");
+    let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+    let (one, other) = (program.run(2, &["--summary"], &[]), program.run(2, &["--summary"], &[]));
+    assert_eq!(told(&one), told(&other), "when the timer rings does not matter");
+    // Nobody writes: a deadlock, not an endless run.
+    let out = program.run(1, &[], &[]);
+    assert!(out.status.code() == Some(5) && told(&out).contains("a loop that polls memory"), "{}", told(&out));
+}
+
+#[test]
 fn clocks_threads_streams() {
     let Some(program) = compile("crates/cli/tests/portals/system.c") else { return };
     let text = program.good(2, &["--label"], &["one", "--two"]);

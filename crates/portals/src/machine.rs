@@ -136,6 +136,8 @@ pub struct Machine {
     /// The flight whose arrival is being served, and whether it was answered.
     serving: (u32, bool),
     happened: VecDeque<Happening>,
+    /// Ranks that look at their memory.
+    watched: Vec<bool>,
 }
 
 impl Machine {
@@ -172,6 +174,7 @@ impl Machine {
             arrived: Vec::new(),
             serving: (NONE, false),
             happened: VecDeque::new(),
+            watched: vec![false; ranks as usize],
             params,
         })
     }
@@ -196,6 +199,11 @@ impl Machine {
     /// Tells [`Machine::next`] something at a time.
     pub fn wake_at(&mut self, time: Ps, what: u64) {
         self.at(time, Due::Wake(what));
+    }
+
+    /// From now on tells of all that is served at a rank's interface, since it may have changed its memory.
+    pub fn watch(&mut self, rank: u32) {
+        self.watched[rank as usize] = true;
     }
 
     /// Lets time pass if nothing happens before `until`.
@@ -584,6 +592,9 @@ impl Machine {
             Some(to) => {
                 self.processes[to as usize].receive(&message, memory);
                 self.flush(to);
+                if self.watched[to as usize] {
+                    self.happened.push_back(Happening::Rank(to));
+                }
             }
             None => self.undeliverable(&message, self.flights[flight as usize].from),
         }

@@ -9,6 +9,7 @@ use std::{
     collections::BTreeMap,
     ffi::{CStr, CString, c_char, c_void},
     fs,
+    ops::Range,
     path::Path,
 };
 
@@ -19,6 +20,8 @@ pub type Names = BTreeMap<&'static str, usize>;
 pub struct Loaded {
     /// Its `main`.
     pub main: usize,
+    /// Addresses of its own code.
+    pub code: Range<usize>,
 }
 
 #[repr(C)]
@@ -66,13 +69,13 @@ pub fn load(program: &[u8], directory: &Path, number: u32, names: &Names) -> Res
     if library.is_null() {
         return Err(error());
     }
-    let missing = bind(library, names)?;
+    let (base, missing) = bind(library, names)?;
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }
     match find(library, c"main") {
         0 => Err("it has no `main`".to_owned()),
-        main => Ok(Loaded { main }),
+        main => Ok(Loaded { main, code: code(program, base) }),
     }
 }
 
@@ -94,8 +97,9 @@ fn find(library: *mut c_void, name: &CStr) -> usize {
 }
 
 /// Overwrites the cells of names that we define; gives the names that nobody defines.
-fn bind(library: *mut c_void, names: &Names) -> Result<Vec<String>, String> {
+fn bind(library: *mut c_void, names: &Names) -> Result<(usize, Vec<String>), String> {
     let mut missing = Vec::new();
+    let base;
     // SAFETY: the link map of a library that dlopen gave is valid while that is open, and its dynamic section leads to tables of the sizes
     // it tells, in memory that is mapped; cells are within its data and are made writable first.
     unsafe {
@@ -103,7 +107,8 @@ fn bind(library: *mut c_void, names: &Names) -> Result<Vec<String>, String> {
         if libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0 || map.is_null() {
             return Err(error());
         }
-        let (base, mut entry) = ((*map).base, (*map).dynamic);
+        let mut entry = (*map).dynamic;
+        base = (*map).base;
         let mut tags = [0usize; 32];
         while (*entry)[0] != 0 {
             if let Some(tag) = tags.get_mut((*entry)[0]) {
@@ -138,7 +143,23 @@ fn bind(library: *mut c_void, names: &Names) -> Result<Vec<String>, String> {
             }
         }
     }
-    Ok(missing)
+    Ok((base, missing))
+}
+
+/// Where a program's code lies: the segment of its file that can be executed. Empty if the file does not tell.
+fn code(program: &[u8], base: usize) -> Range<usize> {
+    let number = |at: usize, bytes: usize| {
+        let field = program.get(at..at + bytes)?;
+        Some(field.iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b)))
+    };
+    let header = |n: usize| Some(number(32, 8)? + n * number(54, 2)?);
+    let segment = |n: usize| {
+        let at = header(n)?;
+        let executable = number(at, 4)? == 1 && number(at + 4, 4)? & 1 == 1;
+        let start = base + number(at + 16, 8)?;
+        executable.then_some(start..start + number(at + 40, 8)?)
+    };
+    (0..number(56, 2).unwrap_or(0)).find_map(segment).unwrap_or(0..0)
 }
 
 /// Writes an address into a cell, which may be in a page that was made read-only after loading.

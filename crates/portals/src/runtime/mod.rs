@@ -1,6 +1,6 @@
 //! Real C programs on the interfaces of [`crate::machine`].
 //!
-//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`] and [`system`]; [`world`] runs ranks as coroutines; [`guard`] copies to
+//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`] and [`system`]; [`world`] runs ranks as coroutines; [`preempt`] interrupts those that poll memory; [`guard`] copies to
 //! and from their memory and catches their crashes.
 
 /// Functions that programs call, and a table of their names and addresses.
@@ -23,6 +23,7 @@ use calls;
 pub mod guard;
 pub mod loader;
 pub mod pmi;
+pub mod preempt;
 pub mod ptl;
 pub mod stdio;
 pub mod system;

@@ -1,7 +1,7 @@
 //! Ranks as coroutines: who may run, who waits for what, and how a rank ends.
 //!
 //! [`run`] takes the next thread that may run from the [`World`] and resumes it; it runs until it waits. The world lies in a cell of this thread that
-//! calls of the program borrow briefly, never across a switch. Rank code runs only between [`resume`] and the next [`suspend`].
+//! calls of the program borrow briefly, never across a switch. Rank code runs only between `resume` and the next `suspend`.
 
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
@@ -9,7 +9,7 @@ use super::{
     guard::{self, Direct},
     loader::{self, Loaded, Names},
     pmi::Pmi,
-    stdio,
+    preempt, stdio,
 };
 use crate::machine::{Counts, Happening, Machine};
 use base::time::Ps;
@@ -18,6 +18,7 @@ use std::{
     cell::RefCell,
     collections::VecDeque,
     ffi::{CString, c_char, c_int, c_void},
+    ops::Range,
     path::Path,
     time::Instant,
 };
@@ -97,6 +98,9 @@ pub struct Rank {
     pub hooks: Vec<(usize, usize)>,
     /// Alarms set.
     pub alarm: u32,
+    /// It has polled memory.
+    polls: bool,
+    code: Range<usize>,
     files: [*mut c_void; 2],
 }
 
@@ -128,6 +132,7 @@ thread_local! {
 
 /// Borrows the world for a moment: with the rank that runs.
 pub fn with<T>(f: impl FnOnce(&mut World, u32) -> T) -> T {
+    preempt::called();
     WORLD.with_borrow_mut(|world| {
         let world = world.as_mut().expect("calls of programs come only while a world is there");
         let rank = world.threads[world.current as usize].rank;
@@ -264,6 +269,15 @@ pub fn wait(why: (&'static str, u64, u64), until: Option<Ps>) {
     suspend();
 }
 
+/// The program polls memory: it waits until something is served at its interface.
+pub fn poll_memory() {
+    with(|w, rank| {
+        w.ranks[rank as usize].polls = true;
+        w.machine.watch(rank);
+    });
+    wait(("a loop that polls memory", 0, 0), None);
+}
+
 /// Ends the rank that runs, in order: hooks, buffers.
 pub fn exit(status: i32, hooks: bool) -> ! {
     while let Some((hook, argument)) = with(|w, r| w.ranks[r as usize].hooks.pop()).filter(|_| hooks) {
@@ -340,19 +354,28 @@ pub fn run(machine: Machine, program: &Program<'_>, names: &Names, sink: Sink) -
         since: None,
     };
     for rank in 0..ranks {
-        let Loaded { main } = loader::load(program.bytes, program.directory, rank, names)?;
-        loaded.push(main);
+        loaded.push(loader::load(program.bytes, program.directory, rank, names)?);
     }
     WORLD.set(Some(world));
     WORLD.with_borrow_mut(|world| {
         let world = world.as_mut().expect("it was just put there");
-        for (rank, main) in loaded.into_iter().enumerate() {
+        for (rank, Loaded { main, code }) in loaded.into_iter().enumerate() {
             let files = stdio::open(rank as u32);
-            world.ranks.push(Rank { status: Status::Running, misses: 0, hooks: Vec::new(), alarm: 0, files });
+            world.ranks.push(Rank {
+                status: Status::Running,
+                misses: 0,
+                hooks: Vec::new(),
+                alarm: 0,
+                polls: false,
+                code,
+                files,
+            });
             world.spawn(rank as u32, Entry::Main(main));
         }
     });
+    preempt::install();
     let outcome = drive(program);
+    preempt::stop();
     let world = WORLD.take().expect("it is still there");
     outcome?;
     Ok(report(&world))
@@ -415,7 +438,9 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             world.current = thread;
             world.measure();
             let t = &world.threads[thread as usize];
-            Some((thread, t.entry, t.errno, world.ranks[t.rank as usize].files))
+            let rank = &world.ranks[t.rank as usize];
+            preempt::begin(&rank.code, rank.polls);
+            Some((thread, t.entry, t.errno, rank.files))
         });
         let Some((thread, entry, errno, files)) = next else { break Ok(()) };
         if routines.len() <= thread as usize {
@@ -444,6 +469,7 @@ fn resume(routine: &mut Routine, thread: u32, errno: i32, files: [*mut c_void; 2
     guard::rank_runs(true);
     let result = routine.resume(());
     guard::rank_runs(false);
+    preempt::end();
     // SAFETY: as above.
     let errno = unsafe { *libc::__errno_location() };
     stdio::swap(own);

@@ -1,0 +1,183 @@
+//! Programs that poll memory without any call: they are interrupted, so that what they wait for can happen.
+//!
+//! A timer looks at a rank that has run for [`FIRST`] without giving the processor up, then every [`AGAIN`]. A loop that only looks at memory has few states: if
+//! the same registers are seen [`ENOUGH`] times, in the program's own code and so in no call of ours or of a library, the rank polls. (Code that computes
+//! counts something.) It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
+//! returns to where it was. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
+
+#![allow(unsafe_code, reason = "timers and registers of interrupted code")]
+
+use super::world;
+use base::hash::mix64;
+use std::{
+    arch::{global_asm, is_x86_feature_detected},
+    cell::Cell,
+    ops::Range,
+};
+
+/// Microseconds of this machine before the first look at a rank that runs.
+const FIRST: i64 = 2_000;
+/// The same before further looks, and for a rank that has polled before.
+const AGAIN: i64 = 20;
+/// Times that the same registers must have been seen before.
+const ENOUGH: usize = 5;
+/// Looks that are remembered.
+const LOOKS: usize = 48;
+
+// Below the red zone lies the address to return to. 4 KiB hold what `xsave` saves on today's processors (2.7 KiB with AVX-512).
+global_asm!(
+    ".globl netloom_preempt",
+    "netloom_preempt:",
+    "pushfq",
+    "push rax",
+    "push rcx",
+    "push rdx",
+    "push rbx",
+    "push rbp",
+    "push rsi",
+    "push rdi",
+    "push r8",
+    "push r9",
+    "push r10",
+    "push r11",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "cld",
+    "mov rbp, rsp",
+    "sub rsp, 4096",
+    "and rsp, -64",
+    "xor eax, eax",
+    "lea rdi, [rsp + 512]",
+    "mov ecx, 8",
+    "rep stosq",
+    "mov eax, 0xff",
+    "xor edx, edx",
+    "xsave64 [rsp]",
+    "call netloom_polled",
+    "mov eax, 0xff",
+    "xor edx, edx",
+    "xrstor64 [rsp]",
+    "mov rsp, rbp",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop r11",
+    "pop r10",
+    "pop r9",
+    "pop r8",
+    "pop rdi",
+    "pop rsi",
+    "pop rbp",
+    "pop rbx",
+    "pop rdx",
+    "pop rcx",
+    "pop rax",
+    "popfq",
+    "ret 128",
+);
+
+unsafe extern "C" {
+    fn netloom_preempt();
+}
+
+thread_local! {
+    /// Code of the program of the rank that runs; empty while none does.
+    static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// Times that a rank was resumed or called, now and at the last look.
+    static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+    /// What was seen since it was resumed, and how many times.
+    static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
+}
+
+/// Called by `netloom_preempt`, on the rank's stack.
+#[unsafe(no_mangle)]
+extern "C" fn netloom_polled() {
+    world::poll_memory();
+}
+
+extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let context = context.cast::<libc::ucontext_t>();
+    let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
+    if now != before || start == end {
+        RESUMED.set((now, now));
+        SEEN.set(([0; LOOKS], 0));
+        return arm(FIRST);
+    }
+    // SAFETY: the kernel gives the registers at the interruption; they are changed only if the program's own code was interrupted, which holds nothing of
+    // ours, and so that it finds all of them again. The word written lies below its red zone, on its stack.
+    unsafe {
+        let registers = &mut (*context).uc_mcontext.gregs;
+        let at = registers[libc::REG_RIP as usize] as usize;
+        if !(start..end).contains(&at) || !seen_enough(&registers[..=libc::REG_EFL as usize]) {
+            return arm(AGAIN);
+        }
+        arm(FIRST);
+        let stack = registers[libc::REG_RSP as usize] - 136;
+        *(stack as *mut usize) = at;
+        registers[libc::REG_RSP as usize] = stack;
+        registers[libc::REG_RIP as usize] = netloom_preempt as *const () as i64;
+    }
+}
+
+/// Remembers a look; true if there were enough like it.
+fn seen_enough(registers: &[i64]) -> bool {
+    let look = registers.iter().fold(0, |hash, &r| mix64(hash ^ r as u64)) | 1;
+    let (mut seen, looks) = SEEN.get();
+    let same = seen.iter().filter(|&&s| s == look).count();
+    seen[looks % LOOKS] = look;
+    SEEN.set((seen, looks + 1));
+    same >= ENOUGH
+}
+
+fn arm(us: i64) {
+    let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval { it_interval: zero, it_value: libc::timeval { tv_sec: 0, tv_usec: us } };
+    // SAFETY: the structure is whole; nobody wants the old one.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+/// Catches the timer's signal, and begins to look.
+pub fn install() {
+    if !is_x86_feature_detected!("xsave") {
+        return;
+    }
+    // SAFETY: the structure is zeroed and filled as the interface asks.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = rings as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+    }
+    arm(FIRST);
+}
+
+/// A rank with this code goes on; `polls` tells that it has polled before.
+pub fn begin(code: &Range<usize>, polls: bool) {
+    CODE.set((code.start, code.end));
+    let now = RESUMED.get().0 + 1;
+    RESUMED.set((now, if polls { now } else { RESUMED.get().1 }));
+    if polls {
+        SEEN.set(([0; LOOKS], 0));
+        arm(AGAIN);
+    }
+}
+
+/// The rank calls us: it does not poll memory.
+pub fn called() {
+    let (now, before) = RESUMED.get();
+    RESUMED.set((now + 1, before));
+}
+
+/// No rank runs.
+pub fn end() {
+    CODE.set((0, 0));
+}
+
+/// The simulation is over: no timer rings any more.
+pub fn stop() {
+    CODE.set((0, 0));
+    arm(0);
+}
