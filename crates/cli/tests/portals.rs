@@ -103,7 +103,11 @@ fn memory_that_is_polled_changes() {
     assert_eq!(told(&one), told(&other), "when the timer rings does not matter");
     // Nobody writes: a deadlock, not an endless run.
     let out = program.run(1, &[], &[]);
-    assert!(out.status.code() == Some(5) && told(&out).contains("a loop that polls memory"), "{}", told(&out));
+    assert!(
+        out.status.code() == Some(5) && told(&out).contains("a loop that polls memory"),
+        "{}",
+        told(&out)
+    );
 }
 
 #[test]
