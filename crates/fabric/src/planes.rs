@@ -71,7 +71,7 @@ impl Fabric {
     #[inline]
     #[must_use]
     pub fn terminal_in(&self, node: u32, plane: u32) -> u32 {
-        plane * self.nodes() + node
+        if plane == 0 { node } else { plane * self.nodes() + node }
     }
 
     /// Planes in which a node's terminal is not cut off, a bit each.

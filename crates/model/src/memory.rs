@@ -45,8 +45,20 @@ pub fn predict(setup: &Setup) -> Prediction {
         ),
         ("fixed", 24 << 20),
     ];
+    parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Bytes of what a hybrid run learns: an entry per pair that may send in the window, and the predictor's table.
+fn latencies(setup: &Setup, window: base::time::Ps) -> u64 {
+    /// An entry of the map by pairs, one of the table.
+    const PAIR: u64 = 72 + 16;
+    let terminals = u64::from(setup.fabric.terminals());
+    let packets =
+        setup.links[0].bandwidth.bytes_per_s() * window as f64 / 1e12 / f64::from(setup.packet.packet);
+    let packets = (packets * terminals as f64) as u64;
+    terminals.saturating_mul(terminals).min(packets.max(1 << 20)).saturating_mul(PAIR)
 }
 
 /// Chunks that all terminals together can send in the run's time.

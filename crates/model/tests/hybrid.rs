@@ -6,10 +6,22 @@ mod common;
 
 use base::{param::Value, time::Ps};
 use common::{Sketch, sketch};
-use engine::executor::Threads;
+use engine::{
+    domain::{Domain, Effects, Lane},
+    executor::Threads,
+    key::Class,
+    state::Journal,
+    undo_check::run_with_undo,
+};
 use model::{
     Failure, Progress, Setup,
-    packet::config::RouterKind,
+    hybrid::predict::Predictor,
+    packet::{
+        config::RouterKind,
+        network::Network,
+        state::{PacketDomain, Record, Wire},
+        surrogate::Switch,
+    },
     run::{Watch, watch},
     samples::{self, int},
     setup::{JobSetup, Measure, Scheduling, Until},
@@ -20,6 +32,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, RngSeed, TestCaseError},
 };
 use results::summary::{State, Summary};
+use std::sync::Arc;
 
 const US: Ps = 1_000_000;
 const TREATMENTS: [&str; 3] = ["zombies", "lite", "reheat"];
@@ -293,6 +306,92 @@ fn percentiles_survive_quantiles() {
     assert!(off(quantile.p50, plain.p50) < 0.05, "{quantile:?} beside {plain:?}");
     assert!((quantile.mean - plain.mean).abs() < 0.05 * plain.mean, "{quantile:?} beside {plain:?}");
     assert!(off(mean.p99, plain.p99) > 0.1, "{mean:?} beside {plain:?}");
+}
+
+/// Every packet takes as long.
+struct Constant;
+
+impl Predictor for Constant {
+    fn latency(&self, _: u32, _: u32, _: u32) -> Ps {
+        US
+    }
+}
+
+/// The packet model with packets that bypass the network from the start.
+#[derive(Clone, PartialEq)]
+struct Bypassed(PacketDomain, bool);
+
+/// Effects of the one as the other's.
+struct Through<'a, E>(&'a mut E);
+
+impl<E: Effects<Bypassed>> Effects<PacketDomain> for Through<'_, E> {
+    fn now(&self) -> Ps {
+        self.0.now()
+    }
+    fn suspended(&self) -> Ps {
+        self.0.suspended()
+    }
+    fn instant(&self) -> Ps {
+        self.0.instant()
+    }
+    fn turn(&mut self, lane: Lane) {
+        self.0.turn(lane);
+    }
+    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
+        self.0.wake(at, class, identity, token);
+    }
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
+        self.0.wake_on(lane, at, class, identity, token);
+    }
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: Wire) {
+        self.0.send(to, lane, at, class, identity, message);
+    }
+    fn record(&mut self, record: Record) {
+        self.0.record(record);
+    }
+}
+
+impl Domain for Bypassed {
+    type Message = Wire;
+    type Record = Record;
+    fn start(&mut self, fx: &mut impl Effects<Self>) {
+        let mut fx = Through(fx);
+        self.0.start(&mut fx);
+        let predictor: Arc<dyn Predictor> = Arc::new(Constant);
+        self.0.enter(&Switch { predictor: &predictor, flying: &[] }, false, &mut fx);
+        if self.1 {
+            self.0.reheat(&mut fx);
+        }
+    }
+    fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
+        self.0.wake(token, &mut Through(fx));
+    }
+    fn receive(&mut self, message: &Wire, fx: &mut impl Effects<Self>) {
+        self.0.receive(message, &mut Through(fx));
+    }
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.0.tables(visit);
+    }
+    fn lookahead(&self, to: u32) -> Option<Ps> {
+        self.0.lookahead(to)
+    }
+}
+
+/// What the surrogate does can be undone, event by event, with and without copies in the network.
+#[test]
+fn the_surrogates_handlers_can_be_undone() {
+    for reheated in [false, true] {
+        for level in ["packet", "message"] {
+            let setup = switched(ping_pong(20), "reheat", level, "mean", &[US]);
+            let net = Arc::new(Network::new(&setup, 1));
+            let mut records: Vec<Record> = Vec::new();
+            let domain = Bypassed(PacketDomain::new(net, 0), reheated);
+            let (domain, events) = run_with_undo(domain, &mut records, 5, 12 * US);
+            let arrived = records.iter().filter(|r| matches!(r, Record::Predicted { .. })).count();
+            assert!(events > 400 && arrived > 200, "{events} events, {arrived} packets");
+            assert_eq!(domain.0.state.surrogate.phase().discarded > 0, reheated, "{level}");
+        }
+    }
 }
 
 fn anywhere() -> impl Strategy<Value = (Sketch, bool, usize, bool, Vec<Ps>)> {

@@ -228,7 +228,11 @@ impl Director<PacketDomain, Observer> for Conductor {
         let Some(stage) = self.stage.as_ref().filter(|s| s.ticks(now)) else { return told };
         let enters = stage.strategy.may_enter(now);
         if let Some(learner) = &mut observer.learner {
-            told.learned = enters.then(|| learner.learned());
+            told.learned = match (enters, stage.strategy.enters(now)) {
+                (false, _) => None,
+                (true, true) => Some(learner.hand_over()),
+                (true, false) => Some(learner.learned()),
+            };
             learner.forget(stage.strategy.forget(now));
         }
         if enters && stage.treatment == Treatment::Zombies {
@@ -266,7 +270,7 @@ impl Director<PacketDomain, Observer> for Conductor {
         };
         let step = stage.strategy.decide(&view);
         match step {
-            Step::Stay | Step::Reheat => return Some((Clock::Keep, step)),
+            Step::Stay | Step::Learn | Step::Reheat => return Some((Clock::Keep, step)),
             Step::Enter => {
                 let learned = learned.unwrap_or_default();
                 stage.predictor = Some(stage.recipe.train(&learned, &stage.shape));
@@ -296,6 +300,7 @@ impl Director<PacketDomain, Observer> for Conductor {
         let Some(stage) = &self.stage else { return };
         match step {
             Step::Stay => {}
+            Step::Learn => domain.learn_anew(),
             Step::Enter => {
                 let predictor = stage.predictor.as_ref().expect("it was trained for this switch");
                 let switch = Switch { predictor, flying: &stage.flying };

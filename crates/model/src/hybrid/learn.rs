@@ -160,6 +160,18 @@ impl Learner {
         all
     }
 
+    /// Everything that is remembered; the learner forgets it.
+    #[must_use]
+    pub fn hand_over(&mut self) -> Learned {
+        let mut all = std::mem::take(&mut self.halves[0]);
+        let newer = std::mem::take(&mut self.halves[1]);
+        if all == Learned::default() {
+            return newer;
+        }
+        all.merge(&newer);
+        all
+    }
+
     /// Adds what another partition learned.
     pub fn merge(&mut self, other: &Self) {
         self.halves.iter_mut().zip(&other.halves).for_each(|(mine, theirs)| mine.merge(theirs));

@@ -245,6 +245,15 @@ impl PacketDomain {
         }
     }
 
+    /// The pace of sources is learned anew from now on: what was before is no part of the window.
+    pub fn learn_anew(&mut self) {
+        let paces = &mut self.state.surrogate.paces;
+        for i in 0..paces.len() as u32 {
+            let pace = paces.edit(i);
+            (pace.sum, pace.count) = (0, 0);
+        }
+    }
+
     /// Copies of what is predicted fill the network from now on.
     pub fn reheat(&mut self, fx: &mut impl Fx) {
         let Self { cx, state } = self;

@@ -18,6 +18,8 @@ use base::{
 pub enum Step {
     /// Nothing.
     Stay,
+    /// What was learned so far counts no longer: neither latencies nor the pace of sources.
+    Learn,
     /// From high fidelity to the surrogate.
     Enter,
     /// Copies of predicted packets begin to fill the network.
@@ -48,6 +50,11 @@ pub trait Strategy: Send + Sync {
 
     /// True if it may enter the surrogate at `now`: then partitions tell what is in the network.
     fn may_enter(&self, now: Ps) -> bool;
+
+    /// True if it will enter at `now` and nothing can change that: then what was learned is handed over instead of copied.
+    fn enters(&self, _now: Ps) -> bool {
+        false
+    }
 
     /// What learners forget at `now`, after they were asked.
     fn forget(&self, now: Ps) -> Forget;

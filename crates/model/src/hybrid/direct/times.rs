@@ -95,6 +95,10 @@ impl Strategy for Times {
         self.at(now) == Some(Planned::Step(Step::Enter))
     }
 
+    fn enters(&self, now: Ps) -> bool {
+        self.may_enter(now)
+    }
+
     fn forget(&self, now: Ps) -> Forget {
         match self.at(now) {
             Some(Planned::Learn | Planned::Step(Step::Return)) => Forget::All,
@@ -105,7 +109,8 @@ impl Strategy for Times {
     fn decide(&mut self, view: &View) -> Step {
         match self.at(view.now) {
             Some(Planned::Step(step)) => step,
-            _ => Step::Stay,
+            Some(Planned::Learn) => Step::Learn,
+            None => Step::Stay,
         }
     }
 
