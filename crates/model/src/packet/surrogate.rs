@@ -426,7 +426,8 @@ impl State {
         if due == NEVER {
             return;
         }
-        let due = due.max(fx.instant());
+        // Instant 0 stands for no alarm; no run begins in the surrogate.
+        let due = due.max(fx.instant()).max(1);
         if self.surrogate.paces.get(i).due != due {
             self.surrogate.paces.edit(i).due = due;
             let name = identity(0, cx.local.terminals[i as usize], 0);
