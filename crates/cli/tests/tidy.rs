@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("engine", &["base"]),
     ("fabric", &["base"]),
-    ("results", &["base"]),
+    ("results", &["base", "otf2"]),
     ("otf2", &[]),
     ("workload", &["base", "fabric", "otf2"]),
     ("model", &["base", "engine", "fabric", "results", "workload"]),

@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod compare;
 pub mod histogram;
+pub mod otf2_out;
 pub mod output;
 #[cfg(feature = "parquet")]
 pub mod parquet_out;

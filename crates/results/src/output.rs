@@ -3,7 +3,7 @@
 //! Everything is written to a hidden sibling directory which is renamed when complete. Whatever fails, the hidden directory
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
-use crate::{summary::Summary, table::Table, timeline};
+use crate::{otf2_out, summary::Summary, table::Table, timeline};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -12,6 +12,8 @@ use std::{
 
 /// The time line of rank programs, if operations were asked for.
 const TIMELINE: &str = "timeline.json";
+/// Directory of the simulated trace, if operations were asked for and the model tells its messages.
+const OTF2: &str = "otf2";
 /// File that marks a directory as ours.
 const MANIFEST: &str = "manifest.json";
 
@@ -139,6 +141,11 @@ pub fn write_run(
         if let Some(events) = timeline::trace_events(table) {
             draft.write(TIMELINE, events.as_bytes())?;
         }
+    }
+    let table = |name: &str| tables.iter().find(|t| t.name() == name);
+    if let (Some(operations), Some(transfers)) = (table("operations"), table("transfers")) {
+        let path = draft.path.join(OTF2);
+        otf2_out::write(&path, operations, transfers).map_err(|e| io_error(&path, io::Error::other(e)))?;
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";

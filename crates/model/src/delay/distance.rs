@@ -11,6 +11,9 @@ pub trait Delays: Send + Sync {
 
     /// No delay is shorter.
     fn least(&self) -> Ps;
+
+    /// Links between two places, as far as they count.
+    fn hops(&self, from: u32, to: u32) -> u32;
 }
 
 /// Latency, a time per link on a shortest way, and a time per byte.
@@ -39,6 +42,10 @@ impl Delays for Linear {
 
     fn least(&self) -> Ps {
         self.latency
+    }
+
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        self.hops.between(from, to)
     }
 }
 

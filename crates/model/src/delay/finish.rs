@@ -63,12 +63,14 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
             compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
         });
     }
+    let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
+    let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
     let paths = paths(cx, &mut observer, &makespans, &stuck);
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
         job.critical_path = summed(path);
     }
-    let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
     let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {
         tables.push(tables::critical_path(cx, &names, &paths));
     }

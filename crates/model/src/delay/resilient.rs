@@ -168,6 +168,10 @@ impl Delays for ResilientDelays {
     fn least(&self) -> Ps {
         self.means.least()
     }
+
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        self.hops.between(from, to)
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,13 @@
 //! Tidy tables of a run: ranks, message sizes, collectives, and on demand pairs and operations.
 
-use super::{critical::Segment, machine::Context, observe::Observer};
+use super::{
+    critical::{Part, Segment},
+    machine::Context,
+    observe::Observer,
+};
 use base::time::Ps;
 use results::{
+    otf2_out,
     table::{Cell, Column, Table, TextColumn},
     timeline,
 };
@@ -141,6 +146,34 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::U64(d.start),
             Cell::U64(d.end),
             Cell::U64(d.bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per message that was there: when it was sent and taken in, and over how many links.
+#[must_use]
+pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = otf2_out::transfers();
+    let of = |part: Part| observer.busy.iter().filter(move |b| b.part == part);
+    let mut arrivals: Vec<(u32, u32, Ps)> = of(Part::Receive).map(|b| (b.peer, b.number, b.start)).collect();
+    arrivals.sort_unstable();
+    let mut sends: Vec<(u32, u32, u32, Ps, u64)> =
+        of(Part::Send).map(|b| (b.host, b.number, b.peer, b.start, b.bytes)).collect();
+    sends.sort_unstable();
+    for (host, number, peer, sent, bytes) in sends {
+        let Ok(found) = arrivals.binary_search_by_key(&(host, number), |a| (a.0, a.1)) else { continue };
+        let (from, to, arrived) = (cx.places[host as usize], cx.places[peer as usize], arrivals[found].2);
+        table.push(&[
+            Cell::Text(&names[from.job as usize]),
+            Cell::U32(from.rank),
+            Cell::U32(to.rank),
+            Cell::U32(number),
+            Cell::U64(sent),
+            Cell::U64(arrived),
+            Cell::U64(arrived.saturating_sub(sent)),
+            Cell::U32(cx.delays.hops(from.terminal, to.terminal)),
+            Cell::U64(bytes),
         ]);
     }
     table

@@ -1,9 +1,10 @@
 //! What `netloom study haec-sim` computes beside experiments: hops and transfer times of LU.D and BT.D on 4,096 ranks (Tables 3 to 8, Figures
-//! 3 and 4), and the verification by a second implementation.
+//! 2 to 4), and the verification by a second implementation.
 //!
 //! All of it follows from what each rank sends, which the generators know in closed form: nothing is simulated but windows of packets.
 //! Published numbers stand in `tables.toml` beside the study.
 
+pub mod figure2;
 pub mod scenarios;
 pub mod second;
 pub mod verify;
@@ -76,7 +77,17 @@ pub fn run(
     let means = verify::means(samples)?;
     let mut lines = counted(&published, &all, &nets);
     lines.extend(timed(&published, &all, &nets, &means));
-    Ok((lines, object(&all, &nets, samples)))
+    let mut object = object(&all, &nets, samples);
+    stages.tell("fits of window times");
+    let effort = match (args.smoke, args.quick) {
+        (true, _) => figure2::Effort { steps: 10, samples: 100, error: 1.0 },
+        (_, true) => figure2::Effort { steps: 20, samples: 4_000, error: 0.005 },
+        _ => figure2::Effort { steps: 20, samples: 50_000, error: 0.000_5 },
+    };
+    let (more, fits) = figure2::run(&effort, args.out.as_deref())?;
+    lines.extend(more);
+    object["fits"] = fits;
+    Ok((lines, object))
 }
 
 /// `mesh min md LU` and the like.

@@ -1,0 +1,202 @@
+//! The simulated trace of rank programs as an OTF2 archive, in ticks of a picosecond (HAEC-SIM: its output).
+//!
+//! Made from the tables `operations` (what each rank computed and when) and `transfers` (when each was sent and there, over how many links). A rank is in the region
+//! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
+//! attributes. Tags are not told: messages of a pair keep their order by number.
+
+use crate::table::{Column, Table, TextColumn};
+use otf2::{
+    Attribute, Comm, Definitions, EventKind, Group, GroupType, Location, LocationGroup, Region,
+    SystemTreeNode, Writer, paradigm,
+};
+use std::{collections::BTreeMap, path::Path};
+
+/// An empty table of messages: when each was sent and there, over how many links; by job, source and number of the send.
+#[must_use]
+pub fn transfers() -> Table {
+    let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
+    Table::new("transfers")
+        .with("job", Column::Text(TextColumn::default()))
+        .with("source", u32s())
+        .with("destination", u32s())
+        .with("operation", u32s())
+        .with("sent_ps", u64s())
+        .with("arrived_ps", u64s())
+        .with("transfer_ps", u64s())
+        .with("hops", u32s())
+        .with("bytes", u64s())
+}
+
+/// What a rank does at a time; at one time in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Act {
+    EndCompute,
+    Receive { peer: u32, bytes: u64, transfer: u64, hops: u64 },
+    Send { peer: u32, bytes: u64, transfer: u64, hops: u64 },
+    Compute,
+}
+
+fn texts<'a>(table: &'a Table, name: &str) -> Option<&'a TextColumn> {
+    match table.column(name) {
+        Some(Column::Text(column)) => Some(column),
+        _ => None,
+    }
+}
+
+fn small<'a>(table: &'a Table, name: &str) -> Option<&'a [u32]> {
+    match table.column(name) {
+        Some(Column::U32(column)) => Some(column),
+        _ => None,
+    }
+}
+
+fn wide<'a>(table: &'a Table, name: &str) -> Option<&'a [u64]> {
+    match table.column(name) {
+        Some(Column::U64(column)) => Some(column),
+        _ => None,
+    }
+}
+
+type Acts = BTreeMap<(u32, u32), Vec<(u64, Act)>>;
+
+/// Acts by job and rank. Computations of several processors of a rank that overlap are drawn one after the other.
+fn acts(operations: &Table, transfers: &Table) -> Option<Acts> {
+    let mut all = Acts::new();
+    let (jobs, ranks, kinds) =
+        (texts(operations, "job")?, small(operations, "rank")?, texts(operations, "kind")?);
+    let (starts, ends) = (wide(operations, "start_ps")?, wide(operations, "end_ps")?);
+    for (i, kind) in kinds.iter().enumerate() {
+        let list = all.entry((jobs.codes()[i], ranks[i])).or_default();
+        if kind == "calc" && ends[i] > starts[i] {
+            list.push((starts[i], Act::Compute));
+            list.push((ends[i], Act::EndCompute));
+        }
+    }
+    let jobs = texts(transfers, "job")?;
+    let (from, to, hops) =
+        (small(transfers, "source")?, small(transfers, "destination")?, small(transfers, "hops")?);
+    let (sent, arrived) = (wide(transfers, "sent_ps")?, wide(transfers, "arrived_ps")?);
+    let (times, sizes) = (wide(transfers, "transfer_ps")?, wide(transfers, "bytes")?);
+    for (i, &job) in jobs.codes().iter().enumerate() {
+        let (bytes, transfer, hops) = (sizes[i], times[i], hops[i].into());
+        let send = Act::Send { peer: to[i], bytes, transfer, hops };
+        let receive = Act::Receive { peer: from[i], bytes, transfer, hops };
+        all.entry((job, from[i])).or_default().push((sent[i], send));
+        all.entry((job, to[i])).or_default().push((arrived[i], receive));
+    }
+    all.values_mut().for_each(|list| list.sort_unstable());
+    Some(all)
+}
+
+const COMPUTE: u32 = 0;
+const MPI: u32 = 1;
+
+/// Writes the archive into a directory; nothing if these are not the tables it is made of. False then.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(directory: &Path, operations: &Table, transfers: &Table) -> otf2::Result<bool> {
+    let (Some(all), Some(jobs)) = (acts(operations, transfers), texts(operations, "job")) else {
+        return Ok(false);
+    };
+    let end = all.values().filter_map(|list| list.last()).map(|a| a.0).max().unwrap_or(0);
+    let mut d = definitions();
+    let writer = Writer::create(directory, "netloom")?;
+    let mut members: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for (number, (&(job, rank), list)) in (0..).zip(&all) {
+        let mut location = writer.location(number)?;
+        let mut computing = 0u32;
+        location.write(0, &EventKind::Enter { region: MPI }, &[])?;
+        for (time, act) in list {
+            let mut put = |kind, attributes: &[_]| location.write(*time, &kind, attributes);
+            match *act {
+                Act::Compute => {
+                    computing += 1;
+                    if computing == 1 {
+                        put(EventKind::Leave { region: MPI }, &[])?;
+                        put(EventKind::Enter { region: COMPUTE }, &[])?;
+                    }
+                }
+                Act::EndCompute => {
+                    computing = computing.saturating_sub(1);
+                    if computing == 0 {
+                        put(EventKind::Leave { region: COMPUTE }, &[])?;
+                        put(EventKind::Enter { region: MPI }, &[])?;
+                    }
+                }
+                Act::Send { peer, bytes, transfer, hops } => {
+                    let send = EventKind::Send { receiver: peer, comm: job, tag: 0, bytes };
+                    put(send, &[(0, transfer), (1, hops)])?;
+                }
+                Act::Receive { peer, bytes, transfer, hops } => {
+                    let recv = EventKind::Recv { sender: peer, comm: job, tag: 0, bytes };
+                    put(recv, &[(0, transfer), (1, hops)])?;
+                }
+            }
+        }
+        location.write(end, &EventKind::Leave { region: MPI }, &[])?;
+        let events = location.finish()?;
+        let name = d.string(&format!("{} rank {rank}", jobs.words()[job as usize]));
+        d.location_groups.insert(number as u32, LocationGroup { name, kind: 1, parent: Some(0) });
+        d.locations.insert(number, Location { name, kind: 1, events, group: number as u32 });
+        members.entry(job).or_default().push(number);
+    }
+    let world = members.values().flatten().copied().collect();
+    d.groups
+        .insert(0, Group { name: 0, kind: GroupType::Locations, paradigm: paradigm::MPI, members: world });
+    for (&job, ranks) in &members {
+        let name = d.string(&jobs.words()[job as usize]);
+        let ranks = ranks.clone();
+        d.groups
+            .insert(job + 1, Group { name, kind: GroupType::Ranks, paradigm: paradigm::MPI, members: ranks });
+        d.comms.insert(job, Comm { name, group: job + 1 });
+    }
+    d.clock.length = end;
+    writer.finish(&d)?;
+    Ok(true)
+}
+
+/// Those that do not depend on the run.
+fn definitions() -> Definitions {
+    let mut d = Definitions::default();
+    d.clock.resolution = 1_000_000_000_000;
+    d.string("");
+    let (machine, compute, mpi) = (d.string("simulated machine"), d.string("compute"), d.string("MPI"));
+    let (transfer, hops) = (d.string("transfer_ps"), d.string("hops"));
+    d.nodes.insert(0, SystemTreeNode { name: machine, class: machine, parent: None });
+    d.regions.insert(COMPUTE, Region { name: compute, paradigm: paradigm::USER, role: 1 });
+    d.regions.insert(MPI, Region { name: mpi, paradigm: paradigm::MPI, role: 1 });
+    d.attributes.insert(0, Attribute { name: transfer, description: transfer, kind: 4 });
+    d.attributes.insert(1, Attribute { name: hops, description: hops, kind: 4 });
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{table::Cell, timeline};
+    use otf2::Archive;
+
+    #[test]
+    fn ranks_compute_and_messages_stand_where_they_left_and_arrived() {
+        let mut done = timeline::operations();
+        for (rank, start, end) in [(0, 0, 100), (1, 50, 70)] {
+            let cells = [Cell::Text("job"), Cell::U32(rank), Cell::U32(0), Cell::Text("calc")];
+            done.push(&[&cells[..], &[Cell::U64(start), Cell::U64(end), Cell::U64(0)]].concat());
+        }
+        let mut sent = transfers();
+        let cells = [Cell::Text("job"), Cell::U32(0), Cell::U32(1), Cell::U32(1)];
+        let times = [Cell::U64(100), Cell::U64(160), Cell::U64(60), Cell::U32(3), Cell::U64(8)];
+        sent.push(&[&cells[..], &times].concat());
+        let directory = tempfile::tempdir().unwrap();
+        assert!(write(directory.path(), &done, &sent).unwrap());
+        assert!(!write(directory.path(), &sent, &done).unwrap());
+        let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
+        let events =
+            |n| archive.events(n).unwrap().map(|e| e.map(|e| (e.time, e.kind)).unwrap()).collect::<Vec<_>>();
+        assert!(events(0).contains(&(100, EventKind::Send { receiver: 1, comm: 0, tag: 0, bytes: 8 })));
+        assert!(events(1).contains(&(160, EventKind::Recv { sender: 0, comm: 0, tag: 0, bytes: 8 })));
+        let shares = otf2::shares(&archive).unwrap();
+        assert_eq!((shares.total, shares.total - shares.mpi), (320, 120));
+    }
+}
