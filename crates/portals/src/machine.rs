@@ -36,6 +36,8 @@ struct Flight {
     ends: (u32, u32),
     /// The flight that it answers; its low-level acknowledgement has no message worth reading.
     answers: u32,
+    /// Its serial.
+    answered: u64,
     low_level: bool,
     /// Place among the ordered messages of its pair.
     order: Option<u64>,
@@ -43,6 +45,8 @@ struct Flight {
     copies: u32,
     /// Times it was sent.
     attempts: u32,
+    /// Names it among all flights: its place is used again.
+    serial: u64,
     /// It waits for an acknowledgement.
     open: bool,
     /// The target has served it.
@@ -88,7 +92,8 @@ struct Nic {
     fetched: Ps,
     controls: VecDeque<Control>,
     open: u32,
-    timers: VecDeque<(Ps, u32, u32)>,
+    /// When they ring, for which flight, and its name and attempt then.
+    timers: VecDeque<(Ps, u32, (u64, u32))>,
 }
 
 /// Something that the program's side has to know.
@@ -317,7 +322,9 @@ impl Machine {
         self.happened.push_back(Happening::Rank(rank));
     }
 
-    fn take(&mut self, flight: Flight) -> u32 {
+    fn take(&mut self, mut flight: Flight) -> u32 {
+        self.counter += 1;
+        flight.serial = self.counter;
         if let Some(place) = self.free.pop() {
             self.flights[place as usize] = flight;
             return place;
@@ -348,10 +355,12 @@ impl Machine {
             message,
             from: rank,
             answers,
+            answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
             low_level: false,
             order,
             copies: 1,
             attempts: 0,
+            serial: 0,
             open: false,
             served: false,
             lost: false,
@@ -447,7 +456,7 @@ impl Machine {
         self.counts.messages += 1;
         self.counts.bytes += bytes;
         if self.params.reliability && f.reliable && f.open {
-            let (deadline, attempt) = (self.now + self.params.timeout, f.attempts);
+            let (deadline, attempt) = (self.now + self.params.timeout, (f.serial, f.attempts));
             let timers = &mut self.nics[ends.0 as usize].timers;
             timers.push_back((deadline, flight, attempt));
             if timers.len() == 1 {
@@ -574,9 +583,9 @@ impl Machine {
     /// The target, or the initiator of what is answered, takes a message.
     fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
-        let (answers, low_level, reliable) = (f.answers, f.low_level, f.reliable);
+        let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
         let unacknowledged = !self.params.reliability && f.message.request.is_request();
-        if answers != NONE {
+        if answers != NONE && self.flights[answers as usize].serial == answered {
             self.acknowledged(answers, memory);
         }
         if low_level {

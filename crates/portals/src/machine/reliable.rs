@@ -29,10 +29,12 @@ impl Machine {
             from: f.from,
             ends,
             answers: flight,
+            answered: self.flights[flight as usize].serial,
             low_level: true,
             order: None,
             copies: 1,
             attempts: 0,
+            serial: 0,
             open: false,
             served: false,
             lost: false,
@@ -57,6 +59,7 @@ impl Machine {
             }
             self.start(node, false);
             self.start(node, true);
+            self.forget(flight);
         }
     }
 
@@ -83,7 +86,7 @@ impl Machine {
     pub(super) fn timeout(&mut self, node: u32, memory: &mut dyn Memory) {
         while let Some(&(deadline, flight, attempt)) = self.nics[node as usize].timers.front() {
             let f = &self.flights[flight as usize];
-            let valid = f.open && f.attempts == attempt;
+            let valid = f.open && (f.serial, f.attempts) == attempt;
             if deadline > self.now {
                 if valid {
                     return self.at(deadline, Due::Timeout(node));
@@ -95,7 +98,7 @@ impl Machine {
             if !valid {
                 continue;
             }
-            if attempt > self.params.retries {
+            if attempt.1 > self.params.retries {
                 self.give_up(flight, memory);
             } else {
                 self.counts.sent_again += 1;
