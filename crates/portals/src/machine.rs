@@ -92,9 +92,14 @@ struct Nic {
     fetched: Ps,
     controls: VecDeque<Control>,
     open: u32,
-    /// When they ring, for which flight, and its name and attempt then.
-    timers: VecDeque<(Ps, u32, (u64, u32))>,
+    /// In the order in which they ring.
+    timers: VecDeque<Timer>,
+    /// One of them will ring.
+    armed: bool,
 }
+
+/// When it rings, for which flight, and its serial and attempt.
+type Timer = (Ps, u32, (u64, u32));
 
 /// Something that the program's side has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +148,10 @@ pub struct Machine {
     happened: VecDeque<Happening>,
     /// Ranks that look at their memory.
     watched: Vec<bool>,
+    /// Empty, but for its room.
+    buffer: Vec<Out>,
+    /// Stands in for a message that is lent.
+    spare: Option<Box<Message>>,
 }
 
 impl Machine {
@@ -180,6 +189,8 @@ impl Machine {
             serving: (NONE, false),
             happened: VecDeque::new(),
             watched: vec![false; ranks as usize],
+            buffer: Vec::new(),
+            spare: None,
             params,
         })
     }
@@ -285,8 +296,10 @@ impl Machine {
     /// Does what a rank's calls have asked of its interface.
     pub fn flush(&mut self, rank: u32) {
         let node = self.node(rank);
+        let mut out = std::mem::take(&mut self.buffer);
         while !self.processes[rank as usize].out.is_empty() {
-            for out in std::mem::take(&mut self.processes[rank as usize].out) {
+            std::mem::swap(&mut self.processes[rank as usize].out, &mut out);
+            for out in out.drain(..) {
                 match out {
                     Out::Send(message) => self.post(rank, message),
                     Out::Event { ni, queue, event } => {
@@ -298,6 +311,7 @@ impl Machine {
                 }
             }
         }
+        self.buffer = out;
     }
 
     /// Events and counters cross the bus in their order.
@@ -457,11 +471,7 @@ impl Machine {
         self.counts.bytes += bytes;
         if self.params.reliability && f.reliable && f.open {
             let (deadline, attempt) = (self.now + self.params.timeout, (f.serial, f.attempts));
-            let timers = &mut self.nics[ends.0 as usize].timers;
-            timers.push_back((deadline, flight, attempt));
-            if timers.len() == 1 {
-                self.at(deadline, Due::Timeout(ends.0));
-            }
+            self.set_timer(ends.0, (deadline, flight, attempt));
         }
         if first && small {
             self.sent(flight, Fail::Ok, memory);
@@ -594,7 +604,8 @@ impl Machine {
             return self.forget(flight);
         }
         // The message is lent to the process: nothing else looks at it meanwhile.
-        let message = std::mem::take(&mut self.flights[flight as usize].message);
+        let spare = self.spare.take().unwrap_or_default();
+        let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
         let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
         self.serving = (flight, false);
         match to {
@@ -609,9 +620,10 @@ impl Machine {
         }
         let (_, answered) = std::mem::replace(&mut self.serving, (NONE, false));
         let f = &mut self.flights[flight as usize];
-        f.message = message;
+        let spare = std::mem::replace(&mut f.message, message);
         f.copies -= 1;
         f.over = !f.open;
+        self.spare = Some(spare);
         if unacknowledged {
             self.sent(flight, Fail::Ok, memory);
         }
