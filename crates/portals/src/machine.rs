@@ -36,6 +36,8 @@ struct Flight {
     ends: (u32, u32),
     /// The flight that it answers; its low-level acknowledgement has no message worth reading.
     answers: u32,
+    /// Its serial.
+    answered: u64,
     low_level: bool,
     /// Place among the ordered messages of its pair.
     order: Option<u64>,
@@ -43,6 +45,8 @@ struct Flight {
     copies: u32,
     /// Times it was sent.
     attempts: u32,
+    /// Names it among all flights: its place is used again.
+    serial: u64,
     /// It waits for an acknowledgement.
     open: bool,
     /// The target has served it.
@@ -88,8 +92,14 @@ struct Nic {
     fetched: Ps,
     controls: VecDeque<Control>,
     open: u32,
-    timers: VecDeque<(Ps, u32, u32)>,
+    /// In the order in which they ring.
+    timers: VecDeque<Timer>,
+    /// One of them will ring.
+    armed: bool,
 }
+
+/// When it rings, for which flight, and its serial and attempt.
+type Timer = (Ps, u32, (u64, u32));
 
 /// Something that the program's side has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +148,10 @@ pub struct Machine {
     happened: VecDeque<Happening>,
     /// Ranks that look at their memory.
     watched: Vec<bool>,
+    /// Empty, but for its room.
+    buffer: Vec<Out>,
+    /// Stands in for a message that is lent.
+    spare: Option<Box<Message>>,
 }
 
 impl Machine {
@@ -175,6 +189,8 @@ impl Machine {
             serving: (NONE, false),
             happened: VecDeque::new(),
             watched: vec![false; ranks as usize],
+            buffer: Vec::new(),
+            spare: None,
             params,
         })
     }
@@ -280,8 +296,10 @@ impl Machine {
     /// Does what a rank's calls have asked of its interface.
     pub fn flush(&mut self, rank: u32) {
         let node = self.node(rank);
+        let mut out = std::mem::take(&mut self.buffer);
         while !self.processes[rank as usize].out.is_empty() {
-            for out in std::mem::take(&mut self.processes[rank as usize].out) {
+            std::mem::swap(&mut self.processes[rank as usize].out, &mut out);
+            for out in out.drain(..) {
                 match out {
                     Out::Send(message) => self.post(rank, message),
                     Out::Event { ni, queue, event } => {
@@ -293,6 +311,7 @@ impl Machine {
                 }
             }
         }
+        self.buffer = out;
     }
 
     /// Events and counters cross the bus in their order.
@@ -317,7 +336,9 @@ impl Machine {
         self.happened.push_back(Happening::Rank(rank));
     }
 
-    fn take(&mut self, flight: Flight) -> u32 {
+    fn take(&mut self, mut flight: Flight) -> u32 {
+        self.counter += 1;
+        flight.serial = self.counter;
         if let Some(place) = self.free.pop() {
             self.flights[place as usize] = flight;
             return place;
@@ -348,10 +369,12 @@ impl Machine {
             message,
             from: rank,
             answers,
+            answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
             low_level: false,
             order,
             copies: 1,
             attempts: 0,
+            serial: 0,
             open: false,
             served: false,
             lost: false,
@@ -447,12 +470,8 @@ impl Machine {
         self.counts.messages += 1;
         self.counts.bytes += bytes;
         if self.params.reliability && f.reliable && f.open {
-            let (deadline, attempt) = (self.now + self.params.timeout, f.attempts);
-            let timers = &mut self.nics[ends.0 as usize].timers;
-            timers.push_back((deadline, flight, attempt));
-            if timers.len() == 1 {
-                self.at(deadline, Due::Timeout(ends.0));
-            }
+            let (deadline, attempt) = (self.now + self.params.timeout, (f.serial, f.attempts));
+            self.set_timer(ends.0, (deadline, flight, attempt));
         }
         if first && small {
             self.sent(flight, Fail::Ok, memory);
@@ -574,9 +593,9 @@ impl Machine {
     /// The target, or the initiator of what is answered, takes a message.
     fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
-        let (answers, low_level, reliable) = (f.answers, f.low_level, f.reliable);
+        let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
         let unacknowledged = !self.params.reliability && f.message.request.is_request();
-        if answers != NONE {
+        if answers != NONE && self.flights[answers as usize].serial == answered {
             self.acknowledged(answers, memory);
         }
         if low_level {
@@ -585,7 +604,8 @@ impl Machine {
             return self.forget(flight);
         }
         // The message is lent to the process: nothing else looks at it meanwhile.
-        let message = std::mem::take(&mut self.flights[flight as usize].message);
+        let spare = self.spare.take().unwrap_or_default();
+        let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
         let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
         self.serving = (flight, false);
         match to {
@@ -600,9 +620,10 @@ impl Machine {
         }
         let (_, answered) = std::mem::replace(&mut self.serving, (NONE, false));
         let f = &mut self.flights[flight as usize];
-        f.message = message;
+        let spare = std::mem::replace(&mut f.message, message);
         f.copies -= 1;
         f.over = !f.open;
+        self.spare = Some(spare);
         if unacknowledged {
             self.sent(flight, Fail::Ok, memory);
         }

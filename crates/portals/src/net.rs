@@ -21,6 +21,8 @@ pub struct Net {
     over: Vec<Over>,
     /// Route of each message under way, by tag.
     routes: Vec<u32>,
+    /// When something happens next.
+    next: Option<Ps>,
 }
 
 impl Net {
@@ -32,7 +34,7 @@ impl Net {
         let cx = context(setup)?;
         let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
         let network = Network::new(&cx, &mut sharing);
-        Ok(Self { cx, sharing, network, sent: 0, over: Vec::new(), routes: Vec::new() })
+        Ok(Self { cx, sharing, network, sent: 0, over: Vec::new(), routes: Vec::new(), next: None })
     }
 
     /// Terminals.
@@ -67,13 +69,14 @@ impl Net {
             self.routes.resize(tag as usize + 1, 0);
         }
         self.routes[tag as usize] = route;
+        self.next = self.sharing.next().map(Moment::rounded);
         true
     }
 
     /// When something happens next.
     #[must_use]
     pub fn next(&self) -> Option<Ps> {
-        self.sharing.next().map(Moment::rounded)
+        self.next
     }
 
     /// Does what happens up to a time; appends the tags of messages that have arrived.
@@ -87,5 +90,6 @@ impl Net {
             arrived.push(o.tag);
         }
         self.over = over;
+        self.next = self.sharing.next().map(Moment::rounded);
     }
 }

@@ -21,10 +21,13 @@ use portals::{
     runtime::{self, Program, Report, Status, world::Sink},
 };
 use std::{
+    cell::RefCell,
     fs,
     io::Write,
     path::{Path, PathBuf},
     process::Command as Process,
+    rc::Rc,
+    time::{Duration, Instant},
 };
 
 /// Runs one of the commands about Portals programs.
@@ -60,6 +63,10 @@ impl Drop for Scratch {
 
 /// Calls the C compiler for a shared object that binds to its own functions first and leaves the rest to be found later.
 fn cc(args: &PortalsCcArgs) -> Outcome {
+    compile(&args.arguments).map(|()| Exit::Done)
+}
+
+fn compile(arguments: &[String]) -> Result<(), Failure> {
     let headers = Scratch::new("headers")?;
     for (name, text) in HEADERS {
         let path = headers.0.join(name);
@@ -70,14 +77,14 @@ fn cc(args: &PortalsCcArgs) -> Outcome {
     let status = Process::new(&compiler)
         .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic", "-I"])
         .arg(&headers.0)
-        .args(&args.arguments)
+        .args(arguments)
         .status()
         .map_err(|e| {
             let help = "install a C compiler, or name one in the environment's CC";
             Failure::new(Exit::Input, format!("cannot run `{compiler}`: {e}")).with_help(help)
         })?;
     if status.success() {
-        Ok(Exit::Done)
+        Ok(())
     } else {
         Err(Failure::new(Exit::Input, format!("`{compiler}` refused the program")))
     }
@@ -118,23 +125,59 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{path}`: {e}")))?;
-    let report = execute(&setup, params, args, &bytes)?;
+    let sink = sink(args.ranks, args.label);
+    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, args.stack), sink)?;
     tell(&report, args, console)
 }
 
+/// Compiles a program, runs it on two ranks and gives what it printed and how long the run took on this machine; for studies.
+///
+/// # Errors
+/// If it cannot be compiled or run, or a rank fails.
+pub fn output_of(
+    source: &Path,
+    arguments: &[String],
+    input: &Input,
+    console: &Console<'_>,
+) -> Result<(String, Duration), Failure> {
+    let made = Scratch::new("program")?;
+    let binary = made.0.join("program").display().to_string();
+    compile(&["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()])?;
+    let machine = machine_of(input, console)?;
+    let bytes =
+        fs::read(&binary).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{binary}`: {e}")))?;
+    let text = Rc::new(RefCell::new(Vec::new()));
+    let taken = Rc::clone(&text);
+    let sink: Sink = Box::new(move |_, error, bytes| {
+        if !error {
+            taken.borrow_mut().extend_from_slice(bytes);
+        }
+    });
+    let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
+    let begin = Instant::now();
+    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, 1 << 20), sink)?;
+    let took = begin.elapsed();
+    if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
+        let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
+        return Err(Failure::new(Exit::Program, message));
+    }
+    let text = String::from_utf8_lossy(&text.borrow()).into_owned();
+    Ok((text, took))
+}
+
 fn execute(
-    setup: &FlowSetup,
-    params: Params,
-    args: &PortalsRunArgs,
-    bytes: &[u8],
+    (setup, params): (&FlowSetup, Params),
+    ranks: u32,
+    (arguments, bytes, stack): (&[String], &[u8], usize),
+    sink: Sink,
 ) -> Result<Report, Failure> {
     let refuse = |message: String| Failure::new(Exit::Experiment, message);
     let net = Net::new(setup).map_err(|e| refuse(e.to_string()))?;
-    let machine = Machine::new(net, params, args.ranks, &Limits::default()).map_err(refuse)?;
+    let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
-    let program = Program { bytes, arguments: &args.program, directory: &copies.0, stack: args.stack };
-    let name = &args.program[0];
-    runtime::run(machine, &program, &runtime::names(), sink(args.ranks, args.label)).map_err(|message| {
+    let program = Program { bytes, arguments, directory: &copies.0, stack };
+    let name = &arguments[0];
+    runtime::run(machine, &program, &runtime::names(), sink).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";
         Failure::new(Exit::Input, format!("cannot load `{name}`: {message}")).with_help(help)
     })

@@ -9,7 +9,7 @@ use crate::{
     experiment::{
         keys::{
             ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
-            MAX_PARTITIONS, OUTPUT, PLACEMENT, PREDICTOR, TOPOLOGY, WORKLOAD,
+            MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, TOPOLOGY, WORKLOAD,
         },
         reader::Choice,
         value,
@@ -52,7 +52,8 @@ pub fn schema() -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Netloom experiment",
         "type": "object",
-        "required": ["experiment", "job", "model"],
+        "required": ["experiment", "model"],
+        "anyOf": [{"required": ["job"]}, {"required": ["portals"]}],
         "allOf": KIND.entries.iter().map(needed).collect::<Json>(),
         "additionalProperties": false,
         "properties": {
@@ -66,6 +67,7 @@ pub fn schema() -> Json {
                 (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
                 (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
             ]),
+            "portals": object(&PORTALS, properties(PORTALS.params)),
             "engine": engine,
             "output": object(&OUTPUT, properties(OUTPUT.params)),
         },

@@ -18,8 +18,12 @@
 //! ```
 //!
 //! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `study_hybrid.rs`.
+//!
+//! A row with `program = "rate.c"` compiles that Portals program and runs it on two ranks of the experiment's machine with its `arguments`, of which
+//! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke. Its quantities are `simulated_us`, the number that it prints before
+//! "us each", and `host_s_per_million`, time of this machine for a million.
 
-use super::{haec_sim, study_figures, study_hybrid};
+use super::{haec_sim, portals, study_figures, study_hybrid};
 use crate::{
     args::{Format, Input, StudyArgs},
     console::Console,
@@ -71,6 +75,8 @@ pub struct Row {
     pub figures: Vec<String>,
     /// Seeds of the full form.
     pub seeds: u32,
+    /// A Portals program with its arguments and count.
+    program: Option<(String, Vec<String>, u64)>,
 }
 
 /// One number of the table.
@@ -213,8 +219,13 @@ fn run(
     for row in &study.rows {
         let set = row.set.iter().chain(shorter).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
-        let finished = execute(&prepare(&input, &Wishes::default(), console)?, console)?;
-        let summary: Json = serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON");
+        let summary: Json = match &row.program {
+            Some(program) => run_program(program, directory, &input, args, console)?,
+            None => {
+                let finished = execute(&prepare(&input, &Wishes::default(), console)?, console)?;
+                serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON")
+            }
+        };
         for (key, published) in &row.published {
             let ours = find(&summary, key).and_then(Json::as_f64);
             let (row, key, why) = (row.name.clone(), key.clone(), row.why.clone());
@@ -222,6 +233,28 @@ fn run(
         }
     }
     Ok(lines)
+}
+
+/// What a Portals program prints and takes.
+fn run_program(
+    (source, arguments, count): &(String, Vec<String>, u64),
+    directory: &Path,
+    input: &Input,
+    args: &StudyArgs,
+    console: &Console<'_>,
+) -> Result<Json, Failure> {
+    let part = match (args.smoke, args.quick) {
+        (true, _) => 100,
+        (_, true) => 10,
+        _ => 1,
+    };
+    let count = (count / part).max(1);
+    let arguments: Vec<String> = arguments.iter().map(|a| a.replace("{count}", &count.to_string())).collect();
+    let (text, took) = portals::output_of(&directory.join(source), &arguments, input, console)?;
+    let seconds = took.as_secs_f64() * 1e6 / count as f64;
+    let word = text.split(" us each").next().and_then(|t| t.rsplit(' ').next());
+    let each = word.and_then(|w| w.parse::<f64>().ok());
+    Ok(json!({"simulated_us": each, "host_s_per_million": seconds}))
 }
 
 /// The value at a path of keys and list positions joined by dots.
@@ -282,6 +315,13 @@ const ROW: &[Param] = &[
     Param { name: "name", kind: Kind::Text, default: None, doc: "Name of the row." },
     Param { name: "experiment", kind: Kind::Text, default: None, doc: "Experiment file beside this one." },
     Param { name: "why", kind: Kind::Text, default: OPTIONAL, doc: "Why the numbers differ." },
+    Param { name: "program", kind: Kind::Text, default: Some(""), doc: "Portals program beside this file." },
+    Param {
+        name: "count",
+        kind: Kind::Int { min: 1, max: 1 << 40 },
+        default: Some("10000"),
+        doc: "Its count.",
+    },
     Param {
         name: "seeds",
         kind: Kind::Int { min: 1, max: 100 },
@@ -354,7 +394,7 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
     let section = section(
         "[[row]]",
         ROW,
-        &["set", "published", "figures", "smoke", "quick"],
+        &["set", "published", "figures", "smoke", "quick", "arguments"],
         table,
         item.place,
         diagnostics,
@@ -382,7 +422,10 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
     let values = section.complete.then_some(section.values)?;
     let (name, experiment, why) = (values.text("name"), values.text("experiment"), values.text("why"));
     let seeds = values.u32("seeds");
-    Some(Row { name, experiment, set, shorter, published, why, figures, seeds })
+    let arguments = texts(table, "arguments", diagnostics);
+    let source = values.text("program");
+    let program = (!source.is_empty()).then(|| (source, arguments, values.int("count")));
+    Some(Row { name, experiment, set, shorter, published, why, figures, seeds, program })
 }
 
 /// A list of texts; empty if the key is left out.

@@ -497,8 +497,10 @@ impl Process {
 
     /// What a call itself has counted is seen when it returns.
     pub fn show_counts(&mut self) {
-        let out = std::mem::take(&mut self.out);
-        for out in out {
+        if !self.out.iter().any(|out| matches!(out, Out::Count { .. })) {
+            return;
+        }
+        for out in std::mem::take(&mut self.out) {
             if let Out::Count { ni, counter, value, epoch } = out {
                 self.show(ni, counter, value, epoch);
             } else {

@@ -3,7 +3,7 @@
 //! A reliable flight is open from its first transmission until it is acknowledged: by its answer, or by a low-level acknowledgement where there is none or
 //! where it arrives again. All time-outs of a node are alike, so its timers are one queue.
 
-use super::{Due, Flight, Machine, NONE};
+use super::{Due, Flight, Machine, NONE, Timer};
 use crate::core::{
     message::{Message, Request},
     types::{Fail, Memory},
@@ -29,10 +29,12 @@ impl Machine {
             from: f.from,
             ends,
             answers: flight,
+            answered: self.flights[flight as usize].serial,
             low_level: true,
             order: None,
             copies: 1,
             attempts: 0,
+            serial: 0,
             open: false,
             served: false,
             lost: false,
@@ -57,6 +59,7 @@ impl Machine {
             }
             self.start(node, false);
             self.start(node, true);
+            self.forget(flight);
         }
     }
 
@@ -79,17 +82,35 @@ impl Machine {
         }
     }
 
-    /// The oldest timer of a node rings.
+    /// Sets a timer; those before it that nobody needs any more are forgotten.
+    pub(super) fn set_timer(&mut self, node: u32, timer: Timer) {
+        while self.nics[node as usize].timers.front().is_some_and(|&t| !self.is_valid(t)) {
+            self.nics[node as usize].timers.pop_front();
+        }
+        let nic = &mut self.nics[node as usize];
+        nic.timers.push_back(timer);
+        if !std::mem::replace(&mut nic.armed, true) {
+            self.at(timer.0, Due::Timeout(node));
+        }
+    }
+
+    /// True if a timer's flight still waits for the acknowledgement of that attempt.
+    fn is_valid(&self, (_, flight, attempt): Timer) -> bool {
+        let f = &self.flights[flight as usize];
+        f.open && (f.serial, f.attempts) == attempt
+    }
+
+    /// A timer of a node rings.
     pub(super) fn timeout(&mut self, node: u32, memory: &mut dyn Memory) {
-        while let Some(&(deadline, flight, attempt)) = self.nics[node as usize].timers.front() {
-            let f = &self.flights[flight as usize];
-            let valid = f.open && f.attempts == attempt;
-            if deadline > self.now {
-                if valid {
-                    return self.at(deadline, Due::Timeout(node));
+        self.nics[node as usize].armed = false;
+        while let Some(&timer) = self.nics[node as usize].timers.front() {
+            let (deadline, flight, (_, attempt)) = timer;
+            let valid = self.is_valid(timer);
+            if valid && deadline > self.now {
+                if !std::mem::replace(&mut self.nics[node as usize].armed, true) {
+                    self.at(deadline, Due::Timeout(node));
                 }
-                self.nics[node as usize].timers.pop_front();
-                continue;
+                return;
             }
             self.nics[node as usize].timers.pop_front();
             if !valid {

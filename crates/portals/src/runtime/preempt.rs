@@ -167,8 +167,7 @@ pub fn begin(code: &Range<usize>, polls: bool) {
 
 /// The rank calls us: it does not poll memory.
 pub fn called() {
-    let (now, before) = RESUMED.get();
-    RESUMED.set((now + 1, before));
+    RESUMED.with(|r| r.set((r.get().0 + 1, r.get().1)));
 }
 
 /// No rank runs.
