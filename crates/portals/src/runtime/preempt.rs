@@ -1,7 +1,7 @@
 //! Programs that poll memory without any call: they are interrupted, so that what they wait for can happen.
 //!
-//! A timer looks at a rank that has run for [`FIRST`] without giving the processor up, then every [`AGAIN`]. A loop that only looks at memory has few states: if
-//! the same registers are seen [`ENOUGH`] times, in the program's own code and so in no call of ours or of a library, the rank polls. (Code that computes
+//! A timer looks at a rank that has run for `FIRST` without giving the processor up, then every `AGAIN`. A loop that only looks at memory has few states: if
+//! the same registers are seen `ENOUGH` times, in the program's own code and so in no call of ours or of a library, the rank polls. (Code that computes
 //! counts something.) It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
 //! returns to where it was. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
 
