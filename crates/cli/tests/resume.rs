@@ -38,7 +38,14 @@ fn checkpoint(out: &Path) -> PathBuf {
 /// Everything in an output directory but the manifest, which tells wall times; the summary without its performance.
 fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(out).unwrap() {
+    gather(out, &mut all);
+    all.sort();
+    assert!(all.len() > 4, "tables are there");
+    all
+}
+
+fn gather(dir: &Path, all: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let bytes = match name.as_str() {
@@ -49,13 +56,14 @@ fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
                 summary.as_object_mut().unwrap().remove("performance").unwrap();
                 summary.to_string().into_bytes()
             }
+            _ if path.is_dir() => {
+                gather(&path, all);
+                continue;
+            }
             _ => fs::read(&path).unwrap(),
         };
         all.push((name, bytes));
     }
-    all.sort();
-    assert!(all.len() > 4, "tables are there");
-    all
 }
 
 fn done(output: &Output) {
