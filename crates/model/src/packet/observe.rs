@@ -237,8 +237,6 @@ impl Observer {
         if p.created < self.warmup {
             return;
         }
-        self.latency.record(latency);
-        self.batches.record(time - self.warmup, latency);
         for (sum, part) in self.parts.iter_mut().zip(parts(&self.net, p, latency)) {
             *sum += u128::from(part);
         }
@@ -247,26 +245,32 @@ impl Observer {
             self.by_hops.resize_with(hops + 1, Moments::default);
         }
         self.by_hops[hops].record(latency);
+        self.sample(Row {
+            delivered: time,
+            source,
+            number: p.id as u32,
+            destination: p.destination,
+            created: p.created,
+            message_created: p.message_created,
+            bytes: p.bytes,
+            hops: p.hops,
+        });
+    }
+
+    /// A packet of the measured part of the run, in all that asks for its latency.
+    fn sample(&mut self, row: Row) {
+        let latency = row.delivered - row.created;
+        self.latency.record(latency);
+        self.batches.record(row.delivered - self.warmup, latency);
         if self.measure.pairs {
-            let pair = (self.net.fabric.node_of(source), self.net.fabric.node_of(p.destination));
+            let pair = (self.net.fabric.node_of(row.source), self.net.fabric.node_of(row.destination));
             self.pairs.entry(pair).or_default().record(latency);
         }
         if self.measure.packets {
-            self.packet_rows.push(Row {
-                delivered: time,
-                source,
-                number: p.id as u32,
-                destination: p.destination,
-                created: p.created,
-                message_created: p.message_created,
-                bytes: p.bytes,
-                hops: p.hops,
-            });
+            self.packet_rows.push(row);
         }
     }
-}
 
-impl Observer {
     /// A packet, or message, that was predicted has arrived.
     fn predicted(&mut self, time: Ps, p: &Predicted) {
         let (source, packets) = (p.source(), u64::from(p.packets));
@@ -295,24 +299,16 @@ impl Observer {
         if p.created < self.warmup || !single {
             return;
         }
-        self.latency.record(latency);
-        self.batches.record(time - self.warmup, latency);
-        if self.measure.pairs {
-            let pair = (self.net.fabric.node_of(source), self.net.fabric.node_of(p.destination));
-            self.pairs.entry(pair).or_default().record(latency);
-        }
-        if self.measure.packets {
-            self.packet_rows.push(Row {
-                delivered: time,
-                source,
-                number: p.id as u32,
-                destination: p.destination,
-                created: p.created,
-                message_created: p.message_created,
-                bytes: p.bytes as u32,
-                hops: 0,
-            });
-        }
+        self.sample(Row {
+            delivered: time,
+            source,
+            number: p.id as u32,
+            destination: p.destination,
+            created: p.created,
+            message_created: p.message_created,
+            bytes: p.bytes as u32,
+            hops: 0,
+        });
     }
 }
 
