@@ -82,7 +82,7 @@ impl Net {
     /// Does what happens up to a time; appends the tags of messages that have arrived.
     pub fn step(&mut self, until: Ps, arrived: &mut Vec<u32>) {
         let mut over = std::mem::take(&mut self.over);
-        while self.sharing.step(until, &mut over) {}
+        let next = self.sharing.advance(until, &mut over);
         for o in over.drain(..) {
             let route = self.routes[o.tag as usize];
             self.network.count(&self.sharing, route, false);
@@ -90,6 +90,6 @@ impl Net {
             arrived.push(o.tag);
         }
         self.over = over;
-        self.next = self.sharing.next().map(Moment::rounded);
+        self.next = next.map(Moment::rounded);
     }
 }
