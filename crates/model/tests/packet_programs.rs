@@ -382,9 +382,11 @@ fn who_waits_for_what_is_told() {
     let summary = run(&setup);
     assert_eq!(summary.verdict.state, State::Deadlock);
     let detail = &summary.verdict.detail;
-    assert_eq!(detail[0], "rank 0 waits to receive from rank 1, tag 3 (operation 0)");
-    assert_eq!(detail[1], "rank 1 waits to receive from rank 0, tag 4 (operation 0)");
-    assert_eq!(detail[2], "rank 2 waits to receive from any rank, any tag (operation 0)");
+    assert_eq!(detail[0], "3 ranks cannot go on; 3 operations wait for other ranks");
+    assert_eq!(detail[1], "ranks wait for each other in a circle: 0 -> 1");
+    assert_eq!(detail[2], "rank 0 waits for a message from rank 1, tag 3 (operation 0)");
+    assert_eq!(detail[3], "rank 1 waits for a message from rank 0, tag 4 (operation 0)");
+    assert_eq!(detail[4], "rank 2 waits for a message from any rank (operation 0)");
 }
 
 #[test]
