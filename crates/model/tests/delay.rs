@@ -11,8 +11,8 @@ use fabric::registry::{TOPOLOGIES, values};
 use model::{
     Failure,
     delay::{
-        direct::Direct,
         DelayConfig, DelayFinished, DelayJob, DelaySetup, Ties,
+        direct::Direct,
         machine::Machine,
         observe::{Measure, Observer},
         run::{context, plain, simulate},
@@ -332,9 +332,16 @@ fn a_short_message_does_not_overtake() {
             let scheduling = Scheduling::Sequential { partitions };
             let finished = run(&DelaySetup { scheduling, ..setup.clone() });
             let table = finished.tables.iter().find(|t| t.name() == "operations").unwrap();
-            let (Some(Column::U64(ends)), Some(Column::U64(bytes))) = (table.column("end_ps"), table.column("bytes"))
-            else { panic!("times are integers") };
-            assert_eq!((&ends[2..], &bytes[2..]), (&[710_000; 2][..], &[1_000, 1][..]), "{source} {partitions}");
+            let (Some(Column::U64(ends)), Some(Column::U64(bytes))) =
+                (table.column("end_ps"), table.column("bytes"))
+            else {
+                panic!("times are integers")
+            };
+            assert_eq!(
+                (&ends[2..], &bytes[2..]),
+                (&[710_000; 2][..], &[1_000, 1][..]),
+                "{source} {partitions}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where the ranks of the delay model stand at the end: what [`Stuck`] tells of them.
 
 use super::machine::Machine;
-use crate::rank::stuck::{Left, RankState, Stuck};
+use crate::rank::stuck::{self, Left, RankState, Stuck};
 
 /// Looks at the state in which nothing is pending any more.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn of(machines: &[&Machine]) -> Stuck {
         let mut rows = m.window().of_rank(host as u32 - m.first).map(|r| m.window().get(r));
         rows.find(|r| r.number == number).map(|r| r.op)
     };
-    Stuck::of(&ranks, &op, &|job, rank, origin| cx.programs[job as usize].describe(rank, origin))
+    Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
 }
 
 fn state(m: &Machine, host: u32) -> RankState {

@@ -16,7 +16,7 @@ use crate::{
     rank::{
         envelope::{Envelope, Role},
         matching::{Label, Matching},
-        stuck::{Left, RankState, Stuck},
+        stuck::{self, Left, RankState, Stuck},
         tally::Finished,
         window::{Row, Window, turn},
     },
@@ -29,7 +29,7 @@ use engine::{
     state::{Fifo, NIL},
 };
 use std::sync::Arc;
-use workload::program::{Kind, mpi::Mode};
+use workload::program::{Kind, Op, mpi::Mode};
 
 /// A processor of a rank.
 #[derive(Clone, Copy, Debug)]
@@ -404,9 +404,9 @@ pub fn stuck(cx: &Context, ranks: &Ranks) -> Stuck {
         let mut all = ranks.window.of_rank(rows[i]).map(|r| ranks.window.get(r));
         all.find(|r| r.number == number).map(|r| r.op)
     };
-    let describe = |job: u32, rank: u32, origin: u32| {
+    let describe = |job: u32, rank: u32, op: &Op| {
         let program = cx.jobs[job as usize].work.program();
-        program.map_or_else(String::new, |p| p.describe(rank, origin))
+        program.map_or_else(String::new, |p| stuck::place(&**p, rank, op))
     };
     Stuck::of(&states, &op, &describe)
 }

@@ -25,7 +25,7 @@ use crate::{
     rank::{
         envelope::{Envelope, Role},
         matching::{Label, Matching},
-        stuck::{Left, RankState, Stuck},
+        stuck::{self, Left, RankState, Stuck},
         tally::Finished,
         window::{Row, Window, turn},
     },
@@ -37,7 +37,7 @@ use engine::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use workload::program::{Kind, mpi::Mode};
+use workload::program::{Kind, Op, mpi::Mode};
 
 /// A message or request that waits for a receive, or for earlier ones of its pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -508,9 +508,9 @@ pub fn stuck(net: &Network, hosts: &[(&Local, &Host)]) -> Stuck {
         let window = &hosts[n].1.window;
         window.of_rank(rank).map(|r| window.get(r)).find(|r| r.number == number).map(|r| r.op)
     };
-    let describe = |job: u32, rank: u32, origin: u32| {
+    let describe = |job: u32, rank: u32, op: &Op| {
         let program = net.work[job as usize].program();
-        program.map_or_else(String::new, |p| p.describe(rank, origin))
+        program.map_or_else(String::new, |p| stuck::place(&**p, rank, op))
     };
     Stuck::of(&states, &op, &describe)
 }

@@ -1,7 +1,7 @@
 //! Why a program did not come to its end: who waits for what.
 
 use std::fmt;
-use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op};
+use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
 
 /// A rank that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,16 @@ pub struct Stuck {
     pub cycle: Vec<(u32, u32)>,
 }
 
+/// Where an operation of a rank comes from, with the collective that it is part of.
+#[must_use]
+pub fn place(program: &dyn Program, rank: u32, op: &Op) -> String {
+    let place = program.describe(rank, op.origin);
+    match usize::from(op.collective).checked_sub(1).and_then(|i| program.collectives().get(i)) {
+        Some(name) if !place.contains(name.as_str()) => format!("{name}, {place}"),
+        _ => place,
+    }
+}
+
 /// Most entries of each list.
 const MOST: usize = 16;
 
@@ -101,7 +111,7 @@ impl Stuck {
     pub fn of(
         ranks: &[RankState],
         op: &dyn Fn(usize, u32) -> Option<Op>,
-        describe: &dyn Fn(u32, u32, u32) -> String,
+        describe: &dyn Fn(u32, u32, &Op) -> String,
     ) -> Self {
         let mut stuck = Self::default();
         let find = |job, rank| ranks.binary_search_by_key(&(job, rank), |r| (r.job, r.rank)).ok();
@@ -127,7 +137,7 @@ impl Stuck {
                         tag: (op.tag != ANY_TAG).then_some(op.tag),
                         context: op.context,
                         bytes: op.amount,
-                        origin: describe(job, rank, op.origin),
+                        origin: describe(job, rank, &op),
                         peer_ended: other.is_some_and(|o| ranks[o].ended),
                     });
                 }

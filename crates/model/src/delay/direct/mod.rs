@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     rank::instances,
-    rank::stuck::{Left, RankState, Stuck},
+    rank::stuck::{self, Left, RankState, Stuck},
     setup::JobSetup,
 };
 use base::time::{NEVER, Ps};
@@ -159,7 +159,7 @@ impl Direct {
                 }
             }
         };
-        Stuck::of(&ranks, &op, &|job, rank, origin| cx.programs[job as usize].describe(rank, origin))
+        Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
     }
 
     fn standing(&self, host: usize) -> RankState {
@@ -348,7 +348,8 @@ impl Direct {
         receiver.ended(receive.number, at);
         if receiver.doing == Doing::Waiting(receive.number) {
             receiver.doing = Doing::Ready;
-            self.state.queue.push_back(to);
+            // Next, while its message is at hand; those whose turn is over come behind.
+            self.state.queue.push_front(to);
         }
         // Of the receive, its posting and its collective are told; the rest is in the label.
         let collective = receive.bytes as u16;
