@@ -412,11 +412,14 @@ pub enum TraceCommand {
         /// The file.
         #[command(flatten)]
         input: TraceInput,
+        /// Of MPI calls, also count what they become: the messages of collectives, by the algorithms of this library: simple, openmpi, mpich
+        #[arg(long, value_name = "LIBRARY", num_args = 0..=1, default_missing_value = LIBRARY)]
+        expand: Option<String>,
         /// Form of the result
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Print the first operations of some ranks
+    /// Print operations of some ranks: the first ones, or a window
     Print {
         /// The file.
         #[command(flatten)]
@@ -427,6 +430,9 @@ pub enum TraceCommand {
         /// Operations of each rank
         #[arg(long, value_name = "N", default_value_t = 20)]
         count: u64,
+        /// Number of the first of them
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        from: u64,
         /// Form of the result
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,

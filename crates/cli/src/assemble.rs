@@ -101,6 +101,7 @@ pub fn assemble(
     if let Some(model) = &experiment.model {
         schedule::only_kept(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
+        one_rank(experiment, model.entry, diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
         ModelKind::Packet | ModelKind::Hybrid => {
@@ -125,6 +126,31 @@ fn one_rail(
             format!("model \"{}\" knows one rail per node, and there are {planes}", model.about.name);
         let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
         diagnostics.push(diagnostic.help("use model \"packet\" or \"delay\", or one rail"));
+    }
+}
+
+/// Refuses several ranks on a terminal where they are not known, or without terminals.
+fn one_rank(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    for job in experiment.jobs.iter().filter(|j| shared(&j.section) > 1) {
+        let program = job.workload.is_some_and(|w| w.takes == Takes::Program);
+        let (message, help) = if model.kind != ModelKind::Delay || !program {
+            let name = model.about.name;
+            let message = format!("model \"{name}\" puts one rank of this workload on a terminal");
+            (message, "use model \"delay\" and a program, or leave it out")
+        } else if experiment.fabric.is_none() {
+            ("ranks can share a terminal only of a network".to_owned(), "add a [fabric]")
+        } else {
+            continue;
+        };
+        diagnostics.push(Diagnostic::new(job.section.place("ranks_per_terminal"), message).help(help));
+    }
+}
+
+/// Ranks of a job that share a terminal.
+fn shared(section: &Section) -> u32 {
+    match section.get("ranks_per_terminal") {
+        Some(Value::Int(n)) => u32::try_from(*n).unwrap_or(1).max(1),
+        _ => 1,
     }
 }
 
@@ -532,7 +558,8 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         Some(Value::Int(n)) => Some(u32::try_from(*n).expect("the declared range fits 32 bits")),
         _ => None,
     };
-    let ranks = asked.unwrap_or(free.len() as u32);
+    let each = shared(section);
+    let ranks = asked.unwrap_or((free.len() as u32).saturating_mul(each));
     if ranks == 0 && workload.takes != Takes::Program {
         let message = "no terminal is left for this job";
         let help = "give the jobs before it a number of `ranks`";
@@ -575,8 +602,11 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
-    let job = JobToPlace { ranks, index, program };
-    let placement = place(placement, section, site, &job, free, diagnostics);
+    // Who talks to whom is told of ranks, not of groups of them.
+    let program = program.filter(|_| each == 1);
+    let job = JobToPlace { ranks: ranks.div_ceil(each), index, program };
+    let groups = place(placement, section, site, &job, free, diagnostics);
+    let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
     let compute_ppb = match section.get("compute") {
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,

@@ -6,6 +6,7 @@ pub mod delay;
 pub mod failure;
 pub mod flow;
 pub mod hybrid;
+pub(crate) mod map;
 pub mod memory;
 pub mod packet;
 mod performance;

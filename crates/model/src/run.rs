@@ -208,7 +208,7 @@ fn close(
     if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
         return Err(Failure::Setup(damage));
     }
-    let waiting = if dry { host::waiting(&refs[0].cx.net, &hosts) } else { Vec::new() };
+    let stuck = host::stuck(&refs[0].cx.net, &hosts);
     let deadlock = if dry || end < NEVER { crate::packet::verdict::deadlock(&refs) } else { Vec::new() };
     Ok(Ended {
         now,
@@ -221,8 +221,7 @@ fn close(
         observer,
         fingerprint,
         deadlock,
-        waiting,
-        unreceived: host::unreceived(&hosts),
+        stuck,
     })
 }
 

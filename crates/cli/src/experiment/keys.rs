@@ -249,6 +249,13 @@ pub const JOB: About = About {
             doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
         },
         Param {
+            name: "ranks_per_terminal",
+            kind: Kind::Int { min: 1, max: 1 << 16 },
+            default: Some("1"),
+            doc: "Programs on model `delay`: so many ranks, one after the other, share a terminal; the placement says where each group of them is. Messages \
+                  within a terminal cross no links. Other models put one rank on a terminal.",
+        },
+        Param {
             name: "library",
             kind: Kind::Choice(&["simple", "openmpi", "mpich"]),
             default: Some("openmpi"),

@@ -3,12 +3,12 @@
 use super::{
     config::Cost,
     critical::{Part, Past, Segment},
-    machine::{Act, Context, Machine},
+    machine::{Act, Context},
     observe::Observer,
     run::DelaySetup,
-    stuck::Stuck,
     tables,
 };
+use crate::rank::stuck::Stuck;
 use base::{hash::Fingerprint, time::Ps};
 use results::{
     summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
@@ -17,22 +17,20 @@ use results::{
 
 /// A run that came to its end.
 pub struct Ended {
-    /// The partitions' ranks, in order.
-    pub machines: Vec<Machine>,
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Last processor time of each host.
+    pub makespans: Vec<Ps>,
     /// Measurements of all partitions.
     pub observer: Observer,
     /// True if nothing was pending any more; false if the limit came first.
     pub dry: bool,
 }
 
-/// Makes the summary and the tables, and says why ranks did not come to their end.
+/// Makes the summary and the tables.
 #[must_use]
-pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
-    let Ended { machines, mut observer, dry } = ended;
-    let refs: Vec<&Machine> = machines.iter().collect();
-    let stuck = Stuck::of(&refs);
-    let cx = &refs[0].cx;
-    let mut makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
+    let Ended { stuck, mut makespans, mut observer, dry } = ended;
     if cx.config.cost == Cost::Pure {
         // Receiving takes no processor there: a rank may end with a message that it waited for.
         makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));

@@ -6,6 +6,7 @@
 mod calendar;
 pub mod config;
 pub mod critical;
+pub mod direct;
 pub mod distance;
 mod drive;
 pub mod finish;

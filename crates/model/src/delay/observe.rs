@@ -4,6 +4,7 @@ use super::{
     critical::{Busy, Part},
     machine::{Act, Context, Record},
 };
+use crate::rank::tally::Collective;
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct RankTimes {
     pub compute: Ps,
     /// Processor time of messages.
     pub overhead: Ps,
+    /// Time that the messages it sent are under way, added up.
+    pub transfer: Ps,
     /// End of its last operation.
     pub last: Ps,
     /// Operations done.
@@ -37,19 +40,6 @@ pub struct RankTimes {
     pub received: u64,
     /// Bytes received.
     pub received_bytes: u64,
-}
-
-/// Sums of a collective of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collective {
-    /// Operations done.
-    pub operations: u64,
-    /// Messages sent.
-    pub messages: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Processor time of its computations and sends.
-    pub busy: Ps,
 }
 
 /// An operation that was done, for tables on demand.
@@ -69,6 +59,12 @@ pub struct Done {
     pub peer: u32,
     /// Bytes of the message.
     pub bytes: u64,
+    /// When a receive was posted; the start of others.
+    pub posted: Ps,
+    /// 1 + index of its collective, or 0.
+    pub collective: u16,
+    /// Its collective call, see [`crate::rank::instances::of`].
+    pub instance: u64,
 }
 
 /// Measurements of one partition.
@@ -113,6 +109,12 @@ impl Observer {
         }
     }
 
+    /// True if every operation is kept, and what kept processors busy.
+    #[must_use]
+    pub fn keeps_operations(&self) -> bool {
+        self.measure.operations
+    }
+
     /// Operations done so far.
     #[must_use]
     pub fn operations(&self) -> u64 {
@@ -145,6 +147,7 @@ impl Observer {
         self.sizes[(u64::BITS - r.bytes.leading_zeros()) as usize] += 1;
         let rank = &mut self.ranks[(r.host - self.first) as usize];
         rank.overhead += r.end - r.start;
+        rank.transfer += r.there - r.start;
         rank.sent += 1;
         rank.bytes += r.bytes;
         if self.measure.pairs {
@@ -196,8 +199,8 @@ impl Observer {
             }
         }
         if self.measure.operations {
-            let Record { act, host, number, start, end, peer, bytes, .. } = *r;
-            self.done.push(Done { host, number, act, start, end, peer, bytes });
+            let Record { act, host, number, start, end, peer, bytes, posted, collective, instance, .. } = *r;
+            self.done.push(Done { host, number, act, start, end, peer, bytes, posted, collective, instance });
         }
     }
 }

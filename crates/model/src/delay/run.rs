@@ -2,16 +2,18 @@
 
 use super::{
     config::{Cost, DelayConfig, Ties},
+    direct::Direct,
     distance::{Delays, Hops, Linear},
     finish::{self, Ended},
     machine::{Context, Machine, Place},
     observe::{Measure, Observer},
     resilient::ResilientDelays,
-    stuck::Stuck,
+    stuck,
 };
 use crate::{
     failure::Failure,
     performance::Clock,
+    rank::stuck::Stuck,
     run::{Progress, Watch, state_of, take_up},
     setup::{JobSetup, Scheduling},
 };
@@ -95,6 +97,9 @@ pub fn simulate(
 pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
+    if cx.filed && !cx.flows.is_empty() && cx.flows.iter().all(|&flows| flows) {
+        return directly(setup, &cx, &clock, watch);
+    }
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
@@ -114,9 +119,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((first, (rank, message))) = damage(&executor) {
-        let place = cx.places[(first + rank) as usize];
-        let job = &setup.jobs[place.job as usize].name;
-        return Err(Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank)));
+        return Err(damaged(setup, cx.places[(first + rank) as usize], &message));
     }
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
@@ -133,9 +136,59 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     }
     let observer = observer.expect("there is at least one partition");
     let operations = observer.operations();
-    let (mut summary, tables, stuck) = finish::finish(setup, Ended { machines, observer, dry });
+    let refs: Vec<&Machine> = machines.iter().collect();
+    let stuck = stuck::of(&refs);
+    let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let ended = Ended { stuck, makespans, observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+/// Turns of ranks between two calls of the progress function.
+const TURNS: u64 = 1 << 14;
+
+/// Simulates ranks that all run ahead.
+fn directly(
+    setup: &DelaySetup,
+    cx: &Arc<Context>,
+    clock: &Clock,
+    watch: Watch<'_>,
+) -> Result<DelayFinished, Failure> {
+    let hosts = (0, cx.places.len() as u32);
+    let mut direct = Direct::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
+    if let Some(mut state) = watch.resume {
+        if direct.load(&mut state).is_err() || !state.is_empty() {
+            return Err(Failure::Damaged);
+        }
+    }
+    while direct.go_on(TURNS) {
+        let (now, events) = (direct.now(), direct.operations());
+        let at = Progress { now, end: setup.limit, events, chunk_hops: 0, partitions: 1 };
+        let save = &mut || {
+            let mut state = Vec::new();
+            direct.save(&mut state);
+            state
+        };
+        if !(watch.pause)(at, save) {
+            return Err(Failure::Stopped(now));
+        }
+    }
+    if let Some((host, message)) = &direct.damage {
+        return Err(damaged(setup, cx.places[*host as usize], message));
+    }
+    let operations = direct.operations();
+    let performance = clock.alone(operations);
+    let (stuck, makespans, dry) = (direct.stuck(), direct.makespans(), !direct.was_cut());
+    let ended = Ended { stuck, makespans, observer: direct.observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
+    let job = &setup.jobs[place.job as usize].name;
+    Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
 }
 
 /// Resolves what does not change during the run.
@@ -200,7 +253,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         setup.scheduling.partitions().min(hosts.max(1))
     };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
-    let free = config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1;
+    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
@@ -215,6 +268,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
+        overtaking: config.cost == Cost::Pure && config.byte_time > 0,
         filed: parts == 1,
         flows,
         slot_shift: 7,

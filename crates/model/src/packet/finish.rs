@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    rank::stuck::Stuck,
     setup::{Setup, Until},
     throughput::throughput,
 };
@@ -52,10 +53,8 @@ pub struct Ended {
     pub fingerprint: Fingerprint,
     /// A cycle of channels that wait for each other.
     pub deadlock: Vec<Channel>,
-    /// What ranks wait for, if nothing moves any more.
-    pub waiting: Vec<String>,
-    /// Messages of programs that no receive has taken.
-    pub unreceived: usize,
+    /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
+    pub stuck: Stuck,
     /// What the hybrid did.
     pub hybrid: Option<results::summary::Hybrid>,
 }
@@ -326,16 +325,17 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdic
     if !ended.deadlock.is_empty() {
         let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
         verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
-    } else if !ended.waiting.is_empty() {
-        verdict.find(Outcome::Deadlock, ended.waiting.iter().cloned());
+    } else if ended.dry && !ended.stuck.is_done() {
+        verdict.find(Outcome::Deadlock, ended.stuck.lines());
     } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
         let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
         verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);
     }
-    if ended.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
+    if ended.stuck.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
         verdict.flag("unreceived-messages");
-        let plural = if ended.unreceived == 1 { "message was" } else { "messages were" };
-        verdict.detail.push(format!("{} {plural} never received", ended.unreceived));
+        if ended.stuck.is_done() {
+            verdict.detail.extend(ended.stuck.lines());
+        }
     }
     let half = ended
         .half

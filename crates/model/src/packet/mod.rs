@@ -6,7 +6,6 @@ mod credits;
 pub mod finish;
 pub mod host;
 mod input_queued;
-pub(crate) mod map;
 pub mod network;
 pub mod observe;
 pub mod publish;

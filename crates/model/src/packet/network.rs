@@ -126,6 +126,8 @@ pub struct Network {
     pub injection_buffer: u64,
     /// Some workload answers deliveries: they must be events.
     pub reacts: bool,
+    /// Of what arrives at terminals, only what may complete a packet need be an event: see [`Port::ripe`](super::rows::Port::ripe).
+    pub ripens: bool,
     /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
     pub part_shift: u32,
     /// Partition of each router.
@@ -224,6 +226,7 @@ impl Network {
             uniform: shortest == setup.packet.chunk,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
+            ripens: reacts && setup.packet.router == RouterKind::Window && setup.hybrid.is_none(),
             owner,
             partitions,
             fabric,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     hybrid::learn::{Learner, Seen},
-    rank::operations::Done,
+    rank::tally::Tally,
     setup::Measure,
 };
 use base::{
@@ -107,8 +107,8 @@ pub struct Observer {
     pub packet_rows: Vec<Row>,
     /// Rows per message.
     pub message_rows: Vec<Row>,
-    /// Rows per operation of a program.
-    pub operation_rows: Vec<Done>,
+    /// What ranks of programs did.
+    pub tally: Tally,
     /// Packets delivered from each source terminal.
     pub from_source: Vec<u32>,
     /// Checkers, if switched on.
@@ -119,7 +119,7 @@ pub struct Observer {
 
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
-    batches, windows, pairs, packet_rows, message_rows, operation_rows, from_source, ledger, learner
+    batches, windows, pairs, packet_rows, message_rows, tally, from_source, ledger, learner
     => net, warmup, end, measure);
 
 impl Observer {
@@ -151,7 +151,11 @@ impl Observer {
             pairs: BTreeMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
-            operation_rows: Vec::new(),
+            tally: Tally::new(if net.work.iter().any(|w| w.program().is_some()) {
+                net.fabric.terminals() as usize
+            } else {
+                0
+            }),
             from_source: vec![0; net.fabric.terminals() as usize],
             ledger: check.then(|| Ledger::new(in_order)),
             learner: net.hybrid.as_ref().map(|_| Box::default()),
@@ -194,7 +198,7 @@ impl Observer {
         }
         self.packet_rows.extend(other.packet_rows);
         self.message_rows.extend(other.message_rows);
-        self.operation_rows.extend(other.operation_rows);
+        self.tally.merge(other.tally);
         for (a, b) in self.from_source.iter_mut().zip(other.from_source) {
             *a += b;
         }
@@ -381,20 +385,16 @@ impl Observe<Record> for Observer {
                 }
             }
             Record::Predicted { time, packet } => self.predicted(*time, packet),
-            Record::Operation { time, terminal, number, ready, bytes, kind, busy } => {
-                let what = 4 << 40 | u64::from(*terminal);
-                self.fingerprint.add(*time, what, u64::from(*number), *kind as u64);
-                self.last = self.last.max(*time);
-                let (job, _) = self.net.rank[*terminal as usize];
+            Record::Operation(f) => {
+                let what = 4 << 40 | u64::from(f.terminal);
+                self.fingerprint.add(f.time, what, u64::from(f.number), f.kind as u64);
+                self.last = self.last.max(f.time);
+                let (job, _) = self.net.rank[f.terminal as usize];
                 let sums = &mut self.programs[job as usize];
                 sums.operations += 1;
-                sums.busy += u128::from(*busy);
-                sums.last = sums.last.max(*time);
-                if self.measure.operations {
-                    let (terminal, number, kind) = (*terminal, *number, *kind);
-                    let row = Done { terminal, number, start: *ready, end: *time, bytes: *bytes, kind };
-                    self.operation_rows.push(row);
-                }
+                sums.busy += u128::from(f.compute);
+                sums.last = sums.last.max(f.time);
+                self.tally.add(f, job, self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
                 self.fingerprint.add(
@@ -408,6 +408,7 @@ impl Observe<Record> for Observer {
                 if let Some(entry) = self.jobs.get_mut(job as usize) {
                     *entry = (entry.0 + 1, entry.1.max(*time));
                 }
+                self.tally.message(*source, time - created);
                 if *created >= self.warmup {
                     self.message_latency.record(time - created);
                     if self.measure.messages {

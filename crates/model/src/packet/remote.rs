@@ -13,6 +13,7 @@ impl State {
             Some(p) => p,
             None => {
                 let p = self.packets.take(Packet {
+                    accepted: 0,
                     id: t.id,
                     created: t.created,
                     start: t.start,

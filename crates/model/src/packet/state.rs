@@ -6,13 +6,13 @@ use super::{
     config::RouterKind,
     host::Host,
     input_queued::Clocked,
-    map::Map,
     network::{End, Line, Local, Network},
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
     surrogate::{BYPASS, Mode, Predicted, Surrogate},
 };
 use crate::{hybrid::predict::Predictor, rank::envelope::Envelope};
+use crate::{map::Map, rank::tally::Finished};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects, Lane},
@@ -73,22 +73,7 @@ pub enum Record {
         packet: Predicted,
     },
     /// An operation of a rank is finished.
-    Operation {
-        /// When.
-        time: Ps,
-        /// Terminal of the rank.
-        terminal: u32,
-        /// Its number in the rank.
-        number: u32,
-        /// When it became executable.
-        ready: Ps,
-        /// Bytes of its message; 0 if it has none.
-        bytes: u64,
-        /// What it is.
-        kind: workload::program::Kind,
-        /// Time that it computed.
-        busy: Ps,
-    },
+    Operation(Finished),
     /// A message is complete at its destination.
     Message {
         /// When.
@@ -288,6 +273,7 @@ impl PacketDomain {
     pub fn new(net: Arc<Network>, partition: u32) -> Self {
         let local = Arc::new(Local::new(&net, partition));
         let port = Port {
+            ripe: 0,
             clock: Default::default(),
             since: 0,
             due: NEVER,
@@ -556,14 +542,21 @@ impl State {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let port = self.ports.get(u);
-        let waits = port.flight.head == NIL;
+        let mut first = port.flight.head;
+        if cx.net.ripens && matches!(line.end, End::Terminal { .. }) {
+            // What arrives at this instant completes nothing: else it would have been due.
+            while first != NIL && self.flights.get(first).time <= fx.now() {
+                first = self.flights.get(first).next;
+            }
+        }
+        let waits = first == NIL;
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
         let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
         let remote = matches!(line.end, End::Remote { .. });
         let tick = plan || remote;
         let (due, number) = if !waits {
-            let first = self.flights.get(port.flight.head);
+            let first = self.flights.get(first);
             (first.time, first.number)
         } else {
             let start = if u >= cx.local.router_ports() {
@@ -580,7 +573,8 @@ impl State {
             };
             (start.saturating_add(span), port.sent)
         };
-        let lazy = !cx.net.reacts && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
+        let idle = !cx.net.reacts || (port.ripe == 0 && cx.net.ripens);
+        let lazy = idle && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
         let due = if lazy { NEVER } else { due };
         if due != port.due {
             self.ports.edit(u).due = due;

@@ -575,6 +575,7 @@ impl State {
     pub(super) fn enqueue_packet(&mut self, cx: &Static, i: u32, p: &Predicted, bytes: u32, created: Ps) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
         let packet = self.packets.take(Packet {
+            accepted: 0,
             id: p.id,
             created,
             start: 0,

@@ -266,6 +266,10 @@ impl State {
         if packet.delivered == packet.chunks {
             let mut packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
+            let ripe = self.ports.get(u).ripe;
+            if ripe > 0 && ripe < u8::MAX {
+                self.ports.edit(u).ripe = ripe - 1;
+            }
             if self.surrogate.is_zombie(packet.created) {
                 self.surrogate.phase.edit(0).discarded += 1;
                 if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {

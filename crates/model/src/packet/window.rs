@@ -199,6 +199,11 @@ impl State {
         row.occupancy += 1;
         row.pending.push(&mut self.chunks, c);
         let port = self.ports.edit(u);
+        if cx.net.ripens && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
+            let packet = self.packets.edit(self.chunks.get(c).packet);
+            packet.accepted += 1;
+            port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));
+        }
         if port.waiting == 0 {
             port.since = now;
         }
