@@ -27,9 +27,10 @@ use model::{
     any::DelayRun,
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
+    energy::Energy,
     flow::{FlowConfig, FlowSetup, changes},
     hybrid::HybridSetup,
-    packet::PacketConfig,
+    packet::{PacketConfig, transport::config::Resilience},
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
 };
@@ -100,6 +101,7 @@ pub fn assemble(
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     if let Some(model) = &experiment.model {
         schedule::only_kept(experiment, model.entry, diagnostics);
+        only_packet(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
@@ -260,6 +262,8 @@ fn packet_setup(
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     let hybrid = hybrid(experiment, diagnostics);
+    let resilience = packet.as_ref().and_then(|p| resilience(experiment, p, &parts, diagnostics));
+    let energy = energy(experiment, parts.fabric.as_deref(), diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
@@ -283,8 +287,61 @@ fn packet_setup(
         scheduling: parts.scheduling,
         check,
         measure: measure(&experiment.output.values),
+        resilience,
+        energy,
         hybrid,
     })
+}
+
+/// How links lose packets and what makes up for it.
+fn resilience(
+    experiment: &Experiment,
+    packet: &PacketConfig,
+    parts: &Parts,
+    diagnostics: &mut Diagnostics,
+) -> Option<Resilience> {
+    let section = experiment.resilience.as_ref().filter(|s| s.complete)?;
+    if let Some(change) = &parts.change {
+        let message = "links that fail during a run and links that lose packets do not go together: chunks of a packet would take two ways";
+        let place = experiment.faults.as_ref().map(|f| f.place("at"));
+        let label = print_time(change.at);
+        diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));
+    }
+    let classes = &parts.fabric.as_ref()?.classes;
+    Resilience::from_values(&section.values, classes, packet.packet)
+        .map_err(|problems| section.tell(problems, diagnostics))
+        .ok()
+}
+
+/// What parts of the network take.
+fn energy(experiment: &Experiment, fabric: Option<&Fabric>, diagnostics: &mut Diagnostics) -> Option<Energy> {
+    let section = experiment.energy.as_ref().filter(|s| s.complete)?;
+    Energy::from_values(&section.values, &fabric?.classes)
+        .map_err(|problems| section.tell(problems, diagnostics))
+        .ok()
+}
+
+/// Refuses losses in models that know none, and those of [resilience] beside a hybrid.
+fn only_packet(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    if model.kind == ModelKind::Packet {
+        return;
+    }
+    if let (Some(section), false) = (&experiment.energy, model.kind == ModelKind::Delay) {
+        let message = format!(
+            "model \"{}\" does not tell what each link does, so it takes no [energy]",
+            model.about.name
+        );
+        diagnostics.push(Diagnostic::new(section.home, message).help("use model \"packet\""));
+    }
+    let Some(section) = &experiment.resilience else { return };
+    let message = format!("model \"{}\" takes no [resilience]: its links lose nothing", model.about.name);
+    let help = match model.kind {
+        ModelKind::Delay => {
+            "use model \"packet\", or `cost = \"resilient\"`, which has `loss` among its keys"
+        }
+        _ => "use model \"packet\"",
+    };
+    diagnostics.push(Diagnostic::new(section.home, message).help(help));
 }
 
 /// What replaces the network, if the model is hybrid.

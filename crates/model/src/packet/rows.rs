@@ -208,6 +208,8 @@ pub struct Packet {
     pub hops: u16,
     /// A chunk arrived before an earlier one.
     pub disordered: bool,
+    /// Somebody changed it, which its destination will find out.
+    pub tampered: bool,
 }
 const _: () = assert!(size_of::<Packet>() == 80);
 
