@@ -9,7 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults, network,
+    faults, losses, network,
     prepare::Wishes,
     schedule,
     stages::Stages,
@@ -27,10 +27,9 @@ use model::{
     any::DelayRun,
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
-    energy::Energy,
     flow::{FlowConfig, FlowSetup, changes},
     hybrid::HybridSetup,
-    packet::{PacketConfig, transport::config::Resilience},
+    packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
 };
@@ -101,7 +100,7 @@ pub fn assemble(
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     if let Some(model) = &experiment.model {
         schedule::only_kept(experiment, model.entry, diagnostics);
-        only_packet(experiment, model.entry, diagnostics);
+        losses::only_packet(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
@@ -201,12 +200,16 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
     check_delays(chosen, diagnostics);
     only_flow(experiment, &[], diagnostics);
     let config = DelayConfig::from_values(&chosen.section.values);
-    let config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    let mut config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    if let Some(config) = &mut config {
+        losses::class_loss(config, chosen, parts.fabric.as_deref(), diagnostics);
+    }
     if let Some(change) = &parts.change {
         let message = "model \"delay\" has no links that could fail during the run";
         let place = experiment.faults.as_ref().map(|f| f.place("at"));
         diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
     }
+    let energy = losses::delay_energy(experiment, chosen, parts.fabric.as_deref(), diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -220,6 +223,7 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
             Until::Time(end) | Until::WorkloadDone { limit: end } => end,
         },
         measure: model::delay::observe::Measure::default(),
+        energy,
     };
     let run = DelayRun::new(setup, parts.jobs, measure(&experiment.output.values));
     let run = run.map_err(|index| {
@@ -262,8 +266,10 @@ fn packet_setup(
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     let hybrid = hybrid(experiment, diagnostics);
-    let resilience = packet.as_ref().and_then(|p| resilience(experiment, p, &parts, diagnostics));
-    let energy = energy(experiment, parts.fabric.as_deref(), diagnostics);
+    let resilience = packet.as_ref().and_then(|p| {
+        losses::resilience(experiment, p, parts.fabric.as_deref(), parts.change.as_ref(), diagnostics)
+    });
+    let energy = losses::energy(experiment, parts.fabric.as_deref(), diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
@@ -291,57 +297,6 @@ fn packet_setup(
         energy,
         hybrid,
     })
-}
-
-/// How links lose packets and what makes up for it.
-fn resilience(
-    experiment: &Experiment,
-    packet: &PacketConfig,
-    parts: &Parts,
-    diagnostics: &mut Diagnostics,
-) -> Option<Resilience> {
-    let section = experiment.resilience.as_ref().filter(|s| s.complete)?;
-    if let Some(change) = &parts.change {
-        let message = "links that fail during a run and links that lose packets do not go together: chunks of a packet would take two ways";
-        let place = experiment.faults.as_ref().map(|f| f.place("at"));
-        let label = print_time(change.at);
-        diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));
-    }
-    let classes = &parts.fabric.as_ref()?.classes;
-    Resilience::from_values(&section.values, classes, packet.packet)
-        .map_err(|problems| section.tell(problems, diagnostics))
-        .ok()
-}
-
-/// What parts of the network take.
-fn energy(experiment: &Experiment, fabric: Option<&Fabric>, diagnostics: &mut Diagnostics) -> Option<Energy> {
-    let section = experiment.energy.as_ref().filter(|s| s.complete)?;
-    Energy::from_values(&section.values, &fabric?.classes)
-        .map_err(|problems| section.tell(problems, diagnostics))
-        .ok()
-}
-
-/// Refuses losses in models that know none, and those of [resilience] beside a hybrid.
-fn only_packet(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
-    if model.kind == ModelKind::Packet {
-        return;
-    }
-    if let (Some(section), false) = (&experiment.energy, model.kind == ModelKind::Delay) {
-        let message = format!(
-            "model \"{}\" does not tell what each link does, so it takes no [energy]",
-            model.about.name
-        );
-        diagnostics.push(Diagnostic::new(section.home, message).help("use model \"packet\""));
-    }
-    let Some(section) = &experiment.resilience else { return };
-    let message = format!("model \"{}\" takes no [resilience]: its links lose nothing", model.about.name);
-    let help = match model.kind {
-        ModelKind::Delay => {
-            "use model \"packet\", or `cost = \"resilient\"`, which has `loss` among its keys"
-        }
-        _ => "use model \"packet\"",
-    };
-    diagnostics.push(Diagnostic::new(section.home, message).help(help));
 }
 
 /// What replaces the network, if the model is hybrid.

@@ -105,6 +105,9 @@ pub const ABOUT: About = About {
     ],
 };
 
+/// A number of a class.
+type Field = fn(&mut LinkEnergy) -> &mut f64;
+
 impl Energy {
     /// Reads checked values; `classes` are the network's.
     ///
@@ -114,7 +117,7 @@ impl Energy {
         let common = LinkEnergy { bit_pj: values.real("link_bit"), power_w: values.real("link_power") };
         let mut links = vec![common; classes.len()];
         let mut problems = Vec::new();
-        let fields: [(&str, fn(&mut LinkEnergy) -> &mut f64); 2] =
+        let fields: [(&str, Field); 2] =
             [("class_link_bit", |l| &mut l.bit_pj), ("class_link_power", |l| &mut l.power_w)];
         for (key, field) in fields {
             match class_values(key, &values.texts(key), classes, 1e9) {

@@ -5,6 +5,7 @@
 use base::param::Value;
 use model::{
     Setup,
+    delay::{self, DelayConfig},
     energy::{Energy, LinkEnergy},
     packet::transport::{
         config::{Ack, Resilience},
@@ -16,6 +17,13 @@ use model::{
     simulate,
 };
 use results::summary::Summary;
+use std::sync::Arc;
+use workload::program::{
+    collective::Chooser,
+    input::Input,
+    lower::{Options, lower},
+    ranks,
+};
 
 const NS: u64 = 1_000;
 
@@ -121,6 +129,40 @@ fn what_is_sent_again_counts() {
     assert!((e.links[0].bits / own - 1.0).abs() < 0.02, "{} {own}", e.links[0].bits);
     let bits: f64 = e.links[1..].iter().map(|l| l.bits).sum();
     assert!((bits / between - 1.0).abs() < 0.02, "{bits} {between}");
+}
+
+/// An all-reduce by a ring over neighbours: every message crosses one link, and a packet is sent until it and its acknowledgement come through.
+#[test]
+fn expected_bits_of_resilient_messages() {
+    let (n, vector) = (8u64, 65_536u64);
+    let dims = Value::Ints(vec![n]);
+    let fabric = samples::topology("torus", &[("dims", dims), ("terminals_per_router", int(1))]);
+    for loss in [0.0, 0.1f64] {
+        let mut values = base::param::Values::default();
+        for param in model::delay::config::ABOUT.params {
+            values = values.with(param.name, samples::default_of(param));
+        }
+        let values = values
+            .with("cost", Value::Text("resilient".into()))
+            .with("loss", Value::Real(loss))
+            .with("samples", Value::Int(20_000));
+        let text = format!("ranks {n}\nall {{\n allreduce {vector} B\n}}\n");
+        let script = ranks::read(&Input::bytes("case", text.as_bytes())).unwrap();
+        let chooser = Chooser::read("simple", [("allreduce", "ring")]).unwrap();
+        let program = lower(Arc::new(script), Options { chooser, reduce_ps_per_byte: 0 }).unwrap();
+        let mut setup = delay::run::plain(program, DelayConfig::from_values(&values).unwrap());
+        setup.fabric = Some(Arc::clone(&fabric));
+        setup.jobs[0].placement = (0..n as u32).collect();
+        setup.energy = Some(energy(1));
+        let summary = delay::simulate(&setup, &mut |_| true).unwrap().summary;
+        let e = summary.energy.unwrap();
+        let packets = (2 * (n - 1) * n * (vector / n).div_ceil(1463)) as f64;
+        let alive = 1.0 - loss;
+        let expected = packets * 8.0 * (1500.0 / (alive * alive) + 41.0 / alive);
+        assert!((e.links[0].bits / expected - 1.0).abs() < if loss > 0.0 { 0.01 } else { 1e-12 });
+        assert_eq!(e.links[0].links, 2 * n);
+        near(e.routers_j, n as f64 * 2.0 * summary.simulated_ps as f64 / 1e12);
+    }
 }
 
 #[test]

@@ -181,6 +181,9 @@ pub fn class_values(
     Ok(all)
 }
 
+/// A probability of a class.
+type Field = fn(&mut Chance) -> &mut f64;
+
 impl Resilience {
     /// Reads checked values; `classes` are the network's, `packet` the bytes of a packet.
     ///
@@ -197,7 +200,7 @@ impl Resilience {
         if let Some(terminal) = chances.first_mut() {
             *terminal = Chance::default();
         }
-        let fields: [(&str, fn(&mut Chance) -> &mut f64); 3] = [
+        let fields: [(&str, Field); 3] = [
             ("class_loss", |c| &mut c.loss),
             ("class_bit_errors", |c| &mut c.bit_errors),
             ("class_tamper", |c| &mut c.tamper),

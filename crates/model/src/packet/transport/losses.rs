@@ -92,7 +92,7 @@ mod tests {
         assert!((share(&|id| losses.tampers(1, 5, id)) - 0.02).abs() < 0.002);
         assert!((share(&|id| losses.is_worthless(id, 1)) - 1.0 / 256.0).abs() < 0.001);
         // Terminals' links, on both ways.
-        assert_eq!(share(&|id| losses.loses(0, 5, id, 1000) || losses.loses(2, 9, id, 1000)), 0.0);
+        assert!(!(0..n).any(|id| losses.loses(0, 5, id, 1000) || losses.loses(2, 9, id, 1000)));
         // Another link, another draw.
         let both = share(&|id| losses.loses(1, 5, id, 1000) && losses.loses(1, 6, id, 1000));
         assert!((both - expected * expected).abs() < 0.004);
