@@ -9,7 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults, network,
+    faults, losses, network,
     prepare::Wishes,
     schedule,
     stages::Stages,
@@ -100,6 +100,7 @@ pub fn assemble(
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     if let Some(model) = &experiment.model {
         schedule::only_kept(experiment, model.entry, diagnostics);
+        losses::only_packet(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
         one_rank(experiment, model.entry, diagnostics);
     }
@@ -225,12 +226,16 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
     check_delays(chosen, diagnostics);
     only_flow(experiment, &[], diagnostics);
     let config = DelayConfig::from_values(&chosen.section.values);
-    let config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    let mut config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    if let Some(config) = &mut config {
+        losses::class_loss(config, chosen, parts.fabric.as_deref(), diagnostics);
+    }
     if let Some(change) = &parts.change {
         let message = "model \"delay\" has no links that could fail during the run";
         let place = experiment.faults.as_ref().map(|f| f.place("at"));
         diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
     }
+    let energy = losses::delay_energy(experiment, chosen, parts.fabric.as_deref(), diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -244,6 +249,7 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
             Until::Time(end) | Until::WorkloadDone { limit: end } => end,
         },
         measure: model::delay::observe::Measure::default(),
+        energy,
     };
     let run = DelayRun::new(setup, parts.jobs, measure(&experiment.output.values));
     let run = run.map_err(|index| {
@@ -286,6 +292,10 @@ fn packet_setup(
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     let hybrid = hybrid(experiment, diagnostics);
+    let resilience = packet.as_ref().and_then(|p| {
+        losses::resilience(experiment, p, parts.fabric.as_deref(), parts.change.as_ref(), diagnostics)
+    });
+    let energy = losses::energy(experiment, parts.fabric.as_deref(), diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
@@ -309,6 +319,8 @@ fn packet_setup(
         scheduling: parts.scheduling,
         check,
         measure: measure(&experiment.output.values),
+        resilience,
+        energy,
         hybrid,
     })
 }

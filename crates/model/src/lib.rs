@@ -3,6 +3,7 @@
 pub mod any;
 pub mod congestion;
 pub mod delay;
+pub mod energy;
 pub mod failure;
 pub mod flow;
 pub mod hybrid;

@@ -13,6 +13,7 @@ use crate::{
         rows::Chunk,
         sample::{self, Sampler},
         state::PacketDomain,
+        transport::config::Resilience,
     },
     performance::Clock,
     setup::{Setup, Until},
@@ -20,6 +21,7 @@ use crate::{
 use base::{
     hash::mix64,
     time::{NEVER, Ps},
+    units::print_time,
 };
 use engine::{
     checkpoint::Kept,
@@ -215,6 +217,7 @@ fn close(
         dry,
         last: finish::total(last),
         sent: finish::sent_by_link(&refs),
+        rests: finish::rests_by_link(&refs),
         samples: sampler.samples,
         half: sampler.half,
         hybrid,
@@ -258,6 +261,9 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
         let sampler = Sampler::new(0, end, 0, false, false);
         Conductor::new(sampler, Some(hybrid), net, end)?;
     }
+    if let Some(resilience) = &setup.resilience {
+        refuse_resilience(setup, net, resilience)?;
+    }
     for timing in &net.timings {
         if timing.shortest == 0 {
             return Err(Failure::Setup("the shortest chunk takes less than a picosecond on a link: use larger chunks or slower links".into()));
@@ -292,6 +298,28 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
                 job.name
             )));
         }
+    }
+    Ok(())
+}
+
+fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> Result<(), Failure> {
+    if setup.hybrid.is_some() {
+        return Err(Failure::Setup(
+            "a hybrid run knows no links that lose packets: predictors know only what arrived".into(),
+        ));
+    }
+    if setup.change.is_some() {
+        let why = "links that fail while the run is under way and links that lose packets do not go together: chunks of one packet \
+                   would take two ways";
+        return Err(Failure::Setup(why.into()));
+    }
+    let own = &net.timings[usize::from(net.injection())];
+    let shortest = own.chunk.whole + own.delay + 2;
+    if resilience.timeout <= shortest {
+        let (given, least) = (print_time(resilience.timeout), print_time(shortest));
+        return Err(Failure::Setup(format!(
+            "a `timeout` of {given} ends before a chunk has crossed its first link: more than {least} are needed"
+        )));
     }
     Ok(())
 }

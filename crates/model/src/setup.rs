@@ -212,6 +212,10 @@ pub struct Setup {
     pub check: bool,
     /// Tables and series.
     pub measure: Measure,
+    /// Losses on links and the transport over them.
+    pub resilience: Option<crate::packet::transport::config::Resilience>,
+    /// What parts of the network take.
+    pub energy: Option<crate::energy::Energy>,
     /// When a predictor replaces the network.
     pub hybrid: Option<crate::hybrid::HybridSetup>,
 }

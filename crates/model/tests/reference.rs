@@ -42,7 +42,11 @@ fn seen(record: &Record) -> Seen {
         Record::Message { time, created, source, destination, number } => {
             Seen::Message { time, created, source, destination, number }
         }
-        Record::Operation { .. } | Record::Bypassed { .. } | Record::Predicted { .. } => {
+        Record::Sent { .. }
+        | Record::Ended { .. }
+        | Record::Operation { .. }
+        | Record::Bypassed { .. }
+        | Record::Predicted { .. } => {
             unreachable!("patterns in high fidelity")
         }
     }

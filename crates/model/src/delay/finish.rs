@@ -3,7 +3,8 @@
 use super::{
     config::Cost,
     critical::{Part, Past, Segment},
-    machine::{Act, Context},
+    energy,
+    machine::{Act, Context, Machine},
     observe::Observer,
     run::DelaySetup,
     tables,
@@ -62,12 +63,20 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
         });
     }
     let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
+    if let (Some(energy), Some(fabric), Some(windows), Some(resilient)) =
+        (&setup.energy, &setup.fabric, &observer.windows, &cx.config.resilient)
+    {
+        let delivered = (summary.messages.map_or(0, |m| m.delivered), summary.bytes_delivered);
+        let bits = windows.bits(resilient);
+        summary.energy = Some(energy::block(energy, fabric, bits, summary.simulated_ps, delivered));
+    }
     let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
     let paths = paths(cx, &mut observer, &makespans, &stuck);
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
         job.critical_path = summed(path);
     }
     let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    tables.extend(summary.energy.as_ref().map(crate::energy::table));
     tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {
         tables.push(tables::critical_path(cx, &names, &paths));

@@ -32,6 +32,8 @@ pub struct Place {
 
 /// What does not change during a run.
 pub struct Context {
+    /// Energy of messages is asked for.
+    pub energy: bool,
     /// Parameters.
     pub config: DelayConfig,
     /// Times in the network.

@@ -9,6 +9,7 @@ pub mod critical;
 pub mod direct;
 pub mod distance;
 mod drive;
+pub mod energy;
 pub mod finish;
 mod flow;
 mod hosts;
@@ -19,6 +20,7 @@ pub mod run;
 mod step;
 pub mod stuck;
 pub mod tables;
+pub mod ways;
 
 pub use config::{Cost, DelayConfig, Ties};
 pub use run::{DelayFinished, DelayJob, DelaySetup, simulate};

@@ -2,6 +2,7 @@
 
 use super::{
     critical::{Busy, Part},
+    energy::Windows,
     machine::{Act, Context, Record},
 };
 use crate::rank::tally::Collective;
@@ -79,6 +80,8 @@ pub struct Observer {
     pub ranks: Vec<RankTimes>,
     /// Messages sent by size: number in `[2^(n-1), 2^n)`, empty ones first.
     pub sizes: Vec<u64>,
+    /// Windows of messages, if their energy is asked for.
+    pub windows: Option<Windows>,
     /// Sums by job and collective.
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
@@ -89,23 +92,24 @@ pub struct Observer {
     pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
     #[must_use]
     pub fn new(cx: Arc<Context>, (first, last): (u32, u32), measure: Measure) -> Self {
         Self {
-            cx,
             measure,
             first,
             fingerprint: Fingerprint::default(),
             ranks: vec![RankTimes::default(); (last - first) as usize],
             sizes: vec![0; 65],
+            windows: cx.energy.then(Windows::default),
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
             done: Vec::new(),
             busy: Vec::new(),
+            cx,
         }
     }
 
@@ -128,6 +132,9 @@ impl Observer {
         for (a, b) in self.sizes.iter_mut().zip(other.sizes) {
             *a += b;
         }
+        if let (Some(windows), Some(others)) = (&mut self.windows, &other.windows) {
+            windows.merge(others);
+        }
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
@@ -144,6 +151,12 @@ impl Observer {
     }
 
     fn sending(&mut self, r: &Record) {
+        if let (Some(windows), Some(resilient)) = (&mut self.windows, &self.cx.config.resilient) {
+            let at = |host: u32| self.cx.places[host as usize].terminal;
+            let hops = self.cx.delays.hops(at(r.host), at(r.peer));
+            let packets = resilient.parameters.packets(r.bytes).unwrap_or(1);
+            windows.add(hops, packets, resilient.parameters.window.into());
+        }
         self.sizes[(u64::BITS - r.bytes.leading_zeros()) as usize] += 1;
         let rank = &mut self.ranks[(r.host - self.first) as usize];
         rank.overhead += r.end - r.start;

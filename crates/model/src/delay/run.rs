@@ -11,6 +11,7 @@ use super::{
     stuck,
 };
 use crate::{
+    energy::Energy,
     failure::Failure,
     performance::Clock,
     rank::stuck::Stuck,
@@ -62,6 +63,8 @@ pub struct DelaySetup {
     pub limit: Ps,
     /// Tables on demand.
     pub measure: Measure,
+    /// What parts of the network take; with a resilient protocol on a fabric.
+    pub energy: Option<Energy>,
 }
 
 /// What a run leaves.
@@ -257,7 +260,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
-        delays: delays(&config, hops)?,
+        delays: delays(&config, hops, setup.fabric.as_deref())?,
         config,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
@@ -273,6 +276,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         flows,
         slot_shift: 7,
         end: setup.limit,
+        energy: setup.energy.is_some(),
     };
     if cx.lookahead() == 0 {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
@@ -281,9 +285,11 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     Ok(cx)
 }
 
-fn delays(config: &DelayConfig, hops: Hops) -> Result<Box<dyn Delays>, Failure> {
+fn delays(config: &DelayConfig, hops: Hops, fabric: Option<&Fabric>) -> Result<Box<dyn Delays>, Failure> {
     match &config.resilient {
-        Some(resilient) => Ok(Box::new(ResilientDelays::new(resilient, hops).map_err(Failure::Setup)?)),
+        Some(resilient) => {
+            Ok(Box::new(ResilientDelays::new(resilient, hops, fabric).map_err(Failure::Setup)?))
+        }
         None => Ok(Box::new(Linear::new(config, hops))),
     }
 }
@@ -317,5 +323,6 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,
         measure: Measure::default(),
+        energy: None,
     }
 }

@@ -175,11 +175,6 @@ impl Host {
     }
 }
 
-/// Names a message by its source terminal.
-fn name(source: u32, number: u32) -> (u64, u32) {
-    (u64::from(source), number)
-}
-
 fn pair(source: u32, destination: u32) -> u64 {
     u64::from(source) << 32 | u64::from(destination)
 }
@@ -362,23 +357,28 @@ impl State {
         fx: &mut impl Fx,
     ) {
         let posting = self.posting(cx, self.host.terminal_of[rank as usize], destination);
-        let (source, number) = (posting.source, posting.number);
+        let (source, number, to_terminal) = (posting.source, posting.number, posting.destination);
         let to = cx.net.owner[cx.net.fabric.router_at(destination) as usize];
         if to == cx.local.partition {
-            let (key, sub) = name(source, number);
-            self.host.envelopes.set(key, sub, envelope);
+            self.host.envelopes.set(pair(source, to_terminal), number, envelope);
         } else {
             let at = fx.instant() + cx.net.message_time;
-            let wire = Wire::Envelope { source, number, envelope };
-            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, number), wire);
+            let wire = Wire::Envelope { source, destination: to_terminal, number, envelope };
+            // The terminal's own count: with a transport the number is the pair's.
+            let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
+            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, count), wire);
         }
         self.post(cx, posting, bytes, fx);
     }
 
     /// The envelope of a message from another partition.
-    pub(super) fn envelope_from_afar(&mut self, source: u32, number: u32, envelope: Envelope) {
-        let (key, sub) = name(source, number);
-        self.host.envelopes.set(key, sub, envelope);
+    pub(super) fn envelope_from_afar(
+        &mut self,
+        (source, destination): (u32, u32),
+        number: u32,
+        envelope: Envelope,
+    ) {
+        self.host.envelopes.set(pair(source, destination), number, envelope);
     }
 
     /// A message from terminal `source` is complete at terminal `destination`, whose node hosts a rank.
@@ -390,8 +390,11 @@ impl State {
         number: u32,
         fx: &mut impl Fx,
     ) {
-        let (key, sub) = name(source, number);
-        let envelope = self.host.envelopes.remove(key, sub).expect("envelopes go ahead of their messages");
+        let envelope = self
+            .host
+            .envelopes
+            .remove(pair(source, destination), number)
+            .expect("envelopes go ahead of their messages");
         let (source, destination) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
         match envelope.role {
             Role::Eager | Role::Request => self.in_turn(cx, source, destination, envelope, fx),

@@ -18,6 +18,7 @@ pub mod state;
 pub mod surrogate;
 pub mod tables;
 mod terminal;
+pub mod transport;
 pub mod verdict;
 mod window;
 

@@ -211,6 +211,8 @@ pub struct Packet {
     pub hops: u16,
     /// A chunk arrived before an earlier one.
     pub disordered: bool,
+    /// Somebody changed it, which its destination will find out.
+    pub tampered: bool,
     /// Chunks that have buffer on the way to the terminal, delivered ones included, where ranks answer (see [`Port::ripe`]).
     pub accepted: u16,
 }

@@ -10,6 +10,7 @@ use super::{
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
     surrogate::{BYPASS, Mode, Predicted, Surrogate},
+    transport::{How, Sort, Transport},
 };
 use crate::{hybrid::predict::Predictor, rank::envelope::Envelope};
 use crate::{map::Map, rank::tally::Finished};
@@ -53,6 +54,24 @@ pub enum Record {
         time: Ps,
         /// The packet at that moment.
         packet: Packet,
+    },
+    /// What the packet that was just created is for (runs with a transport only).
+    Sent {
+        /// What for.
+        sort: Sort,
+        /// Payload and head.
+        bytes: u32,
+    },
+    /// A packet ended without being delivered as data (runs with a transport only).
+    Ended {
+        /// When.
+        time: Ps,
+        /// See [`Packet::id`].
+        id: u64,
+        /// It was an acknowledgement.
+        ack: bool,
+        /// How.
+        how: How,
     },
     /// Packets of a message were handed over past the network as one.
     Bypassed {
@@ -98,10 +117,25 @@ pub enum Wire {
     Envelope {
         /// Terminal that sent it.
         source: u32,
+        /// Terminal that it goes to.
+        destination: u32,
         /// Its number there.
         number: u32,
         /// What it is about.
         envelope: Envelope,
+    },
+    /// An acknowledgement beside the network.
+    Ack {
+        /// Terminal that tells.
+        from: u32,
+        /// Terminal that is told.
+        to: u32,
+        /// Message of the pair.
+        number: u32,
+        /// What came, see [`Word`](super::transport::Word).
+        word: u32,
+        /// Packets received so far, and the number of the one that is answered.
+        stamp: u64,
     },
     /// A packet, or message, that bypassed the network arrives.
     Predicted(Predicted),
@@ -159,6 +193,8 @@ pub struct State {
     pub queued: Table<Fifo>,
     /// Time that each port spent on chunks, if they are not all of one size.
     pub busy: Table<Ps>,
+    /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
+    pub rests: Table<(Ps, u32)>,
     /// VCs per port.
     pub width: u32,
     /// Chunks.
@@ -195,6 +231,8 @@ pub struct State {
     pub host: Host,
     /// What bypasses the network.
     pub surrogate: Surrogate,
+    /// What makes up for losses.
+    pub transport: Transport,
 }
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
@@ -256,6 +294,7 @@ const TICK: u32 = 2;
 const CYCLE: u32 = 3;
 pub(super) const PUBLISH: u32 = 4;
 pub(super) const RANK: u32 = 5;
+pub(super) const TRANSPORT: u32 = 7;
 /// Alarms are named by 31 bits: the kind, then the object in this many bits.
 pub(super) const KIND_SHIFT: u32 = 28;
 pub(super) const INDEX: u32 = (1 << KIND_SHIFT) - 1;
@@ -309,10 +348,12 @@ impl PacketDomain {
         let state = State {
             host,
             surrogate: Surrogate::new(&net, local.terminals.len()),
+            transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
             busy: Table::new(if net.uniform { 0 } else { lines }, 0),
+            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
             flights: Pool::default(),
@@ -344,6 +385,9 @@ impl Domain for PacketDomain {
             state.read_ahead(cx, i, 0);
             state.set_due(cx, cx.local.router_ports() + i, fx);
         }
+        for i in 0..state.transport.senders.len() as u32 {
+            state.offer(cx, i, fx);
+        }
         state.start_ranks(cx, fx);
     }
 
@@ -363,7 +407,8 @@ impl Domain for PacketDomain {
             PUBLISH => state.publish(cx, fx),
             RANK => state.rank_alarm(cx, index, fx),
             BYPASS => state.bypass_alarm(cx, index, fx),
-            _ => unreachable!("there are seven kinds of alarm"),
+            TRANSPORT => state.transport_alarm(cx, index, fx),
+            _ => unreachable!("there are eight kinds of alarm"),
         }
     }
 
@@ -371,14 +416,17 @@ impl Domain for PacketDomain {
         let Self { cx, state } = self;
         match message {
             Wire::Chunk(travel) => state.chunk_from_afar(cx, travel, fx),
-            Wire::Envelope { source, number, envelope } => {
-                state.envelope_from_afar(*source, *number, *envelope);
+            Wire::Envelope { source, destination, number, envelope } => {
+                state.envelope_from_afar((*source, *destination), *number, *envelope);
             }
             Wire::Predicted(packet) => {
                 if !state.surrogate.phase().suspended {
                     fx.turn(Lane::Network);
                 }
                 state.arrive_predicted(cx, packet, fx);
+            }
+            Wire::Ack { from, to, number, word, stamp } => {
+                state.ack_from_afar(cx, (*from, *to), *number, (*word, *stamp), fx);
             }
             Wire::Credit { link, vc } => {
                 let u = cx.net.crossings[*link as usize].upstream;
@@ -407,6 +455,7 @@ impl Domain for PacketDomain {
         visit(&mut s.vcs);
         visit(&mut s.queued);
         visit(&mut s.busy);
+        visit(&mut s.rests);
         visit(&mut s.chunks);
         visit(&mut s.flights);
         visit(&mut s.notes.rows);
@@ -420,6 +469,7 @@ impl Domain for PacketDomain {
         visit(&mut s.published.next);
         s.host.tables(visit);
         s.surrogate.tables(visit);
+        s.transport.tables(visit);
         s.known.tables(visit);
         s.open.tables(visit);
         s.received.tables(visit);
@@ -518,7 +568,13 @@ impl State {
     #[inline]
     pub(super) fn arrive(&mut self, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
         match cx.net.config.router {
-            RouterKind::Window => self.pass_on(cx, c, line, from, vc, fx),
+            RouterKind::Window => {
+                if cx.net.losses.is_some() && self.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx)
+                {
+                    return self.return_credit(cx, from, vc, fx.now(), fx);
+                }
+                self.pass_on(cx, c, line, from, vc, fx);
+            }
             RouterKind::InputQueued => self.buffer(cx, c, line, from, vc, fx),
         }
     }

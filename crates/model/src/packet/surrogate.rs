@@ -402,7 +402,7 @@ impl State {
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
     #[inline]
-    fn offered(&self, row: &Terminal) -> (Ps, bool) {
+    pub(super) fn offered(&self, row: &Terminal) -> (Ps, bool) {
         if row.cutting.active {
             return (row.cutting.created, false);
         }
@@ -593,6 +593,7 @@ impl State {
             here: chunks as u16,
             hops: 0,
             disordered: false,
+            tampered: false,
         });
         let row = self.terminals.edit(i);
         row.queued += chunks;

@@ -283,6 +283,10 @@ impl State {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
             *self.busy.edit(u) += span.whole;
+            if cx.net.sleep_after > 0 {
+                let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
+                end_rest(self.rests.edit(u), idle, cx.net.sleep_after);
+            }
         }
         if chunk.is_last() {
             let packet = self.packets.edit(chunk.packet);
@@ -310,6 +314,13 @@ impl State {
             self.touch(cx, u, fx.now(), fx);
             self.set_due(cx, u, fx);
         }
+    }
+}
+
+/// A link was idle for so long: it slept if that is longer than `after`.
+fn end_rest(rest: &mut (Ps, u32), idle: Ps, after: Ps) {
+    if idle > after {
+        *rest = (rest.0 + idle - after, rest.1 + 1);
     }
 }
 
