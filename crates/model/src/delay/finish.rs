@@ -4,7 +4,7 @@ use super::{
     config::Cost,
     critical::{Part, Past, Segment},
     energy,
-    machine::{Act, Context, Machine},
+    machine::{Act, Context},
     observe::Observer,
     run::DelaySetup,
     tables,

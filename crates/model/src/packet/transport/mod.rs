@@ -5,7 +5,8 @@ pub mod losses;
 mod receiver;
 mod sender;
 
-use super::{map::Map, state::State};
+use super::state::State;
+use crate::map::Map;
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, Linked, Pool, Table};
 use serde::{Deserialize, Serialize};
