@@ -124,7 +124,7 @@ pub struct Network {
     pub uniform: bool,
     /// Bytes of a terminal's queue.
     pub injection_buffer: u64,
-    /// Some workload answers deliveries: they must be events.
+    /// Some workload answers deliveries, or someone outside does: they must be events.
     pub reacts: bool,
     /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
     pub part_shift: u32,
@@ -172,7 +172,10 @@ impl Network {
     pub fn new(setup: &Setup, partitions: u32) -> Self {
         let fabric = Arc::clone(&setup.fabric);
         let programs = setup.jobs.iter().any(|j| j.work.program().is_some());
-        let reacts = programs || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
+        // Without jobs messages come from outside, and their deliveries are waited for.
+        let live = setup.jobs.is_empty();
+        let reacts =
+            programs || live || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =
