@@ -236,7 +236,7 @@ pub fn validate(setup: &Setup) -> Result<(), Failure> {
     refuse(setup, &Network::new(setup, 1))
 }
 
-fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
+pub(crate) fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
@@ -325,7 +325,7 @@ fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> R
 }
 
 /// Wheel slots of which each holds a few events at saturation: the mean time between chunk arrivals, a power of two.
-fn wheel_shift(net: &Network) -> u32 {
+pub(crate) fn wheel_shift(net: &Network) -> u32 {
     let chunk = net.timings.iter().map(|t| t.chunk.whole).min().unwrap_or(1);
     let between = chunk / u64::from(net.fabric.terminals().max(1)) / 2;
     between.max(1).ilog2().clamp(7, 20)

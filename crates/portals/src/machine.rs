@@ -6,6 +6,7 @@
 
 use crate::{
     core::{
+        call::Call,
         message::Message,
         process::{Out, Process},
         types::{Code, Count, Event, Limits, Memory, PID_ANY},
@@ -133,10 +134,12 @@ pub struct Machine {
     pub params: Params,
     /// What was counted.
     pub counts: Counts,
+    /// Messages served for each rank.
+    pub served: Vec<u64>,
     due: BinaryHeap<Reverse<(Ps, u64, Due)>>,
     counter: u64,
     nics: Vec<Nic>,
-    net: Net,
+    net: Box<dyn Net>,
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Messages sent and served, by pair of ranks.
@@ -161,7 +164,7 @@ impl Machine {
     ///
     /// # Errors
     /// If there are too few terminals.
-    pub fn new(net: Net, params: Params, ranks: u32, limits: &Limits) -> Result<Self, String> {
+    pub fn new(net: Box<dyn Net>, params: Params, ranks: u32, limits: &Limits) -> Result<Self, String> {
         let nodes = ranks.div_ceil(params.ranks_per_node);
         if nodes > net.terminals() {
             let (have, per) = (net.terminals(), params.ranks_per_node);
@@ -177,6 +180,7 @@ impl Machine {
             now: 0,
             processes: (0..ranks).map(process).collect(),
             counts: Counts::default(),
+            served: vec![0; ranks as usize],
             due: BinaryHeap::new(),
             counter: 0,
             nics: vec![Nic::default(); nodes as usize],
@@ -258,6 +262,22 @@ impl Machine {
         Ok(opened)
     }
 
+    /// A rank asks something of its interface, which does what follows from it: a handle or number, if the call has one.
+    ///
+    /// # Errors
+    /// As the interface says.
+    pub fn ask(&mut self, rank: u32, call: &Call, memory: &mut dyn Memory) -> Result<u32, Code> {
+        let answer = match call {
+            Call::NiInit { options, pid, desired } => {
+                self.ni_init(rank, *options, *pid, desired.as_ref()).map(|(handle, _)| handle)
+            }
+            other => other.ask(&mut self.processes[rank as usize], memory),
+        };
+        self.processes[rank as usize].show_counts();
+        self.flush(rank);
+        answer
+    }
+
     /// Does what happens until something concerns a program; `None` if nothing more will happen.
     pub fn next(&mut self, memory: &mut dyn Memory) -> Option<Happening> {
         loop {
@@ -270,16 +290,20 @@ impl Machine {
             if time >= self.end() {
                 return None;
             }
-            self.now = self.now.max(time);
             if net.is_some_and(|n| n <= time) {
                 let mut arrived = std::mem::take(&mut self.arrived);
-                self.net.step(time, &mut arrived);
+                let until = due.unwrap_or(self.end()).min(self.end() - 1);
+                let reached = self.net.advance(until, &mut arrived);
+                if !arrived.is_empty() {
+                    self.now = self.now.max(reached);
+                }
                 for flight in arrived.drain(..) {
                     self.arrive(flight, memory);
                 }
                 self.arrived = arrived;
                 continue;
             }
+            self.now = self.now.max(time);
             if let Some(Reverse((_, _, due))) = self.due.pop() {
                 match due {
                     Due::Launch(flight) => self.launch(flight, memory),

@@ -207,17 +207,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
     }
     let config = setup.config;
-    let hops = match &setup.fabric {
-        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
-            Hops::of(fabric).map_err(Failure::Setup)?
-        }
-        Some(_) => Hops::Flat,
-        None if config.resilient.is_some() => {
-            return refuse("`cost = \"resilient\"` needs a topology".into());
-        }
-        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology".into()),
-        None => Hops::Flat,
-    };
+    let delays = delays(setup)?;
     let (mut places, mut bases) = (Vec::new(), vec![0]);
     for (n, job) in setup.jobs.iter().enumerate() {
         let ranks = job.program.ranks();
@@ -260,7 +250,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
-        delays: delays(&config, hops, setup.fabric.as_deref())?,
+        delays,
         config,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
@@ -285,11 +275,26 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     Ok(cx)
 }
 
-fn delays(config: &DelayConfig, hops: Hops, fabric: Option<&Fabric>) -> Result<Box<dyn Delays>, Failure> {
-    match &config.resilient {
-        Some(resilient) => {
-            Ok(Box::new(ResilientDelays::new(resilient, hops, fabric).map_err(Failure::Setup)?))
+/// How long messages are under way; the jobs are left alone.
+///
+/// # Errors
+/// [`Failure::Setup`] if distances are asked for and there is no topology, or one too large.
+pub fn delays(setup: &DelaySetup) -> Result<Box<dyn Delays>, Failure> {
+    let refuse = |text: &str| Err(Failure::Setup(text.into()));
+    let config = &setup.config;
+    let hops = match &setup.fabric {
+        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
+            Hops::of(fabric).map_err(Failure::Setup)?
         }
+        Some(_) => Hops::Flat,
+        None if config.resilient.is_some() => return refuse("`cost = \"resilient\"` needs a topology"),
+        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology"),
+        None => Hops::Flat,
+    };
+    match &config.resilient {
+        Some(resilient) => Ok(Box::new(
+            ResilientDelays::new(resilient, hops, setup.fabric.as_deref()).map_err(Failure::Setup)?,
+        )),
         None => Ok(Box::new(Linear::new(config, hops))),
     }
 }

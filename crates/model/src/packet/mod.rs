@@ -6,6 +6,7 @@ mod credits;
 pub mod finish;
 pub mod host;
 mod input_queued;
+pub mod live;
 pub mod network;
 pub mod observe;
 pub mod publish;

@@ -128,7 +128,7 @@ pub struct Network {
     pub uniform: bool,
     /// Bytes of a terminal's queue.
     pub injection_buffer: u64,
-    /// Some workload answers deliveries: they must be events.
+    /// Some workload answers deliveries, or someone outside does: they must be events.
     pub reacts: bool,
     /// Of what arrives at terminals, only what may complete a packet need be an event: see [`Port::ripe`](super::rows::Port::ripe).
     pub ripens: bool,
@@ -189,7 +189,10 @@ impl Network {
             Some(_) => PacketConfig { route_per: RoutePer::Packet, ..setup.packet },
             None => setup.packet,
         };
+        // Without jobs messages come from outside, and their deliveries are waited for.
+        let live = setup.jobs.is_empty();
         let reacts = programs
+            || live
             || setup.resilience.is_some()
             || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
@@ -245,7 +248,10 @@ impl Network {
             sleep_after,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
-            ripens: reacts && setup.packet.router == RouterKind::Window && setup.hybrid.is_none(),
+            ripens: reacts
+                && setup.packet.router == RouterKind::Window
+                && setup.hybrid.is_none()
+                && setup.resilience.is_none(),
             owner,
             partitions,
             fabric,

@@ -374,6 +374,32 @@ impl State {
         Posting { local, source, destination, number }
     }
 
+    /// Someone outside sends a message of one packet at most from local terminal `i`, now: its number there.
+    pub(super) fn hand_in(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        destination: u32,
+        bytes: u64,
+        fx: &mut impl Fx,
+    ) -> u32 {
+        let posting = self.posting(cx, i, destination);
+        self.post(cx, posting, bytes, fx);
+        posting.number
+    }
+
+    /// Chunks that local terminal `i` holds, or has been told of, and not started onto its link before now.
+    pub(super) fn held(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) -> u32 {
+        let u = cx.local.router_ports() + i;
+        self.catch_up_terminal(cx, u, fx.now(), fx);
+        self.set_due(cx, u, fx);
+        let row = self.terminals.get(i);
+        let chunks = |bytes: u64| bytes.div_ceil(u64::from(cx.net.config.chunk)).max(1) as u32;
+        let posted = row.posts.iter(&self.posts).map(|p| chunks(self.posts.get(p).bytes)).sum::<u32>();
+        let cut = if row.cutting.active { chunks(row.cutting.left) } else { 0 };
+        row.queued + posted + cut
+    }
+
     /// A workload sends a message now.
     pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
         let Posting { local: i, destination, .. } = posting;

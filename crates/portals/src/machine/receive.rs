@@ -126,6 +126,7 @@ impl Machine {
             Some(to) => {
                 self.processes[to as usize].receive(&message, memory);
                 self.flush(to);
+                self.served[to as usize] += 1;
                 if self.watched[to as usize] {
                     self.happened.push_back(Happening::Rank(to));
                 }

@@ -6,6 +6,7 @@ use crate::{
         message::{Message, Request},
         types::{Fail, Memory, md},
     },
+    net,
     nic::size,
 };
 use base::time::{NS, Ps};
@@ -144,8 +145,11 @@ impl Machine {
             // Within the node: 1 ns and 99 GB/s.
             let time = self.now + NS + bytes * 1000 / 99;
             self.at(time, Due::Arrive(flight));
-        } else if !self.net.send(self.now, ends, bytes, flight) {
-            self.at(self.now, Due::Arrive(flight));
+        } else {
+            let network = u8::from(self.answers(flight));
+            if !self.net.send(self.now, ends, net::Message { network, bytes, tag: flight }) {
+                self.at(self.now, Due::Arrive(flight));
+            }
         }
     }
 
