@@ -105,6 +105,10 @@ fn without_losses_messages_take_their_time_without_the_protocol() {
     for (hops, bytes) in [(1, 1), (1, 5 * 1024), (4, 3000), (3, 64)] {
         let plain = done(&line(hops, 40, bytes)).message_latency_ps.unwrap();
         for ack in [Ack::Packet(41), Ack::OutOfBand(US)] {
+            // Both ranks send at the same time: acknowledgements of one's packets would queue between the other's.
+            if bytes > 1024 && matches!(ack, Ack::Packet(_)) {
+                continue;
+            }
             for protocol in Protocol::PAPER {
                 let run = done(&with(line(hops, 40, bytes), |r| (r.ack, r.protocol) = (ack, protocol)));
                 let ours = run.message_latency_ps.unwrap();
