@@ -423,3 +423,103 @@ fn block(from: &mut dyn Source, size: u64, rank: u32, at: u64) -> Result<Vec<u8>
     from.read_exact(&mut bytes).map_err(cannot)?;
     if sum(&bytes) != check { Err("is damaged: a check sum differs".into()) } else { Ok(bytes) }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
+    use super::*;
+    use crate::core::initiate::Op;
+    use proptest::prelude::*;
+    use std::{cell::RefCell, io::Cursor, rc::Rc};
+
+    #[derive(Clone, Default)]
+    struct Shared(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A record of what `write` tells, as bytes.
+    fn recorded(ranks: u32, write: impl FnOnce(&mut Recorder)) -> Vec<u8> {
+        let to = Shared::default();
+        let mut recorder = Recorder::new(Box::new(to.clone()), "test", ranks, 1).expect("memory takes it");
+        write(&mut recorder);
+        (0..ranks).for_each(|r| recorder.ended(r, 1000 + u64::from(r)));
+        recorder.finish(2000, (3, 4), vec![(9, 1), (5, 2), (9, 1)]).expect("memory takes it");
+        to.0.take()
+    }
+
+    fn open(bytes: Vec<u8>) -> Result<Record, String> {
+        Record::open(Box::new(Cursor::new(bytes)))
+    }
+
+    fn steps(record: &mut Record, rank: u32) -> Result<Vec<Step>, String> {
+        let mut all = Vec::new();
+        while let Some(step) = record.next(rank)? {
+            all.push(step);
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn looks_become_waits() {
+        let bytes = recorded(2, |r| {
+            (0..5).for_each(|_| r.events(0, vec![7], 0, false));
+            r.events(0, vec![7], 0, true);
+            r.events(0, vec![7], 0, true);
+            r.events(0, vec![7], 0, false);
+            r.events(0, vec![8], 0, true);
+            for success in [0, 0, 1, 1, 3, 3, 3, 2] {
+                r.count(1, 4, Count { success, failure: 0 });
+            }
+        });
+        let mut record = open(bytes).expect("it is whole");
+        assert_eq!(
+            (record.trailer.faults.as_slice(), record.trailer.ranks[1].time),
+            (&[(5, 2), (9, 1)][..], Some(1001))
+        );
+        let look = |queue, misses| Step::Events { queues: vec![queue], timeout: 0, misses };
+        assert_eq!(
+            steps(&mut record, 0),
+            Ok(vec![look(7, 0), look(7, 0), look(7, 1), look(8, 0), Step::End])
+        );
+        let count = |shown, again| Step::Count { counter: 4, shown: (shown, 0), again };
+        assert_eq!(steps(&mut record, 1), Ok(vec![count(3, 2), count(2, 0), Step::End]));
+    }
+
+    #[test]
+    fn many_blocks_come_back_in_order() {
+        let op = |n: u64| Call::Begin(Op { length: n, match_bits: n << 40, ..Op::default() });
+        let bytes = recorded(3, |r| {
+            for n in 0..3000 {
+                r.asked((n % 3) as u32, op(n), Ok(INVALID), Vec::new());
+            }
+        });
+        let mut record = open(bytes).expect("it is whole");
+        for rank in 0..3 {
+            let all = steps(&mut record, rank).expect("it is whole");
+            assert_eq!(all.len(), 1001);
+            for (n, step) in all[..1000].iter().enumerate() {
+                let call = Box::new(Asked(op(n as u64 * 3 + u64::from(rank))));
+                assert_eq!(*step, Step::Ask { call, made: INVALID, pieces: Vec::new() });
+            }
+        }
+    }
+
+    proptest! {
+        /// A byte that is another one is noticed, wherever it is.
+        #[test]
+        fn no_damage_goes_unnoticed(at in 0usize..1000, by in 1u8..) {
+            let mut bytes = recorded(2, |r| (0..40).for_each(|n| r.step(n % 2, Step::Sleep(u64::from(n) << 30, false))));
+            let at = at % bytes.len();
+            bytes[at] ^= by;
+            let read = open(bytes).and_then(|mut r| Ok((steps(&mut r, 0)?, steps(&mut r, 1)?)));
+            prop_assert!(read.is_err());
+        }
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! [`Live`] steps the engine event by event, so that whoever drives it can act between any two. Each terminal has a queue of messages for each of
 //! its *classes* (virtual networks). Messages are cut into packets here, and classes take turns packet by packet: an acknowledgement does not
-//! wait for the megabytes of a put. A terminal is given a packet when it holds fewer than [`AHEAD`], so its link never waits and
-//! a packet of another class waits for [`AHEAD`] at most. In the network all classes share the virtual channels; destinations always take what
+//! wait for the megabytes of a put. A terminal is given a packet when it holds fewer than two, so its link never waits and
+//! a packet of another class waits for two at most. In the network all classes share the virtual channels; destinations always take what
 //! arrives, so classes cannot block each other for ever.
 //!
 //! Cost: what the model costs, and per packet one entry of a map and one alarm of the driver. One partition, one thread.
