@@ -122,6 +122,8 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     }
 }
 
+mod aside;
+
 /// Links and the flows on them.
 pub struct Sharing {
     rules: Rules,
@@ -443,25 +445,6 @@ impl Sharing {
         }
     }
 
-    /// True if a flow of a route would meet nobody.
-    fn is_alone(&self, route: &Route) -> bool {
-        self.window.is_none()
-            && !route.uses.is_empty()
-            && route.uses.iter().all(|u| self.alone[u.0 as usize] == NONE && self.solver.is_idle(u.0))
-    }
-
-    /// A bundle that was aside on a link meets others there.
-    fn meet(&mut self, link: u32) {
-        let bundle = self.alone[link as usize];
-        if bundle != NONE {
-            let b = &mut self.bundles[bundle as usize];
-            b.aside = false;
-            let uses = &self.routes[b.route as usize].uses;
-            self.solver.join_aside(bundle, uses, b.share > 0.0);
-            uses.iter().for_each(|u| self.alone[u.0 as usize] = NONE);
-        }
-    }
-
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: Moment, over: &mut Vec<Over>) {
         let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
@@ -556,16 +539,7 @@ impl Sharing {
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: Moment) {
         self.moved.clear();
-        while let Some(bundle) = self.asides.pop() {
-            let b = &mut self.bundles[bundle as usize];
-            if b.aside {
-                b.share = self.solver.share_aside(bundle, &self.routes[b.route as usize].uses);
-                let goal = b.goals.peek().map_or(0.0, |g| g.0.clock);
-                let next =
-                    if b.share > 0.0 { at.after((goal - b.clock).max(0.0) / b.share) } else { Moment::NEVER };
-                self.moved.push((bundle, next));
-            }
-        }
+        self.share_aside(at);
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());

@@ -233,7 +233,10 @@ impl World {
     /// Time that the program computed since it was last resumed, as simulated time.
     fn computed(&mut self, rank: u32) -> Ps {
         let Some(since) = self.since.take() else { return 0 };
-        let (p, span) = (self.machine.of_rank(rank), processor_time().saturating_sub(since) as f64 * 1000.0);
+        let (p, span) = (
+            self.machine.of_rank(rank),
+            super::system::processor_time().saturating_sub(since) as f64 * 1000.0,
+        );
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
@@ -259,17 +262,9 @@ impl World {
     fn measure(&mut self) {
         let rank = self.threads[self.current as usize].rank;
         if self.machine.of_rank(rank).cpu_factor > 0.0 {
-            self.since = Some(processor_time());
+            self.since = Some(super::system::processor_time());
         }
     }
-}
-
-/// Nanoseconds for which the processor has run this thread: what others do on this machine does not count.
-fn processor_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is this function's own.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Gives the processor up; returns when the thread is resumed.
