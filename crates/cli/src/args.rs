@@ -140,9 +140,21 @@ pub enum PortalsCommand {
     Replay(PortalsReplayArgs),
 }
 
+/// A dialect of the interface's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// Sandia's reference implementation.
+    Sandia,
+    /// Bull's BXI.
+    Bull,
+}
+
 /// Arguments of `portals cc`.
 #[derive(Debug, Args)]
 pub struct PortalsCcArgs {
+    /// Whose portals4.h the program is written for: `sandia` (4.3, with the names of 4.2) or `bull` (BXI)
+    #[arg(long, value_enum, default_value_t = Dialect::Sandia)]
+    pub dialect: Dialect,
     /// Arguments of the compiler (the environment's CC, or cc): `prog.c -o prog`
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub arguments: Vec<String>,
@@ -172,6 +184,9 @@ pub struct PortalsRunArgs {
     /// Write down what the ranks ask of their interfaces, for `portals replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Library that the program links and of which each rank gets a copy of its own; may be repeated
+    #[arg(long = "private", value_name = "LIBRARY")]
+    pub private: Vec<PathBuf>,
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<String>,

@@ -5,7 +5,7 @@
 #[path = "portals/program.rs"]
 mod program;
 
-use program::{Compiled, compile, netloom};
+use program::{Compiled, compile, compile_as, netloom};
 use std::process::Output;
 
 #[test]
@@ -23,6 +23,79 @@ fn wrong_use_returns_its_code() {
     let Some(program) = compile("crates/cli/tests/portals/codes.c") else { return };
     program.good(1, &[], &[]);
     program.good(2, &[], &[]);
+    let Some(program) = compile("crates/cli/tests/portals/table.c") else { return };
+    let text = program.good(1, &[], &[]);
+    assert!(text.contains(" rows, 0 wrong"), "{text}");
+}
+
+#[test]
+fn every_atomic_operation_on_every_datatype() {
+    let Some(program) = compile("crates/cli/tests/portals/atomics.c") else { return };
+    assert_eq!(program.good(1, &[], &[]), "458 cases\n");
+    assert_eq!(program.good(3, &["--set", "portals.reliability=true"], &[]), "458 cases\n");
+}
+
+#[test]
+fn computing_takes_no_time_or_that_of_this_machine_or_a_fixed_one() {
+    let Some(program) = compile("crates/cli/tests/portals/compute.c") else { return };
+    let told = |options: &[&str]| {
+        let text = program.good(1, options, &[]);
+        let numbers: Vec<u64> = text.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+        (numbers[0], numbers[1])
+    };
+    assert_eq!(told(&[]), (0, 0));
+    assert_eq!(told(&["--set", "portals.call_time=25 ns"]), (25, 25_000));
+    let (computed, _) = told(&["--set", "portals.cpu_factor=10.0"]);
+    assert!(computed > 1000, "three million steps took {computed} ns");
+    let ignored = ["--set", "portals.cpu_factor=10.0", "--set", "portals.cpu_threshold=1000 s"];
+    assert_eq!(told(&ignored), (0, 0));
+}
+
+#[test]
+fn the_other_dialect_is_understood() {
+    let Some(program) = compile_as("bull", "crates/cli/tests/portals/bull.c") else { return };
+    for ranks in [1, 2, 5] {
+        let text = program.good(ranks, &[], &[]);
+        assert_eq!(text.matches("dialect is understood").count(), ranks as usize);
+    }
+}
+
+/// Rank 0 adds one a hundred times at rank 1, from 200 us on; how often that went well there and here.
+fn cut(program: &Compiled, options: &[&str]) -> (u32, u32, u32) {
+    let text = program.good(2, options, &["100"]);
+    let number = |before: &str| {
+        let word = text.split(before).next().and_then(|t| t.trim_end().rsplit([' ', '\n']).next());
+        word.and_then(|w| w.parse().ok()).expect("a number")
+    };
+    let sum = text.rsplit("sum ").next().and_then(|w| w.trim().parse().ok()).expect("a number");
+    (number(" good"), number(" undeliverable"), sum)
+}
+
+#[test]
+fn links_that_fail_lose_messages_which_are_sent_again_or_given_up() {
+    let Some(program) = compile("crates/cli/tests/portals/cut.c") else { return };
+    let reliable = ["--set", "portals.reliability=true", "--set", "portals.timeout=20 us"];
+    let with = |outage: &'static str| [&reliable[..], &["--set", outage]].concat();
+    assert_eq!(cut(&program, &[]), (100, 0, 100));
+    // For a while: all arrive, none twice.
+    let while_ = "portals.outages=[\"1 at 300 us for 50 us\"]";
+    assert_eq!(cut(&program, &with(while_)), (100, 0, 100));
+    // For good: what could not be sent is told, and the last may have been done though nobody could say so.
+    let (good, failed, sum) = cut(&program, &with("portals.outages=[\"1 at 300 us\"]"));
+    assert!(good > 10 && failed > 10 && good + failed == 100 && (sum == good || sum == good + 1));
+    // Without reliability the program waits for ever.
+    let out = program.run(2, &["--set", while_], &["100"]);
+    assert_eq!(out.status.code(), Some(5));
+    // Reliability of the sender alone: the target's answers are lost for good, the sums are not.
+    let text = std::fs::read_to_string(&program.fabric).expect("the machine");
+    let own = "[[portals.node]]\nnodes = \"0\"\nreliability = true\ntimeout = \"20 us\"\n";
+    std::fs::write(&program.fabric, format!("{text}\n{own}")).expect("written");
+    assert_eq!(cut(&program, &[]), (100, 0, 100));
+    for (wrong, told) in [("[\"9 at 5\"]", "is no outage"), ("[\"64 at 1 us\"]", "there is no node 64")] {
+        let out = program.run(2, &["--set", &format!("portals.outages={wrong}")], &["1"]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(3) && text.contains(told), "{text}");
+    }
 }
 
 #[test]
@@ -94,6 +167,35 @@ fn a_rank_that_fails_is_told_with_its_status() {
     }
 }
 
+/// A library that counts its calls, and a program whose ranks call it: alone each counts to its own calls, together to those of all.
+#[test]
+fn libraries_are_shared_unless_they_are_named_private() {
+    let Some(program) = compile("crates/cli/tests/portals/codes.c") else { return };
+    let directory = program.fabric.parent().expect("it lies somewhere");
+    let make = |source: &str, text: &str, arguments: &[&str]| {
+        std::fs::write(directory.join(source), text).expect("written");
+        let mut command = netloom();
+        let out = command.args(["portals", "cc", source]).args(arguments).current_dir(directory).output();
+        let out = out.expect("it runs");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    };
+    let library = "#include <unistd.h>\nint calls; int call(void) { usleep(7); return ++calls; }\n";
+    make("count.c", library, &["-o", "libcounts.so"]);
+    let main = "#include <pmi.h>\n#include <stdio.h>\n#include <sys/time.h>\nint call(void);\nint main(void) { struct timeval t; call(); \
+                gettimeofday(&t, 0); printf(\"%d %ld\\n\", call(), (long)t.tv_usec); return 0; }\n";
+    make("calls.c", main, &["-o", "calls", "-L.", "-lcounts", "-Wl,-rpath,."]);
+    let run = |options: &[&str]| {
+        let mut command = netloom();
+        command.args(["portals", "run", "-n", "3", "--fabric"]).arg(&program.fabric).args(options);
+        let out = command.arg("./calls").current_dir(directory).output().expect("it runs");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    // Its clocks are simulated too: `usleep` in the library takes 7 us.
+    assert_eq!(run(&["--private", "libcounts.so"]), "2 7\n".repeat(3));
+    assert!(run(&[]).contains("6 "));
+}
+
 #[test]
 fn what_cannot_be_loaded_is_refused_by_name() {
     let Some(program) = compile("crates/cli/tests/portals/codes.c") else { return };
@@ -160,6 +262,7 @@ fn puts_and_gets_take_what_the_published_simulator_says() {
     }
     for (options, bytes, kind, theirs) in [
         ([].as_slice(), "64", "volatile", 2.9775),
+        (&["--set", "portals.quick_acks=true"], "1", "", 2.7665),
         (&["--set", "portals.commands=false"], "1", "", 2.2571),
         (&["--set", "portals.bus=false"], "64", "", 2.2631),
     ] {
@@ -168,6 +271,37 @@ fn puts_and_gets_take_what_the_published_simulator_says() {
         let ours = rate(&program, options, &arguments);
         assert!((ours / theirs - 1.0).abs() < 0.001, "{options:?}: {ours} us, theirs {theirs} us");
     }
+}
+
+/// Payloads that are not copied take their time all the same; nodes have their own precision.
+#[test]
+fn what_is_left_out_and_where_is_the_users_choice() {
+    let Some(program) = compile("examples/portals/rate.c") else { return };
+    for (what, window, theirs) in [("put", "1", 400.018), ("put", "16", 397.036)] {
+        let options = ["--set", "portals.copy_most=0 B"];
+        let ours = rate(&program, &options, &[what, "4194304", "1000", window]);
+        assert!(
+            (ours / theirs - 1.0).abs() < 0.005,
+            "{what}, {window} in flight: {ours} us, theirs {theirs} us"
+        );
+    }
+    let text = std::fs::read_to_string(&program.fabric).expect("the machine");
+    for (node, us) in [("0", 2.2571), ("1", 2.7715), ("0-1", 2.2571)] {
+        let own = format!("[[portals.node]]\nnodes = \"{node}\"\ncommands = false\n");
+        std::fs::write(&program.fabric, format!("{text}\n{own}")).expect("written");
+        let ours = rate(&program, &[], &["put", "1", "1000", "1"]);
+        assert!((ours / us - 1.0).abs() < 0.001, "node {node}: {ours} us, not {us} us");
+    }
+    let refused = |own: &str, told: &str| {
+        std::fs::write(&program.fabric, format!("{text}\n[[portals.node]]\n{own}")).expect("written");
+        let out = program.run(2, &[], &["put", "1", "1", "1"]);
+        let text = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(3) && text.contains(told), "{text}");
+    };
+    refused("nodes = \"64\"", "there is no node 64");
+    refused("nodes = \"a\"", "is no list of nodes");
+    refused("commands = false", "lacks `nodes`");
+    refused("nodes = \"0\"\nloss = 0.5", "loss");
 }
 
 /// A barrier by triggered puts takes ceil(log2 P) rounds of which each after the first is a message and nothing of the processor.

@@ -10,5 +10,10 @@ pub mod replay;
 pub mod runtime;
 
 /// The headers that programs are compiled with: name and text.
-pub const HEADERS: &[(&str, &str)] =
-    &[("portals4.h", include_str!("../include/portals4.h")), ("pmi.h", include_str!("../include/pmi.h"))];
+///
+/// The one in `bull` is Bull's dialect; it translates to the other.
+pub const HEADERS: &[(&str, &str)] = &[
+    ("portals4.h", include_str!("../include/portals4.h")),
+    ("pmi.h", include_str!("../include/pmi.h")),
+    ("bull/portals4.h", include_str!("../include/bull/portals4.h")),
+];

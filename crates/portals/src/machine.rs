@@ -9,7 +9,7 @@ use crate::{
         call::Call,
         message::Message,
         process::{Out, Process},
-        types::{Code, Count, Event, Limits, Memory, PID_ANY},
+        types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId},
     },
     net::Net,
     nic::{Params, size},
@@ -20,12 +20,15 @@ use base::{
 };
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
 };
 
+mod agenda;
 mod receive;
 mod reliable;
 mod send;
+
+use agenda::Agenda;
 
 /// No flight.
 const NONE: u32 = u32::MAX;
@@ -36,26 +39,32 @@ struct Flight {
     message: Box<Message>,
     /// Rank that sent it.
     from: u32,
+    /// Rank that it is for; [`NONE`] if there was none when it was sent.
+    to: u32,
     ends: (u32, u32),
     /// The flight that it answers; its low-level acknowledgement has no message worth reading.
     answers: u32,
     /// Its serial.
     answered: u64,
     low_level: bool,
-    /// Place among the ordered messages of its pair.
-    order: Option<u64>,
+    /// Its pair, and its place among the ordered messages of that.
+    order: Option<(u32, u64)>,
     /// Copies that are queued or on the network.
     copies: u32,
     /// Times it was sent.
     attempts: u32,
     /// Names it among all flights: its place is used again.
     serial: u64,
+    /// When it went onto the network, the last time.
+    launched: Ps,
     /// It waits for an acknowledgement.
     open: bool,
     /// The target has served it.
     served: bool,
     /// It was lost for good.
     lost: bool,
+    /// The network had no way for it, the last time.
+    cut: bool,
     reliable: bool,
     /// Its engine is busy until it has arrived.
     holds_engine: bool,
@@ -130,22 +139,30 @@ pub struct Machine {
     pub now: Ps,
     /// Processes by rank.
     pub processes: Vec<Process>,
-    /// Parameters.
+    /// Parameters of nodes without their own, and what all have in common.
     pub params: Params,
+    /// For each node 0, or one more than the place of its own parameters.
+    kind: Vec<u16>,
     /// What was counted.
     pub counts: Counts,
     /// Messages served for each rank.
     pub served: Vec<u64>,
-    due: BinaryHeap<Reverse<(Ps, u64, Due)>>,
+    due: Agenda,
     counter: u64,
     nics: Vec<Nic>,
     net: Box<dyn Net>,
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// Messages sent and served, by pair of ranks.
-    order: BTreeMap<(u32, u32), (u64, u64)>,
-    held: BTreeMap<(u32, u32, u64), u32>,
-    by_id: BTreeMap<(u32, u32), u32>,
+    /// Pairs of ranks that have sent something, and the last one of each sender.
+    pairs: BTreeMap<(u32, u32), u32>,
+    last: Vec<(u32, u32)>,
+    /// Messages sent and served, by pair.
+    order: Vec<(u64, u64)>,
+    held: BTreeMap<(u32, u64), u32>,
+    /// Places in an order whose message was given up before its turn.
+    skipped: BTreeSet<(u32, u64)>,
+    /// Pid and rank of processes with interfaces, by node.
+    ids: Vec<Vec<(u32, u32)>>,
     loss: Stream,
     arrived: Vec<u32>,
     /// The flight whose arrival is being served, and whether it was answered.
@@ -155,7 +172,7 @@ pub struct Machine {
     watched: Vec<bool>,
     /// Empty, but for its room.
     buffer: Vec<Out>,
-    /// Stands in for a message that is lent.
+    /// Stands in for a message that is lent, or that nobody reads.
     spare: Option<Box<Message>>,
 }
 
@@ -176,21 +193,25 @@ impl Machine {
             // Pids of a node begin at 100; nodes are numbered from 1, so that neither is mistaken for a rank.
             Process::new(rank / params.ranks_per_node + 1, 100 + rank % params.ranks_per_node, 1000, *limits)
         };
-        Ok(Self {
+        let mut machine = Self {
             now: 0,
             processes: (0..ranks).map(process).collect(),
+            kind: vec![0; nodes as usize],
             counts: Counts::default(),
             served: vec![0; ranks as usize],
-            due: BinaryHeap::new(),
+            due: Agenda::default(),
             counter: 0,
             nics: vec![Nic::default(); nodes as usize],
             loss: Stream::new(net.seed(), Purpose::Route, 1 << 40),
             net,
             flights: Vec::new(),
             free: Vec::new(),
-            order: BTreeMap::new(),
+            pairs: BTreeMap::new(),
+            last: vec![(NONE, NONE); ranks as usize],
+            order: Vec::new(),
             held: BTreeMap::new(),
-            by_id: BTreeMap::new(),
+            skipped: BTreeSet::new(),
+            ids: vec![Vec::new(); nodes as usize],
             arrived: Vec::new(),
             serving: (NONE, false),
             happened: VecDeque::new(),
@@ -198,7 +219,33 @@ impl Machine {
             buffer: Vec::new(),
             spare: None,
             params,
-        })
+        };
+        for (n, (nodes, _)) in (1..).zip(&machine.params.own) {
+            for &node in nodes {
+                if let Some(kind) = machine.kind.get_mut(node as usize) {
+                    *kind = n;
+                }
+            }
+        }
+        for rank in 0..machine.processes.len() {
+            machine.processes[rank].copy_most = machine.of_rank(rank as u32).copy_most;
+        }
+        Ok(machine)
+    }
+
+    /// Parameters of a node.
+    #[must_use]
+    pub fn of(&self, node: u32) -> &Params {
+        match self.kind[node as usize] {
+            0 => &self.params,
+            n => &self.params.own[usize::from(n) - 1].1,
+        }
+    }
+
+    /// Parameters of a rank's node.
+    #[must_use]
+    pub fn of_rank(&self, rank: u32) -> &Params {
+        self.of(self.node(rank))
     }
 
     /// Node of a rank.
@@ -251,13 +298,15 @@ impl Machine {
         pid: u32,
         desired: Option<&Limits>,
     ) -> Result<(u32, Limits), Code> {
-        let nid = self.processes[rank as usize].id.nid;
-        let by_id = &self.by_id;
-        let taken = |pid| by_id.get(&(nid, pid)).is_some_and(|&r| r != rank);
+        let node = self.node(rank) as usize;
+        let ids = &mut self.ids[node];
+        let taken = |pid| ids.iter().any(|&(p, r)| p == pid && r != rank);
         let opened = self.processes[rank as usize].ni_init(options, pid, desired, taken)?;
-        let id = self.processes[rank as usize].id;
-        if id.pid != PID_ANY {
-            self.by_id.insert((id.nid, id.pid), rank);
+        let pid = self.processes[rank as usize].id.pid;
+        if pid != PID_ANY
+            && let Err(place) = ids.binary_search(&(pid, rank))
+        {
+            ids.insert(place, (pid, rank));
         }
         Ok(opened)
     }
@@ -276,6 +325,27 @@ impl Machine {
         self.processes[rank as usize].show_counts();
         self.flush(rank);
         answer
+    }
+
+    /// Rank of a process that has opened an interface.
+    fn rank_of(&self, id: ProcessId) -> Option<u32> {
+        let ids = self.ids.get((id.nid as usize).wrapping_sub(1))?;
+        let place = ids.binary_search_by_key(&id.pid, |p| p.0).ok()?;
+        Some(ids[place].1)
+    }
+
+    /// Number of a pair of ranks, counted from 0 as they first send.
+    fn pair(&mut self, from: u32, to: u32) -> u32 {
+        let last = &mut self.last[from as usize];
+        if last.0 != to {
+            let new = self.order.len() as u32;
+            let pair = *self.pairs.entry((from, to)).or_insert(new);
+            if pair == new {
+                self.order.push((0, 0));
+            }
+            *last = (to, pair);
+        }
+        last.1
     }
 
     /// Does what happens until something concerns a program; `None` if nothing more will happen.
@@ -343,7 +413,7 @@ impl Machine {
     /// Events and counters cross the bus in their order.
     fn tell(&mut self, node: u32, control: Control) {
         self.nics[node as usize].controls.push_back(control);
-        let at = self.now + self.params.control_time(size::EVENT);
+        let at = self.now + self.of(node).control_time(size::EVENT);
         self.at(at, Due::Control(node));
     }
 
@@ -362,11 +432,24 @@ impl Machine {
         self.happened.push_back(Happening::Rank(rank));
     }
 
+    /// A place in the order of a pair is over: the flight with the next may enter, if it is there.
+    fn pass_on(&mut self, pair: u32, mut order: u64) {
+        order += 1;
+        while !self.skipped.is_empty() && self.skipped.remove(&(pair, order)) {
+            order += 1;
+        }
+        self.order[pair as usize].1 = order;
+        if let Some(next) = self.held.remove(&(pair, order)) {
+            self.at(self.now, Due::Admit(next));
+        }
+    }
+
     fn take(&mut self, mut flight: Flight) -> u32 {
         self.counter += 1;
         flight.serial = self.counter;
         if let Some(place) = self.free.pop() {
-            self.flights[place as usize] = flight;
+            let old = std::mem::replace(&mut self.flights[place as usize], flight);
+            self.spare.get_or_insert(old.message);
             return place;
         }
         self.flights.push(flight);

@@ -1,10 +1,11 @@
 //! Parameters of a node's interface: the host bus, transmit and receive engines, paths of a payload, reliability.
 
 use base::{
-    param::{Kind, Param, Values},
+    param::{Kind, Param, Problem, Values},
     rate::Bandwidth,
     registry::About,
     time::{NS, Ps},
+    units::parse_time,
 };
 
 /// Bytes of what is not payload.
@@ -31,7 +32,9 @@ pub const ABOUT: About = About {
           of 64 B over the bus, then `first_packet` (and from 512 B on `packet` more, below that the payload's own time), after which the network \
           transfer begins; the engine is busy until the payload has crossed the bus, where fetches of a node queue. Otherwise an engine is busy until its message \
           has arrived. Events (96 B) and counters reach the processor over the bus, and do not wait for the payload's way into memory. Matching is \
-          in the order of sending between two processes, whatever overtakes on the network, except for unordered descriptors.",
+          in the order of sending between two processes, whatever overtakes on the network, except for unordered descriptors. \
+          Tables [[portals.node]] give some nodes values of their own for all keys but `ranks_per_node`, `barrier_time`, `loss` and `outages`: \
+          `nodes = \"0-3, 7\"`, then the keys. Those of the sender hold for what it sends, those of the receiver for what it receives.",
     source: "Emmanuel, Moy, Henrio, Pichon: Simulation of the Portals 4 protocol, HPCS 2020, section III; constants of S4BXI 4.2.0",
     params: &[
         Param {
@@ -143,6 +146,18 @@ pub const ABOUT: About = About {
             doc: "Processing of an answer without payload before it is sent.",
         },
         Param {
+            name: "quick_acks",
+            kind: Kind::Bool,
+            default: Some("false"),
+            doc: "Acknowledgements take their processing and the latency of the network, but no engine and (but for a byte) no bandwidth. Without reliability.",
+        },
+        Param {
+            name: "copy_most",
+            kind: Kind::Bytes,
+            default: Some("64 MiB"),
+            doc: "Bytes of a payload of a put or get that are really copied; what is longer arrives without the rest of its contents, in the same time. 64 MiB are all.",
+        },
+        Param {
             name: "poll_time",
             kind: Kind::Time,
             default: Some("10 ns"),
@@ -164,7 +179,13 @@ pub const ABOUT: About = About {
             name: "cpu_factor",
             kind: Kind::Real { min: 0.0, max: 1e6 },
             default: Some("0.0"),
-            doc: "Time that a program computes on this machine between calls, times this, passes in simulation; 0: computing takes no time. Any other value makes runs differ.",
+            doc: "Processor time that a program takes on this machine between calls, times this, passes in simulation; 0: computing takes no time. Any other value makes runs differ.",
+        },
+        Param {
+            name: "cpu_threshold",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Spans of computing on this machine below it take no time.",
         },
         Param {
             name: "reliability",
@@ -196,10 +217,94 @@ pub const ABOUT: About = About {
             default: Some("0.0"),
             doc: "Part of all messages on the network that is lost (seeded).",
         },
+        Param {
+            name: "outages",
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Links of nodes that fail: \"3 at 5 us\" for good, \"3 at 5 us for 2 ms\" for a while. What is on the network to or from the node meanwhile is lost.",
+        },
     ],
 };
 
-/// Parameters of all nodes.
+/// Keys that no node has for itself.
+pub const GLOBAL: &[&str] = &["ranks_per_node", "barrier_time", "loss", "outages"];
+
+/// The key that names the nodes of a table [[portals.node]].
+pub const NODES: Param = Param {
+    name: "nodes",
+    kind: Kind::Text,
+    default: None,
+    doc: "Nodes that have the values of this table: \"0-3, 7\".",
+};
+
+/// The link of a node is out of order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The node.
+    pub node: u32,
+    /// Since when.
+    pub from: Ps,
+    /// Until when.
+    pub until: Ps,
+}
+
+/// Reads `"3 at 5 us"` and `"3 at 5 us for 2 ms"`.
+///
+/// # Errors
+/// All texts that say nothing, and nodes at or beyond `most`.
+pub fn outages(texts: &[String], most: u32) -> Result<Vec<Outage>, Vec<Problem>> {
+    let one = |text: &str| -> Option<Outage> {
+        let (node, rest) = text.split_once(" at ")?;
+        let (from, span) = rest.split_once(" for ").map_or((rest, None), |(from, span)| (from, Some(span)));
+        let (node, from) = (node.trim().parse().ok()?, parse_time(from.trim()).ok()?);
+        let until = match span {
+            Some(span) => from.saturating_add(parse_time(span.trim()).ok()?),
+            None => Ps::MAX,
+        };
+        Some(Outage { node, from, until })
+    };
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for text in texts {
+        match one(text) {
+            Some(Outage { node, .. }) if node >= most => {
+                let message = format!("{text:?}: there is no node {node}, the fabric has {most} terminals");
+                problems.push(Problem::new("outages", message));
+            }
+            Some(outage) => all.push(outage),
+            None => {
+                let help =
+                    "write \"NODE at TIME\" or \"NODE at TIME for TIME\", such as \"3 at 5 us for 2 ms\"";
+                problems.push(Problem::new("outages", format!("{text:?} is no outage")).help(help));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(all) } else { Err(problems) }
+}
+
+/// Reads a list of numbers and ranges such as `"0-3, 7"`.
+///
+/// # Errors
+/// What is no such list, and nodes at or beyond `most`.
+pub fn nodes(text: &str, most: u32) -> Result<Vec<u32>, Problem> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            (Ok(first), Ok(last)) if first <= last && last < most => all.extend(first..=last),
+            (Ok(_), Ok(last)) if last >= most => {
+                let message = format!("there is no node {last}: the fabric has {most} terminals");
+                return Err(Problem::new("nodes", message));
+            }
+            _ => {
+                let message = format!("{text:?} is no list of nodes");
+                return Err(Problem::new("nodes", message).help("write numbers and ranges: \"0-3, 7\""));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Parameters of a node.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "documented in ABOUT")]
 pub struct Params {
@@ -222,15 +327,22 @@ pub struct Params {
     pub get_time: Ps,
     pub ack_time: Ps,
     pub empty_time: Ps,
+    pub quick_acks: bool,
+    pub copy_most: u64,
     pub poll_time: Ps,
     pub barrier_time: Ps,
     pub call_time: Ps,
     pub cpu_factor: f64,
+    pub cpu_threshold: Ps,
     pub reliability: bool,
     pub entries: u32,
     pub timeout: Ps,
     pub retries: u32,
     pub loss: f64,
+    /// Links of nodes that fail.
+    pub outages: Vec<Outage>,
+    /// Nodes with parameters of their own.
+    pub own: Vec<(Vec<u32>, Params)>,
 }
 
 /// Picoseconds of bytes at a bandwidth, rounded.
@@ -239,7 +351,7 @@ fn per_byte(bandwidth: Bandwidth) -> f64 {
 }
 
 impl Params {
-    /// Reads checked values.
+    /// Reads checked values; outages and nodes of their own have readers of their own.
     #[must_use]
     pub fn from_values(v: &Values) -> Self {
         let int = |key: &str| u32::try_from(v.int(key)).unwrap_or(u32::MAX);
@@ -262,15 +374,20 @@ impl Params {
             get_time: v.time("get_time"),
             ack_time: v.time("ack_time"),
             empty_time: v.time("empty_time"),
+            quick_acks: v.bool("quick_acks"),
+            copy_most: v.int("copy_most"),
             poll_time: v.time("poll_time"),
             barrier_time: v.time("barrier_time"),
             call_time: v.time("call_time"),
             cpu_factor: v.real("cpu_factor"),
+            cpu_threshold: v.time("cpu_threshold"),
             reliability: v.bool("reliability"),
             entries: int("entries"),
             timeout: v.time("timeout"),
             retries: int("retries"),
             loss: v.real("loss"),
+            outages: Vec::new(),
+            own: Vec::new(),
         }
     }
 
@@ -319,15 +436,40 @@ impl Default for Params {
             get_time: 250 * NS,
             ack_time: 200 * NS,
             empty_time: 300 * NS,
+            quick_acks: false,
+            copy_most: 64 << 20,
             poll_time: 10 * NS,
             barrier_time: 100_000 * NS,
             call_time: 0,
             cpu_factor: 0.0,
+            cpu_threshold: 0,
             reliability: false,
             entries: 8192,
             timeout: 10_000_000_000_000,
             retries: 5,
             loss: 0.0,
+            outages: Vec::new(),
+            own: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::time::{MS, US};
+
+    #[test]
+    fn outages_and_lists_of_nodes_are_read() {
+        let texts = ["3 at 5 us for 2 ms".to_owned(), "0 at 1 us".to_owned()];
+        let read = outages(&texts, 4).expect("they are right");
+        assert_eq!(read[0], Outage { node: 3, from: 5 * US, until: 5 * US + 2 * MS });
+        assert_eq!(read[1], Outage { node: 0, from: US, until: Ps::MAX });
+        let wrong = ["3 at 5", "at 5 us", "4 at 5 us", "1 at 5 us for ever"].map(str::to_owned);
+        assert_eq!(outages(&wrong, 4).expect_err("all are wrong").len(), 4);
+        assert_eq!(nodes("0-2, 7", 8).expect("a list"), [0, 1, 2, 7]);
+        for wrong in ["", "3-1", "8", "1;2"] {
+            assert!(nodes(wrong, 8).is_err(), "{wrong:?}");
         }
     }
 }

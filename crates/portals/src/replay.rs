@@ -227,7 +227,7 @@ impl World {
 
     /// A call begins with what the rank computed and what the call itself takes.
     fn enter(&mut self, rank: u32, span: Ps) {
-        let call = self.machine.params.call_time;
+        let call = self.machine.of_rank(rank).call_time;
         let r = &mut self.ranks[rank as usize];
         let all = span.saturating_add(call).saturating_add(std::mem::take(&mut r.computed));
         if all > 0 {
@@ -299,7 +299,8 @@ impl World {
 
     /// What a call takes before it takes effect.
     fn begin_call(&mut self, rank: u32, call: &Call) {
-        let p = &self.machine.params;
+        let p = self.machine.of_rank(rank);
+        let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
         if matches!(call, Call::Init | Call::Fini | Call::Abort) {
             return;
         }
@@ -307,7 +308,6 @@ impl World {
         if let Call::Begin(op) = call
             && op.sends()
         {
-            let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
             let options = self.machine.processes[rank as usize].md_options(op.put.0);
             let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
             if written && time > 0 {
@@ -321,7 +321,7 @@ impl World {
     fn missed(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         r.misses = (r.misses + 1).min(100);
-        let span = self.machine.params.poll_time * u64::from(r.misses);
+        let span = self.machine.of_rank(rank).poll_time * u64::from(r.misses);
         r.parts.push_back(Part::Pause(span));
     }
 

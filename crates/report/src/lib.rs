@@ -1,5 +1,7 @@
 //! Figures of finished runs. Knows numbers and names, no simulation.
 
 pub mod lines;
+pub mod sizes;
 
 pub use lines::{Curve, Lines, Point};
+pub use sizes::{BySize, Series};

@@ -6,7 +6,7 @@ use plotters::prelude::*;
 const SIZE: (u32, u32) = (900, 480);
 
 /// Colours of curves, in order; told apart by colour-blind eyes (Okabe and Ito).
-const COLOURS: [RGBColor; 5] = [
+pub(crate) const COLOURS: [RGBColor; 5] = [
     RGBColor(0, 0, 0),
     RGBColor(230, 159, 0),
     RGBColor(0, 114, 178),

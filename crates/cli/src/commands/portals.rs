@@ -1,12 +1,12 @@
 //! `netloom portals cc` and `netloom portals run`: real Portals 4 programs on a simulated machine.
 
 use crate::{
-    args::{Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
+    args::{Dialect, Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
     assemble,
     console::Console,
     deadlocks,
     exit::Exit,
-    experiment,
+    experiment::{self, reader::Section},
     failure::{Failure, Outcome},
     prepare::{Wishes, read_file},
     stages::Stages,
@@ -21,10 +21,10 @@ use portals::{
     core::types::Limits,
     machine::Machine,
     net,
-    nic::Params,
+    nic::{self, Params},
     record::{Record, Recorder},
     replay,
-    runtime::{self, Program, Report, Status, world::Sink},
+    runtime::{self, Program, Report, Status, loader::Library, world::Sink},
 };
 use std::{
     cell::RefCell,
@@ -70,20 +70,25 @@ impl Drop for Scratch {
 
 /// Calls the C compiler for a shared object that binds to its own functions first and leaves the rest to be found later.
 fn cc(args: &PortalsCcArgs) -> Outcome {
-    compile(&args.arguments).map(|()| Exit::Done)
+    compile(&args.arguments, args.dialect).map(|()| Exit::Done)
 }
 
-fn compile(arguments: &[String]) -> Result<(), Failure> {
+fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Failure> {
     let headers = Scratch::new("headers")?;
     for (name, text) in HEADERS {
         let path = headers.0.join(name);
-        fs::write(&path, text)
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text))
             .map_err(|e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", path.display())))?;
+    }
+    let mut dirs = vec![headers.0.clone()];
+    if dialect == Dialect::Bull {
+        dirs.insert(0, headers.0.join("bull"));
     }
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let status = Process::new(&compiler)
-        .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic", "-I"])
-        .arg(&headers.0)
+        .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
+        .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
         .args(arguments)
         .status()
         .map_err(|e| {
@@ -120,10 +125,41 @@ pub fn machine_of(input: &Input, console: &Console<'_>) -> Result<(AnySetup, Par
         return Err(Failure::new(Exit::Experiment, message).with_help(help));
     };
     deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
+    if setup.change().is_some() {
+        let help = "use `outages` of [portals]: \"3 at 5 us for 2 ms\"; links that fail from the start may be in [faults]";
+        let message = "[faults] at: links do not fail while Portals programs run";
+        return Err(Failure::new(Exit::Experiment, message).with_help(help));
+    }
+    let params = interfaces(
+        section,
+        &experiment.portals_nodes,
+        setup.fabric().map_or(0, fabric::graph::Fabric::terminals),
+        &mut diagnostics,
+    );
     if !diagnostics.is_empty() {
         return Err(told(diagnostics));
     }
-    Ok((setup, Params::from_values(&section.values)))
+    Ok((setup, params))
+}
+
+/// Parameters of all interfaces: the section's, its outages, and those of nodes of their own.
+fn interfaces(section: &Section, nodes: &[Section], most: u32, diagnostics: &mut Diagnostics) -> Params {
+    let mut params = Params::from_values(&section.values);
+    match nic::outages(&section.values.texts("outages"), most) {
+        Ok(outages) => params.outages = outages,
+        Err(problems) => section.tell(problems, diagnostics),
+    }
+    for own in nodes {
+        match nic::nodes(&own.values.text("nodes"), most) {
+            Ok(nodes) => {
+                let mut values = section.values.clone();
+                values.0.extend(own.values.0.clone());
+                params.own.push((nodes, Params::from_values(&values)));
+            }
+            Err(problem) => own.tell(vec![problem], diagnostics),
+        }
+    }
+    params
 }
 
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
@@ -132,9 +168,11 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{path}`: {e}")))?;
+    let private: Result<Vec<Library>, Failure> = args.private.iter().map(|path| library(path)).collect();
+    let private = private?;
     let recorder = args.record.as_deref().map(|to| recorder(to, args, &params)).transpose()?;
     let sinks = (sink(args.ranks, args.label), recorder);
-    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, args.stack), sinks)?;
+    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, &private, args.stack), sinks)?;
     let outcome = tell(&report, args, console);
     if let (Err(why), Some(file)) = (&report.recorded, &args.record) {
         let message = format!("there is no record `{}`: {why}", file.display());
@@ -200,6 +238,14 @@ fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Failure> {
     Some(Failure::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
 }
 
+/// A library, by the name that programs need it by.
+fn library(path: &Path) -> Result<Library, Failure> {
+    let bytes = fs::read(path)
+        .map_err(|e| Failure::new(Exit::Input, format!("cannot read `{}`: {e}", path.display())))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((name, bytes))
+}
+
 /// Compiles a program, runs it on two ranks and gives what it printed and how long the run took on this machine; for studies.
 ///
 /// # Errors
@@ -212,7 +258,10 @@ pub fn output_of(
 ) -> Result<(String, Duration), Failure> {
     let made = Scratch::new("program")?;
     let binary = made.0.join("program").display().to_string();
-    compile(&["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()])?;
+    compile(
+        &["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()],
+        Dialect::Sandia,
+    )?;
     let machine = machine_of(input, console)?;
     let bytes =
         fs::read(&binary).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{binary}`: {e}")))?;
@@ -225,7 +274,7 @@ pub fn output_of(
     });
     let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
     let begin = Instant::now();
-    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, 1 << 20), (sink, None))?;
+    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, &[], 1 << 20), (sink, None))?;
     let took = begin.elapsed();
     if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
         let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
@@ -238,14 +287,14 @@ pub fn output_of(
 fn execute(
     (setup, params): (&AnySetup, Params),
     ranks: u32,
-    (arguments, bytes, stack): (&[String], &[u8], usize),
+    (arguments, bytes, private, stack): (&[String], &[u8], &[Library], usize),
     sinks: (Sink, Option<Recorder>),
 ) -> Result<Report, Failure> {
     let refuse = |message: String| Failure::new(Exit::Experiment, message);
     let net = net::of(setup).map_err(|e| refuse(e.to_string()))?;
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
-    let program = Program { bytes, arguments, directory: &copies.0, stack };
+    let program = Program { bytes, private, arguments, directory: &copies.0, stack };
     let name = &arguments[0];
     runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";

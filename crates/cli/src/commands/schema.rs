@@ -23,6 +23,7 @@ use base::{
 };
 use fabric::registry::Topology;
 use model::registry::ModelEntry;
+use portals::nic;
 use serde_json::{Map, Value as Json, json};
 
 type Object = Map<String, Json>;
@@ -69,12 +70,26 @@ pub fn schema() -> Json {
             ]),
             "resilience": object(&RESILIENCE, properties(RESILIENCE.params)),
             "energy": object(&ENERGY, properties(ENERGY.params)),
-            "portals": object(&PORTALS, properties(PORTALS.params)),
+            "portals": interfaces(),
             "engine": engine,
             "output": object(&OUTPUT, properties(OUTPUT.params)),
         },
         "$defs": {"link": object(&LINK, properties(LINK.params))},
     })
+}
+
+/// `[portals]` with its tables `[[portals.node]]`.
+fn interfaces() -> Json {
+    let own: Vec<Param> = PORTALS.params.iter().filter(|p| !nic::GLOBAL.contains(&p.name)).copied().collect();
+    let mut node = properties(&own);
+    node.append(&mut properties(&[nic::NODES]));
+    let node = json!({
+        "description": "Nodes with values of their own.", "type": "object", "properties": node,
+        "required": ["nodes"], "additionalProperties": false,
+    });
+    let mut keys = properties(PORTALS.params);
+    keys.insert("node".to_owned(), json!({"type": "array", "items": node}));
+    object(&PORTALS, keys)
 }
 
 /// A section with exactly these keys.

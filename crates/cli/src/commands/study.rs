@@ -20,10 +20,12 @@
 //! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `study_hybrid.rs`.
 //!
 //! A row with `program = "rate.c"` compiles that Portals program and runs it on two ranks of the experiment's machine with its `arguments`, of which
-//! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke. Its quantities are `simulated_us`, the number that it prints before
-//! "us each", and `host_s_per_million`, time of this machine for a million.
+//! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke: see `study_programs.rs`.
 
-use super::{haec_sim, portals, study_figures, study_hybrid};
+use super::{
+    haec_sim, study_figures, study_hybrid,
+    study_programs::{self, Curves, Program},
+};
 use crate::{
     args::{Format, Input, StudyArgs},
     console::Console,
@@ -75,8 +77,8 @@ pub struct Row {
     pub figures: Vec<String>,
     /// Seeds of the full form.
     pub seeds: u32,
-    /// A Portals program with its arguments and count.
-    program: Option<(String, Vec<String>, u64)>,
+    /// A Portals program.
+    program: Option<Program>,
 }
 
 /// One number of the table.
@@ -123,10 +125,11 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         }
         return haec_sim::verify(args, console);
     }
+    let mut curves = Curves::default();
     let mut lines = if study.hybrid {
         hybrid(&study, &directory, args, console)?
     } else {
-        run(&study, &directory, args, console)?
+        run(&study, &directory, (args, &mut curves), console)?
     };
     let mut computed = None;
     if name == haec_sim::NAME {
@@ -137,12 +140,14 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     let extras = study_figures::run(&directory, shorter(&study, args), console)?;
     if let Some(out) = &args.out {
         extras.draw(out)?;
+        curves.draw(out)?;
     }
     match args.format {
         Format::Text => console.print(&(text(&study, &lines) + &extras.text()))?,
         Format::Json => {
             let mut object = object(name, &study, &lines);
             object["extras"] = extras.json();
+            object["curves"] = curves.json();
             if let Some(computed) = computed {
                 object["computed"] = computed;
             }
@@ -211,7 +216,7 @@ fn hybrid(
 fn run(
     study: &Study,
     directory: &Path,
-    args: &StudyArgs,
+    (args, curves): (&StudyArgs, &mut Curves),
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
     let shorter = shorter(study, args);
@@ -220,7 +225,7 @@ fn run(
         let set = row.set.iter().chain(shorter).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
         let summary: Json = match &row.program {
-            Some(program) => run_program(program, directory, &input, args, console)?,
+            Some(program) => study_programs::run(program, directory, &input, (args, curves), console)?,
             None => {
                 let finished = execute(&prepare(&input, &Wishes::default(), console)?, console)?;
                 serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON")
@@ -228,33 +233,16 @@ fn run(
         };
         for (key, published) in &row.published {
             let ours = find(&summary, key).and_then(Json::as_f64);
+            if let (Some(program), "simulated_us", Some(bytes)) =
+                (&row.program, key.as_str(), summary["bytes"].as_f64())
+            {
+                curves.publish(program, bytes, *published);
+            }
             let (row, key, why) = (row.name.clone(), key.clone(), row.why.clone());
             lines.push(Line { row, key, published: Some(*published), ours, why });
         }
     }
     Ok(lines)
-}
-
-/// What a Portals program prints and takes.
-fn run_program(
-    (source, arguments, count): &(String, Vec<String>, u64),
-    directory: &Path,
-    input: &Input,
-    args: &StudyArgs,
-    console: &Console<'_>,
-) -> Result<Json, Failure> {
-    let part = match (args.smoke, args.quick) {
-        (true, _) => 100,
-        (_, true) => 10,
-        _ => 1,
-    };
-    let count = (count / part).max(1);
-    let arguments: Vec<String> = arguments.iter().map(|a| a.replace("{count}", &count.to_string())).collect();
-    let (text, took) = portals::output_of(&directory.join(source), &arguments, input, console)?;
-    let seconds = took.as_secs_f64() * 1e6 / count as f64;
-    let word = text.split(" us each").next().and_then(|t| t.rsplit(' ').next());
-    let each = word.and_then(|w| w.parse::<f64>().ok());
-    Ok(json!({"simulated_us": each, "host_s_per_million": seconds}))
 }
 
 /// The value at a path of keys and list positions joined by dots.
@@ -322,6 +310,19 @@ const ROW: &[Param] = &[
         default: Some("10000"),
         doc: "Its count.",
     },
+    Param {
+        name: "sizes",
+        kind: Kind::Int { min: 0, max: 10_000 },
+        default: Some("0"),
+        doc: "Random sizes that take the place of {bytes} in its arguments; 0: the arguments tell one size.",
+    },
+    Param {
+        name: "figure",
+        kind: Kind::Text,
+        default: Some(""),
+        doc: "Title of the figure that its times belong to.",
+    },
+    Param { name: "curve", kind: Kind::Text, default: Some(""), doc: "Label of their curve there." },
     Param {
         name: "seeds",
         kind: Kind::Int { min: 1, max: 100 },
@@ -424,7 +425,13 @@ fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
     let seeds = values.u32("seeds");
     let arguments = texts(table, "arguments", diagnostics);
     let source = values.text("program");
-    let program = (!source.is_empty()).then(|| (source, arguments, values.int("count")));
+    let program = (!source.is_empty()).then(|| Program {
+        source,
+        arguments,
+        count: values.int("count"),
+        sizes: values.int("sizes"),
+        place: (values.text("figure"), values.text("curve")),
+    });
     Some(Row { name, experiment, set, shorter, published, why, figures, seeds, program })
 }
 

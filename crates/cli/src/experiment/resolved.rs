@@ -58,7 +58,12 @@ pub fn json(experiment: &Experiment) -> Json {
         root.insert("energy".to_owned(), Json::Object(keys(energy)));
     }
     if let Some(portals) = &experiment.portals {
-        root.insert("portals".to_owned(), Json::Object(keys(portals)));
+        let mut object = keys(portals);
+        if !experiment.portals_nodes.is_empty() {
+            let nodes = experiment.portals_nodes.iter().map(|n| Json::Object(keys(n)));
+            object.insert("node".to_owned(), nodes.collect());
+        }
+        root.insert("portals".to_owned(), Json::Object(object));
     }
     let mut engine = keys(&experiment.engine);
     engine.insert("partitions".to_owned(), experiment.partitions.map_or(json!("auto"), |n| json!(n)));

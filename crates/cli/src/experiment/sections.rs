@@ -23,6 +23,7 @@ use model::{
     hybrid::{self, direct::DirectorEntry, predict::PredictorEntry},
     registry::{ModelEntry, ModelKind},
 };
+use portals::nic;
 use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
 
 /// Virtual time after which a run `until` an event is given up, unless the file says otherwise.
@@ -77,6 +78,8 @@ pub struct Experiment {
     pub energy: Option<Section>,
     /// `[portals]`, if it is there: a machine for Portals programs instead of jobs.
     pub portals: Option<Section>,
+    /// `[[portals.node]]`: keys of the section that some nodes have for themselves, with what they have in common with it.
+    pub portals_nodes: Vec<Section>,
     /// `[engine]` without the partitions.
     pub engine: Section,
     /// Number of partitions; `None` for `"auto"`.
@@ -160,13 +163,20 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         resilience: resilience
             .map(|(table, home)| plain(&RESILIENCE, "[resilience]", &[], table, home, diagnostics)),
         energy: energy.map(|(table, home)| plain(&ENERGY, "[energy]", &[], table, home, diagnostics)),
-        portals: portals.map(|(table, home)| plain(&PORTALS, "[portals]", &[], table, home, diagnostics)),
+        portals: portals
+            .map(|(table, home)| plain(&PORTALS, "[portals]", &["node"], table, home, diagnostics)),
+        portals_nodes: Vec::new(),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
     };
+    if let (Some(section), Some((table, _))) = (&experiment.portals, portals)
+        && section.complete
+    {
+        experiment.portals_nodes = read_nodes(table, diagnostics);
+    }
     let programs = experiment.jobs.iter().all(|j| j.workload.is_some_and(|w| w.takes == Takes::Program));
     let section = &mut experiment.experiment;
     if programs && section.values.0.contains_key("limit") && !section.places.contains_key("limit") {
@@ -204,6 +214,36 @@ fn read_hybrid(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Hyb
     let mut section = reader::read(&spec, table, home, diagnostics);
     section.complete &= !lenient;
     Hybrid { section, predictor, director }
+}
+
+/// `[[portals.node]]`: each with what it leaves to `[portals]`.
+fn read_nodes(portals: &Table, diagnostics: &mut Diagnostics) -> Vec<Section> {
+    let Some(Entry { node: Node { data, place }, .. }) = portals.get("node") else { return Vec::new() };
+    let Data::List(items) = data else {
+        let diagnostic = Diagnostic::new(*place, "`node` must be a list of tables");
+        diagnostics.push(diagnostic.help("write [[portals.node]] with two brackets"));
+        return Vec::new();
+    };
+    let own = |key: &str| !nic::GLOBAL.contains(&key);
+    let mut params: Vec<Param> = PORTALS.params.iter().filter(|p| own(p.name)).copied().collect();
+    params.push(nic::NODES);
+    let global = nic::GLOBAL.iter().map(|key| (*key, "[portals]".to_owned()));
+    let spec =
+        Spec { title: "[[portals.node]]", params, also: &[], elsewhere: global.collect(), lenient: false };
+    let mut sections = Vec::new();
+    for item in items {
+        let Data::Table(table) = &item.data else {
+            diagnostics.push(Diagnostic::new(item.place, "a node must be a table"));
+            continue;
+        };
+        let common = portals.entries.iter().filter(|e| {
+            PORTALS.params.iter().any(|p| p.name == e.key) && own(&e.key) && table.get(&e.key).is_none()
+        });
+        let mut table = table.clone();
+        table.entries.extend(common.cloned());
+        sections.push(reader::read(&spec, &table, item.place, diagnostics));
+    }
+    sections
 }
 
 /// The section that a wrong name most likely means.

@@ -20,6 +20,11 @@ pub struct Compiled {
 
 /// Compiles a source of the repository.
 pub fn compile(source: &str) -> Option<Compiled> {
+    compile_as("sandia", source)
+}
+
+/// The same in one of the dialects.
+pub fn compile_as(dialect: &str, source: &str) -> Option<Compiled> {
     if Command::new("cc").arg("--version").output().is_err() || cfg!(not(target_arch = "x86_64")) {
         eprintln!("SKIPPED: no C compiler, so no Portals programs");
         return None;
@@ -27,8 +32,9 @@ pub fn compile(source: &str) -> Option<Compiled> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("program");
     let source = Path::new(ROOT).join(source);
-    let out =
-        netloom().args(["portals", "cc", "-O1"]).arg(source).arg("-o").arg(&path).output().expect("it runs");
+    let mut command = netloom();
+    command.args(["portals", "cc", "--dialect", dialect, "-O1"]).arg(source).arg("-o").arg(&path);
+    let out = command.output().expect("it runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = std::fs::read_to_string(Path::new(ROOT).join("examples/portals/two-nodes.toml"))
         .expect("the example");

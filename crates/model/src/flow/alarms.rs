@@ -59,7 +59,7 @@ impl Alarms {
     /// Makes room for a number.
     fn reach(&mut self, number: u32) {
         if self.at.len() <= number as usize {
-            let size = (number as usize + 1).next_power_of_two().max(16);
+            let size = (number as usize + 1).next_power_of_two().max(2);
             self.at.resize(size, Moment::NEVER);
             self.winners = vec![0; size];
             self.play_all();

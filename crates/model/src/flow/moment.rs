@@ -45,7 +45,7 @@ impl Moment {
     pub fn since(self, earlier: Self) -> f64 {
         let units = self.0.saturating_sub(earlier.0);
         // Most spans fit a word, whose conversion is an instruction.
-        u64::try_from(units).map_or_else(|_| units as f64, |units| units as f64) / SECOND
+        (if units >> 64 == 0 { units as u64 as f64 } else { long(units) }) / SECOND
     }
 
     /// The nearest picosecond.
@@ -67,6 +67,13 @@ impl Moment {
     pub fn window(self) -> Self {
         Self(self.0.saturating_add((1 << (DIGITS - 10)) + (self.0 >> 50)))
     }
+}
+
+/// A span of more than a word.
+#[cold]
+#[inline(never)]
+fn long(units: u128) -> f64 {
+    units as f64
 }
 
 #[cfg(test)]

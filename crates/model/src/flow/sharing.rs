@@ -88,6 +88,8 @@ struct Bundle {
     clock: f64,
     since: Moment,
     goals: BinaryHeap<Reverse<Goal>>,
+    /// Its one flow is alone on its links, and the solver knows no more of it than that.
+    aside: bool,
     /// Ends since the clock was set back.
     ends: usize,
 }
@@ -120,11 +122,15 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     }
 }
 
+mod aside;
+
 /// Links and the flows on them.
 pub struct Sharing {
     rules: Rules,
     solver: Solver,
     latencies: Vec<f64>,
+    /// By link, the bundle that is aside there.
+    alone: Vec<u32>,
     routes: Vec<Route>,
     forgotten: Vec<u32>,
     flows: Vec<Flow>,
@@ -147,6 +153,10 @@ pub struct Sharing {
     pub uses: Vec<Use>,
     listed: Vec<u32>,
     moved: Vec<(u32, Moment)>,
+    /// Bundles aside whose share is to be found.
+    asides: Vec<u32>,
+    /// When something happens next.
+    upcoming: Moment,
 }
 
 impl Sharing {
@@ -157,6 +167,7 @@ impl Sharing {
             rules,
             solver: Solver::new(),
             latencies: Vec::new(),
+            alone: Vec::new(),
             routes: Vec::new(),
             forgotten: Vec::new(),
             flows: Vec::new(),
@@ -174,12 +185,15 @@ impl Sharing {
             uses: Vec::new(),
             listed: Vec::new(),
             moved: Vec::new(),
+            asides: Vec::new(),
+            upcoming: Moment::NEVER,
         }
     }
 
     /// Adds a link: bytes per second, seconds.
     pub fn link(&mut self, bandwidth: f64, latency: f64, policy: Policy) -> u32 {
         self.latencies.push(latency);
+        self.alone.push(NONE);
         self.used.push(0.0);
         self.before.push(0.0);
         self.solver.link(bandwidth, policy)
@@ -195,6 +209,7 @@ impl Sharing {
     pub fn schedule(&mut self, mut changes: Vec<(Moment, u32, f64)>) {
         changes.sort_by_key(|c| Reverse(c.0));
         self.changes = changes;
+        self.look_ahead();
     }
 
     /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
@@ -270,6 +285,11 @@ impl Sharing {
         });
         self.flows[number as usize] = flow;
         self.latent.push(Reverse((until, self.begun, number)));
+        if self.changes.is_empty() {
+            self.upcoming = self.upcoming.min(until);
+        } else {
+            self.look_ahead();
+        }
         number
     }
 
@@ -298,6 +318,7 @@ impl Sharing {
         let f = &mut self.flows[flow as usize];
         (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
         self.latent.push(Reverse((at.after(latency), order, flow)));
+        self.look_ahead();
     }
 
     /// Flows whose route has a link that `failed` tells of: flow and tag, in the order in which they began.
@@ -319,11 +340,20 @@ impl Sharing {
     /// When something happens next, if nothing begins before.
     #[must_use]
     pub fn next(&self) -> Option<Moment> {
-        let latent = self.latent.peek().map(|l| l.0.0);
-        let ends = self.alarms.first().map(|a| a.0);
+        (self.upcoming != Moment::NEVER).then_some(self.upcoming)
+    }
+
+    /// Finds out when something happens next.
+    fn look_ahead(&mut self) {
+        let mut next = self.alarms.first().map_or(Moment::NEVER, |a| a.0);
+        if let Some(latent) = self.latent.peek() {
+            next = next.min(latent.0.0);
+        }
         // Changes matter to flows alone.
-        let change = self.changes.last().filter(|_| self.live > 0).map(|c| c.0);
-        [latent, ends, change].into_iter().flatten().min().map(|m| m.max(self.now))
+        if let Some(change) = self.changes.last().filter(|_| self.live > 0) {
+            next = next.min(change.0);
+        }
+        self.upcoming = next.max(self.now);
     }
 
     /// Does what happens at the next moment, if that is the picosecond `until` or before. Appends flows that are over; false if there was
@@ -364,6 +394,7 @@ impl Sharing {
             self.join(flow, at, over);
         }
         self.solve(at);
+        self.look_ahead();
     }
 
     /// Flows of a bundle whose goal is reached are over.
@@ -399,12 +430,18 @@ impl Sharing {
 
     /// Some flows of a bundle are gone.
     fn leave(&mut self, bundle: u32, flows: u32) {
-        let left = self.solver.count(bundle) - flows;
-        self.solver.set_count(bundle, left);
+        let b = &self.bundles[bundle as usize];
+        let (route, left) = (b.route as usize, self.solver.count(bundle) - flows);
+        if b.aside {
+            let uses = &self.routes[route].uses;
+            self.solver.remove_aside(bundle, uses);
+            uses.iter().for_each(|u| self.alone[u.0 as usize] = NONE);
+        } else {
+            self.solver.set_count(bundle, left);
+        }
         if left == 0 {
             self.alarms.set(bundle, Moment::NEVER);
-            let route = self.bundles[bundle as usize].route;
-            self.routes[route as usize].bundles.retain(|&b| b != bundle);
+            self.routes[route].bundles.retain(|&b| b != bundle);
         }
     }
 
@@ -424,20 +461,36 @@ impl Sharing {
             let b = &self.bundles[**b as usize];
             b.weight.to_bits() == weight.to_bits() && b.cap.to_bits() == cap.to_bits()
         };
-        let bundle = match row.bundles.iter().find(same) {
-            Some(&bundle) => {
+        let bundle = match row.bundles.iter().find(same).copied() {
+            Some(bundle) => {
+                if self.bundles[bundle as usize].aside {
+                    self.meet(self.routes[route as usize].uses[0].0);
+                }
                 self.touch(bundle, at);
                 self.solver.set_count(bundle, self.solver.count(bundle) + 1);
                 bundle
             }
             None => {
-                let bundle = self.solver.add(row.uses.iter().copied(), weight, cap);
+                let aside = self.is_alone(row);
+                let bundle = if aside {
+                    self.solver.add_aside(&row.uses, weight, cap)
+                } else {
+                    for n in 0..row.uses.len() {
+                        self.meet(self.routes[route as usize].uses[n].0);
+                    }
+                    self.solver.add(self.routes[route as usize].uses.iter().copied(), weight, cap)
+                };
                 if self.bundles.len() <= bundle as usize {
                     self.bundles.resize_with(bundle as usize + 1, Bundle::default);
                 }
                 let b = &mut self.bundles[bundle as usize];
                 (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
-                (b.since, b.ends) = (at, 0);
+                (b.since, b.ends, b.aside) = (at, 0, aside);
+                if aside {
+                    let links = self.routes[route as usize].uses.iter();
+                    links.for_each(|u| self.alone[u.0 as usize] = bundle);
+                    self.asides.push(bundle);
+                }
                 self.routes[route as usize].bundles.push(bundle);
                 bundle
             }
@@ -465,6 +518,7 @@ impl Sharing {
     /// A link gets another bandwidth; weights that depend on it change too.
     fn change(&mut self, at: Moment, link: u32, bandwidth: f64) {
         let at = at.max(self.now);
+        self.meet(link);
         self.solver.set_capacity(link, bandwidth);
         if !self.rules.weighted || self.rules.scale == 0.0 || bandwidth == 0.0 {
             return;
@@ -484,10 +538,11 @@ impl Sharing {
 
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
     fn solve(&mut self, at: Moment) {
+        self.moved.clear();
+        self.share_aside(at);
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());
-        self.moved.clear();
         for &bundle in &changed {
             self.touch(bundle, at);
             let share = self.solver.share(bundle);
@@ -508,6 +563,7 @@ impl Sharing {
         self.close_windows(at);
         self.now = self.now.max(at);
         self.solve(self.now);
+        self.look_ahead();
     }
 
     /// Ends all windows of link use that end at a moment or before.

@@ -66,6 +66,8 @@ pub struct Solver {
     uses: u64,
     /// Fat pipes.
     pipes: u32,
+    /// Links and sharers that changed aside since the last solution, and entries of routes that were looked at for them.
+    aside: (u64, u64),
     /// Entries of lists that were looked at so far: the work done.
     pub visits: u64,
 }
@@ -125,6 +127,14 @@ impl Solver {
     /// Adds a sharer of one flow: links with what a unit of share takes of each (if a link occurs several times the sum counts, at a fat pipe the greatest), a positive weight, and the most
     /// that a flow may get (infinite for no cap).
     pub fn add(&mut self, route: impl IntoIterator<Item = (u32, f64)>, weight: f64, cap: f64) -> u32 {
+        let row = self.row(weight, cap);
+        self.enter(row, route);
+        self.fresh.push(row);
+        row
+    }
+
+    /// A row for a sharer of one flow.
+    fn row(&mut self, weight: f64, cap: f64) -> u32 {
         let row = self.free.pop().unwrap_or_else(|| {
             self.sharers.push(Sharer {
                 count: 0,
@@ -135,6 +145,7 @@ impl Solver {
                 listed: 0,
                 state: State::Settled,
                 unsupported: false,
+                aside: false,
             });
             self.entries.push(Vec::new());
             (self.sharers.len() - 1) as u32
@@ -142,6 +153,14 @@ impl Solver {
         let sharer = &mut self.sharers[row as usize];
         (sharer.count, sharer.weight, sharer.cap) = (1, weight, cap / weight);
         (sharer.level, sharer.epoch) = (0.0, 0);
+        self.alive += 1;
+        self.caps += u64::from(cap.is_finite());
+        row
+    }
+
+    /// Puts a sharer on its links.
+    fn enter(&mut self, row: u32, route: impl IntoIterator<Item = (u32, f64)>) {
+        let weight = self.sharers[row as usize].weight;
         let mut entries = std::mem::take(&mut self.entries[row as usize]);
         entries.clear();
         for (link, usage) in route {
@@ -158,12 +177,8 @@ impl Solver {
             members.push(Member { sharer: row, entry: n as u32, rate: e.usage * weight });
         }
         entries.iter().for_each(|e| self.recount(e.link));
-        self.alive += 1;
         self.uses += entries.len() as u64;
-        self.caps += u64::from(cap.is_finite());
         self.entries[row as usize] = entries;
-        self.fresh.push(row);
-        row
     }
 
     /// Number of flows of a sharer.
@@ -256,7 +271,10 @@ impl Solver {
         self.water = 0.0;
         self.changed.clear();
         self.steps.clear();
-        let (begun, asked) = (self.visits, (self.touched.len() + self.fresh.len()) as u64);
+        let (asked, visits) = std::mem::take(&mut self.aside);
+        let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
+        let begun = self.visits;
+        self.visits += visits;
         if self.whole {
             self.solve_all();
         } else if !self.solve_lone() {

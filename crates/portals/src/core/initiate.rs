@@ -114,7 +114,7 @@ impl Process {
     /// As the interface says.
     pub fn begin(&mut self, op: &Op, memory: &mut dyn Memory) -> Answer {
         let (index, target) = self.check(op)?;
-        let (uid, source) = (self.uid, self.id);
+        let (uid, source, most) = (self.uid, self.id, self.copy_most);
         let ni = self.open(index)?;
         let place = |name: u32| (name as u16, (name >> 16 & 0x7ff) as u16);
         let mut data = Vec::new();
@@ -123,7 +123,8 @@ impl Process {
             let (place, generation) = place(op.put.0);
             let descriptor = ni.descriptors.get(generation, place)?;
             md_options = descriptor.options;
-            data = vec![0; op.length as usize];
+            let copied = if op.request == Request::Put { op.length.min(most) } else { op.length };
+            data = vec![0; copied as usize];
             if descriptor.region.read(op.put.1, &mut data, memory).is_err() {
                 self.fail_locally(index, op);
                 return Ok(());

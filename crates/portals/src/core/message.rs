@@ -27,6 +27,18 @@ impl Request {
     }
 }
 
+impl Message {
+    /// Bytes of its payload, of which not all need be in `data`.
+    #[must_use]
+    pub fn payload(&self) -> u64 {
+        match self.request {
+            Request::Get | Request::Ack => 0,
+            Request::Reply if self.fail != Fail::Ok => 0,
+            _ => self.length,
+        }
+    }
+}
+
 /// A message.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
@@ -58,7 +70,7 @@ pub struct Message {
     pub operation: (u8, u8),
     /// Operand of a swap.
     pub operand: [u8; 32],
-    /// Payload.
+    /// Payload: as much of it as is copied.
     pub data: Vec<u8>,
     /// Place of the initiator's [`super::initiate::Pending`] and generation.
     pub pending: (u16, u16),

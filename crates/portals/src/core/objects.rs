@@ -143,7 +143,7 @@ impl Region {
         let mut pieces = Vec::new();
         for n in 0..length {
             let mut bytes = [0; 16];
-            memory.read(start + n * 16, &mut bytes).map_err(|_| Code::ArgInvalid)?;
+            memory.read(start.wrapping_add(n * 16), &mut bytes).map_err(|_| Code::ArgInvalid)?;
             let word = |at: usize| bytes[at..at + 8].iter().rev().fold(0u64, |w, &b| w << 8 | u64::from(b));
             pieces.push(Iovec { base: word(0), length: word(8) });
         }

@@ -55,6 +55,8 @@ pub struct Process {
     pub nis: [Option<Box<Ni>>; 4],
     /// What is to be done.
     pub out: Vec<Out>,
+    /// Bytes of the payload of a put or get that are copied; the rest is not looked at.
+    pub copy_most: u64,
 }
 
 impl Process {
@@ -71,6 +73,7 @@ impl Process {
             aborted: false,
             nis: [None, None, None, None],
             out: Vec::new(),
+            copy_most: u64::MAX,
         }
     }
 
@@ -176,6 +179,15 @@ impl Process {
             self.nis[index] = None;
         }
         Ok(())
+    }
+
+    /// Refuses calls about match list entries on interfaces without matching, and the other way round.
+    ///
+    /// # Errors
+    /// As the interface says.
+    pub fn check_matching(&mut self, ni: u32, matching: bool) -> Answer {
+        let (_, ni) = self.interface(ni)?;
+        if (ni.options & ni::MATCHING != 0) == matching { Ok(()) } else { Err(Code::ArgInvalid) }
     }
 
     /// `PtlNIStatus`.

@@ -115,7 +115,8 @@ impl Process {
         let Found { place, entry, offset, mlength } = found;
         let (offset, mlength) = (*offset, *mlength);
         let mut answer = Message { length: mlength, remote_offset: offset, ..Message::default() };
-        if touch(m, entry, (offset, mlength as usize), &mut answer, memory).is_err() {
+        let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
+        if touch(m, entry, (offset, copied as usize), &mut answer, memory).is_err() {
             answer.fail = Fail::Segv;
             answer.data.clear();
         }

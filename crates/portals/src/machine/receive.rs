@@ -1,10 +1,14 @@
 //! The way in: a message has crossed the network, waits for its turn and for a receive engine, and is served.
 
 use super::{Due, Flight, Happening, Machine, NONE};
-use crate::core::{
-    message::{Message, Request},
-    types::{AckReq, Fail, Memory},
+use crate::{
+    core::{
+        message::{Message, Request},
+        types::{AckReq, Fail, Memory},
+    },
+    nic::{Outage, Params},
 };
+use base::time::Ps;
 
 impl Machine {
     /// A message has crossed the network, or is lost at its end.
@@ -14,19 +18,33 @@ impl Machine {
         if holds_engine {
             self.engine_free(ends.0, answers);
         }
-        if self.params.loss > 0.0 && ends.0 != ends.1 {
-            self.counter += 1;
-            if self.loss.at(self.counter).unit_open() < self.params.loss {
-                self.counts.lost += 1;
-                if reliable || answers {
-                    self.flights[flight as usize].copies -= 1;
-                    return self.forget(flight);
-                }
-                // Those behind it must not wait for it.
-                self.flights[flight as usize].lost = true;
+        if ends.0 != ends.1 && self.is_lost(flight) {
+            self.counts.lost += 1;
+            if reliable || answers {
+                self.flights[flight as usize].copies -= 1;
+                return self.forget(flight);
             }
+            // Those behind it must not wait for it.
+            self.flights[flight as usize].lost = true;
         }
         self.admit(flight, memory);
+    }
+
+    /// True if a message is lost, by chance, because the network has no way for it, or because the link of one of its ends was out of order while it was on the network.
+    fn is_lost(&mut self, flight: u32) -> bool {
+        if self.params.loss > 0.0 {
+            self.counter += 1;
+            if self.loss.at(self.counter).unit_open() < self.params.loss {
+                return true;
+            }
+        }
+        let (f, now) = (&self.flights[flight as usize], self.now);
+        if f.cut {
+            return true;
+        }
+        let meets =
+            |o: &Outage| (o.node == f.ends.0 || o.node == f.ends.1) && o.from <= now && f.launched < o.until;
+        self.params.outages.iter().any(meets)
     }
 
     /// A message waits for its turn among those of its pair, then for a receive engine.
@@ -35,16 +53,14 @@ impl Machine {
         if f.served {
             return self.again(flight);
         }
-        if let Some(order) = f.order {
-            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(f.from);
-            let turn = self.order.get(&(f.from, to)).map_or(0, |o| o.1);
-            if order > turn {
-                if let Some(old) = self.held.insert((f.from, to, order), flight) {
-                    debug_assert_eq!(old, flight, "a place in the order belongs to one message");
-                    self.flights[flight as usize].copies -= 1;
-                }
-                return;
+        if let Some((pair, order)) = f.order
+            && order > self.order[pair as usize].1
+        {
+            if let Some(old) = self.held.insert((pair, order), flight) {
+                debug_assert_eq!(old, flight, "a place in the order belongs to one message");
+                self.flights[flight as usize].copies -= 1;
             }
+            return;
         }
         self.enter(flight, memory);
     }
@@ -55,32 +71,28 @@ impl Machine {
             return self.again(flight);
         }
         f.served = true;
-        let p = &self.params;
-        let time = match f.message.request {
-            _ if f.low_level => 0,
-            Request::Reply => p.first_packet_time(f.message.data.len() as u64),
-            Request::Get | Request::Ack => 0,
-            _ => p.put_time,
-        };
-        if let (Some(order), from) = (f.order, f.from) {
-            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(from);
-            self.order.entry((from, to)).or_default().1 = order + 1;
-            if let Some(next) = self.held.remove(&(from, to, order + 1)) {
-                self.at(self.now, Due::Admit(next));
-            }
+        let (pair, node) = (f.order, f.ends.1);
+        let time =
+            if f.low_level { 0 } else { receiving(self.of(node), &self.flights[flight as usize].message) };
+        if let Some((pair, order)) = pair {
+            self.pass_on(pair, order);
         }
         if self.flights[flight as usize].lost {
             let f = &mut self.flights[flight as usize];
             f.copies -= 1;
             f.over = true;
+            // Its data have left their memory all the same.
+            if f.message.request.is_request() {
+                self.sent(flight, Fail::Ok, memory);
+            }
             return self.forget(flight);
         }
         if time == 0 {
             return self.serve(flight, memory);
         }
-        let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
+        let (answers, engines) = (self.answers(flight), self.of(node).rx_engines);
         let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
-        if rx.1 < self.params.rx_engines {
+        if rx.1 < engines {
             rx.1 += 1;
             self.at(self.now + time, Due::Received(flight));
         } else {
@@ -93,10 +105,7 @@ impl Machine {
         let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
         let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
         if let Some(next) = rx.0.pop_front() {
-            let m = &self.flights[next as usize].message;
-            let reply = m.request == Request::Reply;
-            let time =
-                if reply { self.params.first_packet_time(m.data.len() as u64) } else { self.params.put_time };
+            let time = receiving(self.of(node), &self.flights[next as usize].message);
             self.at(self.now + time, Due::Received(next));
         } else {
             rx.1 -= 1;
@@ -108,7 +117,7 @@ impl Machine {
     pub(super) fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
         let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
-        let unacknowledged = !self.params.reliability && f.message.request.is_request();
+        let unacknowledged = !reliable && f.message.request.is_request();
         if answers != NONE && self.flights[answers as usize].serial == answered {
             self.acknowledged(answers, memory);
         }
@@ -120,7 +129,10 @@ impl Machine {
         // The message is lent to the process: nothing else looks at it meanwhile.
         let spare = self.spare.take().unwrap_or_default();
         let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
-        let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
+        let to = match self.flights[flight as usize].to {
+            NONE => self.rank_of(message.target),
+            to => Some(to),
+        };
         self.serving = (flight, false);
         match to {
             Some(to) => {
@@ -164,5 +176,14 @@ impl Machine {
             ..Message::default()
         };
         self.post(from, Box::new(answer));
+    }
+}
+
+/// Time of a receive engine for a message.
+fn receiving(p: &Params, m: &Message) -> Ps {
+    match m.request {
+        Request::Reply => p.first_packet_time(m.payload()),
+        Request::Get | Request::Ack => 0,
+        _ => p.put_time,
     }
 }

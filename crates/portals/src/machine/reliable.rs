@@ -21,23 +21,26 @@ impl Machine {
 
     /// Sends a low-level acknowledgement of a message.
     pub(super) fn low_level(&mut self, flight: u32) {
+        // Nobody reads its message: any will do.
+        let message = self.spare.take().unwrap_or_default();
         let f = &self.flights[flight as usize];
-        let message = Message { target: f.message.source, ..Message::default() };
-        let ends = (f.ends.1, f.ends.0);
         let ack = self.take(Flight {
-            message: Box::new(message),
+            message,
             from: f.from,
-            ends,
+            to: NONE,
+            ends: (f.ends.1, f.ends.0),
             answers: flight,
-            answered: self.flights[flight as usize].serial,
+            answered: f.serial,
             low_level: true,
             order: None,
             copies: 1,
             attempts: 0,
             serial: 0,
+            launched: 0,
             open: false,
             served: false,
             lost: false,
+            cut: false,
             reliable: false,
             holds_engine: false,
             over: false,
@@ -71,7 +74,7 @@ impl Machine {
             return;
         }
         if f.low_level || f.over || !f.reliable {
-            *f.message = Message::default();
+            f.message.data = Vec::new();
             f.over = true;
             f.answers = NONE;
             self.free.push(flight);
@@ -116,7 +119,7 @@ impl Machine {
             if !valid {
                 continue;
             }
-            if attempt > self.params.retries {
+            if attempt > self.of(node).retries {
                 self.give_up(flight, memory);
             } else {
                 self.counts.sent_again += 1;
@@ -135,15 +138,15 @@ impl Machine {
         f.served = true;
         let (node, from, message, order) = (f.ends.0, f.from, f.message.clone(), f.order);
         self.nics[node as usize].open -= 1;
-        if let Some(order) = order
-            && let Some(&to) = self.by_id.get(&(message.target.nid, message.target.pid))
-        {
-            let turn = &mut self.order.entry((from, to)).or_default().1;
-            if *turn == order {
-                *turn += 1;
-                if let Some(next) = self.held.remove(&(from, to, order + 1)) {
-                    self.at(self.now, Due::Admit(next));
-                }
+        if let Some((pair, order)) = order {
+            if self.held.remove(&(pair, order)).is_some() {
+                self.flights[flight as usize].copies -= 1;
+            }
+            let turn = self.order[pair as usize].1;
+            if turn == order {
+                self.pass_on(pair, order);
+            } else if order > turn {
+                self.skipped.insert((pair, order));
             }
         }
         if message.request.is_request() {

@@ -15,15 +15,16 @@ impl Machine {
     /// A message of a rank joins the queue of its engine.
     pub(super) fn post(&mut self, rank: u32, message: Box<Message>) {
         let request = message.request.is_request();
-        let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
+        let to = self.rank_of(message.target);
         let source = self.node(rank);
         let unreliable = request && message.md_options & md::UNRELIABLE != 0;
-        let reliable = self.params.reliability && !unreliable;
+        let reliable = self.of(source).reliability && !unreliable;
         let free = unreliable || message.md_options & md::UNORDERED != 0;
         let order = to.filter(|_| request && !free).map(|to| {
-            let sent = &mut self.order.entry((rank, to)).or_default().0;
+            let pair = self.pair(rank, to);
+            let sent = &mut self.order[pair as usize].0;
             *sent += 1;
-            *sent - 1
+            (pair, *sent - 1)
         });
         if !request {
             self.serving.1 = true;
@@ -33,6 +34,7 @@ impl Machine {
             ends: (source, to.map_or(source, |to| self.node(to))),
             message,
             from: rank,
+            to: to.unwrap_or(NONE),
             answers,
             answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
             low_level: false,
@@ -40,13 +42,21 @@ impl Machine {
             copies: 1,
             attempts: 0,
             serial: 0,
+            launched: 0,
             open: false,
             served: false,
             lost: false,
+            cut: false,
             reliable,
             holds_engine: false,
             over: false,
         });
+        let quick = self.of(source).quick_acks && !reliable;
+        if quick && self.flights[flight as usize].message.request == Request::Ack {
+            let at = self.now + self.of(source).ack_time;
+            self.flights[flight as usize].attempts = 1;
+            return self.at(at, Due::Launch(flight));
+        }
         self.queue(flight);
     }
 
@@ -64,12 +74,13 @@ impl Machine {
     /// Idle engines take what waits, as far as entries of the reliability allow.
     pub(super) fn start(&mut self, node: u32, answers: bool) {
         loop {
+            let Some(&flight) = self.nics[node as usize].tx[usize::from(answers)].0.front() else { return };
+            let (engines, entries) = (self.of(node).tx_engines, self.of(node).entries);
             let nic = &mut self.nics[node as usize];
             let (queue, busy) = &mut nic.tx[usize::from(answers)];
-            let Some(&flight) = queue.front() else { return };
             let f = &mut self.flights[flight as usize];
             let entry = f.reliable && !f.open && !f.low_level;
-            if *busy >= self.params.tx_engines || (entry && nic.open >= self.params.entries) {
+            if *busy >= engines || (entry && nic.open >= entries) {
                 return;
             }
             queue.pop_front();
@@ -83,10 +94,10 @@ impl Machine {
 
     /// An engine takes a message in hand: its payload is fetched if it must be, then it goes onto the network.
     pub(super) fn transmit(&mut self, flight: u32, node: u32, answers: bool) {
-        let p = &self.params;
+        let p = self.of(node);
         let f = &self.flights[flight as usize];
         let m = &*f.message;
-        let bytes = m.data.len() as u64;
+        let bytes = if f.low_level { 0 } else { m.payload() };
         let without = if ni_without_matching(m.ni) { 8 } else { 0 };
         let again = f.attempts > 1 && bytes > p.buffered;
         let volatile = m.md_options & md::VOLATILE != 0 && bytes <= p.pio + without;
@@ -124,20 +135,23 @@ impl Machine {
     pub(super) fn launch(&mut self, flight: u32, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
         let m = &*f.message;
+        let p = self.of(f.ends.0);
         let bytes = match m.request {
             _ if f.low_level => size::ACK,
             Request::Get => size::GET,
+            Request::Ack if p.quick_acks && !f.reliable => 1,
             Request::Ack => size::ACK,
-            _ => m.data.len() as u64,
+            _ => m.payload(),
         };
-        let (ends, small) = (f.ends, m.data.len() as u64 <= self.params.buffered);
+        let (ends, small, timeout) = (f.ends, m.payload() <= p.buffered, p.timeout);
         let first = f.attempts == 1 && !f.low_level && m.request.is_request() && m.request != Request::Get;
         self.counts.messages += 1;
         self.counts.bytes += bytes;
-        if self.params.reliability && f.reliable && f.open {
-            let (deadline, attempt) = (self.now + self.params.timeout, (f.serial, f.attempts));
+        if f.reliable && f.open {
+            let (deadline, attempt) = (self.now + timeout, (f.serial, f.attempts));
             self.set_timer(ends.0, (deadline, flight, attempt));
         }
+        self.flights[flight as usize].launched = self.now;
         if first && small {
             self.sent(flight, Fail::Ok, memory);
         }
@@ -147,7 +161,9 @@ impl Machine {
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));
-            if !self.net.send(self.now, ends, net::Message { network, bytes, tag: flight }) {
+            let cut = !self.net.send(self.now, ends, net::Message { network, bytes, tag: flight });
+            self.flights[flight as usize].cut = cut;
+            if cut {
                 self.at(self.now, Due::Arrive(flight));
             }
         }

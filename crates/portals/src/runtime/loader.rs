@@ -5,12 +5,13 @@
 
 #![allow(unsafe_code, reason = "loading programs")]
 
+use super::private;
 use std::{
     collections::BTreeMap,
     ffi::{CStr, CString, c_char, c_void},
     fs,
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Names that we define, with their addresses.
@@ -54,20 +55,44 @@ const RELOCATION_64: u64 = 1;
 const GLOB_DAT: u64 = 6;
 const JUMP_SLOT: u64 = 7;
 
-/// Loads a copy of a program, made in `directory` under a name of its own.
+/// A library of which each rank has a copy: its name, as programs that need it tell it, and its contents.
+pub type Library = (String, Vec<u8>);
+
+/// Loads a copy of a program, made in `directory` under a name of its own, and of the libraries that are private.
 ///
 /// # Errors
 /// If it cannot be loaded, lacks `main`, or imports what nobody defines.
-pub fn load(program: &[u8], directory: &Path, number: u32, names: &Names) -> Result<Loaded, String> {
-    let path = directory.join(format!("rank-{number}.so"));
-    fs::write(&path, program).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
-    let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
-    // SAFETY: the name is a C string; the library's initialisers are the user's own code, which this command is asked to run.
-    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-    // The file is needed no more: its mapping stays.
-    let _ = fs::remove_file(&path);
-    if library.is_null() {
-        return Err(error());
+pub fn load(
+    (program, private): (&[u8], &[Library]),
+    directory: &Path,
+    number: u32,
+    names: &Names,
+) -> Result<Loaded, String> {
+    let copies: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, number)).collect();
+    let all = private.iter().map(|l| l.0.as_str()).zip(&copies).map(|(old, new)| (old, new.as_str()));
+    let all: Vec<(&str, &str)> = all.collect();
+    let mut made = Vec::new();
+    for ((_, bytes), copy) in private.iter().zip(&copies) {
+        made.push(write(directory.join(copy), &private::relabelled(bytes, &all)?)?);
+    }
+    let path = write(directory.join(format!("rank-{number}.so")), &private::relabelled(program, &all)?)?;
+    // Names of private copies begin with "./".
+    let home = std::env::current_dir().ok();
+    if !private.is_empty() {
+        std::env::set_current_dir(directory).map_err(|e| e.to_string())?;
+    }
+    let opened = open(&path).and_then(|program| {
+        let libraries: Result<Vec<_>, String> = made.iter().map(|copy| open(copy)).collect();
+        Ok((program, libraries?))
+    });
+    if let (Some(home), false) = (home, private.is_empty()) {
+        let _ = std::env::set_current_dir(home);
+    }
+    // The files are needed no more: their mappings stay.
+    made.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
+    let (library, libraries) = opened?;
+    for copy in libraries {
+        bind(copy, names)?;
     }
     let (base, missing) = bind(library, names)?;
     if !missing.is_empty() {
@@ -77,6 +102,18 @@ pub fn load(program: &[u8], directory: &Path, number: u32, names: &Names) -> Res
         0 => Err("it has no `main`".to_owned()),
         main => Ok(Loaded { main, code: code(program, base) }),
     }
+}
+
+fn write(path: PathBuf, bytes: &[u8]) -> Result<PathBuf, String> {
+    fs::write(&path, bytes).map_err(|e| format!("cannot write `{}`: {e}", path.display()))?;
+    Ok(path)
+}
+
+fn open(path: &Path) -> Result<*mut c_void, String> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
+    // SAFETY: the name is a C string; the library's initialisers are the user's own code, which this command is asked to run.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    if library.is_null() { Err(error()) } else { Ok(library) }
 }
 
 fn error() -> String {

@@ -24,6 +24,7 @@ pub mod guard;
 pub mod loader;
 pub mod pmi;
 pub mod preempt;
+pub mod private;
 pub mod ptl;
 pub mod stdio;
 pub mod system;

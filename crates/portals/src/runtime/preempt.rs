@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
-use super::world;
+use super::{system::processor_time, world};
 use base::hash::mix64;
 use std::{
     arch::{global_asm, is_x86_feature_detected},
@@ -19,6 +19,8 @@ use std::{
 const FIRST: i64 = 2_000;
 /// The same before further looks, and for a rank that has polled before.
 const AGAIN: i64 = 20;
+/// Nanoseconds of the processor that a rank must have had since the look before: on a busy machine the timer rings again and again while it cannot run.
+const PROGRESS: u64 = 8_000;
 /// Times that the same registers must have been seen before.
 const ENOUGH: usize = 5;
 /// Looks that are remembered.
@@ -88,6 +90,8 @@ thread_local! {
     static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+    /// Processor time at the end of the last look.
+    static LOOKED: Cell<u64> = const { Cell::new(0) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
 }
@@ -105,6 +109,9 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
         RESUMED.set((now, now));
         SEEN.set(([0; LOOKS], 0));
         return arm(FIRST);
+    }
+    if processor_time().saturating_sub(LOOKED.get()) < PROGRESS {
+        return arm(AGAIN);
     }
     // SAFETY: the kernel gives the registers at the interruption; they are changed only if the program's own code was interrupted, which holds nothing of
     // ours, and so that it finds all of them again. The word written lies below its red zone, on its stack.
@@ -133,6 +140,7 @@ fn seen_enough(registers: &[i64]) -> bool {
 }
 
 fn arm(us: i64) {
+    LOOKED.set(processor_time());
     let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let timer = libc::itimerval { it_interval: zero, it_value: libc::timeval { tv_sec: 0, tv_usec: us } };
     // SAFETY: the structure is whole; nobody wants the old one.

@@ -13,7 +13,7 @@ use crate::{
         process::Process,
         types::{
             AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, INVALID, Iovec, Le, Limits, List, Md, Me,
-            ProcessId, RANK_ANY, TIME_FOREVER, md,
+            ProcessId, RANK_ANY, TIME_FOREVER, md, me,
         },
     },
     nic::size,
@@ -29,7 +29,8 @@ fn number(answer: Answer) -> c_int {
 
 /// Asks the interface; a command crosses the bus before it takes effect.
 fn ask(call: Call) -> Answer<u32> {
-    let span = if call.commands() { with(|w, _| w.machine.params.control_time(size::COMMAND)) } else { 0 };
+    let span =
+        if call.commands() { with(|w, rank| w.machine.of_rank(rank).control_time(size::COMMAND)) } else { 0 };
     enter(span);
     let answer = with(|w, rank| {
         let answer = w.machine.ask(rank, &call, &mut w.memory);
@@ -79,11 +80,23 @@ impl Default for Md {
     }
 }
 
-/// A list entry as a match list entry that matches everything.
-fn as_me(le: &Le) -> Me {
+/// A list entry as a match list entry that matches everything, unless it has options that it cannot have.
+fn as_me(le: &Le) -> Answer<Me> {
+    if le.options & !me::ALL_LE != 0 {
+        return Err(Code::ArgInvalid);
+    }
     let match_id = ProcessId { nid: RANK_ANY, pid: 0 };
     let Le { start, length, ct, uid, options } = *le;
-    Me { start, length, ct, uid, options, match_id, match_bits: 0, ignore_bits: u64::MAX, min_free: 0 }
+    Ok(Me { start, length, ct, uid, options, match_id, match_bits: 0, ignore_bits: u64::MAX, min_free: 0 })
+}
+
+/// True if a search deletes what it finds.
+fn deletes(how: c_int) -> Answer<bool> {
+    match how & 0xff {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Code::ArgInvalid),
+    }
 }
 
 /// What `start` and `length` of an entry mean to searches: nothing.
@@ -105,7 +118,7 @@ fn begin(op: Answer<Op>, trigger: Option<(u32, u64)>) -> c_int {
         && op.sends()
     {
         let span = with(|w, rank| {
-            let p = &w.machine.params;
+            let p = w.machine.of_rank(rank);
             let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
             let options = w.machine.processes[rank as usize].md_options(op.put.0);
             let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
@@ -136,15 +149,16 @@ fn at_once(call: Call) -> c_int {
     0
 }
 
+/// Appends an entry to an interface with or without matching.
 fn append(
-    place: (u32, u32),
+    (ni, pt, matching): (u32, u32, bool),
     me: Answer<Me>,
     (which, user): (c_int, u64),
     on: Option<(u32, u64)>,
     handle: *mut u32,
 ) -> c_int {
-    let call = me.and_then(|me| {
-        let what = (list(which)?, user);
+    let call = of_kind(ni, matching, me).and_then(|me| {
+        let (place, what) = ((ni, pt), (list(which)?, user));
         Ok(match on {
             None => Call::Append { place, me, what },
             Some(on) => Call::TriggeredAppend { place, me, what, on },
@@ -153,9 +167,15 @@ fn append(
     number(with_arguments(call, true).and_then(|made| write(handle, made)))
 }
 
-fn search(place: (u32, u32), me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
-    let call = me.map(|me| Call::Search { place, me: headless(me), what: (how & 0xff == 1, user) });
+fn search((ni, pt, matching): (u32, u32, bool), me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
+    let call = of_kind(ni, matching, me)
+        .and_then(|me| Ok(Call::Search { place: (ni, pt), me: headless(me), what: (deletes(how)?, user) }));
     number(with_arguments(call, true).map(drop))
+}
+
+/// An entry, if it is of the kind that an interface has.
+fn of_kind(ni: u32, matching: bool, me: Answer<Me>) -> Answer<Me> {
+    with(|w, rank| w.machine.processes[rank as usize].check_matching(ni, matching)).and(me)
 }
 
 /// Reads the operand of a swap, for operations that have one.
@@ -175,7 +195,8 @@ fn missed() {
     let span = with(|w, rank| {
         let misses = &mut w.ranks[rank as usize].misses;
         *misses = (*misses + 1).min(100);
-        w.machine.params.poll_time * u64::from(*misses)
+        let misses = u64::from(*misses);
+        w.machine.of_rank(rank).poll_time * misses
     });
     world::pause(span);
 }
@@ -205,7 +226,7 @@ fn events(
     let until = deadline(timeout);
     enter(0);
     let result = loop {
-        let mut found = Err(Code::EqEmpty);
+        let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::EqEmpty });
         for n in 0..count {
             let Some(eq) = get(eqs.wrapping_add(n as usize)) else { return Code::ArgInvalid as c_int };
             let got = with(|w, rank| {
@@ -252,7 +273,7 @@ fn counts(
     let until = deadline(timeout);
     enter(0);
     let result = loop {
-        let mut found = Err(Code::CtNoneReached);
+        let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::CtNoneReached });
         for n in 0..count {
             let at = n as usize;
             let (ct, test) = (read(cts.wrapping_add(at))?, read(tests.wrapping_add(at))?);
@@ -371,18 +392,18 @@ super::calls! {
     }
     fn PtlMDRelease(handle: u32) -> c_int { issue(Call::MdRelease(handle)) }
     fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append((ni, pt), read(le).map(|le| as_me(&le)), (which, user), None, handle)
+        append((ni, pt, false), read(le).and_then(|le| as_me(&le)), (which, user), None, handle)
     }
     fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append((ni, pt), read(me), (which, user), None, handle)
+        append((ni, pt, true), read(me), (which, user), None, handle)
     }
     fn PtlLEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlMEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
-        search((ni, pt), read(le).map(|le| as_me(&le)), (how, user))
+        search((ni, pt, false), read(le).and_then(|le| as_me(&le)), (how, user))
     }
     fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
-        search((ni, pt), read(me), (how, user))
+        search((ni, pt, true), read(me), (how, user))
     }
     fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
     fn PtlCTFree(ct: u32) -> c_int { issue(Call::CtFree(ct)) }
@@ -494,7 +515,7 @@ super::calls! {
         issue(Call::TriggeredCt(ct, to, true, (on, threshold)))
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
-        append((ni, pt), read(me), (which, user), Some((on, threshold)), handle)
+        append((ni, pt, true), read(me), (which, user), Some((on, threshold)), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
         issue(Call::TriggeredUnlink(handle, (on, threshold)))

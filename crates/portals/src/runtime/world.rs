@@ -7,7 +7,7 @@
 
 use super::{
     guard::{self, Direct},
-    loader::{self, Loaded, Names},
+    loader::{self, Library, Loaded, Names},
     pmi::Pmi,
     preempt, stdio,
 };
@@ -27,7 +27,6 @@ use std::{
     ffi::{CString, c_char, c_int, c_void},
     ops::Range,
     path::Path,
-    time::Instant,
 };
 
 /// How a rank ended, or that it has not.
@@ -132,7 +131,8 @@ pub struct World {
     /// Where output goes.
     pub sink: Sink,
     ready: VecDeque<u32>,
-    since: Option<Instant>,
+    /// Processor time of this thread when the program last began to compute, in nanoseconds.
+    since: Option<u64>,
     recorder: Option<Recorder>,
 }
 
@@ -231,9 +231,13 @@ impl World {
     }
 
     /// Time that the program computed since it was last resumed, as simulated time.
-    fn computed(&mut self) -> Ps {
-        let factor = self.machine.params.cpu_factor;
-        self.since.take().map_or(0, |since| (since.elapsed().as_nanos() as f64 * 1000.0 * factor) as Ps)
+    fn computed(&mut self, rank: u32) -> Ps {
+        let Some(since) = self.since.take() else { return 0 };
+        let (p, span) = (
+            self.machine.of_rank(rank),
+            super::system::processor_time().saturating_sub(since) as f64 * 1000.0,
+        );
+        if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
     /// Writes down what a rank asked of its interface.
@@ -256,8 +260,9 @@ impl World {
     }
 
     fn measure(&mut self) {
-        if self.machine.params.cpu_factor > 0.0 {
-            self.since = Some(Instant::now());
+        let rank = self.threads[self.current as usize].rank;
+        if self.machine.of_rank(rank).cpu_factor > 0.0 {
+            self.since = Some(super::system::processor_time());
         }
     }
 }
@@ -287,11 +292,11 @@ pub fn pause(span: Ps) {
 /// A call begins: what the program computed, and what the call itself takes.
 pub fn enter(span: Ps) {
     let span = with(|w, rank| {
-        let computed = w.computed();
+        let computed = w.computed(rank);
         if computed > 0 {
             w.record(|r| r.step(rank, Step::Compute(computed)));
         }
-        span + w.machine.params.call_time + computed
+        span + w.machine.of_rank(rank).call_time + computed
     });
     if span > 0 {
         pause(span);
@@ -302,7 +307,7 @@ pub fn enter(span: Ps) {
 pub fn enter_only() {
     enter(0);
     with(|w, rank| {
-        if w.machine.params.call_time > 0 {
+        if w.machine.of_rank(rank).call_time > 0 {
             w.asked(rank, Call::Nothing(false), Err(Code::Ignored));
         }
     });
@@ -390,6 +395,8 @@ pub fn end(status: Status) -> ! {
 pub struct Program<'a> {
     /// Its file's contents.
     pub bytes: &'a [u8],
+    /// Libraries of which each rank has a copy.
+    pub private: &'a [Library],
     /// Name and arguments.
     pub arguments: &'a [String],
     /// Where copies are made.
@@ -425,7 +432,7 @@ pub fn run(
         recorder,
     };
     for rank in 0..ranks {
-        loaded.push(loader::load(program.bytes, program.directory, rank, names)?);
+        loaded.push(loader::load((program.bytes, program.private), program.directory, rank, names)?);
     }
     WORLD.set(Some(world));
     WORLD.with_borrow_mut(|world| {

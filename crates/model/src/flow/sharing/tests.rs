@@ -152,3 +152,38 @@ fn use_is_counted_by_window() {
     let uses: Vec<(u64, f64)> = s.uses.iter().map(|u| (u.window, u.links[0].1.round())).collect();
     assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
 }
+
+proptest::proptest! {
+    /// Flows that meet nobody stay aside; with windows of link use all are on their links. Both tell the same moments in the same order.
+    #[test]
+    fn staying_aside_changes_nothing(
+        flows in proptest::collection::vec((0u64..40, proptest::collection::btree_set(0u32..8, 1..4), 1u64..4, proptest::bool::ANY), 1..60),
+        changes in proptest::collection::vec((0u64..40, 0u32..8, 1u32..4), 0..3),
+        cross in proptest::bool::ANY,
+    ) {
+        let told = |window: Ps| {
+            let rules = Rules { cross: if cross { 0.05 } else { 0.0 }, ..Rules::plain() };
+            let mut s = Sharing::new(rules, window);
+            for n in 0..8u32 {
+                s.link(f64::from(n % 3 + 1) * 1e9, 1e-9, Policy::Shared);
+            }
+            let change = |&(at, link, by): &(u64, u32, u32)| (Moment::at(at * US), link, f64::from(by) * 5e8);
+            s.schedule(changes.iter().map(change).collect());
+            let (mut over, mut all, mut routes) = (Vec::new(), Vec::new(), Vec::new());
+            let mut sorted: Vec<_> = flows.iter().zip(0u32..).collect();
+            sorted.sort_by_key(|f| f.0.0);
+            for ((at, links, kilobytes, slow), tag) in sorted {
+                while s.next().is_some_and(|n| n < Moment::at(at * US)) && s.step(Ps::MAX, &mut over) {}
+                let back: Vec<u32> = links.iter().rev().copied().collect();
+                let known = routes.iter().find(|r: &&(_, u32)| r.0 == links).map(|r| r.1);
+                let route = known.unwrap_or_else(|| s.route(links.iter().copied().collect(), &back, 0.0));
+                routes.push((links, route));
+                s.begin(Moment::at(at * US), route, kilobytes * 1500, slow.then_some(7e8), tag);
+            }
+            while s.step(Ps::MAX, &mut over) {}
+            all.extend(over.iter().map(|o| (o.tag, o.at)));
+            all
+        };
+        proptest::prop_assert_eq!(told(0), told(1 << 58));
+    }
+}

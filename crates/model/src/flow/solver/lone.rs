@@ -2,6 +2,9 @@
 //!
 //! Small messages that take turns on their links, as most do in programs that wait for answers, never meet: all of their solutions are of this kind.
 //! What is left behind is, bit for bit, what following the change would leave.
+//!
+//! A sharer that is alone from the beginning need not even be put on its links: it stays *aside* until somebody joins it there. Whoever adds it looks
+//! after that: see `Sharing`.
 
 use super::{
     Solver,
@@ -50,6 +53,71 @@ impl Solver {
                 let members = &self.links[l as usize].members;
                 members.is_empty() || (members.len() == 1 && self.fresh.contains(&members[0].sharer))
             })
+    }
+
+    /// True if nobody is on a link, so that a sharer may stay aside.
+    #[must_use]
+    pub fn is_idle(&self, link: u32) -> bool {
+        let link = &self.links[link as usize];
+        link.members.is_empty() && link.policy == Policy::Shared && link.capacity.is_finite()
+    }
+
+    /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.
+    pub fn add_aside(&mut self, uses: &[(u32, f64)], weight: f64, cap: f64) -> u32 {
+        self.aside.0 += 1;
+        self.uses += uses.len() as u64;
+        let row = self.row(weight, cap);
+        self.sharers[row as usize].aside = true;
+        self.entries[row as usize].clear();
+        row
+    }
+
+    /// Finds the share of a sharer that is aside.
+    pub fn share_aside(&mut self, sharer: u32, uses: &[(u32, f64)]) -> f64 {
+        let row = &self.sharers[sharer as usize];
+        let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
+        self.aside.1 += uses.len() as u64 + u64::from(tightest.is_some());
+        let row = &mut self.sharers[sharer as usize];
+        (row.level, row.state, row.unsupported) = (level, State::Settled, true);
+        self.share(sharer)
+    }
+
+    /// Somebody joins a sharer that was aside. `found`: its share was.
+    pub fn join_aside(&mut self, sharer: u32, uses: &[(u32, f64)], found: bool) {
+        self.uses -= uses.len() as u64;
+        self.sharers[sharer as usize].aside = false;
+        self.enter(sharer, uses.iter().copied());
+        if !found {
+            self.aside.0 = self.aside.0.saturating_sub(1);
+            return self.fresh.push(sharer);
+        }
+        let row = &self.sharers[sharer as usize];
+        if let (level, Some(link)) = self.alone_at(uses, row.weight, row.cap) {
+            self.links[link as usize].level = level;
+        }
+    }
+
+    /// Removes a sharer that is aside.
+    pub fn remove_aside(&mut self, sharer: u32, uses: &[(u32, f64)]) {
+        self.aside.0 += uses.len() as u64;
+        self.uses -= uses.len() as u64;
+        self.alive -= 1;
+        let row = &mut self.sharers[sharer as usize];
+        (row.count, row.aside) = (0, false);
+        self.caps -= u64::from(row.cap.is_finite());
+        self.free.push(sharer);
+    }
+
+    /// Level of a sharer that is alone on these links, and the link that limits it.
+    fn alone_at(&self, uses: &[(u32, f64)], weight: f64, cap: f64) -> (f64, Option<u32>) {
+        let (mut level, mut tightest) = (f64::INFINITY, u32::MAX);
+        for &(link, usage) in uses {
+            let full = (self.links[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
+            if (full, link) < (level, tightest) {
+                (level, tightest) = (full, link);
+            }
+        }
+        if level <= cap { (level, (tightest < u32::MAX).then_some(tightest)) } else { (cap, None) }
     }
 
     /// A sharer that is alone on its links gets the level of the tightest, or of its cap.

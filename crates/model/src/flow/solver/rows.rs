@@ -108,6 +108,8 @@ pub(super) struct Sharer {
     pub(super) state: State,
     /// Its links are dirty.
     pub(super) unsupported: bool,
+    /// It is on none of its links, since it is alone there.
+    pub(super) aside: bool,
 }
 
 /// What happens at a level: a link is full, or a sharer's support is reached. The bits of a level that is not negative are ordered as it

@@ -1,0 +1,44 @@
+//! What becomes due, in the order of time and then of age.
+//!
+//! Timers are far away and hardly ever ring: they have a heap of their own, so that what is near need not be sorted past them.
+
+use super::Due;
+use base::time::Ps;
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// When, how many were set before, and what.
+pub(super) type Item = Reverse<(Ps, u64, Due)>;
+
+/// All that is due.
+#[derive(Default)]
+pub(super) struct Agenda {
+    near: BinaryHeap<Item>,
+    timers: BinaryHeap<Item>,
+}
+
+impl Agenda {
+    /// Adds an item.
+    pub(super) fn push(&mut self, item: Item) {
+        let timer = matches!(item.0.2, Due::Timeout(_));
+        if timer { self.timers.push(item) } else { self.near.push(item) }
+    }
+
+    /// True if a timer comes before all else.
+    fn rings(&self) -> bool {
+        match (self.near.peek(), self.timers.peek()) {
+            (Some(near), Some(timer)) => timer.0 < near.0,
+            (None, timer) => timer.is_some(),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// What comes next.
+    pub(super) fn peek(&self) -> Option<&Item> {
+        if self.rings() { self.timers.peek() } else { self.near.peek() }
+    }
+
+    /// Takes it.
+    pub(super) fn pop(&mut self) -> Option<Item> {
+        if self.rings() { self.timers.pop() } else { self.near.pop() }
+    }
+}
