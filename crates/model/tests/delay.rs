@@ -123,7 +123,7 @@ proptest! {
             let program = List::new(chains(seed, kind)).in_batches(batch);
             let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, 0));
             let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
-            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { pairs: true, operations: true }, ..setup })
+            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { messages: true, pairs: true, operations: true }, ..setup })
         };
         let (ahead, timed) = (once(Kind::Join, partitions), once(Kind::JoinAny, 1));
         prop_assert_eq!(&ahead.tables, &timed.tables);
@@ -137,8 +137,8 @@ proptest! {
     fn the_critical_path_is_the_makespan(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
         let program = if costs == 2 { chains(seed, Kind::Join) } else { random(seed, kind) };
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
-        let costs = [config(&SETS[set]), free, DelayConfig::pure(700_000, 0, 0)][costs as usize];
-        let setup = plain(Arc::new(List::new(program)), costs);
+        let costs = [config(&SETS[set]), free, DelayConfig::pure(700_000, 0, 0)][costs as usize].clone();
+        let setup = plain(Arc::new(List::new(program)), costs.clone());
         let finished = run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
         let (Some(makespan), true) = (finished.summary.jobs[0].makespan_ps, finished.stuck.is_done()) else {
             return Ok(());
@@ -162,7 +162,7 @@ proptest! {
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
         let chained = costs == 3;
         let pure = DelayConfig::pure(700_000, 0, if chained { 0 } else { 50 });
-        let costs = [pure, free, config(&SETS[set]), pure][costs as usize];
+        let costs = [pure.clone(), free, config(&SETS[set]), pure][costs as usize].clone();
         let program = if chained { chains(seed, [Kind::Join, Kind::JoinAny][set % 2]) } else { random(seed, kind) };
         let setup = plain(Arc::new(List::new(program).in_batches(7)), costs);
         let expected = run(&setup).summary;

@@ -130,21 +130,27 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     };
     let mut computed = None;
     if name == haec_sim::NAME {
-        let (more, object) = haec_sim::run(&directory, args, console)?;
-        lines.extend(more);
-        computed = Some(object);
+        let mut all = haec_sim::run(&directory, args, console)?;
+        lines.append(&mut all.lines);
+        computed = Some(all);
     }
     let extras = study_figures::run(&directory, shorter(&study, args), console)?;
     if let Some(out) = &args.out {
         extras.draw(out)?;
     }
     match args.format {
-        Format::Text => console.print(&(text(&study, &lines) + &extras.text()))?,
+        Format::Text => {
+            let more = computed.map_or_else(String::new, |c| c.text);
+            console.print(&(text(&study, &lines) + &extras.text() + &more))?;
+        }
         Format::Json => {
+            if let Some(computed) = &mut computed {
+                lines.append(&mut computed.more);
+            }
             let mut object = object(name, &study, &lines);
             object["extras"] = extras.json();
             if let Some(computed) = computed {
-                object["computed"] = computed;
+                object["computed"] = computed.object;
             }
             console.print_json(&object)?;
         }

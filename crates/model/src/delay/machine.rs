@@ -232,6 +232,8 @@ pub struct Record {
     pub peer: u32,
     /// Bytes of a message.
     pub bytes: u64,
+    /// When the message of a receive was there; 0 of others.
+    pub arrived: Ps,
 }
 
 /// The ranks of one partition.

@@ -12,6 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
+    /// A row per size of message: times from send to arrival and to the completed receive.
+    pub messages: bool,
     /// A row per pair of ranks that exchange messages.
     pub pairs: bool,
     /// A row per operation: memory grows with the run.
@@ -52,6 +54,28 @@ pub struct Collective {
     pub busy: Ps,
 }
 
+/// Times of received messages of one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageTimes {
+    /// How many.
+    pub messages: u64,
+    /// From each send until the message was there, summed.
+    pub transfer: u128,
+    /// From each send until its receive was over, summed: waiting for a late receiver included.
+    pub received: u128,
+    /// The longest of the latter.
+    pub longest: Ps,
+}
+
+impl MessageTimes {
+    fn merge(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.transfer += other.transfer;
+        self.received += other.received;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
 /// An operation that was done, for tables on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Done {
@@ -87,13 +111,15 @@ pub struct Observer {
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
     pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
+    /// Times of received messages by job and size.
+    pub messages: BTreeMap<(u32, u64), MessageTimes>,
     /// Operations done.
     pub done: Vec<Done>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, messages, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
@@ -108,6 +134,7 @@ impl Observer {
             sizes: vec![0; 65],
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
+            messages: BTreeMap::new(),
             done: Vec::new(),
             busy: Vec::new(),
         }
@@ -137,6 +164,9 @@ impl Observer {
             let sum = self.pairs.entry(key).or_default();
             *sum = (sum.0 + messages, sum.1 + bytes);
         }
+        for (key, times) in other.messages {
+            self.messages.entry(key).or_default().merge(&times);
+        }
         self.done.extend(other.done);
         self.busy.extend(other.busy);
     }
@@ -157,6 +187,17 @@ impl Observer {
             sum.bytes += r.bytes;
             sum.busy += r.end - r.start;
         }
+    }
+
+    /// A receive is over: how long its message took. When it was sent follows from when it was there.
+    fn received(&mut self, r: &Record) {
+        let (cx, to) = (&self.cx, self.cx.places[r.host as usize]);
+        let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
+        let transfer = cx.config.overhead + delay;
+        let received = (r.end + transfer).saturating_sub(r.arrived);
+        let one =
+            MessageTimes { messages: 1, transfer: transfer.into(), received: received.into(), longest: received };
+        self.messages.entry((to.job, r.bytes)).or_default().merge(&one);
     }
 
     fn busy(&mut self, r: &Record) {
@@ -185,6 +226,9 @@ impl Observer {
             Act::Recv => {
                 rank.received += 1;
                 rank.received_bytes += r.bytes;
+                if self.measure.messages {
+                    self.received(r);
+                }
             }
             _ => {}
         }

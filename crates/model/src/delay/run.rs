@@ -150,7 +150,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     if (1 << 59..NEVER).contains(&setup.limit) {
         return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
     }
-    let config = setup.config;
+    let config = setup.config.clone();
     let hops = match &setup.fabric {
         Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
             Hops::of(fabric).map_err(Failure::Setup)?

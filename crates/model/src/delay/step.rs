@@ -155,9 +155,32 @@ impl Machine {
         (peer, bytes): (u32, u64),
         fx: &mut impl Effects<Self>,
     ) {
+        self.over(row, (act, start, end), (peer, bytes, 0), fx);
+    }
+
+    /// Ends a receive of this message.
+    pub(super) fn received(
+        &mut self,
+        row: u32,
+        (start, end): (Ps, Ps),
+        message: &Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let from = (self.source(message), message.bytes, message.arrival);
+        self.over(row, (Act::Recv, start, end), from, fx);
+    }
+
+    #[inline]
+    fn over(
+        &mut self,
+        row: u32,
+        (act, start, end): (Act, Ps, Ps),
+        (peer, bytes, arrived): (u32, u64, Ps),
+        fx: &mut impl Effects<Self>,
+    ) {
         let r = self.window.get(row);
         let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
-        fx.record(Record { act, host, number, collective, start, end, peer, bytes });
+        fx.record(Record { act, host, number, collective, start, end, peer, bytes, arrived });
         self.window.finish(row, end, &mut self.freed);
     }
 
@@ -203,6 +226,7 @@ impl Machine {
             end: now + busy,
             peer: to,
             bytes: op.amount,
+            arrived: 0,
         });
         if eager {
             self.done(row, (Act::Send, now, now + busy), (to, op.amount), fx);
@@ -252,7 +276,7 @@ impl Machine {
         } else if let Some(message) = self.matching.receive(label, row) {
             let m = *self.messages.get(message);
             self.messages.give(message);
-            self.done(row, (Act::Recv, now, now), (self.source(&m), m.bytes), fx);
+            self.received(row, (now, now), &m, fx);
             self.release(&m, (op.cpu, op.nic), now, fx);
         }
     }
@@ -280,13 +304,14 @@ impl Machine {
             end,
             peer,
             bytes: m.bytes,
+            arrived: 0,
         };
         fx.record(record);
         let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };
         if let Some(receive) = self.matching.arrive(label, row) {
             self.messages.give(row);
             self.release(&m, (m.cpu, m.nic), now, fx);
-            self.done(receive, (Act::Recv, now, end), (peer, m.bytes), fx);
+            self.received(receive, (now, end), &m, fx);
             return;
         }
         let mut answered = std::mem::take(&mut self.answered);

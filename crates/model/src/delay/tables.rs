@@ -31,6 +31,9 @@ pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &
     if !observer.collectives.is_empty() {
         tables.push(collectives(cx, names, observer));
     }
+    if !observer.messages.is_empty() {
+        tables.push(message_times(names, observer));
+    }
     if !observer.pairs.is_empty() {
         tables.push(pairs(cx, names, observer));
     }
@@ -107,6 +110,29 @@ fn collectives(cx: &Context, names: &[String], observer: &Observer) -> Table {
             Cell::U64(c.messages),
             Cell::U64(c.bytes),
             Cell::U64(c.busy),
+        ]);
+    }
+    table
+}
+
+/// One row per job and size of message: mean times from the send until the message was there, and until its receive was over.
+fn message_times(names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("message_times")
+        .with("job", text())
+        .with("bytes", u64s())
+        .with("messages", u64s())
+        .with("transfer_ps", u64s())
+        .with("received_ps", u64s())
+        .with("longest_ps", u64s());
+    for (&(job, bytes), times) in &observer.messages {
+        let mean = |sum: u128| Cell::U64((sum / u128::from(times.messages)) as u64);
+        table.push(&[
+            Cell::Text(&names[job as usize]),
+            Cell::U64(bytes),
+            Cell::U64(times.messages),
+            mean(times.transfer),
+            mean(times.received),
+            Cell::U64(times.longest),
         ]);
     }
     table

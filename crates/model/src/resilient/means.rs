@@ -5,6 +5,7 @@
 //! is sampled when it is first asked for, with a stream of its own, so the order of asking changes nothing and nothing is extrapolated.
 
 use super::{
+    fits::{Fits, PARTS},
     monte_carlo::{Point, sample},
     parameters::{Delays, Parameters},
     path::Path,
@@ -50,6 +51,21 @@ impl Means {
         let samples = if exact { 1 } else { samples.max(1) };
         let hops = (0..=most).map(|_| OnceLock::new()).collect();
         Ok(Self { parameters: *parameters, delays, payload, samples, seed, hops })
+    }
+
+    /// Means of messages over at most `most` hops by fits.
+    ///
+    /// # Errors
+    /// What the fits do not cover.
+    pub fn fitted(parameters: &Parameters, most: u32, fits: &Fits) -> Result<Self, String> {
+        fits.covers(parameters).map_err(|(_, message)| message)?;
+        let means = Self { samples: PARTS, ..Self::new(parameters, most, PARTS, 0)? };
+        for hops in 1..=most {
+            let hop = fits.hop(hops, parameters)?;
+            let small = (1..=SMALL).map(|packets| means.compose(&hop, packets)).collect();
+            means.hops[hops as usize].set((hop, small)).expect("each is set once");
+        }
+        Ok(means)
     }
 
     /// What the means of [`Hop`] stand over, in ticks.
