@@ -3,7 +3,9 @@
 use crate::args::Format;
 use base::{rate::Bandwidth, time::Ps, units};
 use clap::{Args, ValueEnum};
-use model::resilient::{Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fit::Shape, parameters::loss_of};
+use model::resilient::{
+    Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fit::Shape, parameters::loss_of,
+};
 use std::path::PathBuf;
 
 /// Arguments of `resilient`: messages, and the parameters of HAEC-SIM's Table 2.

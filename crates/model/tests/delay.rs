@@ -286,6 +286,38 @@ fn jobs_start_at_their_times_and_do_not_meet() {
     }
 }
 
+/// One receive that waits for its message, one that comes too late for it: times from the send until the message was there, and until its receive
+/// was over. Ranks that run ahead and those that do not measure the same.
+#[test]
+fn times_of_messages_tell_waiting_apart() {
+    for chained in [true, false] {
+        let mut ranks = vec![Rank::default(); 2];
+        let mut chain = |rank: usize, ops: Vec<Op>| {
+            let numbers: Vec<u64> = ops.into_iter().map(|op| ranks[rank].push(op)).collect();
+            numbers.windows(2).for_each(|pair| ranks[rank].requires(pair[1], pair[0]));
+        };
+        chain(0, vec![calc(100), send(1, 8, 0), send(1, 16, 1), send(1, 8, 0)]);
+        chain(1, vec![recv(0, 8, 0), calc(5_000), recv(0, 16, 1), recv(0, 8, 0)]);
+        if !chained {
+            // An operation beside the others.
+            ranks[0].push(calc(1));
+        }
+        let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(700, 0, 0));
+        setup.measure = Measure { messages: true, ..Measure::default() };
+        let finished = run(&setup);
+        let table = finished.tables.iter().find(|t| t.name() == "message_times").unwrap();
+        let column = |name: &str| match table.column(name) {
+            Some(Column::U64(column)) => column.clone(),
+            _ => panic!("{name}"),
+        };
+        // Sent at 100, there at 800; the computation ends at 5,800.
+        assert_eq!((column("bytes"), column("messages")), (vec![8, 16], vec![2, 1]));
+        assert_eq!(column("transfer_ps"), [700, 700]);
+        assert_eq!(column("received_ps"), [(700 + 5_700) / 2, 5_700]);
+        assert_eq!(column("longest_ps"), [5_700, 5_700]);
+    }
+}
+
 #[test]
 fn what_cannot_end_is_diagnosed() {
     let mut ranks = vec![Rank::default(); 3];

@@ -81,10 +81,14 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
         .map_err(|e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", file.display())))?;
     match args.format {
         Format::Text => {
-            let mut text = format!("{:>5}  relative errors of the fit, mean and greatest, in %: until there, until acknowledged; standard error\n", "hops");
+            let mut text = format!(
+                "{:>5}  relative errors of the fit, mean and greatest, in %: until there, until acknowledged; standard error\n",
+                "hops"
+            );
             for Quality { hops, there, acknowledged, error } in &qualities {
                 let [a, b, c, d, e] =
-                    [there.mean, there.worst, acknowledged.mean, acknowledged.worst, *error].map(|x| 100.0 * x);
+                    [there.mean, there.worst, acknowledged.mean, acknowledged.worst, *error]
+                        .map(|x| 100.0 * x);
                 let _ = writeln!(text, "{hops:>5}  {a:.3} {b:.3}   {c:.3} {d:.3}   {e:.3}");
             }
             console.print(&text)?;
@@ -102,7 +106,9 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
                     })
                 })
                 .collect();
-            console.print_json(&json!({"protocol": protocol.name(), "fit": shape.name(), "losses": losses, "fits": rows}))?;
+            console.print_json(
+                &json!({"protocol": protocol.name(), "fit": shape.name(), "losses": losses, "fits": rows}),
+            )?;
         }
     }
     Ok(Exit::Done)

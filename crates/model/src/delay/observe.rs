@@ -195,8 +195,12 @@ impl Observer {
         let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
         let transfer = cx.config.overhead + delay;
         let received = (r.end + transfer).saturating_sub(r.arrived);
-        let one =
-            MessageTimes { messages: 1, transfer: transfer.into(), received: received.into(), longest: received };
+        let one = MessageTimes {
+            messages: 1,
+            transfer: transfer.into(),
+            received: received.into(),
+            longest: received,
+        };
         self.messages.entry((to.job, r.bytes)).or_default().merge(&one);
     }
 

@@ -4,7 +4,8 @@
 
 use super::distance::{Delays, Hops};
 use crate::resilient::{
-    Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fits::Fits, means::Means, parameters::loss_of,
+    Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fits::Fits, means::Means,
+    parameters::loss_of,
 };
 use base::{
     param::{Excerpt, Kind, Param, Problem, Values},
@@ -161,7 +162,11 @@ impl Resilient {
             return Err(vec![Problem::new("injection", "a message must take time, also to the same node")]);
         }
         parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
-        let fits = if values.text("evaluate") == "fit" { Some(fits(&values.text("fit"), &parameters)?) } else { None };
+        let fits = if values.text("evaluate") == "fit" {
+            Some(fits(&values.text("fit"), &parameters)?)
+        } else {
+            None
+        };
         Ok(Self { parameters, samples: values.int("samples"), seed: 1, fits })
     }
 }

@@ -95,8 +95,7 @@ pub struct Off {
 }
 
 impl Grid {
-    /// Samples every point, `samples` times each and four times as often until its standard error is below `error` of its mean, at most 1,024 times as
-    /// often.
+    /// Samples every point, `samples` times each and more often until its standard error is at most `error` of its mean, at most 1,024 times as often.
     ///
     /// # Errors
     /// Parameters that do not go together.
@@ -128,7 +127,9 @@ impl Grid {
                         gates.push(gate / delays.scale as f64);
                         break;
                     }
-                    count *= 4;
+                    // As many as it should take, and some.
+                    let factor = (1.05 * relative / error * relative / error).clamp(1.5, 1024.0);
+                    count = ((count as f64 * factor) as u64).min(most);
                 }
             }
         }
@@ -378,7 +379,9 @@ mod tests {
     #[test]
     fn pieces_follow_jumps() {
         let parameters = Parameters::table2(Protocol::Ncd);
-        let grid = Grid::sampled(&parameters, 6, (Axis::Windows, &losses(), &[3, 4, 5, 6, 7]), (2_000, 1.0), 2).unwrap();
+        let grid =
+            Grid::sampled(&parameters, 6, (Axis::Windows, &losses(), &[3, 4, 5, 6, 7]), (2_000, 1.0), 2)
+                .unwrap();
         let off = |shape| grid.off(&Fit::of(&grid, shape).unwrap());
         let (smooth, pieces) = (off(Shape::Biquartic), off(Shape::Pieces));
         assert!(pieces.mean < 0.003 && pieces.mean < smooth.mean / 3.0, "{smooth:?} {pieces:?}");

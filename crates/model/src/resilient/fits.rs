@@ -111,7 +111,8 @@ impl Fits {
     /// The key that is not covered, and why.
     pub fn covers(&self, parameters: &Parameters) -> Result<(), (&'static str, String)> {
         if parameters.window > self.window {
-            let message = format!("windows of 1 to {} packets were fitted; nothing is extrapolated", self.window);
+            let message =
+                format!("windows of 1 to {} packets were fitted; nothing is extrapolated", self.window);
             return Err(("window", message));
         }
         let ours = key(parameters);
@@ -130,7 +131,9 @@ impl Fits {
         let Some([there, acknowledged]) = self.all.get(&hops) else {
             let (first, last) = (self.all.keys().next(), self.all.keys().next_back());
             let (first, last) = (first.copied().unwrap_or(0), last.copied().unwrap_or(0));
-            return Err(format!("there is no fit of {hops} hops, only of {first} to {last}; nothing is extrapolated"));
+            return Err(format!(
+                "there is no fit of {hops} hops, only of {first} to {last}; nothing is extrapolated"
+            ));
         };
         let scale = parameters.delays()?.scale;
         let time = |fit: &Fit, packets: u32| match fit.time(parameters.loss, packets) {
@@ -166,7 +169,8 @@ mod tests {
             let fits = fits(protocol);
             assert_eq!(Fits::read(&fits.text()).unwrap(), fits);
             let p = Parameters { loss: 0.0125, ..Parameters::table2(protocol) };
-            let (sampled, fitted) = (Means::new(&p, 3, 20_000, 1).unwrap(), Means::fitted(&p, 3, &fits).unwrap());
+            let (sampled, fitted) =
+                (Means::new(&p, 3, 20_000, 1).unwrap(), Means::fitted(&p, 3, &fits).unwrap());
             for (hops, bytes) in [(1, 240), (2, 5_000), (3, 40_000), (3, 240)] {
                 let (a, b) = (sampled.delay(hops, bytes) as f64, fitted.delay(hops, bytes) as f64);
                 assert!((b / a - 1.0).abs() < 0.02, "{protocol:?} {hops} {bytes}: {a} {b}");
@@ -187,6 +191,8 @@ mod tests {
         assert_eq!(wrong(Parameters { protocol: Protocol::Ncd, ..p }), "fit");
         // Timers of coding count with the window.
         assert_eq!(wrong(Parameters { window: 4, ..p }), "fit");
-        assert!(Fits::read("else").is_err() && Fits::read(&fits.text().replace("acknowledged", "x")).is_err());
+        assert!(
+            Fits::read("else").is_err() && Fits::read(&fits.text().replace("acknowledged", "x")).is_err()
+        );
     }
 }

@@ -262,7 +262,8 @@ mod tests {
         {
             let p = Parameters { loss, timeout, ..Parameters::table2(Protocol::Pnc) };
             let d = p.delays().unwrap();
-            let (comes, worth) = (Path::uniform(3, loss, 0.0).unwrap().delivery(), (255.0f64 / 256.0).powi(3));
+            let (comes, worth) =
+                (Path::uniform(3, loss, 0.0).unwrap().delivery(), (255.0f64 / 256.0).powi(3));
             let told = (d.send + d.forth(3) + d.back(3)) as f64;
             let timer = (d.send + d.timeout(3, counted)) as f64;
             let (lost, worthless) = (1.0 - comes, comes * (1.0 - worth));

@@ -44,15 +44,22 @@ pub fn run(effort: &Effort, out: Option<&Path>) -> Result<Found, Failure> {
     let (mut lines, mut all, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for protocol in Protocol::PAPER {
         let parameters = Parameters::table2(protocol);
-        let (axes, spread) = ((Axis::Windows, losses.as_slice(), WINDOWS.as_slice()), (effort.samples, effort.error));
+        let (axes, spread) =
+            ((Axis::Windows, losses.as_slice(), WINDOWS.as_slice()), (effort.samples, effort.error));
         let grid = Grid::sampled(&parameters, HOPS, axes, spread, threads).map_err(|m| told(&m))?;
         let mut fits = Vec::new();
         for shape in Shape::ALL {
             let fit = kept(out, &format!("fit-{}-{}.txt", protocol.name(), shape.name()), &grid, shape)?;
             let off = grid.off(&fit);
             let (key, why) = match shape {
-                Shape::Biquartic => ("mean relative error of 25 terms, %", "the paper tells neither grid nor protocol; ncd is stepped, which no polynomial follows"),
-                Shape::Pieces => ("mean relative error of pieces, %", "ours: a polynomial of the loss for each window, anew at each step"),
+                Shape::Biquartic => (
+                    "mean relative error of 25 terms, %",
+                    "the paper tells neither grid nor protocol; ncd is stepped, which no polynomial follows",
+                ),
+                Shape::Pieces => (
+                    "mean relative error of pieces, %",
+                    "ours: a polynomial of the loss for each window, anew at each step",
+                ),
             };
             lines.push(Line {
                 row: format!("figure 2: {HOPS} hops, {}", protocol.name()),
@@ -100,7 +107,10 @@ fn picture(grid: &Grid, fits: &[Fit]) -> Lines {
         }
     }
     Lines {
-        title: format!("Figure 2: windows of s_w packets over {HOPS} hops, {}", grid.parameters.protocol.name()),
+        title: format!(
+            "Figure 2: windows of s_w packets over {HOPS} hops, {}",
+            grid.parameters.protocol.name()
+        ),
         x: "loss of a link / %".to_owned(),
         y: "time until the packets are there / us".to_owned(),
         curves,

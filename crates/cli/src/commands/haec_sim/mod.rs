@@ -85,8 +85,8 @@ pub fn run(directory: &Path, args: &StudyArgs, console: &mut Console<'_>) -> Res
     stages.tell("fits of window times");
     let effort = match (args.smoke, args.quick) {
         (true, _) => figure2::Effort { steps: 10, samples: 100, error: 1.0 },
-        (_, true) => figure2::Effort { steps: 20, samples: 4_000, error: 0.005 },
-        _ => figure2::Effort { steps: 20, samples: 50_000, error: 0.000_5 },
+        (_, true) => figure2::Effort { steps: 10, samples: 4_000, error: 0.003 },
+        _ => figure2::Effort { steps: 10, samples: 50_000, error: 0.000_5 },
     };
     let (more, fits, pictures) = figure2::run(&effort, args.out.as_deref())?;
     lines.extend(more);

@@ -10,12 +10,7 @@ use super::{
 use crate::failure::Failure;
 use base::time::{MS, NEVER, Ps};
 use model::{
-    delay::{
-        DelayConfig, DelayJob, DelaySetup,
-        observe::Measure,
-        resilient::Resilient,
-        simulate,
-    },
+    delay::{DelayConfig, DelayJob, DelaySetup, observe::Measure, resilient::Resilient, simulate},
     resilient::{Parameters, Protocol},
     setup::{JobSetup, Scheduling},
 };
@@ -116,7 +111,12 @@ pub fn run(
                     placement: s.placed.clone(),
                     compute_ppb: JobSetup::COMPUTE_AS_IS,
                 }],
-                config: DelayConfig::resilient(Resilient { parameters, samples: effort.samples, seed: 1, fits: None }),
+                config: DelayConfig::resilient(Resilient {
+                    parameters,
+                    samples: effort.samples,
+                    seed: 1,
+                    fits: None,
+                }),
                 fabric: Some(Arc::clone(&nets[s.net].fabric)),
                 seed: 1,
                 scheduling: Scheduling::Sequential { partitions: 1 },

@@ -26,7 +26,7 @@ pub struct Published {
     pub runs: Vec<(String, [f64; 3])>,
     /// Scenario, and rows of greatest size, DOR, PNC, NCD.
     times: Vec<(String, Vec<[f64; 4]>)>,
-    /// Why times differ: application, greatest size (0: all), reason.
+    /// Why times differ: application or scenario, greatest size (0: all), reason.
     reasons: Vec<(String, f64, String)>,
 }
 
@@ -60,7 +60,12 @@ pub fn counted(published: &Published, all: &[Scenario], nets: &[Net]) -> Vec<Lin
     for (name, number) in &published.hops {
         if let Some(s) = all.iter().find(|s| title(s, nets) == *name) {
             let table = if nets[s.net].name == "mesh" { 7 } else { 8 };
-            lines.push(line(format!("table {table}: {name}"), "hops of all messages", *number, s.total_hops()));
+            lines.push(line(
+                format!("table {table}: {name}"),
+                "hops of all messages",
+                *number,
+                s.total_hops(),
+            ));
         }
     }
     lines
@@ -83,17 +88,34 @@ pub fn shares(published: &Published, all: &[Scenario], nets: &[Net], replays: &[
                 ours: Some(ours),
                 why: why.to_owned(),
             };
-            let whole = r.makespan as f64 / 1e12 / r.iterations as f64 * super::replay::WHOLE_AND_WARM_UP[s.application] as f64;
+            let whole = r.makespan as f64 / 1e12 / r.iterations as f64
+                * super::replay::WHOLE_AND_WARM_UP[s.application] as f64;
             lines.push(line("run time s", *run_s, whole, "theirs on Taurus, where the trace was made; ours on the simulated machine with the same computation, from the iterations replayed"));
-            lines.push(line("exclusive application %", *application, 100.0 * r.application, "the same computation in a run of another length"));
-            lines.push(line("exclusive MPI %", *mpi, 100.0 * (1.0 - r.application), "all that is not computation"));
+            lines.push(line(
+                "exclusive application %",
+                *application,
+                100.0 * r.application,
+                "the same computation in a run of another length",
+            ));
+            lines.push(line(
+                "exclusive MPI %",
+                *mpi,
+                100.0 * (1.0 - r.application),
+                "all that is not computation",
+            ));
         }
     }
     lines
 }
 
 /// Tables 3 to 6: means over the messages of a class of sizes, by the model alone and replayed.
-pub fn timed(published: &Published, all: &[Scenario], nets: &[Net], means: &[Means], replays: &[Replay]) -> Vec<Cell> {
+pub fn timed(
+    published: &Published,
+    all: &[Scenario],
+    nets: &[Net],
+    means: &[Means],
+    replays: &[Replay],
+) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (name, rows) in &published.times {
         let Some((index, s)) = all.iter().enumerate().find(|s| title(s.1, nets) == *name) else { continue };
@@ -115,7 +137,7 @@ pub fn timed(published: &Published, all: &[Scenario], nets: &[Net], means: &[Mea
                     published: theirs,
                     model: (count > 0).then(|| sum as f64 / count as f64 / 1e6),
                     replayed: replay.and_then(|r| r.mean(low, high)).map(|m| m.1),
-                    why: published.why(APPLICATIONS[s.application].0, high),
+                    why: published.why([APPLICATIONS[s.application].0, name], high),
                 });
             }
             low = high;
@@ -125,8 +147,10 @@ pub fn timed(published: &Published, all: &[Scenario], nets: &[Net], means: &[Mea
 }
 
 impl Published {
-    fn why(&self, application: &str, high: u64) -> String {
-        let fits = |r: &&(String, f64, String)| r.0 == application && (r.1 == 0.0 || r.1 as u64 == high);
+    /// Reasons for an application or one of its scenarios.
+    fn why(&self, of: [&str; 2], high: u64) -> String {
+        let fits =
+            |r: &&(String, f64, String)| of.contains(&r.0.as_str()) && (r.1 == 0.0 || r.1 as u64 == high);
         self.reasons.iter().filter(fits).map(|r| r.2.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
@@ -135,7 +159,13 @@ impl Cell {
     /// As rows of the study: model and replay.
     pub fn lines(&self) -> [Line; 2] {
         let line = |key: &str, ours| Line {
-            row: format!("table {}: {}, up to {} B, {}", self.table, self.scenario, self.high, self.protocol.name()),
+            row: format!(
+                "table {}: {}, up to {} B, {}",
+                self.table,
+                self.scenario,
+                self.high,
+                self.protocol.name()
+            ),
             key: key.to_owned(),
             published: Some(self.published),
             ours,
@@ -147,7 +177,9 @@ impl Cell {
 
 /// Tables 3 to 6 as text: of each protocol published, model, replayed; the reasons below.
 pub fn text(cells: &[Cell]) -> String {
-    let mut text = String::from("\nTables 3 to 6, mean times of messages in us: published | of the model | replayed, from send to completed receive\n");
+    let mut text = String::from(
+        "\nTables 3 to 6, mean times of messages in us: published | of the model | replayed, from send to completed receive\n",
+    );
     let mut reasons: Vec<String> = Vec::new();
     let mut scenario = "";
     for row in cells.chunks(Protocol::PAPER.len()) {
@@ -165,7 +197,13 @@ pub fn text(cells: &[Cell]) -> String {
         let _ = write!(text, "  up to {:>6} B ({})            ", first.high, at + 1);
         for cell in row {
             let shown = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), number);
-            let _ = write!(text, " {:>9} |{:>9} |{:>9}   ", number(cell.published), shown(cell.model), shown(cell.replayed));
+            let _ = write!(
+                text,
+                " {:>9} |{:>9} |{:>9}   ",
+                number(cell.published),
+                shown(cell.model),
+                shown(cell.replayed)
+            );
         }
         text.push('\n');
     }
@@ -177,7 +215,10 @@ pub fn text(cells: &[Cell]) -> String {
 
 /// Mappings by hops and makespan, as text.
 pub fn mappings(all: &[Scenario], nets: &[Net], replays: &[Replay]) -> String {
-    let mut text = format!("\nMappings: {:22} {:>14} {:>6}  makespan in ms of the iterations replayed: dor, pnc, ncd\n", "", "hops", "most");
+    let mut text = format!(
+        "\nMappings: {:22} {:>14} {:>6}  makespan in ms of the iterations replayed: dor, pnc, ncd\n",
+        "", "hops", "most"
+    );
     for (index, s) in all.iter().enumerate() {
         let most = s.counts.keys().map(|k| k.1).max().unwrap_or(0);
         let _ = write!(text, "  {:30} {:>14} {most:>6} ", title(s, nets), s.total_hops());
@@ -242,7 +283,9 @@ fn number_of(data: &Data) -> Option<f64> {
 
 fn row<const N: usize>(node: &Node) -> Option<[f64; N]> {
     match &node.data {
-        Data::List(row) => row.iter().map(|n| number_of(&n.data)).collect::<Option<Vec<_>>>()?.try_into().ok(),
+        Data::List(row) => {
+            row.iter().map(|n| number_of(&n.data)).collect::<Option<Vec<_>>>()?.try_into().ok()
+        }
         _ => None,
     }
 }
@@ -277,7 +320,7 @@ fn reasons(root: &Table) -> Option<Vec<(String, f64, String)>> {
         let Data::Table(entry) = &entry.data else { return None };
         let text = |key| entry.get(key).and_then(|e| e.node.data.text()).map(str::to_owned);
         let high = entry.get("bytes").map_or(Some(0.0), |e| number_of(&e.node.data))?;
-        Some((text("application")?, high, text("why")?))
+        Some((text("of")?, high, text("why")?))
     };
     entries.iter().map(one).collect()
 }

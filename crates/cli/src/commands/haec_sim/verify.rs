@@ -169,8 +169,10 @@ impl<'a> Verification<'a> {
         out: Option<&Path>,
         tell: &(dyn Fn(u32, u32) -> bool + Sync),
     ) -> Result<Verified, Failure> {
-        let key =
-            format!("netloom haec-sim verification: samples {}, every {every} from {first}", self.means[0].denominator());
+        let key = format!(
+            "netloom haec-sim verification: samples {}, every {every} from {first}",
+            self.means[0].denominator()
+        );
         let done = out.map_or_else(|| Ok(BTreeMap::new()), |dir| read(&dir.join(FILE), &key))?;
         let file = out.map(|dir| open(dir, &key, &done)).transpose()?.map(Mutex::new);
         let mut all = Verified::default();
@@ -300,7 +302,7 @@ mod tests {
         // Rank 1 of both applications.
         let ranks = (1, NODES);
         let whole = verification.run(ranks, None, &|_, _| true).unwrap();
-        // It sends no line along a face, its neighbour in column 0 does.
+        // Of LU it lies in column 0 and sends one line of 3,264 B.
         assert_eq!((whole.deviations, whole.worst_ps), (12, 1));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE);
