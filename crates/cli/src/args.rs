@@ -341,6 +341,9 @@ pub struct StudyArgs {
     /// Short form, minutes
     #[arg(long)]
     pub quick: bool,
+    /// Replay whole applications, not only some of their iterations (haec-sim; hours)
+    #[arg(long, conflicts_with_all = ["smoke", "quick"])]
+    pub full: bool,
     /// Compute the study's results a second time by an independent implementation and count deviations (haec-sim); with --out a run that
     /// is started again goes on where it was
     #[arg(long)]

@@ -3,7 +3,10 @@
 use crate::args::Format;
 use base::{rate::Bandwidth, time::Ps, units};
 use clap::{Args, ValueEnum};
-use model::resilient::{Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, parameters::loss_of};
+use model::resilient::{
+    Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fit::Shape, parameters::loss_of,
+};
+use std::path::PathBuf;
 
 /// Arguments of `resilient`: messages, and the parameters of HAEC-SIM's Table 2.
 #[derive(Debug, Args)]
@@ -41,7 +44,7 @@ pub struct ResilientArgs {
     /// What ncd takes for the probability of delivery
     #[arg(long, value_enum, default_value_t = Guess::Converged)]
     pub estimate: Guess,
-    /// Timer of a packet that dor sends again: of the whole window, or of the packet alone
+    /// Packets that timers count with: of the whole window (generation), or those sent together (a packet sent again, a round)
     #[arg(long, value_enum, default_value_t = Timer::Window)]
     pub timeout: Timer,
     /// Bytes of a packet
@@ -68,6 +71,21 @@ pub struct ResilientArgs {
     /// Verifying a signature
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "100 ns")]
     pub verify: Ps,
+    /// Fit times of windows of 1 to --window packets over --hops and write the fits into this file, for `evaluate = "fit"` of model `delay`; takes one protocol
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["link_loss", "bytes", "loss", "bit_errors"])]
+    pub fit: Option<PathBuf>,
+    /// With --fit: losses from 0 to this
+    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "fit")]
+    pub most_loss: f64,
+    /// With --fit: steps of the loss
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "fit", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub steps: u32,
+    /// With --fit: one polynomial of 25 terms, or one of the loss for each number of packets, anew behind each step of ncd
+    #[arg(long, value_enum, default_value_t = Form::Pieces, requires = "fit")]
+    pub shape: Form,
+    /// With --fit: sample until standard errors are at most this, relative to the mean (at most 1,024 times --samples)
+    #[arg(long, value_name = "E", default_value_t = 0.0005, requires = "fit")]
+    pub error: f64,
     /// Samples of each message
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub samples: u64,
@@ -116,6 +134,22 @@ pub enum Guess {
 pub enum Timer {
     Window,
     Packet,
+}
+
+/// See [`Shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[expect(missing_docs, reason = "named as what they choose")]
+pub enum Form {
+    Biquartic,
+    Pieces,
+}
+
+impl Form {
+    /// The shape.
+    #[must_use]
+    pub fn shape(self) -> Shape {
+        if self == Self::Biquartic { Shape::Biquartic } else { Shape::Pieces }
+    }
 }
 
 impl ResilientArgs {

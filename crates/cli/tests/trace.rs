@@ -154,3 +154,100 @@ fn mistakes_are_told_with_their_lines() {
         assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
     }
 }
+
+/// Archives of Score-P, recorded on real machines, replay under both models with every message delivered.
+#[test]
+fn archives_replay_on_delay_and_packet() {
+    let data = std::env::var_os("NETLOOM_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), Into::into);
+    for (packed, anchor, ranks, messages) in [
+        ("tracer-stencil4d-otf2.tar.gz", "traces-32/traces.otf2", 32, 992),
+        ("pipit-pingpong-otf2.tar.gz", "ping-pong-otf2/traces.otf2", 2, 16),
+        ("pipit-pingpong-otf2.tar.gz", "ping-pong-otf2-papi/traces.otf2", 2, 16),
+    ] {
+        let file = data.join("traces").join(packed);
+        if !file.exists() {
+            eprintln!("SKIPPED: {} is missing", file.display());
+            continue;
+        }
+        let folder = tempfile::tempdir().expect("a directory");
+        let unpacked =
+            std::process::Command::new("tar").arg("xzf").arg(&file).arg("-C").arg(folder.path()).status();
+        assert!(unpacked.expect("tar runs").success());
+        for model in
+            ["kind = \"delay\"\ncost = \"resilient\"\nsamples = 64", "kind = \"packet\"\nchunk = \"64 KiB\""]
+        {
+            let experiment = format!(
+                "[experiment]\nname = \"archive\"\nseed = 1\nuntil = \"workload-done\"\n\
+                 [fabric]\ntopology = \"mesh\"\ndims = [4, 4, 2]\nterminals_per_router = 1\n\
+                 link.terminal = {{ bandwidth = \"9 GB/s\", latency = \"100 ns\", credit_delay = \"100 ns\", vc_buffer = \"256 KiB\" }}\n\
+                 link.local = {{ bandwidth = \"9 GB/s\", latency = \"1 us\", credit_delay = \"1 us\", vc_buffer = \"256 KiB\" }}\n\
+                 [routing]\nalgorithm = \"dimension-order\"\n\
+                 [[job]]\nworkload = \"trace\"\nfile = \"{anchor}\"\nplacement = \"linear\"\n[model]\n{model}\n"
+            );
+            let path = folder.path().join("run.toml");
+            fs::write(&path, experiment).expect("it can be written");
+            let summary = json(&["run", &path.display().to_string()]);
+            assert_eq!(summary["verdict"]["state"], "ok", "{anchor} {model}: {summary}");
+            assert_eq!(summary["jobs"][0]["ranks"], ranks);
+            let counts = &summary["messages"];
+            assert_eq!(counts["injected"], counts["delivered"]);
+            // Messages of collectives included.
+            assert_eq!(counts["delivered"], messages, "{anchor} {model}");
+        }
+    }
+}
+
+/// Fits are made by one command and taken by a run; what they do not cover is told with its key.
+#[test]
+fn fits_take_the_place_of_samples() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let made = good(&[
+        "resilient",
+        "--protocol",
+        "pnc",
+        "--hops",
+        "1-4",
+        "--fit",
+        &path("fits.txt"),
+        "--most-loss",
+        "0.02",
+        "--steps",
+        "4",
+        "--samples",
+        "200",
+        "--error",
+        "1",
+    ]);
+    assert_eq!(made.lines().count(), 5, "{made}");
+    let experiment = |dims: &str, more: &str| {
+        format!(
+            "[experiment]\nname = \"fit\"\nseed = 1\nuntil = \"workload-done\"\n[fabric]\ntopology = \"mesh\"\ndims = {dims}\nterminals_per_router = 1\n\
+             link.terminal = {{ bandwidth = \"9 GB/s\", latency = \"100 ns\", credit_delay = \"100 ns\", vc_buffer = \"16 KiB\" }}\n\
+             link.local = {{ bandwidth = \"9 GB/s\", latency = \"1 us\", credit_delay = \"1 us\", vc_buffer = \"16 KiB\" }}\n\
+             [routing]\nalgorithm = \"dimension-order\"\n[[job]]\nworkload = \"nas-lu\"\nclass = \"S\"\nranks = 4\niterations = 1\nplacement = \"linear\"\n\
+             [model]\nkind = \"delay\"\ncost = \"resilient\"\nprotocol = \"pnc\"\nevaluate = \"fit\"\n{more}\n[output]\nmessages = true\n"
+        )
+    };
+    let file = path("run.toml");
+    let run = |dims: &str, more: &str| {
+        fs::write(&file, experiment(dims, more)).expect("it can be written");
+        netloom(&["run", &file, "--format", "json"])
+    };
+    let fine = run("[3, 2]", "fit = \"fits.txt\"");
+    assert_eq!(fine.status, 0, "{}", fine.err);
+    for (dims, more, told) in [
+        ("[3, 2]", "", "needs a file of fits"),
+        ("[3, 2]", "fit = \"none.txt\"", "cannot be read"),
+        ("[3, 2]", "fit = \"run.toml\"", "a file of fits begins with"),
+        ("[3, 2]", "fit = \"fits.txt\"\nloss = 0.03", "outside of what was fitted"),
+        ("[3, 2]", "fit = \"fits.txt\"\nwindow = 6", "1 to 5 packets were fitted"),
+        ("[3, 2]", "fit = \"fits.txt\"\noccupancy = \"wire\"", "of other parameters"),
+        ("[4, 3]", "fit = \"fits.txt\"", "no fit of 5 hops, only of 1 to 4"),
+    ] {
+        let run = run(dims, more);
+        assert_ne!(run.status, 0, "{more}");
+        assert!(run.err.contains(told), "{more}: {}", run.err);
+    }
+}

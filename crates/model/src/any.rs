@@ -47,7 +47,11 @@ impl DelayRun {
                 compute_ppb: job.compute_ppb,
             });
         }
-        setup.measure = delay::observe::Measure { pairs: measure.pairs, operations: measure.operations };
+        setup.measure = delay::observe::Measure {
+            messages: measure.messages,
+            pairs: measure.pairs,
+            operations: measure.operations,
+        };
         Ok(Self { setup, jobs, measure })
     }
 

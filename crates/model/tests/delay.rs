@@ -125,7 +125,7 @@ proptest! {
             let program = List::new(chains(seed, kind)).in_batches(batch);
             let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, byte * 900));
             let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
-            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { pairs: true, operations: true }, ..setup })
+            run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { messages: true, pairs: true, operations: true }, ..setup })
         };
         let (ahead, timed) = (once(Kind::Join, partitions), once(Kind::JoinAny, 1));
         prop_assert_eq!(&ahead.tables, &timed.tables);
@@ -139,8 +139,8 @@ proptest! {
     fn the_critical_path_is_the_makespan(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32, costs in 0..3u32) {
         let program = if costs == 2 { chains(seed, Kind::Join) } else { random(seed, kind) };
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
-        let costs = [config(&SETS[set]), free, DelayConfig::pure(700_000, 0, 0)][costs as usize];
-        let setup = plain(Arc::new(List::new(program)), costs);
+        let costs = [config(&SETS[set]), free, DelayConfig::pure(700_000, 0, 0)][costs as usize].clone();
+        let setup = plain(Arc::new(List::new(program)), costs.clone());
         let finished = run(&DelaySetup { measure: Measure { operations: true, ..Measure::default() }, ..setup });
         let (Some(makespan), true) = (finished.summary.jobs[0].makespan_ps, finished.stuck.is_done()) else {
             return Ok(());
@@ -164,7 +164,7 @@ proptest! {
         let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[set]) };
         let chained = costs == 3;
         let pure = DelayConfig::pure(700_000, 0, if chained { 0 } else { 50 });
-        let costs = [pure, free, config(&SETS[set]), pure][costs as usize];
+        let costs = [pure.clone(), free, config(&SETS[set]), pure][costs as usize].clone();
         let program = if chained { chains(seed, [Kind::Join, Kind::JoinAny][set % 2]) } else { random(seed, kind) };
         let setup = plain(Arc::new(List::new(program).in_batches(7)), costs);
         let expected = run(&setup).summary;
@@ -285,6 +285,38 @@ fn jobs_start_at_their_times_and_do_not_meet() {
     let both = run(&both);
     for job in &both.summary.jobs {
         assert_eq!(job.makespan_ps, alone.summary.jobs[0].makespan_ps);
+    }
+}
+
+/// One receive that waits for its message, one that comes too late for it: times from the send until the message was there, and until its receive
+/// was over. Ranks that run ahead and those that do not measure the same.
+#[test]
+fn times_of_messages_tell_waiting_apart() {
+    for chained in [true, false] {
+        let mut ranks = vec![Rank::default(); 2];
+        let mut chain = |rank: usize, ops: Vec<Op>| {
+            let numbers: Vec<u64> = ops.into_iter().map(|op| ranks[rank].push(op)).collect();
+            numbers.windows(2).for_each(|pair| ranks[rank].requires(pair[1], pair[0]));
+        };
+        chain(0, vec![calc(100), send(1, 8, 0), send(1, 16, 1), send(1, 8, 0)]);
+        chain(1, vec![recv(0, 8, 0), calc(5_000), recv(0, 16, 1), recv(0, 8, 0)]);
+        if !chained {
+            // An operation beside the others.
+            ranks[0].push(calc(1));
+        }
+        let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(700, 0, 0));
+        setup.measure = Measure { messages: true, ..Measure::default() };
+        let finished = run(&setup);
+        let table = finished.tables.iter().find(|t| t.name() == "message_times").unwrap();
+        let column = |name: &str| match table.column(name) {
+            Some(Column::U64(column)) => column.clone(),
+            _ => panic!("{name}"),
+        };
+        // Sent at 100, there at 800; the computation ends at 5,800.
+        assert_eq!((column("bytes"), column("messages")), (vec![8, 16], vec![2, 1]));
+        assert_eq!(column("transfer_ps"), [700, 700]);
+        assert_eq!(column("received_ps"), [(700 + 5_700) / 2, 5_700]);
+        assert_eq!(column("longest_ps"), [5_700, 5_700]);
     }
 }
 

@@ -39,10 +39,6 @@ impl<'a> Bytes<'a> {
         self.rest.len()
     }
 
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
-
     pub(crate) fn wrong<T>(&self, message: impl Into<String>) -> Result<T> {
         Err(Error::damaged(self.path, self.offset, message))
     }
@@ -92,11 +88,20 @@ impl<'a> Bytes<'a> {
     #[inline]
     pub(crate) fn number(&mut self) -> Result<u64> {
         let n = self.u8()?;
-        if n == 0xff {
-            return Ok(u64::MAX);
+        match n {
+            0 => return Ok(0),
+            1 => return Ok(self.u8()?.into()),
+            0xff => return Ok(u64::MAX),
+            _ => {}
         }
         if n > 8 {
             return self.wrong(format!("an integer of {n} bytes"));
+        }
+        // Eight bytes at once, where they are there: what is not of the integer is masked.
+        if let (Order::Little, Some(&word)) = (self.order, self.rest.first_chunk()) {
+            self.rest = &self.rest[n.into()..];
+            self.offset += u64::from(n);
+            return Ok(u64::from_le_bytes(word) & (u64::MAX >> (64 - 8 * u32::from(n))));
         }
         let bytes = self.take(n.into())?;
         let add = |value: u64, &byte: &u8| value << 8 | u64::from(byte);

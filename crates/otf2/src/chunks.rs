@@ -25,6 +25,8 @@ pub(crate) struct Chunks {
     start: u64,
     /// Next byte in the piece.
     at: usize,
+    /// End of the present chunk in the file, or of the file; 0 before the first.
+    end: u64,
     length: u64,
     ended: bool,
 }
@@ -40,6 +42,7 @@ impl Chunks {
             piece: Vec::new(),
             start: 0,
             at: 0,
+            end: 0,
             length,
             ended: false,
         })
@@ -52,11 +55,6 @@ impl Chunks {
     /// Place of the next byte in the file.
     pub(crate) fn offset(&self) -> u64 {
         self.start + self.at as u64
-    }
-
-    /// End of the chunk that the place is in, or of the file.
-    fn end(&self) -> u64 {
-        ((self.offset() / self.chunk + 1) * self.chunk).min(self.length)
     }
 
     /// Reads on, so that `need` bytes are there if the file has them, and more.
@@ -76,54 +74,65 @@ impl Chunks {
     }
 
     /// Lets `read` read one record, which begins at the next byte and stays within the chunk; `None` at the end of the file.
+    #[inline]
     pub(crate) fn next<T>(&mut self, mut read: impl FnMut(&mut Bytes<'_>) -> Result<T>) -> Result<Option<T>> {
         loop {
-            if self.ended {
-                return Ok(None);
-            }
-            let offset = self.offset();
-            if offset >= self.length {
-                return Err(Error::damaged(
-                    &self.path,
-                    offset,
-                    "the file ends without its end mark: it is cut off",
-                ));
-            }
-            if offset.is_multiple_of(self.chunk) {
-                self.head()?;
-                continue;
-            }
-            let end = self.end();
-            let mut room = (self.piece.len() - self.at).min((end - offset) as usize);
-            if room == 0 {
-                self.load(0)?;
-                room = self.piece.len().min((end - offset) as usize);
-            }
-            match self.piece[self.at] {
-                // The rest of the chunk is empty.
-                0 | 1 => self.skip_to(end),
-                2 => self.ended = true,
-                _ => {
-                    let whole = (end - offset) as usize;
-                    let mut bytes =
-                        Bytes::new(&self.path, offset, &self.piece[self.at..self.at + room], self.order);
+            let left = self.end.saturating_sub(self.offset());
+            let room = (self.piece.len() - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
+            let kind = if room > 0 { self.piece[self.at] } else { 0 };
+            match kind {
+                3.. if !self.ended => {
+                    let piece = &self.piece[self.at..self.at + room];
+                    let mut bytes = Bytes::new(&self.path, self.offset(), piece, self.order);
                     match read(&mut bytes) {
                         Ok(value) => {
-                            self.at += (bytes.offset() - offset) as usize;
+                            self.at += room - bytes.left();
                             return Ok(Some(value));
                         }
                         // It may be that the piece ended within the record.
-                        Err(_) if room < whole => {
-                            self.load((2 * room).max(PIECE).min(whole))?;
-                            if self.piece.len().min(whole) <= room {
-                                return Err(Error::damaged(&self.path, offset, "a record is cut off"));
-                            }
-                        }
+                        Err(_) if (room as u64) < left => self.longer(room, left)?,
                         Err(e) => return Err(e),
                     }
                 }
+                _ if !self.turn()? => return Ok(None),
+                _ => {}
             }
         }
+    }
+
+    /// What comes between records: the end of the file (false then), of a chunk, of what was read.
+    #[cold]
+    fn turn(&mut self) -> Result<bool> {
+        let offset = self.offset();
+        if self.ended {
+            return Ok(false);
+        }
+        if offset >= self.length {
+            let message = "the file ends without its end mark: it is cut off";
+            return Err(Error::damaged(&self.path, offset, message));
+        }
+        if offset >= self.end {
+            self.head()?;
+            return Ok(true);
+        }
+        match self.piece.get(self.at) {
+            None => self.load(0)?,
+            // The rest of the chunk is empty.
+            Some(0 | 1) => self.skip_to(self.end),
+            Some(_) => self.ended = true,
+        }
+        Ok(!self.ended)
+    }
+
+    /// Reads on where a record did not fit what was there.
+    #[cold]
+    fn longer(&mut self, room: usize, left: u64) -> Result<()> {
+        let (offset, whole) = (self.offset(), usize::try_from(left).unwrap_or(usize::MAX));
+        self.load((2 * room).max(PIECE).min(whole))?;
+        if self.piece.len().min(whole) <= room {
+            return Err(Error::damaged(&self.path, offset, "a record is cut off"));
+        }
+        Ok(())
     }
 
     fn skip_to(&mut self, place: u64) {
@@ -152,6 +161,7 @@ impl Chunks {
             return wrong("the byte order is neither `B` nor `#`");
         };
         self.order = order;
+        self.end = ((offset / self.chunk + 1) * self.chunk).min(self.length);
         self.at += HEAD as usize;
         Ok(())
     }

@@ -28,6 +28,10 @@ pub enum EventKind {
     CollectiveBegin,
     /// A collective ends; `operation` as OTF2 numbers them, `root` all ones if there is none; bytes that this rank sent and received.
     CollectiveEnd { operation: u8, comm: u32, root: u32, sent: u64, received: u64 },
+    /// A non-blocking collective is posted.
+    CollectiveRequest { request: u64 },
+    /// A non-blocking collective is complete; else as `CollectiveEnd`.
+    CollectiveComplete { operation: u8, comm: u32, root: u32, sent: u64, received: u64, request: u64 },
     /// Anything else; its record type.
     Other(u8),
 }
@@ -54,6 +58,8 @@ const IRECV: u8 = 0x13;
 const CANCELLED: u8 = 0x15;
 const COLLECTIVE_BEGIN: u8 = 0x16;
 const COLLECTIVE_END: u8 = 0x17;
+const COLLECTIVE_REQUEST: u8 = 0x55;
+const COLLECTIVE_COMPLETE: u8 = 0x56;
 
 /// Reads the events of a location; an iterator that ends after the first mistake.
 pub struct Events {
@@ -109,7 +115,8 @@ impl Events {
             | EventKind::Isend { comm, .. }
             | EventKind::Recv { comm, .. }
             | EventKind::Irecv { comm, .. }
-            | EventKind::CollectiveEnd { comm, .. } => *comm = self.local.comm(*comm),
+            | EventKind::CollectiveEnd { comm, .. }
+            | EventKind::CollectiveComplete { comm, .. } => *comm = self.local.comm(*comm),
             _ => {}
         }
         kind
@@ -166,6 +173,15 @@ fn record(bytes: &mut Bytes<'_>) -> Result<Record> {
             root: b.number32()?,
             sent: b.number()?,
             received: b.number()?,
+        },
+        COLLECTIVE_REQUEST => EventKind::CollectiveRequest { request: b.number()? },
+        COLLECTIVE_COMPLETE => EventKind::CollectiveComplete {
+            operation: b.u8()?,
+            comm: b.number32()?,
+            root: b.number32()?,
+            sent: b.number()?,
+            received: b.number()?,
+            request: b.number()?,
         },
         other => EventKind::Other(other),
     }))

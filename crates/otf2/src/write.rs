@@ -5,7 +5,7 @@
 
 use crate::{
     Anchor, Error, Result,
-    bytes::{put_number, put_record},
+    bytes::{put_number, put_record, put_reference},
     definitions::Definitions,
     events::EventKind,
 };
@@ -245,18 +245,26 @@ fn body(out: &mut Vec<u8>, kind: &EventKind, attributes: &[(u32, u64)]) {
         }
         EventKind::CollectiveBegin => 0x16,
         EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
-            b.push(operation);
-            put_number(&mut b, comm.into());
-            if root == u32::MAX {
-                b.push(0xff);
-            } else {
-                put_number(&mut b, root.into());
-            }
-            [sent, received].iter().for_each(|&n| put_number(&mut b, n));
+            put_collective(&mut b, operation, (comm, root), &[sent, received]);
             0x17
+        }
+        EventKind::CollectiveRequest { request } => {
+            numbers(&[request]);
+            0x55
+        }
+        EventKind::CollectiveComplete { operation, comm, root, sent, received, request } => {
+            put_collective(&mut b, operation, (comm, root), &[sent, received, request]);
+            0x56
         }
         EventKind::Other(kind) => kind,
         _ => return,
     };
     put_record(out, kind, &b);
+}
+
+fn put_collective(out: &mut Vec<u8>, operation: u8, (comm, root): (u32, u32), numbers: &[u64]) {
+    out.push(operation);
+    put_number(out, comm.into());
+    put_reference(out, (root != u32::MAX).then_some(root));
+    numbers.iter().for_each(|&n| put_number(out, n));
 }

@@ -73,6 +73,10 @@ fn event() -> impl Strategy<Value = EventKind> {
             EventKind::Irecv { sender, comm, tag, bytes, request }
         }),
         Just(EventKind::CollectiveBegin),
+        size().prop_map(|request| EventKind::CollectiveRequest { request }),
+        (0..23u8, number(), number(), size(), size()).prop_map(|(operation, comm, root, bytes, request)| {
+            EventKind::CollectiveComplete { operation, comm, root, sent: bytes, received: bytes / 2, request }
+        }),
         (0..23u8, number(), number(), size(), size()).prop_map(|(operation, comm, root, sent, received)| {
             EventKind::CollectiveEnd { operation, comm, root, sent, received }
         }),
@@ -271,11 +275,45 @@ fn archives_of_score_p_are_read() {
     assert_eq!((first.time, first.kind), (2_196_267_774_783_405, EventKind::Enter { region: 33 }));
 }
 
+/// Thousands of locations: no more than a few files are open at once, here counted by the system.
+#[test]
+fn thousands_of_locations_need_few_open_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let all: Vec<Vec<Event>> = (0..4096).map(|n| long(3 + n % 5)).collect();
+    write(directory.path(), &all);
+    let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
+    assert_eq!(archive.definitions.locations.len(), 4096);
+    // All locations are read at the same time, event by event.
+    let mut streams: Vec<_> = (0..4096).map(|n| archive.events(n).unwrap()).collect();
+    let mut count = 0;
+    for _ in 0..7 {
+        count += streams.iter_mut().filter_map(Iterator::next).map(Result::unwrap).count();
+    }
+    assert_eq!(count, all.iter().map(Vec::len).sum::<usize>());
+    if let Ok(open) = fs::read_dir("/proc/self/fd") {
+        let inside =
+            |e: &fs::DirEntry| fs::read_link(e.path()).is_ok_and(|p| p.starts_with(directory.path()));
+        assert_eq!(open.flatten().filter(inside).count(), 0, "files are closed between pieces");
+    }
+}
+
 /// The distribution's otf2-print finds the same events, if it is installed.
 #[test]
 fn the_official_reader_accepts_what_is_written() {
     let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), &[long(150_000), long(7)]);
+    let collective = [
+        EventKind::CollectiveRequest { request: 300 },
+        EventKind::CollectiveComplete {
+            operation: 11,
+            comm: 0,
+            root: u32::MAX,
+            sent: 8,
+            received: 800,
+            request: 300,
+        },
+    ];
+    let one = long(7).into_iter().chain(collective.into_iter().map(|kind| Event { time: 900, kind }));
+    write(directory.path(), &[long(150_000), one.collect()]);
     let anchor = directory.path().join("traces.otf2");
     match std::process::Command::new("otf2-print").arg(&anchor).output() {
         Err(_) => eprintln!("SKIPPED: otf2-print is not installed"),
@@ -288,6 +326,13 @@ fn the_official_reader_accepts_what_is_written() {
                 "Receiver: 1 (\"thread\" <1>), Communicator: \"MPI_COMM_WORLD\" <0>, Tag: 1, Length: 1\n"
             ));
             assert!(text.contains("\"hops\" <0>; UINT64; 10"), "attributes");
+            let line =
+                |word: &str| text.lines().find(|l| l.starts_with(word)).unwrap_or_else(|| panic!("{word}"));
+            assert!(line("NON_BLOCKING_COLLECTIVE_REQUEST").contains("Request: 300"));
+            let complete = line("NON_BLOCKING_COLLECTIVE_COMPLETE");
+            for part in ["ALLREDUCE", "MPI_COMM_WORLD", "Sent: 8", "Received: 800", "Request: 300"] {
+                assert!(complete.contains(part), "{part}: {complete}");
+            }
         }
     }
 }

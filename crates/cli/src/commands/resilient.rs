@@ -1,4 +1,4 @@
-//! `netloom resilient`: times of messages by resilient protocols, sampled.
+//! `netloom resilient`: times of messages by resilient protocols, sampled; or a file of fits made from such samples.
 
 use crate::{
     args::Format,
@@ -8,9 +8,14 @@ use crate::{
     resilient_args::ResilientArgs,
 };
 use base::hash::mix64;
-use model::resilient::{Estimates, Parameters, Point, path::Path, sample};
+use model::resilient::{
+    Estimates, Parameters, Point,
+    fits::{Fits, Quality},
+    path::Path,
+    sample,
+};
 use serde_json::{Value as Json, json};
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs, path::Path as FilePath};
 
 /// A message over a path by a protocol.
 struct Row {
@@ -31,6 +36,9 @@ pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
     };
+    if let Some(file) = &args.fit {
+        return fit(file, args, threads, console);
+    }
     let mut rows = Vec::new();
     for &protocol in &args.protocol {
         let parameters = args.parameters(protocol);
@@ -52,6 +60,56 @@ pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
     match args.format {
         Format::Text => console.print(&text(&rows))?,
         Format::Json => console.print_json(&object(args, &rows))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Fits windows and writes the file (`--fit`).
+fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Console<'_>) -> Outcome {
+    let wrong = |message: String| Failure::new(Exit::Usage, message);
+    let &[protocol] = args.protocol.as_slice() else {
+        let failure = wrong("a file of fits is of one protocol".to_owned());
+        return Err(failure.with_help("name it by --protocol"));
+    };
+    let losses: Vec<f64> =
+        (0..=args.steps).map(|i| args.most_loss * f64::from(i) / f64::from(args.steps)).collect();
+    let grid = (args.hops.0.as_slice(), losses.as_slice());
+    let parameters = Parameters { loss: 0.0, ..args.parameters(protocol) };
+    let (shape, effort) = (args.shape.shape(), (args.samples, args.error));
+    let (fits, qualities) = Fits::made(&parameters, grid, shape, effort, threads).map_err(wrong)?;
+    fs::write(file, fits.text())
+        .map_err(|e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", file.display())))?;
+    match args.format {
+        Format::Text => {
+            let mut text = format!(
+                "{:>5}  relative errors of the fit, mean and greatest, in %: until there, until acknowledged; standard error\n",
+                "hops"
+            );
+            for Quality { hops, there, acknowledged, error } in &qualities {
+                let [a, b, c, d, e] =
+                    [there.mean, there.worst, acknowledged.mean, acknowledged.worst, *error]
+                        .map(|x| 100.0 * x);
+                let _ = writeln!(text, "{hops:>5}  {a:.3} {b:.3}   {c:.3} {d:.3}   {e:.3}");
+            }
+            console.print(&text)?;
+        }
+        Format::Json => {
+            let rows: Json = qualities
+                .iter()
+                .map(|q| {
+                    json!({
+                        "hops": q.hops,
+                        "mean_relative_error": q.there.mean, "worst_relative_error": q.there.worst,
+                        "acknowledged_mean_relative_error": q.acknowledged.mean,
+                        "acknowledged_worst_relative_error": q.acknowledged.worst,
+                        "standard_error": q.error,
+                    })
+                })
+                .collect();
+            console.print_json(
+                &json!({"protocol": protocol.name(), "fit": shape.name(), "losses": losses, "fits": rows}),
+            )?;
+        }
     }
     Ok(Exit::Done)
 }

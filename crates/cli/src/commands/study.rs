@@ -133,9 +133,9 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
     };
     let mut computed = None;
     if name == haec_sim::NAME {
-        let (more, object) = haec_sim::run(&directory, args, console)?;
-        lines.extend(more);
-        computed = Some(object);
+        let mut all = haec_sim::run(&directory, args, console)?;
+        lines.append(&mut all.lines);
+        computed = Some(all);
     }
     let extras = study_figures::run(&directory, shorter(&study, args), console)?;
     if let Some(out) = &args.out {
@@ -143,13 +143,19 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         curves.draw(out)?;
     }
     match args.format {
-        Format::Text => console.print(&(text(&study, &lines) + &extras.text()))?,
+        Format::Text => {
+            let more = computed.map_or_else(String::new, |c| c.text);
+            console.print(&(text(&study, &lines) + &extras.text() + &more))?;
+        }
         Format::Json => {
+            if let Some(computed) = &mut computed {
+                lines.append(&mut computed.more);
+            }
             let mut object = object(name, &study, &lines);
             object["extras"] = extras.json();
             object["curves"] = curves.json();
             if let Some(computed) = computed {
-                object["computed"] = computed;
+                object["computed"] = computed.object;
             }
             console.print_json(&object)?;
         }

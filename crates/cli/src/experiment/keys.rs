@@ -351,7 +351,7 @@ pub const OUTPUT: About = About {
             name: "messages",
             kind: Kind::Bool,
             default: Some("false"),
-            doc: "A row per delivered message.",
+            doc: "A row per delivered message; on `delay` a row per size of message, with mean times from the send until it was there and until its receive was over.",
         },
         Param {
             name: "pairs",

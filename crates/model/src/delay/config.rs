@@ -26,7 +26,7 @@ pub enum Ties {
 }
 
 /// Parameters of the delay model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DelayConfig {
     /// What messages cost at their ends.
     pub cost: Cost,

@@ -107,7 +107,7 @@ impl Machine {
                 let m = *self.messages.get(message);
                 self.messages.give(message);
                 let at = now.max(m.arrival);
-                self.done(row, (Act::Recv, at, at), (self.source(&m), m.bytes), fx);
+                self.received(row, (at, at), &m, fx);
                 if goes_on { (now, now) } else { (at, at) }
             }
         }
@@ -160,7 +160,7 @@ impl Machine {
         // What the sender has freed is not the receiver's.
         std::mem::swap(&mut self.freed, &mut self.met);
         let at = self.window.get(receive).ready.max(message.arrival);
-        self.done(receive, (Act::Recv, at, at), (peer, bytes), fx);
+        self.received(receive, (at, at), &message, fx);
         let made = at.max(self.hosts.nic(host, 0).send);
         if let Some(next) = self.only(made, fx) {
             let now = made.max(self.hosts.core(host, 0).free).max(self.window.get(next).ready);

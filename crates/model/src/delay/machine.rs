@@ -241,7 +241,7 @@ pub struct Record {
     pub bytes: u64,
     /// When a receive was posted; the start of others.
     pub posted: Ps,
-    /// Of a sending, the arrival of the message.
+    /// When the message was there, of a sending and of a receive; 0 of others.
     pub there: Ps,
     /// Its collective call, see [`crate::rank::instances::of`].
     pub instance: u64,

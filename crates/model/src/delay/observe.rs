@@ -14,6 +14,8 @@ use std::{collections::BTreeMap, sync::Arc};
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
+    /// A row per size of message: times from send to arrival and to the completed receive.
+    pub messages: bool,
     /// A row per pair of ranks that exchange messages.
     pub pairs: bool,
     /// A row per operation: memory grows with the run.
@@ -41,6 +43,28 @@ pub struct RankTimes {
     pub received: u64,
     /// Bytes received.
     pub received_bytes: u64,
+}
+
+/// Times of received messages of one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageTimes {
+    /// How many.
+    pub messages: u64,
+    /// From each send until the message was there, summed.
+    pub transfer: u128,
+    /// From each send until its receive was over, summed: waiting for a late receiver included.
+    pub received: u128,
+    /// The longest of the latter.
+    pub longest: Ps,
+}
+
+impl MessageTimes {
+    fn merge(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.transfer += other.transfer;
+        self.received += other.received;
+        self.longest = self.longest.max(other.longest);
+    }
 }
 
 /// An operation that was done, for tables on demand.
@@ -86,13 +110,15 @@ pub struct Observer {
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
     pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
+    /// Times of received messages by job and size.
+    pub messages: BTreeMap<(u32, u64), MessageTimes>,
     /// Operations done.
     pub done: Vec<Done>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
@@ -107,6 +133,7 @@ impl Observer {
             windows: cx.energy.then(Windows::default),
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
+            messages: BTreeMap::new(),
             done: Vec::new(),
             busy: Vec::new(),
             cx,
@@ -146,6 +173,9 @@ impl Observer {
             let sum = self.pairs.entry(key).or_default();
             *sum = (sum.0 + messages, sum.1 + bytes);
         }
+        for (key, times) in other.messages {
+            self.messages.entry(key).or_default().merge(&times);
+        }
         self.done.extend(other.done);
         self.busy.extend(other.busy);
     }
@@ -175,6 +205,21 @@ impl Observer {
         }
     }
 
+    /// A receive is over: how long its message took. When it was sent follows from when it was there.
+    fn received(&mut self, r: &Record) {
+        let (cx, to) = (&self.cx, self.cx.places[r.host as usize]);
+        let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
+        let transfer = cx.config.overhead + delay;
+        let received = (r.end + transfer).saturating_sub(r.there);
+        let one = MessageTimes {
+            messages: 1,
+            transfer: transfer.into(),
+            received: received.into(),
+            longest: received,
+        };
+        self.messages.entry((to.job, r.bytes)).or_default().merge(&one);
+    }
+
     fn busy(&mut self, r: &Record) {
         let part = match r.act {
             Act::Calc => Part::Compute,
@@ -201,6 +246,9 @@ impl Observer {
             Act::Recv => {
                 rank.received += 1;
                 rank.received_bytes += r.bytes;
+                if self.measure.messages {
+                    self.received(r);
+                }
             }
             _ => {}
         }

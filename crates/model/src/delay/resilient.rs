@@ -7,16 +7,18 @@ use super::{
     ways::Ways,
 };
 use crate::resilient::{
-    Constants, Estimate, Occupancy, Parameters, Protocol, means::Means, parameters::loss_of, path::Path,
+    Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fits::Fits, means::Means,
+    parameters::loss_of, path::Path,
 };
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Excerpt, Kind, Param, Problem, Values},
     time::Ps,
 };
 use fabric::graph::Fabric;
+use std::sync::Arc;
 
 /// A protocol, and how well its means are sampled.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Resilient {
     /// The protocol and its parameters.
     pub parameters: Parameters,
@@ -26,6 +28,8 @@ pub struct Resilient {
     pub seed: u64,
     /// Loss by link class of the network, the terminals' first, if classes differ.
     pub class_loss: Option<[f64; MOST_CLASSES]>,
+    /// Fits in place of samples.
+    pub fits: Option<Arc<Fits>>,
 }
 
 /// Most link classes with losses of their own.
@@ -39,7 +43,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'stati
 const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 0.999_999 };
 
 /// Keys of the section.
-pub const PARAMS: [Param; 16] = [
+pub const PARAMS: [Param; 19] = [
     key(
         "protocol",
         Kind::Choice(Protocol::NAMES),
@@ -84,6 +88,12 @@ pub const PARAMS: [Param; 16] = [
         "converged",
         "What ncd takes for the probability of delivery: the true one, or received of sent so far in the message.",
     ),
+    key(
+        "timeout",
+        Kind::Choice(&["window", "packet"]),
+        "window",
+        "Packets that timers count with: of the whole window (generation), or those sent together (a packet sent again, a round).",
+    ),
     key("packet_size", Kind::Bytes, "1500 B", "Bytes of a packet, s_p."),
     key("signature", Kind::Bytes, "32 B", "Bytes of a signature, s_sig."),
     key("link_bandwidth", Kind::Bandwidth, "9.375 GB/s", "Bandwidth of a link, b."),
@@ -105,6 +115,19 @@ pub const PARAMS: [Param; 16] = [
         Kind::Int { min: 1, max: 1_000_000_000 },
         "10000",
         "Samples of each mean: per number of hops and size of window.",
+    ),
+    key(
+        "evaluate",
+        Kind::Choice(&["samples", "fit"]),
+        "samples",
+        "Means come from samples of the protocol, or from the fits of a file.",
+    ),
+    key(
+        "fit",
+        Kind::File,
+        "",
+        "File of fits (`netloom resilient --fit`), for `evaluate = \"fit\"`. Nothing is extrapolated: other parameters, losses, windows or longer ways than \
+         were fitted are refused.",
     ),
 ];
 
@@ -136,6 +159,7 @@ impl Resilient {
             } else {
                 Estimate::Cumulative
             },
+            timeout: if values.text("timeout") == "window" { Timeout::Window } else { Timeout::Packet },
             loss,
             tamper: values.real("tamper"),
             window: values.u32("window"),
@@ -153,8 +177,33 @@ impl Resilient {
             return Err(vec![Problem::new("injection", "a message must take time, also to the same node")]);
         }
         parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
-        Ok(Self { parameters, samples: values.int("samples"), seed: 1, class_loss: None })
+        let fits = if values.text("evaluate") == "fit" {
+            Some(fits(&values.text("fit"), &parameters)?)
+        } else {
+            None
+        };
+        if fits.is_some() && !values.texts("class_loss").is_empty() {
+            let problem = Problem::new("class_loss", "fits are for links of one loss, not for losses by class");
+            return Err(vec![problem.help("leave `evaluate` at \"samples\" or name one `loss`")]);
+        }
+        Ok(Self { parameters, samples: values.int("samples"), seed: 1, class_loss: None, fits })
     }
+}
+
+/// Reads a file of fits, which must cover the parameters.
+fn fits(path: &str, parameters: &Parameters) -> Result<Arc<Fits>, Vec<Problem>> {
+    if path.is_empty() {
+        let problem = Problem::new("evaluate", "`evaluate = \"fit\"` needs a file of fits");
+        return Err(vec![problem.help("`netloom resilient --fit FILE` makes one; name it by `fit`")]);
+    }
+    let whole = |message: String| {
+        vec![Problem::new("fit", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })]
+    };
+    let bytes = base::input::read(path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    let fits = Fits::read(&text).map_err(whole)?;
+    fits.covers(parameters).map_err(|(key, message)| vec![Problem::new(key, message)])?;
+    Ok(Arc::new(fits))
 }
 
 /// Delays by hops and size.
@@ -179,7 +228,10 @@ impl ResilientDelays {
             let means = Means::over(&config.parameters, paths, config.samples, config.seed)?;
             return Ok(Self { means, hops, ways: Some(ways) });
         }
-        let means = Means::new(&config.parameters, hops.most(), config.samples, config.seed)?;
+        let means = match &config.fits {
+            Some(fits) => Means::fitted(&config.parameters, hops.most(), fits)?,
+            None => Means::new(&config.parameters, hops.most(), config.samples, config.seed)?,
+        };
         Ok(Self { means, hops, ways: None })
     }
 }
@@ -214,7 +266,7 @@ mod tests {
     #[test]
     fn a_message_takes_its_mean_over_its_hops() {
         let lossless = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Dor) };
-        let config = Resilient { parameters: lossless, samples: 10, seed: 1, class_loss: None };
+        let config = Resilient { parameters: lossless, samples: 10, seed: 1, class_loss: None, fits: None };
         let hops = Hops::Grid { dims: vec![4, 4], wraps: false, coordinates: vec![0, 0, 1, 0, 3, 3, 0, 0] };
         let delays = ResilientDelays::new(&config, hops, None).unwrap();
         assert_eq!(delays.delay(0, 1, 3264), 5_820_000);

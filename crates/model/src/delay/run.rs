@@ -206,7 +206,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     if (1 << 59..NEVER).contains(&setup.limit) {
         return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
     }
-    let config = setup.config;
+    let config = setup.config.clone();
     let delays = delays(setup)?;
     let (mut places, mut bases) = (Vec::new(), vec![0]);
     for (n, job) in setup.jobs.iter().enumerate() {

@@ -155,24 +155,35 @@ impl Machine {
         (peer, bytes): (u32, u64),
         fx: &mut impl Effects<Self>,
     ) {
+        self.over(row, (act, start, end), (peer, bytes, 0), fx);
+    }
+
+    /// Ends a receive of this message.
+    pub(super) fn received(
+        &mut self,
+        row: u32,
+        (start, end): (Ps, Ps),
+        message: &Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let from = (self.source(message), message.bytes, message.arrival);
+        self.over(row, (Act::Recv, start, end), from, fx);
+    }
+
+    #[inline]
+    fn over(
+        &mut self,
+        row: u32,
+        (act, start, end): (Act, Ps, Ps),
+        (peer, bytes, there): (u32, u64, Ps),
+        fx: &mut impl Effects<Self>,
+    ) {
         let r = self.window.get(row);
         let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
         let posted =
             if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
         let instance = instances::of(&r.op);
-        fx.record(Record {
-            act,
-            host,
-            number,
-            collective,
-            start,
-            end,
-            peer,
-            bytes,
-            posted,
-            there: 0,
-            instance,
-        });
+        fx.record(Record { act, host, number, collective, start, end, peer, bytes, posted, there, instance });
         self.window.finish(row, end, &mut self.freed);
     }
 
@@ -276,7 +287,7 @@ impl Machine {
         } else if let Some(message) = self.matching.receive(label, row) {
             let m = *self.messages.get(message);
             self.messages.give(message);
-            self.done(row, (Act::Recv, now, now), (self.source(&m), m.bytes), fx);
+            self.received(row, (now, now), &m, fx);
             self.release(&m, (op.cpu, op.nic), now, fx);
         }
     }
@@ -313,7 +324,7 @@ impl Machine {
         if let Some(receive) = self.matching.arrive(label, row) {
             self.messages.give(row);
             self.release(&m, (m.cpu, m.nic), now, fx);
-            self.done(receive, (Act::Recv, now, end), (peer, m.bytes), fx);
+            self.received(receive, (now, end), &m, fx);
             return;
         }
         let mut answered = std::mem::take(&mut self.answered);

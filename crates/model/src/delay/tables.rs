@@ -38,6 +38,9 @@ pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &
         let rows = observer.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
         tables.push(tally::collectives(&jobs, rows));
     }
+    if !observer.messages.is_empty() {
+        tables.push(message_times(names, observer));
+    }
     if !observer.pairs.is_empty() {
         tables.push(pairs(cx, names, observer));
     }
@@ -95,6 +98,29 @@ fn calls(cx: &Context, jobs: &[JobOf<'_>], observer: &Observer) -> Vec<Table> {
         busy: d.end - d.start,
     };
     instances::tables(observer.done.iter().filter(|d| d.collective > 0).map(step).collect(), jobs)
+}
+
+/// One row per job and size of message: mean times from the send until the message was there, and until its receive was over.
+fn message_times(names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("message_times")
+        .with("job", text())
+        .with("bytes", u64s())
+        .with("messages", u64s())
+        .with("transfer_ps", u64s())
+        .with("received_ps", u64s())
+        .with("longest_ps", u64s());
+    for (&(job, bytes), times) in &observer.messages {
+        let mean = |sum: u128| Cell::U64((sum / u128::from(times.messages)) as u64);
+        table.push(&[
+            Cell::Text(&names[job as usize]),
+            Cell::U64(bytes),
+            Cell::U64(times.messages),
+            mean(times.transfer),
+            mean(times.received),
+            Cell::U64(times.longest),
+        ]);
+    }
+    table
 }
 
 /// One row per pair of ranks with messages.

@@ -3,7 +3,7 @@
 use super::{
     dor::Ended,
     gf256::{MAX_GENERATION, Span, Vector},
-    parameters::{Delays, Estimate, Protocol, Tick},
+    parameters::{Delays, Estimate, Protocol, Tick, Timeout},
     path::{Line, Path, Stop},
 };
 use base::rng::Stream;
@@ -55,6 +55,10 @@ pub struct Coding<'a> {
     pub protocol: Protocol,
     /// `NCD_r`'s estimate.
     pub estimate: Estimate,
+    /// Which packets timers count with, and how many a full generation has.
+    pub timeout: Timeout,
+    /// See `timeout`.
+    pub window: u32,
     /// The path.
     pub path: &'a Path,
 }
@@ -126,7 +130,12 @@ impl Coding<'_> {
             g.sender += self.delays.send;
             last = self.packet(g, line, nodes, stream);
         }
-        let end = last.unwrap_or_else(|| g.sender + self.delays.timeout(self.path.hops() as u64, packets));
+        let counted = match self.timeout {
+            // Not before the acknowledgement of a longer round may come.
+            Timeout::Window => packets.max(self.window.into()),
+            Timeout::Packet => packets,
+        };
+        let end = last.unwrap_or_else(|| g.sender + self.delays.timeout(self.path.hops() as u64, counted));
         end.min(g.done)
     }
 

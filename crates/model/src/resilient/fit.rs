@@ -31,8 +31,19 @@ pub struct Grid {
     pub windows: Vec<u32>,
     /// Mean time in ps of a window until its packets are there, without injection, loss by loss.
     pub times: Vec<f64>,
+    /// The same until it is acknowledged.
+    pub gates: Vec<f64>,
     /// Greatest standard error relative to its mean.
     pub error: f64,
+}
+
+/// What the second axis of a grid is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Size of the window, `s_w`; each is full.
+    Windows,
+    /// Packets of a window that is not full, as the last of a message may be; `s_w` is that of the parameters.
+    Packets,
 }
 
 /// How times are fitted.
@@ -42,6 +53,17 @@ pub enum Shape {
     Biquartic,
     /// Polynomials of the loss by window size, between jumps.
     Pieces,
+}
+
+impl Shape {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Biquartic, Self::Pieces];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        if self == Self::Biquartic { "biquartic" } else { "pieces" }
+    }
 }
 
 /// A part of a fit: losses `from` (within) to `to` (beyond), windows `first` to `last`.
@@ -58,7 +80,8 @@ struct Piece {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     protocol: Protocol,
-    hops: u32,
+    /// Number of hops.
+    pub hops: u32,
     pieces: Vec<Piece>,
 }
 
@@ -72,41 +95,52 @@ pub struct Off {
 }
 
 impl Grid {
-    /// Samples every point, `samples` times each and four times as often until its standard error is below `error` of its mean, at most 64 times as
-    /// often.
+    /// Samples every point, `samples` times each and more often until its standard error is at most `error` of its mean, at most 1,024 times as often.
     ///
     /// # Errors
     /// Parameters that do not go together.
     pub fn sampled(
         parameters: &Parameters,
         hops: u32,
-        (losses, windows): (&[f64], &[u32]),
+        (axis, losses, windows): (Axis, &[f64], &[u32]),
         (samples, error): (u64, f64),
         threads: usize,
     ) -> Result<Self, String> {
-        let (mut times, mut worst) = (Vec::new(), 0.0f64);
+        let (mut times, mut gates, mut worst) = (Vec::new(), Vec::new(), 0.0f64);
         for (i, &loss) in losses.iter().enumerate() {
             for &window in windows {
-                let p = Parameters { loss, window, ..*parameters };
+                let size = if axis == Axis::Windows { window } else { parameters.window };
+                let p = Parameters { loss, window: size, ..*parameters };
                 let (path, delays) = (Path::uniform(hops, loss, p.tamper)?, p.delays()?);
                 let seed = mix64(u64::from(hops) << 40 | (i as u64) << 20 | u64::from(window));
                 let point = Point { parameters: &p, path: &path, packets: window.into(), seed };
-                let (mut count, most) = (samples, 64 * samples);
+                let (mut count, most) = (samples, 1024 * samples);
                 loop {
-                    let time = sample(&point, count, threads)?.time;
+                    let found = sample(&point, count, threads)?;
+                    let time = found.time;
                     let mean = time.mean() - delays.injection as f64;
                     let relative = time.standard_error() / mean;
                     if relative <= error || count >= most {
                         worst = worst.max(relative);
                         times.push(mean / delays.scale as f64);
+                        let gate = found.acknowledged.mean() - delays.injection as f64;
+                        gates.push(gate / delays.scale as f64);
                         break;
                     }
-                    count *= 4;
+                    // As many as it should take, and some.
+                    let factor = (1.05 * relative / error * relative / error).clamp(1.5, 1024.0);
+                    count = ((count as f64 * factor) as u64).min(most);
                 }
             }
         }
         let (losses, windows) = (losses.to_vec(), windows.to_vec());
-        Ok(Self { parameters: *parameters, hops, losses, windows, times, error: worst })
+        Ok(Self { parameters: *parameters, hops, losses, windows, times, gates, error: worst })
+    }
+
+    /// The same grid with the times until windows are acknowledged.
+    #[must_use]
+    pub fn acknowledged(&self) -> Self {
+        Self { times: self.gates.clone(), ..self.clone() }
     }
 
     fn points(&self) -> impl Iterator<Item = (f64, u32, f64)> + '_ {
@@ -304,6 +338,7 @@ mod tests {
             losses: losses.to_vec(),
             windows: windows.to_vec(),
             times: times.collect(),
+            gates: Vec::new(),
             error: 0.0,
         }
     }
@@ -344,7 +379,9 @@ mod tests {
     #[test]
     fn pieces_follow_jumps() {
         let parameters = Parameters::table2(Protocol::Ncd);
-        let grid = Grid::sampled(&parameters, 6, (&losses(), &[3, 4, 5, 6, 7]), (2_000, 1.0), 2).unwrap();
+        let grid =
+            Grid::sampled(&parameters, 6, (Axis::Windows, &losses(), &[3, 4, 5, 6, 7]), (2_000, 1.0), 2)
+                .unwrap();
         let off = |shape| grid.off(&Fit::of(&grid, shape).unwrap());
         let (smooth, pieces) = (off(Shape::Biquartic), off(Shape::Pieces));
         assert!(pieces.mean < 0.003 && pieces.mean < smooth.mean / 3.0, "{smooth:?} {pieces:?}");

@@ -5,6 +5,7 @@
 //! is sampled when it is first asked for, with a stream of its own, so the order of asking changes nothing and nothing is extrapolated.
 
 use super::{
+    fits::{Fits, PARTS},
     monte_carlo::{Point, sample},
     parameters::{Delays, Parameters},
     path::Path,
@@ -62,6 +63,21 @@ impl Means {
         let lossless = Parameters { loss: 0.0, tamper: 0.0, ..*parameters };
         let all = Self::new(&lossless, paths.len() as u32, samples, seed)?;
         Ok(Self { samples: samples.max(1), paths, ..all })
+    }
+
+    /// Means of messages over at most `most` hops by fits.
+    ///
+    /// # Errors
+    /// What the fits do not cover.
+    pub fn fitted(parameters: &Parameters, most: u32, fits: &Fits) -> Result<Self, String> {
+        fits.covers(parameters).map_err(|(_, message)| message)?;
+        let means = Self { samples: PARTS, ..Self::new(parameters, most, PARTS, 0)? };
+        for hops in 1..=most {
+            let hop = fits.hop(hops, parameters)?;
+            let small = (1..=SMALL).map(|packets| means.compose(&hop, packets)).collect();
+            means.hops[hops as usize].set((hop, small)).expect("each is set once");
+        }
+        Ok(means)
     }
 
     /// What the means of [`Hop`] stand over, in ticks.

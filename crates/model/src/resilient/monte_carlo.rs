@@ -160,7 +160,7 @@ impl Sender {
         if protocol.codes() {
             self.nodes.clear(point.path.hops());
         }
-        let coding = Coding { delays, protocol, estimate, path: point.path };
+        let coding = Coding { delays, protocol, estimate, timeout, window, path: point.path };
         let (mut left, mut start, mut sent) = (point.packets, delays.injection, 0);
         loop {
             let count = left.min(u64::from(window));
@@ -183,7 +183,7 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resilient::parameters::{Occupancy, Protocol};
+    use crate::resilient::parameters::{Occupancy, Protocol, Timeout};
 
     fn mean_us(parameters: Parameters, hops: u32, bytes: u64, samples: u64) -> (f64, f64) {
         let path = Path::uniform(hops, parameters.loss, parameters.tamper).unwrap();
@@ -253,20 +253,25 @@ mod tests {
         }
     }
 
-    /// A combination of one packet is worthless once in 256, on every hop.
+    /// A combination of one packet is worthless once in 256, on every hop. Lost, it costs a timer; worthless, the time until the acknowledgement
+    /// tells rank 0, or a timer if that is lost.
     #[test]
-    fn coding_a_single_packet_costs_a_little_more() {
-        let coded = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Pnc) };
-        let d = coded.delays().unwrap();
-        let worthless: f64 = 1.0 - (255.0f64 / 256.0).powi(3);
-        let again = (d.timeout(3, 1) - d.forth(3) - d.back(3)) as f64;
-        assert!(again.abs() < 1e-9);
-        // The acknowledgement tells rank 0, and the next round begins.
-        let round = (d.send + d.forth(3) + d.back(3)) as f64;
-        let expected =
-            (d.lossless(3, 1, 5) as f64 + worthless / (1.0 - worthless) * round) / (d.scale as f64 * 1e6);
-        let (mean, error) = mean_us(coded, 3, 240, 200_000);
-        assert!((mean - expected).abs() < 4.0 * error, "{mean} +- {error}, not {expected}");
+    fn one_packet_of_coding_takes_its_exact_expectation() {
+        for (timeout, counted, loss) in
+            [(Timeout::Window, 5, 0.0), (Timeout::Window, 5, 0.02), (Timeout::Packet, 1, 0.02)]
+        {
+            let p = Parameters { loss, timeout, ..Parameters::table2(Protocol::Pnc) };
+            let d = p.delays().unwrap();
+            let (comes, worth) =
+                (Path::uniform(3, loss, 0.0).unwrap().delivery(), (255.0f64 / 256.0).powi(3));
+            let told = (d.send + d.forth(3) + d.back(3)) as f64;
+            let timer = (d.send + d.timeout(3, counted)) as f64;
+            let (lost, worthless) = (1.0 - comes, comes * (1.0 - worth));
+            let failed = lost * timer + worthless * (comes * told + lost * timer);
+            let expected = (d.lossless(3, 1, 5) as f64 + failed / (comes * worth)) / (d.scale as f64 * 1e6);
+            let (mean, error) = mean_us(p, 3, 240, 200_000);
+            assert!((mean - expected).abs() < 4.0 * error, "{timeout:?}: {mean} +- {error}, not {expected}");
+        }
     }
 
     #[test]

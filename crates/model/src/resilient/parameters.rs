@@ -88,9 +88,9 @@ pub enum Estimate {
 /// Which number of packets g a timer RTO(g) counts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Packets of the window; in coding, packets of the round.
+    /// Packets of the window, which may be the shorter last one; in coding, of a full generation, or of the round if it has more.
     Window,
-    /// For a packet sent again alone, 1.
+    /// Those that are sent together: for a packet that `DOR_r` sends again 1; in coding, packets of the round.
     Packet,
 }
 
@@ -105,7 +105,7 @@ pub struct Parameters {
     pub occupancy: Occupancy,
     /// `NCD_r`'s estimate.
     pub estimate: Estimate,
-    /// Timers of packets that `DOR_r` sends again.
+    /// Which packets timers count with.
     pub timeout: Timeout,
     /// Probability that a link loses a packet.
     pub loss: f64,

@@ -5,8 +5,8 @@
 //! were met, so wildcards are resolved. A receive's envelope is known only when it is complete: a second reader of the same events runs
 //! ahead to find it. Waiting for any of several requests becomes waiting for those that were complete. **Communicators** other than the
 //! world are made at the start. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
-//! read once. Events are streamed twice, so memory stays small. Not read: non-blocking collectives, one-sided communication, threads'
-//! own locations, communicators between groups.
+//! read once. What a non-blocking collective is, its completion tells: it is found as a receive's envelope is. Events are streamed twice, so memory stays
+//! small. Not read: one-sided communication, threads' own locations, communicators between groups.
 
 use super::{
     Damage,
@@ -164,21 +164,32 @@ impl Trace {
         let read = || {
             let mut all = Uneven::new();
             for (rank, &location) in (0..).zip(&self.ranks) {
-                let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-                for event in self.archive.events(location).map_err(|e| damage(&e))? {
-                    let event = event.map_err(|e| damage(&e))?;
-                    let EventKind::CollectiveEnd { operation, comm, sent, received, .. } = event.kind else {
-                        continue;
-                    };
-                    if !uneven(operation) {
-                        continue;
+                // By the event at which each was called.
+                let (mut called, mut posted) = (BTreeMap::new(), BTreeMap::new());
+                for (at, event) in self.archive.events(location).map_err(|e| damage(&e))?.enumerate() {
+                    match event.map_err(|e| damage(&e))?.kind {
+                        EventKind::CollectiveRequest { request } => _ = posted.insert(request, at),
+                        EventKind::CollectiveEnd { operation, comm, sent, received, .. }
+                            if uneven(operation) =>
+                        {
+                            called.insert(at, (comm, (sent, received)));
+                        }
+                        EventKind::CollectiveComplete {
+                            operation, comm, sent, received, request, ..
+                        } if uneven(operation) => {
+                            called.insert(posted.remove(&request).unwrap_or(at), (comm, (sent, received)));
+                        }
+                        _ => {}
                     }
+                }
+                let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+                for (comm, bytes) in called.into_values() {
                     let count = counts.entry(comm).or_default();
                     let list = all.entry(comm).or_default();
                     if list.len() <= *count {
                         list.push(BTreeMap::new());
                     }
-                    list[*count].insert(self.size(comm, rank).1, (sent, received));
+                    list[*count].insert(self.size(comm, rank).1, bytes);
                     *count += 1;
                 }
             }
@@ -217,8 +228,14 @@ fn uneven(operation: u8) -> bool {
     matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
 }
 
-/// Sender, communicator, tag and bytes of a receive.
-type Completion = (u32, u32, u32, u64);
+/// What the completion of a request tells.
+#[derive(Clone, Copy)]
+enum Completion {
+    /// Sender, communicator, tag and bytes of a receive.
+    Receive(u32, u32, u32, u64),
+    /// Operation, communicator, root, bytes sent and received of a collective.
+    Collective(u8, u32, u32, (u64, u64)),
+}
 
 /// Finds the envelopes of receives before they are complete.
 struct Ahead {
@@ -228,7 +245,7 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Sender, communicator, tag and bytes of the next completion of a request; `None` if it never completes.
+    /// The next completion of a request; `None` if it never completes.
     fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
         if let Some(list) = self.passed.get_mut(&request)
             && let Some(found) = list.pop_front()
@@ -242,7 +259,10 @@ impl Ahead {
         for event in events {
             let (of, found) = match event.map_err(|e| damage(&e))?.kind {
                 EventKind::Irecv { sender, comm, tag, bytes, request } => {
-                    (request, Some((sender, comm, tag, bytes)))
+                    (request, Some(Completion::Receive(sender, comm, tag, bytes)))
+                }
+                EventKind::CollectiveComplete { operation, comm, root, sent, received, request } => {
+                    (request, Some(Completion::Collective(operation, comm, root, (sent, received))))
                 }
                 EventKind::Cancelled { request } => (request, None),
                 _ => continue,
@@ -407,13 +427,25 @@ impl Reader {
                 self.push(Call::Isend(envelope, self.mode, number));
             }
             EventKind::IrecvRequest { request } => {
-                if let Some((sender, comm, tag, bytes)) = self.completion(request)? {
+                if let Some(Completion::Receive(sender, comm, tag, bytes)) = self.completion(request)? {
                     let (envelope, number) = (self.envelope(sender, comm, tag, bytes)?, self.request());
                     self.requests.insert(request, number);
                     self.push(Call::Irecv(envelope, number));
                 }
             }
-            EventKind::IsendComplete { request } => _ = self.wait(request),
+            EventKind::CollectiveRequest { request } => {
+                if let Some(Completion::Collective(op, comm, root, bytes)) = self.completion(request)? {
+                    let number = self.request();
+                    if self.collective(op, (comm, root), bytes, Some(number))? {
+                        self.requests.insert(request, number);
+                    } else {
+                        self.free.push(number);
+                    }
+                }
+            }
+            EventKind::IsendComplete { request } | EventKind::CollectiveComplete { request, .. } => {
+                self.wait(request);
+            }
             EventKind::Irecv { request, .. } if self.wait(request) => {}
             // Some tracers do not tell when a receive is posted.
             EventKind::Irecv { sender, comm, tag, bytes, .. }
@@ -422,7 +454,7 @@ impl Reader {
                 self.push(Call::Recv(envelope));
             }
             EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
-                self.collective(operation, comm, root, (sent, received))?;
+                self.collective(operation, (comm, root), (sent, received), None)?;
             }
             _ => {}
         }
@@ -442,16 +474,17 @@ impl Reader {
         self.ahead.as_mut().map_or(Ok(None), |ahead| ahead.completion(request))
     }
 
+    /// A collective, with a request if it does not block. False if there is nothing to do.
     fn collective(
         &mut self,
         op: u8,
-        comm: u32,
-        root: u32,
+        (comm, root): (u32, u32),
         (sent, received): (u64, u64),
-    ) -> Result<(), Damage> {
+        request: Option<Request>,
+    ) -> Result<bool, Damage> {
         use operation as o;
         let number = match self.trace.groups.get(&comm) {
-            Some(Group::Alone) => return Ok(()),
+            Some(Group::Alone) => return Ok(false),
             Some(Group::Some(number, _)) => *number,
             _ => WORLD,
         };
@@ -475,7 +508,7 @@ impl Reader {
             o::ALLTOALLV | o::ALLTOALLW => (CollectiveKind::Alltoallv, 0),
             o::REDUCE_SCATTER => (CollectiveKind::ReduceScatter, 0),
             // Handles that are given back, and allocations.
-            _ => return Ok(()),
+            _ => return Ok(false),
         };
         let counts = if uneven(op) { Some(self.counts(op, comm, size)?) } else { None };
         let root = if root == u32::MAX { 0 } else { root };
@@ -486,10 +519,10 @@ impl Reader {
             bytes,
             counts,
             neighbours: None,
-            request: None,
+            request,
             algorithm: None,
         }));
-        Ok(())
+        Ok(true)
     }
 
     /// Bytes by rank of a collective in which they differ. An archive tells what each rank sends and receives in all: an all-to-all is taken

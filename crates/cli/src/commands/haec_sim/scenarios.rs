@@ -4,6 +4,7 @@ use crate::{exit::Exit, failure::Failure};
 use base::{
     param::{Problem, Value, Values},
     registry::find,
+    time::Ps,
 };
 use fabric::{
     graph::Fabric,
@@ -31,7 +32,8 @@ pub const MAPPINGS: [(&str, &str); 3] =
 pub struct Net {
     /// Its name.
     pub name: &'static str,
-    fabric: Fabric,
+    /// The network.
+    pub fabric: Arc<Fabric>,
     /// Distances of nodes.
     pub hops: Hops,
 }
@@ -82,7 +84,7 @@ pub fn nets() -> Result<Vec<Net>, Failure> {
         let entry = find(TOPOLOGIES, name).ok_or_else(|| ours("a grid is missing"))?;
         let fabric = (entry.build)(&values(entry.about.params, &sample)).map_err(|p| told(&p))?;
         let hops = Hops::of(&fabric).map_err(|m| ours(&m))?;
-        Ok(Net { name, fabric, hops })
+        Ok(Net { name, fabric: Arc::new(fabric), hops })
     };
     TOPOLOGIES_OF.into_iter().map(one).collect()
 }
@@ -92,10 +94,19 @@ pub fn nets() -> Result<Vec<Net>, Failure> {
 /// # Errors
 /// None that a user could make.
 pub fn program(application: usize) -> Result<Arc<dyn Program>, Failure> {
+    shortened(application, 0, 0)
+}
+
+/// The same with so many iterations of the main run (0: all) and computation of each rank.
+///
+/// # Errors
+/// None that a user could make.
+pub fn shortened(application: usize, iterations: u64, compute: Ps) -> Result<Arc<dyn Program>, Failure> {
     let entry = find(WORKLOADS, APPLICATIONS[application].1).ok_or_else(|| ours("a generator is missing"))?;
     let values = Values::default()
         .with("class", Value::Text("D".to_owned()))
-        .with("total_compute", Value::Time(0))
+        .with("total_compute", Value::Time(compute))
+        .with("iterations", Value::Int(iterations))
         .with("reductions", Value::Bool(false));
     let context = JobContext {
         ranks: NODES,
@@ -143,6 +154,12 @@ pub fn scenario(
         }
     }
     Ok(Scenario { application, net, mapping, placed, counts })
+}
+
+/// `mesh min md LU` and the like.
+#[must_use]
+pub fn title(s: &Scenario, nets: &[Net]) -> String {
+    format!("{} {} {}", nets[s.net].name, MAPPINGS[s.mapping].0, APPLICATIONS[s.application].0)
 }
 
 fn told(problems: &[Problem]) -> Failure {

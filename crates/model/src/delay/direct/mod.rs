@@ -355,7 +355,7 @@ impl Direct {
         let collective = receive.bytes as u16;
         let part = part(&Op { collective, ..*op });
         let done = record(Act::Recv, (to, receive.number), part, (at, at), (host, bytes));
-        self.observer.commit(&Record { posted: receive.time, ..done });
+        self.observer.commit(&Record { posted: receive.time, there: arrival, ..done });
         self.state.done += 1;
     }
 
@@ -372,7 +372,7 @@ impl Direct {
             r.before.1 = at;
             let from = self.cx.bases[self.cx.places[host as usize].job as usize] + op.peer;
             let done = record(Act::Recv, (host, number), part(op), (at, at), (from, message.bytes));
-            self.observer.commit(&Record { posted: now, ..done });
+            self.observer.commit(&Record { posted: now, there: message.time, ..done });
             self.state.done += 1;
         }
     }

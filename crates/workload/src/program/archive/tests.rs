@@ -148,3 +148,66 @@ fn what_is_missing_is_told() {
     assert!(read(&Input::file(&anchor)).err().unwrap()[0].message.contains("traces.def"));
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+/// What a non-blocking collective is, its completion tells; two that end in another order than they began keep theirs.
+#[test]
+fn non_blocking_collectives_are_posted_and_waited_for() {
+    use EventKind::{CollectiveComplete, CollectiveRequest, Enter, Leave};
+    const GATHERV: u8 = operation::GATHERV;
+    let end = |operation, root, bytes, request| CollectiveComplete {
+        operation,
+        comm: 5,
+        root,
+        sent: bytes,
+        received: bytes,
+        request,
+    };
+    let rank = |own: u64| {
+        vec![
+            (10, Enter { region: 0 }),
+            (10, CollectiveRequest { request: 1 }),
+            (11, CollectiveRequest { request: 2 }),
+            (12, CollectiveRequest { request: 3 }),
+            (12, Leave { region: 0 }),
+            (20, Enter { region: 1 }),
+            (30, end(GATHERV, 0, 100 + own, 3)),
+            (30, end(GATHERV, 0, 10 + own, 2)),
+            (30, end(operation::BARRIER, u32::MAX, 0, 1)),
+            (30, Leave { region: 1 }),
+        ]
+    };
+    let (directory, script) = written(&["MPI_Igatherv", "MPI_Waitall"], &[rank(0), rank(1)]);
+    let calls = calls(script.as_ref(), 1);
+    let gatherv = |request, counts: [u64; 2]| {
+        Call::Collective(Collective {
+            kind: CollectiveKind::Gatherv,
+            comm: WORLD,
+            root: 0,
+            bytes: 0,
+            counts: Some(Arc::from(counts)),
+            neighbours: None,
+            request: Some(request),
+            algorithm: None,
+        })
+    };
+    let expected = [
+        Call::Collective(Collective {
+            kind: CollectiveKind::Barrier,
+            comm: WORLD,
+            root: 0,
+            bytes: 0,
+            counts: None,
+            neighbours: None,
+            request: Some(0),
+            algorithm: None,
+        }),
+        gatherv(1, [10, 11]),
+        gatherv(2, [100, 101]),
+        Call::Compute(8 * NS),
+        Call::Wait(2),
+        Call::Wait(1),
+        Call::Wait(0),
+    ];
+    assert_eq!(calls, expected);
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -7,7 +7,7 @@
 use super::{
     Body, Generator,
     jacobi3d::part,
-    nas::{CLASS, Parts, REDUCTIONS, TOTAL_COMPUTE, class},
+    nas::{CLASS, ITERATIONS, Parts, REDUCTIONS, TOTAL_COMPUTE, class, iterations},
     script,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) const ABOUT: About = About {
     name: "nas-bt",
     summary: "NAS BT (MPI, NPB 3.3): pipelined solves in x, y and z on multi-partitioned cells",
     doc: "A cube of n^3 points on a square number of ranks, q x q. Classes S W A B C D E have n = 12 24 64 102 162 408 1020 and \
-          60 200 200 200 200 250 250 time steps; one more warms up. In each step a rank exchanges the faces of its cells (two layers, 80 B \
+          60 200 200 200 200 250 250 time steps (or as many as `iterations` says); one more warms up. In each step a rank exchanges the faces of its cells (two layers, 80 B \
           per point, one message each) with its six partners, then solves along x, y and z: q - 1 messages of 240 m^2 B to the \
           successor and back q - 1 of 40 m^2 B to the predecessor, where m = floor(n / q) + 1 is the buffer's edge. One more \
           exchange of faces verifies. `total_compute` is spread evenly over the steps, warm-up included: a quarter after the faces and a \
@@ -33,7 +33,7 @@ pub(crate) const ABOUT: About = About {
           ranks; other classes follow the same rules. Collectives are those of the solver's phases (parameters, norms, barrier), not of timers.",
     source: "Bailey et al.: The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3-MPI. BT.D on 4096 ranks has the 394,813,440 messages of \
              HAEC-SIM, section 4, and its hops (table 8)",
-    params: &[CLASS, TOTAL_COMPUTE, REDUCTIONS],
+    params: &[CLASS, TOTAL_COMPUTE, ITERATIONS, REDUCTIONS],
 };
 
 /// Points along an edge and time steps, by class.
@@ -181,7 +181,8 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Arc<dyn Scri
         let below = side.max(2);
         return Err(vec![Problem::new("ranks", message).help(format!("`ranks = {}`", below * below))]);
     }
-    let (points, steps) = CLASSES[class(values)];
+    let (points, standard) = CLASSES[class(values)];
+    let steps = iterations(values, standard);
     if points / u64::from(side) < LEAST {
         let message = format!("{points} points in {side} cells leave fewer than {LEAST} to a cell");
         return Err(vec![Problem::new("ranks", message).help("fewer ranks, or a larger `class`")]);

@@ -7,7 +7,7 @@
 use super::{
     Body, Generator,
     jacobi3d::part,
-    nas::{CLASS, Parts, REDUCTIONS, TOTAL_COMPUTE, class},
+    nas::{CLASS, ITERATIONS, Parts, REDUCTIONS, TOTAL_COMPUTE, class, iterations},
     script,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) const ABOUT: About = About {
     name: "nas-lu",
     summary: "NAS LU (MPI, NPB 3.3): wavefronts of small messages over a 2-D grid of ranks",
     doc: "A cube of n^3 points on a power of two of ranks, X x Y with X = Y or X = 2 Y. Classes S W A B C D E have n = 12 33 64 102 \
-          162 408 1020 and 50 300 250 250 250 300 300 iterations; one more warms up. In each iteration a lower sweep sends 40 B \
+          162 408 1020 and 50 300 250 250 250 300 300 iterations (or as many as `iterations` says); one more warms up. In each iteration a lower sweep sends 40 B \
           per active point of a face to south and east for each of the n - 2 inner planes, an upper sweep to north and west; \
           then two ghost planes (80 n B per point) are exchanged with all neighbours. Before stand the ghost planes of the forcing \
           term and of the two starts, behind the surface integral. `total_compute` is spread evenly over the iterations, \
@@ -34,7 +34,7 @@ pub(crate) const ABOUT: About = About {
           norms, error, integral, barrier), not of timers.",
     source: "Bailey et al.: The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3-MPI. LU.D on 4096 ranks has the 1,975,849,596 messages of \
              HAEC-SIM, section 4, and its hops (table 7)",
-    params: &[CLASS, TOTAL_COMPUTE, REDUCTIONS],
+    params: &[CLASS, TOTAL_COMPUTE, ITERATIONS, REDUCTIONS],
 };
 
 /// Points along an edge and iterations, by class.
@@ -226,7 +226,8 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Arc<dyn Scri
         let below = ranks.max(2).ilog2();
         return Err(vec![Problem::new("ranks", message).help(format!("`ranks = {}`", 1u32 << below))]);
     }
-    let (points, iterations) = CLASSES[class(values)];
+    let (points, standard) = CLASSES[class(values)];
+    let iterations = iterations(values, standard);
     let columns = 1 << (ranks.ilog2() / 2);
     let rows = ranks / columns;
     if points / u64::from(rows) < LEAST {

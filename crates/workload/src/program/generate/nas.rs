@@ -22,6 +22,22 @@ pub(crate) const TOTAL_COMPUTE: Param = Param {
     doc: "computation of each rank over the whole run",
 };
 
+/// A shortened run.
+pub(crate) const ITERATIONS: Param = Param {
+    name: "iterations",
+    kind: Kind::Int { min: 0, max: 1_000_000 },
+    default: Some("0"),
+    doc: "iterations of the main run, for a shortened or longer one; 0: as many as the class has",
+};
+
+/// As many iterations as asked for, else those of the class.
+pub(crate) fn iterations(values: &Values, class: u64) -> u64 {
+    match values.int(ITERATIONS.name) {
+        0 => class,
+        asked => asked,
+    }
+}
+
 /// Whether collectives are made.
 pub(crate) const REDUCTIONS: Param = Param {
     name: "reductions",
