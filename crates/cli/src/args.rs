@@ -311,7 +311,10 @@ pub struct StudyArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write the study's figures (SVG) into this directory
+    /// Only rows whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub row: Option<String>,
+    /// Write the study's figures (SVG) into this directory; runs of hybrid studies are kept there and not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Directory that holds the studies

@@ -8,7 +8,7 @@ pub mod flow;
 pub mod hybrid;
 pub mod memory;
 pub mod packet;
-mod performance;
+pub mod performance;
 pub mod rank;
 pub mod registry;
 pub mod resilient;

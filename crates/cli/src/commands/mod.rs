@@ -20,5 +20,6 @@ pub mod schema;
 pub mod study;
 pub mod study_figures;
 mod study_hybrid;
+mod study_store;
 pub mod swarm;
 pub mod trace;

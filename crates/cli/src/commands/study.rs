@@ -189,7 +189,8 @@ fn hybrid(
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
-    for row in &study.rows {
+    let wanted = |row: &&Row| args.row.as_ref().is_none_or(|part| row.name.contains(part.as_str()));
+    for row in study.rows.iter().filter(wanted) {
         let own = match (args.smoke, args.quick) {
             (true, _) => row.shorter[0].as_slice(),
             (_, true) => row.shorter[1].as_slice(),
@@ -198,7 +199,7 @@ fn hybrid(
         let set: Vec<String> = row.set.iter().chain(shorter(study, args)).chain(own).cloned().collect();
         let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
         let input = Input { file: directory.join(&row.experiment), set };
-        let (found, pictures) = study_hybrid::run(row, &input, seeds, console)?;
+        let (found, pictures) = study_hybrid::run(row, &input, seeds, args.out.as_deref(), console)?;
         if let Some(out) = &args.out {
             study_hybrid::draw(out, &pictures)?;
         }
@@ -216,7 +217,8 @@ fn run(
 ) -> Result<Vec<Line>, Failure> {
     let shorter = shorter(study, args);
     let mut lines = Vec::new();
-    for row in &study.rows {
+    let wanted = |row: &&Row| args.row.as_ref().is_none_or(|part| row.name.contains(part.as_str()));
+    for row in study.rows.iter().filter(wanted) {
         let set = row.set.iter().chain(shorter).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
         let summary: Json = match &row.program {
