@@ -334,6 +334,9 @@ pub struct SwarmArgs {
     /// Only the experiment with this number, counted from 0
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub only: Option<u64>,
+    /// Draw only experiments of this model: packet, hybrid or delay
+    #[arg(long, value_name = "KIND", value_parser = ["packet", "hybrid", "delay"])]
+    pub model: Option<String>,
     /// Print the experiments
     #[arg(long)]
     pub print: bool,

@@ -42,7 +42,10 @@ fn seen(record: &Record) -> Seen {
         Record::Message { time, created, source, destination, number } => {
             Seen::Message { time, created, source, destination, number }
         }
-        Record::Operation { .. } | Record::Bypassed { .. } | Record::Predicted { .. } => {
+        Record::Operation { .. }
+        | Record::Bypassed { .. }
+        | Record::Predicted { .. }
+        | Record::Alone { .. } => {
             unreachable!("patterns in high fidelity")
         }
     }

@@ -19,11 +19,14 @@ use crate::{
 };
 use base::time::Ps;
 use model::AnySetup;
-use report::{Curve, Lines, Point};
+use report::{Curve, Dots, Lines, Point, Series, Value};
 use std::path::Path;
 
 /// A picture with the name of its file.
 pub type Picture = (String, Lines);
+
+/// What a row's runs say: by key, a number per seed.
+pub type Found = Vec<(String, Vec<f64>)>;
 
 /// What a curve shows of a window: value and half its error bar.
 type Shown = dyn Fn(&[f64; 4]) -> Option<(f64, f64)>;
@@ -40,8 +43,8 @@ pub fn run(
     seeds: u32,
     out: Option<&Path>,
     console: &mut Console<'_>,
-) -> Result<(Vec<Line>, Vec<Picture>), Failure> {
-    let mut found: Vec<(String, Vec<f64>)> = Vec::new();
+) -> Result<(Found, Vec<Picture>), Failure> {
+    let mut found = Found::new();
     let mut add = |key: String, value: f64| match found.iter_mut().find(|f| f.0 == key) {
         Some(known) => known.1.push(value),
         None => found.push((key, vec![value])),
@@ -71,7 +74,7 @@ pub fn run(
         }
         console.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
     }
-    Ok((lines(row, found), pictures))
+    Ok((found, pictures))
 }
 
 /// What a seed's runs say, by key.
@@ -108,7 +111,8 @@ fn mape(plain: &Windows, hybrid: &Windows, back: Ps) -> f64 {
     differences.iter().sum::<f64>() / differences.len().max(1) as f64
 }
 
-fn lines(row: &Row, found: Vec<(String, Vec<f64>)>) -> Vec<Line> {
+/// The row's lines of the table: means over seeds, errors of each seed below.
+pub fn lines(row: &Row, found: &Found) -> Vec<Line> {
     let mut lines = Vec::new();
     let line = |key: String, published: Option<f64>, ours: f64, why: &str| Line {
         row: row.name.clone(),
@@ -118,7 +122,7 @@ fn lines(row: &Row, found: Vec<(String, Vec<f64>)>) -> Vec<Line> {
         why: why.to_owned(),
     };
     for (key, values) in found {
-        let published = row.published.iter().find(|p| p.0 == key).map(|p| p.1);
+        let published = row.published.iter().find(|p| p.0 == *key).map(|p| p.1);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let why = if key.contains("mape") && published.is_some() { row.why.as_str() } else { "" };
         lines.push(line(key.clone(), published, mean, why));
@@ -162,9 +166,16 @@ fn draw_row(row: &Row, plain: &Run, hybrids: &[Run]) -> Vec<Picture> {
     let figure = |name: &String| {
         let full = name.ends_with("latency");
         let point: &Shown = if full { &latency } else { &occupancy };
-        let y = if full { "mean packet latency, us" } else { "bytes in buffers, kB" };
+        let y = if full {
+            "mean packet latency, us (bars: a fifth of the standard deviation)"
+        } else {
+            "bytes in routers' buffers, kB"
+        };
+        let what =
+            name.trim_end_matches("-latency").trim_end_matches("-occupancy").replace("figure-", "Figure ");
         let lines = Lines {
-            title: format!("{name}: {}", row.name),
+            title: format!("{what}: {} (seed 1; shaded: packets bypass the network)", row.name),
+            shaded: hybrids[1].stays().map(|p| (p.start_ps as f64 / 1e9, p.end_ps as f64 / 1e9)).collect(),
             x: "virtual time, ms".to_owned(),
             y: y.to_owned(),
             curves: runs.iter().map(|(label, run)| curve(label, run, point)).collect(),
@@ -174,19 +185,63 @@ fn draw_row(row: &Row, plain: &Run, hybrids: &[Run]) -> Vec<Picture> {
     row.figures.iter().map(figure).collect()
 }
 
-/// Writes pictures into a directory, which is made if it is not there.
+/// Table 3's errors of all rows: means over seeds, bars from the least to the greatest seed; rings are published.
+pub fn table(title: &str, rows: &[(&Row, Found)]) -> Dots {
+    let of = |key: &str, values: &dyn Fn(&Row, &[f64]) -> Option<Value>| {
+        rows.iter()
+            .map(|(row, found)| {
+                values(row, found.iter().find(|f| f.0 == key).map_or(&[], |f| f.1.as_slice()))
+            })
+            .collect()
+    };
+    let mut series = Vec::new();
+    for name in ["floor", "lite", "zombies", "reheat"] {
+        let key = format!("{name}.mape_percent");
+        let ours = |_: &Row, values: &[f64]| {
+            let (low, high) = values.iter().fold((f64::MAX, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
+            (!values.is_empty()).then(|| Value {
+                middle: values.iter().sum::<f64>() / values.len() as f64,
+                low,
+                high,
+            })
+        };
+        series.push(Series { label: name.to_owned(), values: of(&key, &ours), hollow: false });
+    }
+    for name in ["lite", "zombies"] {
+        let key = format!("{name}.mape_percent");
+        let told = |row: &Row, _: &[f64]| {
+            let middle = row.published.iter().find(|p| p.0 == key)?.1;
+            Some(Value { middle, low: middle, high: middle })
+        };
+        series.push(Series { label: format!("{name}, published"), values: of(&key, &told), hollow: true });
+    }
+    Dots {
+        title: title.to_owned(),
+        y: "MAPE of latency after the return, percent".to_owned(),
+        rows: rows.iter().map(|r| r.0.name.clone()).collect(),
+        series,
+        least: 0.001,
+    }
+}
+
+/// Writes pictures into a directory.
 ///
 /// # Errors
 /// If one cannot be drawn or written.
 pub fn draw(directory: &Path, pictures: &[Picture]) -> Result<(), Failure> {
+    pictures.iter().try_for_each(|(name, lines)| write(directory, name, lines.svg()))
+}
+
+/// Writes a picture into a directory, which is made if it is not there.
+///
+/// # Errors
+/// If it could not be drawn or cannot be written.
+pub fn write(directory: &Path, name: &str, svg: Result<String, String>) -> Result<(), Failure> {
     let failed =
         |e: String| Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()));
     std::fs::create_dir_all(directory).map_err(|e| failed(e.to_string()))?;
-    for (name, lines) in pictures {
-        let svg = lines.svg().map_err(failed)?;
-        std::fs::write(directory.join(format!("{name}.svg")), svg).map_err(|e| failed(e.to_string()))?;
-    }
-    Ok(())
+    std::fs::write(directory.join(format!("{name}.svg")), svg.map_err(failed)?)
+        .map_err(|e| failed(e.to_string()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::{
     HybridSetup, Treatment,
-    direct::{Step, Strategy, View},
+    direct::{Frame, Step, Strategy, View},
     learn::{Learned, Seen, Shape},
     predict::{Predictor, Recipe},
 };
@@ -166,9 +166,9 @@ impl Conductor {
     ) -> Result<Self, Failure> {
         let stage = match (hybrid, &net.hybrid) {
             (Some(setup), Some(network)) => Some(Stage {
-                strategy: (setup.director.build)(setup, end).map_err(|p| {
-                    Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; "))
-                })?,
+                strategy: (setup.director.build)(setup, &Frame { end, period: net.period() }).map_err(
+                    |p| Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; ")),
+                )?,
                 recipe: Arc::clone(&setup.recipe),
                 shape: Arc::clone(&network.shape),
                 treatment: setup.treatment,

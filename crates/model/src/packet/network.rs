@@ -18,7 +18,7 @@ use base::{
 use engine::domain::Lane;
 use fabric::graph::{Fabric, Peer};
 use std::sync::Arc;
-use workload::registry::Work;
+use workload::{interval::Interval, registry::Work};
 
 /// Timings of a class of directed links, as their upstream port uses them.
 #[derive(Clone, Debug)]
@@ -235,6 +235,13 @@ impl Network {
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
             hybrid,
         }
+    }
+
+    /// The longest period of the jobs' traffic, of those that have one.
+    #[must_use]
+    pub fn period(&self) -> Option<Interval> {
+        let periods = self.work.iter().filter_map(|w| w.traffic()?.period());
+        periods.max_by_key(|p| p.times(1 << 20))
     }
 
     /// True if predicted deliveries need no event.
