@@ -172,9 +172,9 @@ mod tests {
     };
 
     const TEXT: &str = "[experiment]\nname = \"a\"\nduration = \"3 us\"\n[fabric]\ntopology = \"single-switch\"\nterminals = 4\n\
-        link = { bandwidth = \"2 GiB/s\", latency = \"10 ns\", credit_delay = \"1 ns\", vc_buffer = \"8 KiB\" }\n\
+        link.terminal = { bandwidth = \"2 GiB/s\", latency = \"10 ns\", credit_delay = \"1 ns\", vc_buffer = \"8 KiB\" }\n\
         [routing]\nalgorithm = \"minimal\"\n[[job]]\nworkload = \"uniform\"\nmessage = \"256 B\"\nload = 0.5\n\
-        [model]\nkind = \"packet\"\n[hybrid]\nswitch = [\"1 us\", \"2 us\"]\nwindow = \"1 us\"\n[output]\nwindow = \"1 us\"\n";
+        [model]\nkind = \"packet\"\n[hybrid]\ndirector = \"times\"\nswitch = [\"1 us\", \"2 us\"]\nwindow = \"1 us\"\n[output]\nwindow = \"1 us\"\n";
 
     fn prepared(set: &[&str]) -> Prepared {
         let set = set.iter().map(|s| (*s).to_owned()).collect();

@@ -90,7 +90,7 @@ impl State {
         let (mut steps, mut held) = (Steps::of(&pace), self.surrogate.phase().held);
         // The pace of messages of one size, which most are.
         let mut usual = (u64::from(net.config.packet), net.packet_pace);
-        let before = row.packets;
+        let mut last = None;
         loop {
             let created = row.upcoming.saturating_add(net.config.adapter_delay).max(pace.next);
             if created >= t {
@@ -133,22 +133,26 @@ impl State {
                 self.surrogate.hold(held, due, packet);
                 held += 1;
             }
-            row.cutting = Cutting {
-                created: packet.message_created,
-                left: 0,
-                destination: packet.destination,
-                number: packet.message,
-                packets: 1,
-                active: false,
-            };
+            last = Some(packet);
         }
-        if row.packets == before {
-            return;
-        }
+        let Some(packet) = last else { return };
+        row.cutting = cut(&packet);
         pace.rest = steps.rest;
         *self.terminals.edit(i) = row;
         *self.surrogate.paces.edit(i) = pace;
         self.surrogate.phase.edit(0).held = held;
+    }
+}
+
+/// What a terminal has in hand after a packet that was its message.
+fn cut(packet: &Predicted) -> Cutting {
+    Cutting {
+        created: packet.message_created,
+        left: 0,
+        destination: packet.destination,
+        number: packet.message,
+        packets: 1,
+        active: false,
     }
 }
 
