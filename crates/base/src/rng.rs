@@ -85,10 +85,10 @@ impl Stream {
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         debug_assert!(n > 0);
-        let threshold = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            if product as u64 >= threshold {
+            // The threshold is below n: its division is needed for one draw in 2^64 / n.
+            if product as u64 >= n || product as u64 >= n.wrapping_neg() % n {
                 return (product >> 64) as u64;
             }
         }

@@ -351,7 +351,10 @@ pub struct StudyArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Write the study's figures (SVG) into this directory
+    /// Only rows whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub row: Option<String>,
+    /// Write the study's figures (SVG) into this directory; runs of hybrid studies are kept there and not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Directory that holds the studies
@@ -371,6 +374,9 @@ pub struct SwarmArgs {
     /// Only the experiment with this number, counted from 0
     #[arg(long, value_name = "N", conflicts_with = "count")]
     pub only: Option<u64>,
+    /// Draw only experiments of this model: packet, hybrid or delay
+    #[arg(long, value_name = "KIND", value_parser = ["packet", "hybrid", "delay"])]
+    pub model: Option<String>,
     /// Print the experiments
     #[arg(long)]
     pub print: bool,

@@ -28,7 +28,7 @@ use model::{
     congestion::{self, setup::CongestionSetup},
     delay::{DelayConfig, DelaySetup},
     flow::{FlowConfig, FlowSetup, changes},
-    hybrid::HybridSetup,
+    hybrid::{HybridSetup, direct::Frame},
     packet::PacketConfig,
     registry::{ModelEntry, ModelKind},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
@@ -339,7 +339,7 @@ fn hybrid(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Hybr
     let end = match until(&experiment.experiment) {
         Until::Time(end) | Until::WorkloadDone { limit: end } => end,
     };
-    (director.build)(&setup, end).map_err(|p| section.tell(p, diagnostics)).ok()?;
+    (director.build)(&setup, &Frame { end, period: None }).map_err(|p| section.tell(p, diagnostics)).ok()?;
     Some(setup)
 }
 

@@ -10,7 +10,7 @@ pub mod hybrid;
 pub(crate) mod map;
 pub mod memory;
 pub mod packet;
-mod performance;
+pub mod performance;
 pub mod rank;
 pub mod registry;
 pub mod resilient;

@@ -60,9 +60,12 @@ impl Clock {
 
 /// Processor time in seconds, where the system tells: of this thread if the run has one, else of the whole process.
 fn cpu_time(scheduling: Scheduling) -> Option<f64> {
-    if scheduling.threads().count > 1 {
-        return process_time();
-    }
+    if scheduling.threads().count > 1 { process_time() } else { thread_time() }
+}
+
+/// Processor time of the calling thread in seconds, where the system tells.
+#[must_use]
+pub fn thread_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
 }

@@ -205,7 +205,8 @@ fn close(
     }
     let mut fingerprint = finish::state_hash(&refs, &pending);
     let zombies = (zombies.len() as u64, copied, discarded);
-    let (sampler, hybrid) = director.close((now, &observer), zombies, &mut fingerprint)?;
+    let one_thread = setup.scheduling.threads().count <= 1;
+    let (sampler, hybrid) = director.close((now, &observer), zombies, one_thread, &mut fingerprint)?;
     let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
     if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
         return Err(Failure::Setup(damage));

@@ -229,6 +229,42 @@ fn a_steady_network_is_predicted_exactly() {
     }
 }
 
+/// Bursts that fill the links: a network that wakes in another phase than its sources keeps what it held beside what they send, for good. Stays of whole
+/// periods wake in phase, without being asked for by their times.
+#[test]
+fn bursts_wake_in_phase() {
+    let mut setup = dragonfly(1.0, 256);
+    let job = (40, 256, setup.links[0].bandwidth);
+    setup.jobs[0].work = samples::traffic("all-to-all", &[], ("constant", 1.0), job, 3);
+    setup.until = Until::Time(160 * US);
+    setup.warmup = 100 * US;
+    let period = setup.jobs[0].work.traffic().and_then(|t| t.period()).unwrap();
+    let plain = run(&setup).latency_ps.unwrap();
+    // 39 messages of 256 B at 2 GiB/s: a stay of 15 and a half periods.
+    let (back, beat) = (100 * US, period.times(1).unwrap());
+    assert_eq!(beat, 4_649_162);
+    let enter = back - 15 * beat - beat / 2;
+    let of = |treatment: &str, in_phase: bool| {
+        let mut one = switched(setup.clone(), treatment, "packet", "mean", &[enter, back]);
+        one.hybrid.as_mut().unwrap().in_phase = in_phase;
+        let one = run(&one);
+        let phases = one.hybrid.unwrap().phases;
+        (
+            (one.latency_ps.unwrap().mean - plain.mean).abs() / plain.mean,
+            (phases[1].start_ps, phases[1].end_ps),
+        )
+    };
+    let (off, times) = of("zombies", false);
+    assert_eq!(times, (enter, back));
+    let (on, times) = of("zombies", true);
+    assert_eq!(times, (back - period.times(15).unwrap(), back));
+    assert!(off > 0.05, "{off}: half a burst too much");
+    // Adaptive routes take other ways than they would have.
+    assert!(on < 0.02 && on < off / 3.0, "{on} beside {off}");
+    // A network that runs on is in no phase.
+    assert_eq!(of("lite", true).1, (enter, back));
+}
+
 /// A saturated source goes on at the rate that the network allowed it.
 #[test]
 fn back_pressured_sources_keep_their_pace() {

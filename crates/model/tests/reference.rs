@@ -46,7 +46,8 @@ fn seen(record: &Record) -> Seen {
         | Record::Ended { .. }
         | Record::Operation { .. }
         | Record::Bypassed { .. }
-        | Record::Predicted { .. } => {
+        | Record::Predicted { .. }
+        | Record::Alone { .. } => {
             unreachable!("patterns in high fidelity")
         }
     }

@@ -1,9 +1,11 @@
 //! Figures of finished runs. Knows numbers and names, no simulation.
 
 pub mod bars;
+pub mod dots;
 pub mod lines;
 pub mod sizes;
 
 pub use bars::{Bars, Panel};
+pub use dots::{Dots, Value};
 pub use lines::{Curve, Lines, Point};
-pub use sizes::{BySize, Series};
+pub use sizes::BySize;

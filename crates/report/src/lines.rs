@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 /// Size of a picture.
-const SIZE: (u32, u32) = (900, 480);
+pub(crate) const SIZE: (u32, u32) = (900, 480);
 
 /// Colours of curves, in order; told apart by colour-blind eyes (Okabe and Ito).
 pub(crate) const COLOURS: [RGBColor; 5] = [
@@ -43,8 +43,10 @@ pub struct Lines {
     pub x: String,
     /// What the vertical axis tells, with its unit.
     pub y: String,
-    /// Curves; drawn in order, the first below.
+    /// Curves; drawn in order, the first below and wider, so that it shows where others lie on it.
     pub curves: Vec<Curve>,
+    /// Stretches of the horizontal axis that are shaded, from and to.
+    pub shaded: Vec<(f64, f64)>,
 }
 
 impl Lines {
@@ -70,19 +72,33 @@ impl Lines {
             .x_label_area_size(44)
             .y_label_area_size(76)
             .build_cartesian_2d(0.0..right, 0.0..top * 1.05)?;
+        let bands = self.shaded.iter().map(|&(from, to)| {
+            Rectangle::new([(from, 0.0), (to.min(right), top * 1.05)], BLACK.mix(0.06).filled())
+        });
+        chart.draw_series(bands)?;
         chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
-        for (curve, colour) in self.curves.iter().zip(COLOURS.iter().cycle()) {
+        for (n, (curve, colour)) in self.curves.iter().zip(COLOURS.iter().cycle()).enumerate() {
+            let width = if n == 0 { 4 } else { 2 };
             let path: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.x, p.y)).collect();
             let bars = curve.points.iter().filter(|p| p.error > 0.0);
-            let bars =
-                bars.map(|p| PathElement::new(vec![(p.x, p.y - p.error), (p.x, p.y + p.error)], colour));
+            // Bars of several curves overlap: they must not hide the curves.
+            let bars = bars.map(|p| {
+                PathElement::new(vec![(p.x, p.y - p.error), (p.x, p.y + p.error)], colour.mix(0.35))
+            });
             chart.draw_series(bars)?;
             chart
-                .draw_series(std::iter::once(PathElement::new(path, colour.stroke_width(2))))?
+                .draw_series(std::iter::once(PathElement::new(path, colour.stroke_width(width))))?
                 .label(&curve.label)
-                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(2)));
+                .legend(move |(x, y)| {
+                    PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(width))
+                });
         }
-        chart.configure_series_labels().border_style(BLACK.mix(0.3)).background_style(WHITE).draw()?;
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .border_style(BLACK.mix(0.3))
+            .background_style(WHITE)
+            .draw()?;
         root.present()?;
         Ok(())
     }
@@ -104,12 +120,15 @@ mod tests {
             x: "side".into(),
             y: "area".into(),
             curves: vec![curve("first"), curve("second")],
+            shaded: vec![(1.0, 2.5)],
         };
         let svg = figure.svg().expect("a figure");
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         for word in ["Squares", "side", "area", "first", "second"] {
             assert!(svg.contains(word), "{word}");
         }
+        // The ground, a band, and the legend's box.
+        assert_eq!(svg.matches("<rect").count(), 4);
         assert_eq!(svg, figure.svg().expect("a figure"), "the same bytes each time");
         let empty = Lines { curves: vec![Curve { label: "none".into(), points: Vec::new() }], ..figure };
         assert!(empty.svg().is_ok());

@@ -113,7 +113,7 @@ impl Summary {
     #[must_use]
     pub fn without_performance(&self) -> Self {
         let mut same = Self { performance: None, ..self.clone() };
-        same.hybrid.iter_mut().flat_map(|h| &mut h.phases).for_each(|p| p.wall_s = 0.0);
+        same.hybrid.iter_mut().flat_map(|h| &mut h.phases).for_each(|p| (p.wall_s, p.cpu_s) = (0.0, None));
         same
     }
 
@@ -603,6 +603,9 @@ pub struct Phase {
     pub end_ps: Ps,
     /// Elapsed seconds that it took to simulate: differs between runs, like [`Performance`].
     pub wall_s: f64,
+    /// Processor seconds that it took in a run of one thread, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
     /// Packets delivered in it.
     pub packets: u64,
 }

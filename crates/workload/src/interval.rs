@@ -70,6 +70,14 @@ impl Interval {
         (scaled / length) as u64 + u64::from(scaled % length >= length - scaled % length)
     }
 
+    /// The longest time of whole intervals that is no longer than `time`, rounded like [`Interval::times`].
+    #[must_use]
+    pub fn fit(&self, time: Ps) -> Ps {
+        let nearest = self.index_of(time);
+        let fits = |k: u64| self.times(k).filter(|&t| t <= time);
+        fits(nearest).or_else(|| fits(nearest.saturating_sub(1))).unwrap_or(0)
+    }
+
     /// Whole picoseconds of the interval.
     #[must_use]
     pub fn whole(&self) -> Ps {
@@ -89,6 +97,30 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    /// The longest whole number of intervals within a time, on both sides of each.
+    #[test]
+    fn fits_whole_intervals() {
+        // 1 B at 3 B/ns: a third of a nanosecond.
+        let third = super::Interval::new(
+            1,
+            base::rate::Bandwidth::new(3_000_000_000, 1).unwrap(),
+            super::LOAD_DENOMINATOR,
+        )
+        .unwrap();
+        for (time, fit) in [
+            (0, 0),
+            (332, 0),
+            (333, 333),
+            (666, 333),
+            (667, 667),
+            (999, 667),
+            (1000, 1000),
+            (1_000_332, 1_000_000),
+        ] {
+            assert_eq!(third.fit(time), fit, "{time}");
+        }
+    }
+
     use super::*;
     use proptest::prelude::*;
 

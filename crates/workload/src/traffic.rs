@@ -3,7 +3,7 @@
 //! A source's k-th message is a pure function of (seed, job, source, k) and of the (k-1)-th one's time. A source that
 //! lags behind its schedule therefore stores one position, not a backlog: beyond saturation memory stays bounded.
 
-use crate::levels::LevelPattern;
+use crate::{interval::Interval, levels::LevelPattern};
 use base::time::Ps;
 
 /// One message of an open-loop source.
@@ -47,6 +47,11 @@ pub trait Traffic: Send + Sync {
 
     /// Mean load that the job offers per rank, in bytes per second, if it has one.
     fn offered_bytes_per_s(&self) -> Option<f64>;
+
+    /// Time after which every rank creates messages as before, for traffic that has a beat.
+    fn period(&self) -> Option<Interval> {
+        None
+    }
 
     /// The pattern with levels that this traffic repeats, if it is one.
     fn levels(&self) -> Option<&LevelPattern> {

@@ -21,5 +21,6 @@ pub mod study;
 pub mod study_figures;
 mod study_hybrid;
 mod study_programs;
+mod study_store;
 pub mod swarm;
 pub mod trace;

@@ -192,6 +192,10 @@ fn shorter<'a>(study: &'a Study, args: &StudyArgs) -> &'a [String] {
     }
 }
 
+fn is_wanted(row: &Row, args: &StudyArgs) -> bool {
+    args.row.as_ref().is_none_or(|part| row.name.contains(part.as_str()))
+}
+
 /// Runs the rows of a hybrid study, each told when it is done, and draws their pictures.
 fn hybrid(
     study: &Study,
@@ -199,8 +203,8 @@ fn hybrid(
     args: &StudyArgs,
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
-    let mut lines = Vec::new();
-    for row in &study.rows {
+    let (mut lines, mut all) = (Vec::new(), Vec::new());
+    for row in study.rows.iter().filter(|row| is_wanted(row, args)) {
         let own = match (args.smoke, args.quick) {
             (true, _) => row.shorter[0].as_slice(),
             (_, true) => row.shorter[1].as_slice(),
@@ -209,12 +213,17 @@ fn hybrid(
         let set: Vec<String> = row.set.iter().chain(shorter(study, args)).chain(own).cloned().collect();
         let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
         let input = Input { file: directory.join(&row.experiment), set };
-        let (found, pictures) = study_hybrid::run(row, &input, seeds, console)?;
+        let (found, pictures) = study_hybrid::run(row, &input, seeds, args.out.as_deref(), console)?;
         if let Some(out) = &args.out {
             study_hybrid::draw(out, &pictures)?;
         }
-        console.remark(&format!("row {}: {}", row.name, study_hybrid::told(&found)));
-        lines.extend(found);
+        let told = study_hybrid::lines(row, &found);
+        console.remark(&format!("row {}: {}", row.name, study_hybrid::told(&told)));
+        lines.extend(told);
+        all.push((row, found));
+    }
+    if let Some(out) = &args.out {
+        study_hybrid::write(out, "table-3-mape", study_hybrid::table(&study.title, &all).svg())?;
     }
     Ok(lines)
 }
@@ -227,7 +236,7 @@ fn run(
 ) -> Result<Vec<Line>, Failure> {
     let shorter = shorter(study, args);
     let mut lines = Vec::new();
-    for row in &study.rows {
+    for row in study.rows.iter().filter(|row| is_wanted(row, args)) {
         let set = row.set.iter().chain(shorter).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
         let summary: Json = match &row.program {

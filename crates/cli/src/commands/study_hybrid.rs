@@ -2,47 +2,38 @@
 //!
 //! Per seed five runs: high fidelity; high fidelity with another order of simultaneous events, whose distance to the first is the *floor* that
 //! no hybrid can be expected to beat; `lite`, `zombies`, `reheat`. Distance (MAPE): the mean over windows of `output.window`, by delivery time from the last
-//! return to the end, of |mean latency - that of high fidelity| / that of high fidelity, in percent. Times are elapsed seconds; the time
-//! that high fidelity takes between the switches is read at pauses of its own run.
+//! return to the end, of |mean latency - that of high fidelity| / that of high fidelity, in percent. `wall_s` are elapsed
+//! seconds, all other times are the processor's; the time that high fidelity takes between the switches is read at the windows of its own run. Finished runs
+//! are kept: `study_store.rs`.
 
-use super::study::{Line, Row, number};
+use super::{
+    study::{Line, Row, number},
+    study_store::{Run, Store, Windows},
+};
 use crate::{
     args::Input,
     console::Console,
     exit::Exit,
     failure::Failure,
-    prepare::{Prepared, Wishes, prepare},
+    prepare::{Wishes, prepare},
 };
 use base::time::Ps;
-use model::{AnySetup, Finished, run::Watch};
-use report::{Curve, Lines, Point};
-use results::{
-    summary::Phase,
-    table::{Column, Table},
-};
-use std::{collections::BTreeMap, path::Path, time::Instant};
+use model::AnySetup;
+use report::{Curve, Dots, Lines, Point, Value, dots::Series};
+use std::path::Path;
 
 /// A picture with the name of its file.
 pub type Picture = (String, Lines);
 
-/// Windows of a run: packets, their latencies' sum and sum of squares (us), bytes in buffers.
-type Windows = BTreeMap<Ps, [f64; 4]>;
-
-/// One run.
-struct Run {
-    windows: Windows,
-    wall: f64,
-    phases: Vec<Phase>,
-    /// Elapsed seconds when pauses were reached.
-    passed: Vec<(Ps, f64)>,
-}
+/// What a row's runs say: by key, a number per seed.
+pub type Found = Vec<(String, Vec<f64>)>;
 
 /// What a curve shows of a window: value and half its error bar.
 type Shown = dyn Fn(&[f64; 4]) -> Option<(f64, f64)>;
 
 const TREATMENTS: [&str; 3] = ["lite", "zombies", "reheat"];
 
-/// Runs a row with seeds from 1 on; pictures show the first.
+/// Runs a row with seeds from 1 on, as far as it is not found below `out`; pictures show the first.
 ///
 /// # Errors
 /// If an experiment has mistakes or fails.
@@ -50,112 +41,63 @@ pub fn run(
     row: &Row,
     input: &Input,
     seeds: u32,
+    out: Option<&Path>,
     console: &mut Console<'_>,
-) -> Result<(Vec<Line>, Vec<Picture>), Failure> {
-    let mut found: Vec<(String, Vec<f64>)> = Vec::new();
+) -> Result<(Found, Vec<Picture>), Failure> {
+    let mut found = Found::new();
     let mut add = |key: String, value: f64| match found.iter_mut().find(|f| f.0 == key) {
         Some(known) => known.1.push(value),
         None => found.push((key, vec![value])),
     };
     let mut pictures = Vec::new();
+    let store = Store::new(out);
     for seed in 1..=seeds {
-        let go = |set: &[&str], ties: u64, every: Ps| {
-            let mut all = input.set.clone();
-            all.push(format!("experiment.seed={seed}"));
-            all.extend(set.iter().map(|s| (*s).to_owned()));
-            let mut prepared =
-                prepare(&Input { file: input.file.clone(), set: all }, &Wishes::default(), console)?;
-            if let AnySetup::Packet(setup) = &mut prepared.setup {
-                setup.ties = ties;
-            }
-            simulate(&prepared, every)
+        let go = |mode: &str, set: &str, ties: u64| {
+            let set = input.set.iter().cloned().chain([format!("experiment.seed={seed}"), set.to_owned()]);
+            let input = Input { file: input.file.clone(), set: set.collect() };
+            let mut prepared = prepare(&input, &Wishes::default(), console)?;
+            let every = match &prepared.setup {
+                AnySetup::Packet(setup) => setup.measure.window,
+                _ => 0,
+            };
+            store.run(&format!("{}, seed {seed}, {mode}", row.name), &mut prepared, ties, every)
         };
+        let plain = go("high fidelity", "model.kind=packet", 0)?;
         let mut hybrids = Vec::new();
         for treatment in TREATMENTS {
-            hybrids.push(go(&[&format!("hybrid.treatment={treatment}")], 0, 0)?);
+            hybrids.push(go(treatment, &format!("hybrid.treatment={treatment}"), 0)?);
         }
-        let stays: Vec<(Ps, Ps)> = hybrids[0]
-            .phases
-            .iter()
-            .filter(|p| p.mode == "surrogate")
-            .map(|p| (p.start_ps, p.end_ps))
-            .collect();
-        let every = stays.iter().fold(0, |g, &(a, b)| gcd(gcd(g, a), b));
-        let plain = go(&["model.kind=packet"], 0, every)?;
-        let other = go(&["model.kind=packet"], 1, 0)?;
-        let back = stays.last().map_or(0, |s| s.1);
-        add("floor.mape_percent".into(), mape(&plain.windows, &other.windows, back));
-        for (treatment, run) in TREATMENTS.iter().zip(&hybrids) {
-            add(format!("{treatment}.mape_percent"), mape(&plain.windows, &run.windows, back));
-        }
-        let between: f64 = stays.iter().map(|&(a, b)| plain.at(b) - plain.at(a)).sum();
-        let inside: f64 = hybrids[1].stays().map(|p| p.wall_s).sum();
-        let packets: u64 = hybrids[1].stays().map(|p| p.packets).sum();
-        for (name, run) in ["high-fidelity", "lite", "zombies"].iter().zip([&plain, &hybrids[0], &hybrids[1]])
-        {
-            add(format!("{name}.wall_s"), run.wall);
-        }
-        add("lite.speedup".into(), plain.wall / hybrids[0].wall);
-        add("zombies.speedup".into(), plain.wall / hybrids[1].wall);
-        add("between_switches_s".into(), between);
-        add("in_surrogate_s".into(), inside);
-        add("surrogate.speedup".into(), between / inside);
-        add("surrogate.ns_per_packet".into(), inside * 1e9 / packets.max(1) as f64);
+        let other = go("floor", "model.kind=packet", 1)?;
+        measure(&plain, &other, &hybrids, &mut add);
         if seed == 1 {
             pictures = draw_row(row, &plain, &hybrids);
         }
+        console.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
     }
-    Ok((lines(row, found), pictures))
+    Ok((found, pictures))
 }
 
-fn gcd(a: Ps, b: Ps) -> Ps {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-impl Run {
-    fn stays(&self) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(|p| p.mode == "surrogate")
+/// What a seed's runs say, by key.
+fn measure(plain: &Run, other: &Run, hybrids: &[Run], add: &mut impl FnMut(String, f64)) {
+    let back = hybrids.iter().flat_map(Run::stays).map(|p| p.end_ps).max().unwrap_or(0);
+    add("floor.mape_percent".into(), mape(&plain.windows, &other.windows, back));
+    for (treatment, run) in TREATMENTS.iter().zip(hybrids) {
+        add(format!("{treatment}.mape_percent"), mape(&plain.windows, &run.windows, back));
     }
-
-    /// Elapsed seconds at an instant of virtual time.
-    fn at(&self, time: Ps) -> f64 {
-        self.passed.iter().find(|p| p.0 >= time).map_or(self.wall, |p| p.1)
+    let [lite, zombies, ..] = hybrids else { return };
+    for (name, run) in [("high-fidelity", plain), ("lite", lite), ("zombies", zombies)] {
+        add(format!("{name}.wall_s"), run.cost.wall);
+        add(format!("{name}.cpu_s"), run.cost.cpu);
     }
-}
-
-fn simulate(prepared: &Prepared, every: Ps) -> Result<Run, Failure> {
-    let begun = Instant::now();
-    let mut passed = Vec::new();
-    let mut pause = |at: model::Progress, _: &mut dyn FnMut() -> Vec<u8>| {
-        passed.push((at.now, begun.elapsed().as_secs_f64()));
-        true
-    };
-    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume: None });
-    let wall = begun.elapsed().as_secs_f64();
-    let Finished { summary, tables } = finished.map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
-    let series = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
-    Ok(Run { windows: series, wall, phases: summary.hybrid.map_or_else(Vec::new, |h| h.phases), passed })
-}
-
-/// The series by window.
-fn windows(series: &Table) -> Windows {
-    let mut all = Windows::new();
-    let (Some(Column::U64(times)), Some(Column::Text(names)), Some(Column::F64(values))) =
-        (series.column("time_ps"), series.column("quantity"), series.column("value"))
-    else {
-        return all;
-    };
-    for ((&time, name), &value) in times.iter().zip(names.iter()).zip(values) {
-        let row = all.entry(time).or_default();
-        match name {
-            "packets_delivered" => row[0] = value,
-            "latency_sum_ps" => row[1] = value / 1e6,
-            "latency_squares_ps2" => row[2] = value / 1e12,
-            "buffered_bytes" | "queued_bytes" => row[3] += value,
-            _ => {}
-        }
-    }
-    all
+    add("lite.speedup".into(), plain.cost.cpu / lite.cost.cpu);
+    add("zombies.speedup".into(), plain.cost.cpu / zombies.cost.cpu);
+    let between: f64 = zombies.stays().map(|p| plain.at(p.end_ps) - plain.at(p.start_ps)).sum();
+    let inside: f64 = zombies.stays().map(|p| p.cpu_s.unwrap_or(p.wall_s)).sum();
+    let packets: u64 = zombies.stays().map(|p| p.packets).sum();
+    add("between_switches_s".into(), between);
+    add("in_surrogate_s".into(), inside);
+    add("surrogate.speedup".into(), between / inside);
+    add("surrogate.ns_per_packet".into(), inside * 1e9 / packets.max(1) as f64);
 }
 
 /// See the head of this file.
@@ -169,7 +111,8 @@ fn mape(plain: &Windows, hybrid: &Windows, back: Ps) -> f64 {
     differences.iter().sum::<f64>() / differences.len().max(1) as f64
 }
 
-fn lines(row: &Row, found: Vec<(String, Vec<f64>)>) -> Vec<Line> {
+/// The row's lines of the table: means over seeds, errors of each seed below.
+pub fn lines(row: &Row, found: &Found) -> Vec<Line> {
     let mut lines = Vec::new();
     let line = |key: String, published: Option<f64>, ours: f64, why: &str| Line {
         row: row.name.clone(),
@@ -179,7 +122,7 @@ fn lines(row: &Row, found: Vec<(String, Vec<f64>)>) -> Vec<Line> {
         why: why.to_owned(),
     };
     for (key, values) in found {
-        let published = row.published.iter().find(|p| p.0 == key).map(|p| p.1);
+        let published = row.published.iter().find(|p| p.0 == *key).map(|p| p.1);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let why = if key.contains("mape") && published.is_some() { row.why.as_str() } else { "" };
         lines.push(line(key.clone(), published, mean, why));
@@ -223,9 +166,16 @@ fn draw_row(row: &Row, plain: &Run, hybrids: &[Run]) -> Vec<Picture> {
     let figure = |name: &String| {
         let full = name.ends_with("latency");
         let point: &Shown = if full { &latency } else { &occupancy };
-        let y = if full { "mean packet latency, us" } else { "bytes in buffers, kB" };
+        let y = if full {
+            "mean packet latency, us (bars: a fifth of the standard deviation)"
+        } else {
+            "bytes in routers' buffers, kB"
+        };
+        let what =
+            name.trim_end_matches("-latency").trim_end_matches("-occupancy").replace("figure-", "Figure ");
         let lines = Lines {
-            title: format!("{name}: {}", row.name),
+            title: format!("{what}: {} (seed 1; shaded: packets bypass the network)", row.name),
+            shaded: hybrids[1].stays().map(|p| (p.start_ps as f64 / 1e9, p.end_ps as f64 / 1e9)).collect(),
             x: "virtual time, ms".to_owned(),
             y: y.to_owned(),
             curves: runs.iter().map(|(label, run)| curve(label, run, point)).collect(),
@@ -235,19 +185,63 @@ fn draw_row(row: &Row, plain: &Run, hybrids: &[Run]) -> Vec<Picture> {
     row.figures.iter().map(figure).collect()
 }
 
-/// Writes pictures into a directory, which is made if it is not there.
+/// Table 3's errors of all rows: means over seeds, bars from the least to the greatest seed; rings are published.
+pub fn table(title: &str, rows: &[(&Row, Found)]) -> Dots {
+    let of = |key: &str, values: &dyn Fn(&Row, &[f64]) -> Option<Value>| {
+        rows.iter()
+            .map(|(row, found)| {
+                values(row, found.iter().find(|f| f.0 == key).map_or(&[], |f| f.1.as_slice()))
+            })
+            .collect()
+    };
+    let mut series = Vec::new();
+    for name in ["floor", "lite", "zombies", "reheat"] {
+        let key = format!("{name}.mape_percent");
+        let ours = |_: &Row, values: &[f64]| {
+            let (low, high) = values.iter().fold((f64::MAX, 0.0f64), |(l, h), &v| (l.min(v), h.max(v)));
+            (!values.is_empty()).then(|| Value {
+                middle: values.iter().sum::<f64>() / values.len() as f64,
+                low,
+                high,
+            })
+        };
+        series.push(Series { label: name.to_owned(), values: of(&key, &ours), hollow: false });
+    }
+    for name in ["lite", "zombies"] {
+        let key = format!("{name}.mape_percent");
+        let told = |row: &Row, _: &[f64]| {
+            let middle = row.published.iter().find(|p| p.0 == key)?.1;
+            Some(Value { middle, low: middle, high: middle })
+        };
+        series.push(Series { label: format!("{name}, published"), values: of(&key, &told), hollow: true });
+    }
+    Dots {
+        title: title.to_owned(),
+        y: "MAPE of latency after the return, percent".to_owned(),
+        rows: rows.iter().map(|r| r.0.name.clone()).collect(),
+        series,
+        least: 0.001,
+    }
+}
+
+/// Writes pictures into a directory.
 ///
 /// # Errors
 /// If one cannot be drawn or written.
 pub fn draw(directory: &Path, pictures: &[Picture]) -> Result<(), Failure> {
+    pictures.iter().try_for_each(|(name, lines)| write(directory, name, lines.svg()))
+}
+
+/// Writes a picture into a directory, which is made if it is not there.
+///
+/// # Errors
+/// If it could not be drawn or cannot be written.
+pub fn write(directory: &Path, name: &str, svg: Result<String, String>) -> Result<(), Failure> {
     let failed =
         |e: String| Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()));
     std::fs::create_dir_all(directory).map_err(|e| failed(e.to_string()))?;
-    for (name, lines) in pictures {
-        let svg = lines.svg().map_err(failed)?;
-        std::fs::write(directory.join(format!("{name}.svg")), svg).map_err(|e| failed(e.to_string()))?;
-    }
-    Ok(())
+    std::fs::write(directory.join(format!("{name}.svg")), svg.map_err(failed)?)
+        .map_err(|e| failed(e.to_string()))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     failure::Failure,
 };
 use base::rng::{Purpose, Stream};
-use report::{BySize, Series};
+use report::{BySize, sizes::Series};
 use serde_json::{Value as Json, json};
 use std::{fs, path::Path};
 

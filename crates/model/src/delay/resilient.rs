@@ -183,7 +183,8 @@ impl Resilient {
             None
         };
         if fits.is_some() && !values.texts("class_loss").is_empty() {
-            let problem = Problem::new("class_loss", "fits are for links of one loss, not for losses by class");
+            let problem =
+                Problem::new("class_loss", "fits are for links of one loss, not for losses by class");
             return Err(vec![problem.help("leave `evaluate` at \"samples\" or name one `loss`")]);
         }
         Ok(Self { parameters, samples: values.int("samples"), seed: 1, class_loss: None, fits })

@@ -5,7 +5,7 @@
 
 use super::{
     HybridSetup, Treatment,
-    direct::{Step, Strategy, View},
+    direct::{Frame, Step, Strategy, View},
     learn::{Learned, Seen, Shape},
     predict::{Predictor, Recipe},
 };
@@ -18,6 +18,7 @@ use crate::{
         state::{PacketDomain, Wire},
         surrogate::{Predicted, Switch},
     },
+    performance::thread_time,
 };
 use base::{
     hash::Fingerprint,
@@ -56,7 +57,7 @@ struct Phase {
     surrogate: bool,
     start: Ps,
     end: Ps,
-    wall_s: f64,
+    cost: Cost,
     /// Delivered before its start; by its end.
     network: (Seen, Seen),
     predicted: (Seen, Seen),
@@ -71,7 +72,36 @@ struct Stage {
     log: Log,
     predictor: Option<Arc<dyn Predictor>>,
     flying: Vec<Predicted>,
-    since: Instant,
+    since: Since,
+}
+
+/// What a stretch of a run costs.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Cost {
+    wall_s: f64,
+    /// Of this thread, where the system tells.
+    cpu_s: Option<f64>,
+}
+
+impl Cost {
+    fn add(&mut self, more: Cost) {
+        self.wall_s += more.wall_s;
+        self.cpu_s = more.cpu_s.map(|s| s + self.cpu_s.unwrap_or(0.0));
+    }
+}
+
+/// An instant of the clocks of the machine that simulates.
+struct Since(Instant, Option<f64>);
+
+impl Since {
+    fn now() -> Self {
+        Self(Instant::now(), thread_time())
+    }
+
+    fn cost(&self) -> Cost {
+        let cpu_s = thread_time().zip(self.1).map(|(now, then)| now - then);
+        Cost { wall_s: self.0.elapsed().as_secs_f64(), cpu_s }
+    }
 }
 
 /// What a partition tells.
@@ -102,16 +132,16 @@ impl Phase {
             surrogate,
             start: now,
             end: now,
-            wall_s: 0.0,
+            cost: Cost::default(),
             network: (at.network, at.network),
             predicted: (at.predicted, at.predicted),
             delivered: (at.delivered, at.delivered),
         }
     }
 
-    fn end(&mut self, now: Ps, wall_s: f64, at: &Counts) {
+    fn end(&mut self, now: Ps, cost: Cost, at: &Counts) {
         self.end = now;
-        self.wall_s += wall_s;
+        self.cost.add(cost);
         (self.network.1, self.predicted.1, self.delivered.1) = (at.network, at.predicted, at.delivered);
     }
 
@@ -136,16 +166,16 @@ impl Conductor {
     ) -> Result<Self, Failure> {
         let stage = match (hybrid, &net.hybrid) {
             (Some(setup), Some(network)) => Some(Stage {
-                strategy: (setup.director.build)(setup, end).map_err(|p| {
-                    Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; "))
-                })?,
+                strategy: (setup.director.build)(setup, &Frame { end, period: net.period() }).map_err(
+                    |p| Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; ")),
+                )?,
                 recipe: Arc::clone(&setup.recipe),
                 shape: Arc::clone(&network.shape),
                 treatment: setup.treatment,
                 log: Log { phases: vec![Phase::begin(false, 0, &Counts::default())], ..Log::default() },
                 predictor: None,
                 flying: Vec::new(),
-                since: Instant::now(),
+                since: Since::now(),
             }),
             _ => None,
         };
@@ -159,6 +189,7 @@ impl Conductor {
     }
 
     /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
+    /// Only a run of `one_thread` tells what its phases cost of the processor.
     ///
     /// # Errors
     /// If zombies are missing.
@@ -166,12 +197,13 @@ impl Conductor {
         mut self,
         (now, observer): (Ps, &Observer),
         (in_network, copied, discarded): (u64, u64, u64),
+        one_thread: bool,
         fingerprint: &mut Fingerprint,
     ) -> Result<(Sampler, Option<summary::Hybrid>), Failure> {
         let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
-        let wall_s = stage.since.elapsed().as_secs_f64();
+        let cost = stage.since.cost();
         if let Some(phase) = stage.log.phases.last_mut() {
-            phase.end(now, wall_s, &counts(observer));
+            phase.end(now, cost, &counts(observer));
         }
         let created = stage.log.zombies + copied;
         if created != discarded + in_network {
@@ -194,7 +226,8 @@ impl Conductor {
             mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
             start_ps: p.start,
             end_ps: p.end,
-            wall_s: p.wall_s,
+            wall_s: p.cost.wall_s,
+            cpu_s: p.cost.cpu_s.filter(|_| one_thread),
             packets: p.delivered.1 - p.delivered.0,
         });
         let hybrid = summary::Hybrid {
@@ -282,10 +315,10 @@ impl Director<PacketDomain, Observer> for Conductor {
             }
             Step::Return => stage.flying.clear(),
         }
-        let wall_s = stage.since.elapsed().as_secs_f64();
-        stage.since = Instant::now();
+        let cost = stage.since.cost();
+        stage.since = Since::now();
         if let Some(phase) = stage.log.phases.last_mut() {
-            phase.end(now, wall_s, &counts);
+            phase.end(now, cost, &counts);
         }
         stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts));
         let clock = match step {
@@ -329,7 +362,7 @@ impl Kept for Conductor {
         if let Some(stage) = &self.stage {
             let mut log = stage.log.clone();
             if let Some(phase) = log.phases.last_mut() {
-                phase.wall_s += stage.since.elapsed().as_secs_f64();
+                phase.cost.add(stage.since.cost());
             }
             put(&log, to);
             put(&stage.strategy.memory(), to);
@@ -345,7 +378,7 @@ impl Kept for Conductor {
                 return Err(Damaged);
             }
             stage.predictor = stage.log.learned.as_ref().map(|l| stage.recipe.train(l, &stage.shape));
-            stage.since = Instant::now();
+            stage.since = Since::now();
         }
         Ok(())
     }

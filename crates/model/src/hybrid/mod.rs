@@ -66,6 +66,8 @@ pub struct HybridSetup {
     pub window: Ps,
     /// Length of the re-heating.
     pub reheat: Ps,
+    /// Stays in a suspended network last whole periods of the traffic.
+    pub in_phase: bool,
     /// A planted fault: zombies are delivered like other packets. False but to see that tests find it.
     pub deliver_zombies: bool,
 }
@@ -81,6 +83,7 @@ impl HybridSetup {
             level: if values.text("level") == "message" { Level::Message } else { Level::Packet },
             window: values.time("window"),
             reheat: values.time("reheat"),
+            in_phase: values.bool("in_phase"),
             values: values.clone(),
             deliver_zombies: false,
         }
@@ -120,6 +123,14 @@ pub const ABOUT: About = About {
             kind: Kind::Time,
             default: Some("50 us"),
             doc: "Treatment `reheat`: how long before the return copies of predicted packets enter the network.",
+        },
+        Param {
+            name: "in_phase",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "Treatment `zombies`, traffic with constant arrival: a stay lasts whole periods of the traffic (of the longest, where jobs differ), so \
+                  that the network wakes in the phase of its sources in which it was suspended. Director `times` enters up to a period later than \
+                  it is told, `automatic` ends its longest stay up to a period earlier. Stays shorter than a period are left as they are.",
         },
         Param {
             name: "level",

@@ -22,7 +22,7 @@ use base::{
 use engine::domain::Lane;
 use fabric::graph::{Fabric, Peer};
 use std::sync::Arc;
-use workload::registry::Work;
+use workload::{interval::Interval, registry::Work};
 
 /// Timings of a class of directed links, as their upstream port uses them.
 #[derive(Clone, Debug)]
@@ -265,6 +265,13 @@ impl Network {
             losses: setup.resilience.as_ref().map(|r| Losses::new(&r.chances, setup.seed)),
             resilience: setup.resilience.clone(),
         }
+    }
+
+    /// The longest period of the jobs' traffic, of those that have one.
+    #[must_use]
+    pub fn period(&self) -> Option<Interval> {
+        let periods = self.work.iter().filter_map(|w| w.traffic()?.period());
+        periods.max_by_key(|p| p.times(1 << 20))
     }
 
     /// True if predicted deliveries need no event.

@@ -157,6 +157,8 @@ pub struct Observer {
     pub batches: Batches,
     /// Series.
     pub windows: Vec<Window>,
+    /// The window that was used last, and its begin: happenings near in time mostly share one.
+    present: (usize, Ps),
     /// Latency by pair of nodes.
     pub pairs: BTreeMap<(u32, u32), Moments>,
     /// Rows per packet.
@@ -178,7 +180,7 @@ pub struct Observer {
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
     batches, windows, pairs, packet_rows, message_rows, tally, from_source, tallies, ledger, learner
-    => net, warmup, end, measure);
+    => net, warmup, end, measure, present);
 
 impl Observer {
     /// Nothing measured yet.
@@ -206,6 +208,7 @@ impl Observer {
             by_hops: Vec::new(),
             batches: Batches::default(),
             windows: Vec::new(),
+            present: (0, 0),
             pairs: BTreeMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
@@ -270,15 +273,20 @@ impl Observer {
         }
     }
 
+    #[inline]
     fn window(&mut self, time: Ps) -> Option<&mut Window> {
         if self.measure.window == 0 {
             return None;
         }
-        let index = (time / self.measure.window) as usize;
-        if index >= self.windows.len() {
-            self.windows.resize_with(index + 1, Window::default);
+        let (index, begin) = self.present;
+        if time.wrapping_sub(begin) >= self.measure.window || index >= self.windows.len() {
+            let index = (time / self.measure.window) as usize;
+            self.present = (index, index as u64 * self.measure.window);
+            if index >= self.windows.len() {
+                self.windows.resize_with(index + 1, Window::default);
+            }
         }
-        Some(&mut self.windows[index])
+        Some(&mut self.windows[self.present.0])
     }
 
     fn delivered(&mut self, time: Ps, p: &Packet) {
@@ -323,6 +331,7 @@ impl Observer {
     }
 
     /// A packet of the measured part of the run, in all that asks for its latency.
+    #[inline]
     fn sample(&mut self, row: Row) {
         let latency = row.delivered - row.created;
         self.latency.record(latency);
@@ -356,7 +365,40 @@ impl Observer {
         }
     }
 
+    /// A message is complete.
+    #[inline]
+    fn message(&mut self, time: Ps, created: Ps, (source, destination): (u32, u32), number: u32) {
+        let what = 3 << 32 | u64::from(destination);
+        self.fingerprint.add(time, what, u64::from(source), u64::from(number));
+        self.messages += 1;
+        if let (Some(ledger), true) = (&mut self.ledger, self.net.resilience.is_some()) {
+            ledger.completed(source, destination, number);
+        }
+        let (job, _) = self.net.rank[destination as usize];
+        if let Some(entry) = self.jobs.get_mut(job as usize) {
+            *entry = (entry.0 + 1, entry.1.max(time));
+        }
+        self.tally.message(source, time - created);
+        if created < self.warmup {
+            return;
+        }
+        self.message_latency.record(time - created);
+        if self.measure.messages {
+            self.message_rows.push(Row {
+                delivered: time,
+                source,
+                number,
+                destination,
+                created,
+                message_created: created,
+                bytes: 0,
+                hops: 0,
+            });
+        }
+    }
+
     /// A packet, or message, that was predicted has arrived.
+    #[inline]
     fn predicted(&mut self, time: Ps, p: &Predicted) {
         let (source, packets) = (p.source(), u64::from(p.packets));
         self.last = self.last.max(time);
@@ -486,36 +528,11 @@ impl Observe<Record> for Observer {
                 self.tally.add(f, job, self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
-                self.fingerprint.add(
-                    *time,
-                    3 << 32 | u64::from(*destination),
-                    u64::from(*source),
-                    u64::from(*number),
-                );
-                self.messages += 1;
-                if let (Some(ledger), true) = (&mut self.ledger, self.net.resilience.is_some()) {
-                    ledger.completed(*source, *destination, *number);
-                }
-                let (job, _) = self.net.rank[*destination as usize];
-                if let Some(entry) = self.jobs.get_mut(job as usize) {
-                    *entry = (entry.0 + 1, entry.1.max(*time));
-                }
-                self.tally.message(*source, time - created);
-                if *created >= self.warmup {
-                    self.message_latency.record(time - created);
-                    if self.measure.messages {
-                        self.message_rows.push(Row {
-                            delivered: *time,
-                            source: *source,
-                            number: *number,
-                            destination: *destination,
-                            created: *created,
-                            message_created: *created,
-                            bytes: 0,
-                            hops: 0,
-                        });
-                    }
-                }
+                self.message(*time, *created, (*source, *destination), *number);
+            }
+            Record::Alone { time, packet: p } => {
+                self.predicted(*time, p);
+                self.message(*time, p.message_created, (p.source(), p.destination), p.message);
             }
         }
     }

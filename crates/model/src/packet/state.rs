@@ -91,6 +91,13 @@ pub enum Record {
         /// What arrived.
         packet: Predicted,
     },
+    /// A predicted packet that is a message of its own, which nobody answers, is complete at its destination.
+    Alone {
+        /// When.
+        time: Ps,
+        /// What arrived.
+        packet: Predicted,
+    },
     /// An operation of a rank is finished.
     Operation(Finished),
     /// A message is complete at its destination.

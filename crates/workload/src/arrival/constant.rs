@@ -25,6 +25,10 @@ impl Arrival for Constant {
     fn time(&self, _rank: u32, index: u64, _previous: Ps) -> Option<Ps> {
         self.0.times(index)
     }
+
+    fn period(&self) -> Option<Interval> {
+        Some(self.0)
+    }
 }
 
 pub(crate) fn build(context: &ArrivalContext, _: &Values) -> Result<Arc<dyn Arrival>, Vec<Problem>> {

@@ -15,6 +15,11 @@ pub trait Arrival: Send + Sync {
     /// Time of the `index`-th arrival (0-based) of `rank`; `previous` is that of the one before (0 for the first).
     /// A pure function; `None` beyond the end of time.
     fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps>;
+
+    /// The interval between arrivals, if it never varies.
+    fn period(&self) -> Option<Interval> {
+        None
+    }
 }
 
 /// What an arrival process is built from.
@@ -87,7 +92,13 @@ impl ArrivalContext {
 /// Unbiased draws may reject; the chance that one needs more than [`DRAWS`] is below 2^-120.
 #[inline]
 pub(crate) fn stream(seed: u64, purpose: Purpose, job: u32, rank: u32, index: u64) -> Stream {
-    Stream::new(seed, purpose, u64::from(job) << 32 | u64::from(rank)).at(index.wrapping_mul(DRAWS))
+    place(Stream::new(seed, purpose, 0), job, rank, index)
+}
+
+/// The same with the stream of the seed and the purpose at hand.
+#[inline]
+pub(crate) fn place(stream: Stream, job: u32, rank: u32, index: u64) -> Stream {
+    stream.owned_by(u64::from(job) << 32 | u64::from(rank)).at(index.wrapping_mul(DRAWS))
 }
 
 /// Random draws that every index of a stream reserves.

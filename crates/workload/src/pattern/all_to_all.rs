@@ -3,6 +3,7 @@
 use super::endless_if_zero;
 use crate::{
     arrival::Arrival,
+    interval::Interval,
     registry::{JobContext, Work},
     traffic::{Message, Traffic},
 };
@@ -59,6 +60,10 @@ impl Traffic for AllToAll {
     fn offered_bytes_per_s(&self) -> Option<f64> {
         Some(self.offered)
     }
+
+    fn period(&self) -> Option<Interval> {
+        self.arrival.period()
+    }
 }
 
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
@@ -82,6 +87,8 @@ mod tests {
     #[test]
     fn covers_everyone_once_per_burst_at_one_instant() {
         let traffic = build(&context(72), &defaults(&ABOUT)).unwrap().into_traffic().unwrap();
+        // The burst is the beat, not the message.
+        assert_eq!(traffic.period().and_then(|p| p.times(1)), Some(33_855_438));
         for rank in [0, 35, 71] {
             let mut previous = 0;
             for burst in 0..50u64 {

@@ -11,6 +11,7 @@ pub mod uniform;
 
 use crate::{
     arrival::Arrival,
+    interval::Interval,
     registry::{JobContext, Work},
     traffic::{Message, Traffic},
 };
@@ -62,6 +63,10 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
 
     fn offered_bytes_per_s(&self) -> Option<f64> {
         Some(self.offered)
+    }
+
+    fn period(&self) -> Option<Interval> {
+        self.arrival.period()
     }
 }
 

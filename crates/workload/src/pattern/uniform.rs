@@ -2,13 +2,13 @@
 
 use super::{COUNT, Destinations, open_loop};
 use crate::{
-    arrival::stream,
+    arrival::place,
     registry::{JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
-    rng::Purpose,
+    rng::{Purpose, Stream},
 };
 
 pub(crate) const ABOUT: About = About {
@@ -31,7 +31,7 @@ pub(crate) const ABOUT: About = About {
 
 struct Uniform {
     ranks: u32,
-    seed: u64,
+    stream: Stream,
     job: u32,
     codes: bool,
 }
@@ -39,7 +39,7 @@ struct Uniform {
 impl Destinations for Uniform {
     #[inline]
     fn destination(&self, rank: u32, index: u64) -> u32 {
-        let mut stream = stream(self.seed, Purpose::Destination, self.job, rank, index);
+        let mut stream = place(self.stream, self.job, rank, index);
         if self.codes {
             let drawn = stream.below(u64::from(self.ranks)) as u32;
             return if drawn == rank { (rank + 1) % self.ranks } else { drawn };
@@ -52,7 +52,8 @@ impl Destinations for Uniform {
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     let codes = values.text("draw") == "codes";
-    let rule = Uniform { ranks: context.ranks, seed: context.seed, job: context.job, codes };
+    let stream = Stream::new(context.seed, Purpose::Destination, 0);
+    let rule = Uniform { ranks: context.ranks, stream, job: context.job, codes };
     open_loop(context, values, rule)
 }
 

@@ -3,6 +3,7 @@
 
 use base::rng::{Purpose, Stream};
 use fabric::registry::{Constant, ROUTINGS, TOPOLOGIES, Topology};
+use model::hybrid::{Treatment, direct::DIRECTORS, predict::PREDICTORS};
 use std::fmt::Write;
 use workload::registry::{ARRIVALS, PLACEMENTS, Takes, WORKLOADS};
 
@@ -137,10 +138,12 @@ fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
 }
 
 fn packet_model(text: &mut String, dice: &mut Dice) {
+    let hybrid = dice.once_in(3);
+    let kind = if hybrid { "hybrid" } else { "packet" };
     let chunk = *dice.one(&[32, 64, 256]);
     let _ = write!(
         text,
-        "\n[model]\nkind = \"packet\"\nrouter = \"{}\"\npacket = \"{} B\"\nchunk = \"{chunk} B\"\nvcs = {}\nrouter_delay = \"{} ps\"\nroute_per = \"{}\"\n",
+        "\n[model]\nkind = \"{kind}\"\nrouter = \"{}\"\npacket = \"{} B\"\nchunk = \"{chunk} B\"\nvcs = {}\nrouter_delay = \"{} ps\"\nroute_per = \"{}\"\n",
         dice.one(&["window", "window", "input-queued"]),
         chunk * dice.one(&[1, 3, 8, 16]),
         dice.one(&[1, 2, 4, 6, 8, 12, 16]),
@@ -149,6 +152,42 @@ fn packet_model(text: &mut String, dice: &mut Dice) {
     );
     if dice.once_in(3) {
         let _ = writeln!(text, "eager = \"{} B\"", dice.one(&[0, 100, 5000]));
+    }
+    if hybrid {
+        hybrid_section(text, dice);
+    }
+}
+
+/// Switches at drawn times, or by itself.
+fn hybrid_section(text: &mut String, dice: &mut Dice) {
+    // Predictors that need a file have none here.
+    let free: Vec<&str> = PREDICTORS
+        .iter()
+        .filter(|p| p.about.params.iter().all(|q| q.default.is_some()))
+        .map(|p| p.about.name)
+        .collect();
+    let director = dice.one(DIRECTORS).about.name;
+    let _ = write!(
+        text,
+        "\n[hybrid]\npredictor = \"{}\"\ndirector = \"{director}\"\ntreatment = \"{}\"\nlevel = \"{}\"\nin_phase = {}\n",
+        dice.one(&free),
+        dice.one(Treatment::NAMES),
+        dice.one(&["packet", "packet", "message"]),
+        dice.once_in(2),
+    );
+    let _ = writeln!(text, "window = \"{} ns\"", 16 + dice.below(4000));
+    let _ = writeln!(text, "reheat = \"{} ns\"", 1 + dice.below(1500));
+    if director == "times" {
+        let mut at = 0;
+        let mut times = Vec::new();
+        for _ in 0..1 + dice.below(6) {
+            at += 1 + dice.below(4_000_000);
+            times.push(format!("\"{at} ps\""));
+        }
+        let _ = writeln!(text, "switch = [{}]", times.join(", "));
+    } else {
+        let _ = writeln!(text, "max_stay = \"{} ns\"", 2000 + dice.below(8000));
+        let _ = writeln!(text, "min_stay = \"{} ns\"", dice.below(2000));
     }
 }
 

@@ -40,7 +40,7 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     std::panic::set_hook(Box::new(|_| {}));
     let mut outcome = Ok(());
     for number in numbers {
-        let (text, prepared) = drawn(args.seed, number)?;
+        let (text, prepared) = drawn(args, number)?;
         if args.print {
             console.print(&text)?;
         }
@@ -59,11 +59,16 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
 }
 
 /// The experiment with this number: the first draft that may run.
-fn drawn(seed: u64, number: u64) -> Result<(String, Prepared), Failure> {
+fn drawn(args: &SwarmArgs, number: u64) -> Result<(String, Prepared), Failure> {
+    let seed = args.seed;
+    let kind = args.model.as_ref().map(|kind| format!("kind = \"{kind}\""));
     let input = Input { file: format!("swarm-{seed}-{number}.toml").into(), set: Vec::new() };
     let wishes = Wishes { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..Wishes::default() };
     for draft in 0..DRAFTS {
         let text = draw::experiment(&mut Dice::new(seed, number, draft));
+        if kind.as_ref().is_some_and(|kind| !text.contains(kind)) {
+            continue;
+        }
         if let Ok(prepared) = prepare_text(&input, text.clone(), &wishes, false) {
             return Ok((text, prepared));
         }
@@ -122,8 +127,9 @@ fn compare(
     hops: &mut u64,
 ) -> Result<(), Failure> {
     let repeat = |what: String| {
+        let model = args.model.as_ref().map_or_else(String::new, |kind| format!(" --model {kind}"));
         let help = format!(
-            "netloom swarm --seed {} --only {number} repeats it, --print shows the experiment",
+            "netloom swarm --seed {}{model} --only {number} repeats it, --print shows the experiment",
             args.seed
         );
         Failure::new(Exit::Violated, format!("experiment {number} of seed {}: {what}", args.seed))

@@ -8,7 +8,7 @@
 //! predicted in the stay. If they differ by more than `tolerance`, the next stay waits for twice as many windows as before, up to
 //! sixteen; else for one.
 
-use super::{Built, DirectorEntry, Step, Strategy, View};
+use super::{Built, DirectorEntry, Frame, Step, Strategy, View};
 use crate::hybrid::{
     HybridSetup, Treatment,
     learn::{Forget, Seen},
@@ -63,7 +63,7 @@ const PERIODS: u64 = 16;
 /// Most windows that a failed prediction delays the next stay.
 const MOST_WINDOWS: u64 = 16;
 
-fn build(setup: &HybridSetup, _: Ps) -> Built {
+fn build(setup: &HybridSetup, frame: &Frame) -> Built {
     let values = &setup.values;
     let (min_stay, max_stay) = (values.time("min_stay"), values.time("max_stay"));
     let period = setup.window / PERIODS;
@@ -84,6 +84,7 @@ fn build(setup: &HybridSetup, _: Ps) -> Built {
         period,
         min_stay,
         max_stay,
+        longest: frame.in_phase(setup, max_stay),
         reheat,
         tolerance: values.real("tolerance"),
         memory: Memory { wait: 1, ..Memory::default() },
@@ -120,6 +121,8 @@ struct Automatic {
     period: Ps,
     min_stay: Ps,
     max_stay: Ps,
+    /// The longest stay in phase with the traffic, if that has one.
+    longest: Option<Ps>,
     reheat: Ps,
     tolerance: f64,
     memory: Memory,
@@ -175,10 +178,16 @@ impl Automatic {
     fn in_surrogate(&mut self, view: &View, created: u64) -> Step {
         let since_then = view.now + 1 - self.memory.entered;
         if self.memory.leave == 0 {
-            let over = since_then + self.reheat >= self.max_stay;
+            let over = self.longest.is_none() && since_then + self.reheat >= self.max_stay;
             // The first period holds what the switch itself changes.
             let changed = since_then >= self.min_stay.max(2 * self.period) && self.differs(created);
-            if !over && !changed {
+            if let Some(longest) = self.longest.filter(|_| !changed) {
+                let leave = self.memory.entered - 1 + longest;
+                if leave > view.now {
+                    self.memory.leave = if leave < view.now + self.period { leave } else { 0 };
+                    return Step::Stay;
+                }
+            } else if !over && !changed {
                 return Step::Stay;
             }
             if self.reheat > 0 {

@@ -4,7 +4,7 @@ pub mod automatic;
 pub mod times;
 
 use super::{
-    HybridSetup,
+    HybridSetup, Treatment,
     learn::{Forget, Seen},
 };
 use base::{
@@ -12,6 +12,7 @@ use base::{
     registry::{About, Registered},
     time::Ps,
 };
+use workload::interval::Interval;
 
 /// What is done at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,12 +70,30 @@ pub trait Strategy: Send + Sync {
     fn recall(&mut self, memory: &[u64]) -> bool;
 }
 
+/// The run that a director is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// When it ends, at the latest.
+    pub end: Ps,
+    /// Longest period of its traffic, if any has one.
+    pub period: Option<Interval>,
+}
+
+impl Frame {
+    /// The longest stay of at most `stay` after which a suspended network wakes in phase with its sources.
+    #[must_use]
+    pub fn in_phase(&self, setup: &HybridSetup, stay: Ps) -> Option<Ps> {
+        let wanted = setup.in_phase && setup.treatment == Treatment::Zombies;
+        self.period.filter(|_| wanted).map(|p| p.fit(stay)).filter(|&whole| whole > 0)
+    }
+}
+
 /// A director that a user can name.
 pub struct DirectorEntry {
     /// Name, documentation, parameters.
     pub about: About,
-    /// Makes it for a run that ends at the given time, at the latest.
-    pub build: fn(&HybridSetup, Ps) -> Built,
+    /// Makes it for a run.
+    pub build: fn(&HybridSetup, &Frame) -> Built,
 }
 
 /// A director, or why there is none.

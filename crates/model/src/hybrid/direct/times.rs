@@ -1,6 +1,6 @@
 //! Switches at times from the file.
 
-use super::{Built, DirectorEntry, Step, Strategy, View};
+use super::{Built, DirectorEntry, Frame, Step, Strategy, View};
 use crate::hybrid::{HybridSetup, Treatment, learn::Forget};
 use base::{
     param::{Kind, Param, Problem},
@@ -14,7 +14,8 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
     about: About {
         name: "times",
         summary: "switches at given virtual times",
-        doc: "The first time switches to the surrogate, the second back, and so on; after an odd number the run ends in the surrogate.",
+        doc: "The first time switches to the surrogate, the second back, and so on; after an odd number the run ends in the surrogate. \
+              See `in_phase` for traffic with a period.",
         source: "Cruz-Camacho et al., section 4; CODES' director",
         params: &[Param {
             name: "switch",
@@ -26,7 +27,7 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
     build,
 };
 
-fn build(setup: &HybridSetup, end: Ps) -> Built {
+fn build(setup: &HybridSetup, frame: &Frame) -> Built {
     let texts = setup.values.texts("switch");
     let mut times = Vec::new();
     for text in &texts {
@@ -45,18 +46,21 @@ fn build(setup: &HybridSetup, end: Ps) -> Built {
                 .help("give at least one time, or use model \"packet\""),
         ]);
     }
-    if let Some(late) = times.iter().find(|&&t| t >= end) {
+    if let Some(late) = times.iter().find(|&&t| t >= frame.end) {
         let message = format!("the switch at {} would come when the run is over", print_time(*late));
         return Err(vec![Problem::new("switch", message).help("switch earlier, or run longer")]);
     }
     let mut plan = Vec::new();
     let mut last = 0;
     for stay in times.chunks(2) {
-        let learn = stay[0].saturating_sub(setup.window).max(last);
+        // The return is kept, the entry put off.
+        let whole = stay.get(1).and_then(|back| Some((back, frame.in_phase(setup, back - stay[0])?)));
+        let enter = whole.map_or(stay[0], |(back, length)| back - length);
+        let learn = enter.saturating_sub(setup.window).max(last);
         if learn > last {
             plan.push((learn, Planned::Learn));
         }
-        plan.push((stay[0], Planned::Step(Step::Enter)));
+        plan.push((enter, Planned::Step(Step::Enter)));
         let Some(&back) = stay.get(1) else { break };
         if setup.treatment == Treatment::Reheat {
             plan.push((back.saturating_sub(setup.reheat).max(stay[0] + 1), Planned::Step(Step::Reheat)));

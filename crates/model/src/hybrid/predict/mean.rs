@@ -33,4 +33,8 @@ impl Predictor for Means {
     fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
         self.0.get(source, destination)
     }
+
+    fn of_source(&self, source: u32) -> Option<&[Ps]> {
+        self.0.of_source(source)
+    }
 }

@@ -17,6 +17,11 @@ use std::sync::Arc;
 pub trait Predictor: Send + Sync {
     /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
     fn latency(&self, source: u32, destination: u32, number: u32) -> Ps;
+
+    /// What [`Predictor::latency`] says of a source's packets by destination, if nothing else counts and it is at hand.
+    fn of_source(&self, _source: u32) -> Option<&[Ps]> {
+        None
+    }
 }
 
 /// Makes predictors from what was learned.
@@ -101,6 +106,14 @@ impl Grid {
     pub fn dense(shape: &Shape, latency: impl Fn(u32, u32) -> Ps) -> Self {
         let pairs = (0..shape.terminals).flat_map(|s| (0..shape.terminals).map(move |d| (s, d)));
         Self::Dense(shape.terminals, pairs.map(|(s, d)| latency(s, d).max(shape.floor(s, d))).collect())
+    }
+
+    /// Latencies of a source by destination, where they are a table.
+    pub fn of_source(&self, source: u32) -> Option<&[Ps]> {
+        match self {
+            Self::Dense(nodes, table) => table.chunks_exact(*nodes as usize).nth(source as usize),
+            Self::Sparse(_) => None,
+        }
     }
 
     /// Latency of a pair.

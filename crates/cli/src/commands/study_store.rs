@@ -1,0 +1,232 @@
+//! Runs of a hybrid study, and where finished ones are kept.
+//!
+//! With an output directory each run is stored when it ends, in `runs/NAME-HASH.json`. The hash is that of everything the run depends on:
+//! the version of the program, the resolved experiment (without `[hybrid]` in high fidelity), the order of simultaneous events, the width of the windows. A
+//! study that is started again, after a crash or with more seeds, takes what is there and runs the rest. A file that cannot be read is run anew.
+//! Seconds are those of the machine that ran it.
+
+use crate::{exit::Exit, failure::Failure, prepare::Prepared};
+use base::time::Ps;
+use model::{AnySetup, Finished, performance::thread_time, run::Watch};
+use results::{
+    summary::Phase,
+    table::{Column, Table},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// Windows of a run: packets, their latencies' sum and sum of squares (us), bytes in buffers.
+pub type Windows = BTreeMap<Ps, [f64; 4]>;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Series.
+    pub windows: Windows,
+    /// What it cost in all.
+    pub cost: Cost,
+    /// Stretches of a hybrid run.
+    pub phases: Vec<Phase>,
+    /// What it had cost by the end of each window.
+    pub passed: Vec<(Ps, Cost)>,
+}
+
+/// Seconds, elapsed and of the processor (elapsed ones too where the system does not tell).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Elapsed.
+    pub wall: f64,
+    /// Of the processor.
+    pub cpu: f64,
+}
+
+impl Run {
+    /// Stretches in the surrogate.
+    pub fn stays(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|p| p.mode == "surrogate")
+    }
+
+    /// Processor seconds at an instant of virtual time, in proportion between two windows' ends.
+    pub fn at(&self, time: Ps) -> f64 {
+        let mut before = (0, 0.0);
+        for &(end, cost) in &self.passed {
+            if end >= time {
+                let part = (time - before.0) as f64 / (end - before.0).max(1) as f64;
+                return before.1 + part * (cost.cpu - before.1);
+            }
+            before = (end, cost.cpu);
+        }
+        self.cost.cpu
+    }
+}
+
+/// Where finished runs are kept.
+pub struct Store(Option<PathBuf>);
+
+impl Store {
+    /// Below an output directory; without one nothing is kept.
+    #[must_use]
+    pub fn new(out: Option<&Path>) -> Self {
+        Self(out.map(|out| out.join("runs")))
+    }
+
+    /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
+    ///
+    /// # Errors
+    /// If the run fails or cannot be stored.
+    pub fn run(&self, name: &str, prepared: &mut Prepared, ties: u64, every: Ps) -> Result<Run, Failure> {
+        if let AnySetup::Packet(setup) = &mut prepared.setup {
+            setup.ties = ties;
+        }
+        let Some(directory) = &self.0 else { return simulate(prepared, every) };
+        let failed = |e: std::io::Error| {
+            Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()))
+        };
+        let path = directory.join(format!("{}-{}.json", file_name(name), key(prepared, ties, every)));
+        let known = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(run) = known {
+            return Ok(run);
+        }
+        let run = simulate(prepared, every)?;
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        // Whoever stops the program meanwhile leaves no half file under that name.
+        let part = path.with_extension(format!("part-{}", std::process::id()));
+        std::fs::write(&part, serde_json::to_vec(&run).expect("keys are strings or integers"))
+            .map_err(failed)?;
+        std::fs::rename(&part, &path).map_err(failed)?;
+        Ok(run)
+    }
+}
+
+/// Letters, digits and hyphens.
+fn file_name(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// Hash of all that a run depends on.
+fn key(prepared: &Prepared, ties: u64, every: Ps) -> String {
+    let mut experiment = prepared.experiment.clone();
+    if experiment["model"]["kind"] == "packet"
+        && let Some(sections) = experiment.as_object_mut()
+    {
+        sections.remove("hybrid");
+    }
+    let all = json!([env!("CARGO_PKG_VERSION"), experiment, ties, every]);
+    blake3::hash(all.to_string().as_bytes()).to_hex()[..16].to_owned()
+}
+
+fn simulate(prepared: &Prepared, every: Ps) -> Result<Run, Failure> {
+    let (begun, before) = (Instant::now(), thread_time());
+    let cost = || {
+        let wall = begun.elapsed().as_secs_f64();
+        Cost { wall, cpu: thread_time().zip(before).map_or(wall, |(now, then)| now - then) }
+    };
+    let mut passed: Vec<(Ps, Cost)> = Vec::new();
+    let mut pause = |at: model::Progress, _: &mut dyn FnMut() -> Vec<u8>| {
+        if at.now.is_multiple_of(every) && passed.last().is_none_or(|p| p.0 < at.now) {
+            passed.push((at.now, cost()));
+        }
+        true
+    };
+    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume: None });
+    let cost = cost();
+    let Finished { summary, tables } = finished.map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
+    let phases = summary.hybrid.map_or_else(Vec::new, |h| h.phases);
+    Ok(Run { windows, cost, phases, passed })
+}
+
+/// The series by window.
+fn windows(series: &Table) -> Windows {
+    let mut all = Windows::new();
+    let (Some(Column::U64(times)), Some(Column::Text(names)), Some(Column::F64(values))) =
+        (series.column("time_ps"), series.column("quantity"), series.column("value"))
+    else {
+        return all;
+    };
+    for ((&time, name), &value) in times.iter().zip(names.iter()).zip(values) {
+        let row = all.entry(time).or_default();
+        match name {
+            "packets_delivered" => row[0] = value,
+            "latency_sum_ps" => row[1] = value / 1e6,
+            "latency_squares_ps2" => row[2] = value / 1e12,
+            "buffered_bytes" | "queued_bytes" => row[3] += value,
+            _ => {}
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        args::Input,
+        prepare::{Wishes, prepare_text},
+    };
+
+    const TEXT: &str = "[experiment]\nname = \"a\"\nduration = \"3 us\"\n[fabric]\ntopology = \"single-switch\"\nterminals = 4\n\
+        link.terminal = { bandwidth = \"2 GiB/s\", latency = \"10 ns\", credit_delay = \"1 ns\", vc_buffer = \"8 KiB\" }\n\
+        [routing]\nalgorithm = \"minimal\"\n[[job]]\nworkload = \"uniform\"\nmessage = \"256 B\"\nload = 0.5\n\
+        [model]\nkind = \"packet\"\n[hybrid]\ndirector = \"times\"\nswitch = [\"1 us\", \"2 us\"]\nwindow = \"1 us\"\n[output]\nwindow = \"1 us\"\n";
+
+    fn prepared(set: &[&str]) -> Prepared {
+        let set = set.iter().map(|s| (*s).to_owned()).collect();
+        let input = Input { file: "a.toml".into(), set };
+        prepare_text(&input, TEXT.to_owned(), &Wishes::default(), false)
+            .unwrap_or_else(|_| panic!("it may run"))
+    }
+
+    #[test]
+    fn finished_runs_are_not_run_again() {
+        let out = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(out.path()));
+        let files = || std::fs::read_dir(out.path().join("runs")).unwrap().count();
+        let first =
+            store.run("Row 1, a", &mut prepared(&[]), 0, 1_000_000).unwrap_or_else(|_| panic!("it runs"));
+        assert_eq!((first.windows.len() >= 3, first.passed.len() >= 2, files()), (true, true, 1));
+        // What was stored comes back, seconds included; a mark in the file shows that it was read.
+        let path = std::fs::read_dir(out.path().join("runs")).unwrap().next().unwrap().unwrap().path();
+        assert!(path.file_name().unwrap().to_str().unwrap().starts_with("Row-1-a-"));
+        let marked = Run { cost: Cost { wall: 77.0, cpu: 78.0 }, ..first.clone() };
+        std::fs::write(&path, serde_json::to_vec(&marked).unwrap()).unwrap();
+        let again = |set: &[&str], ties| {
+            store.run("Row 1, a", &mut prepared(set), ties, 1_000_000).unwrap_or_else(|_| panic!("it runs"))
+        };
+        let read = |run: &Run| run.cost.wall > 76.0;
+        assert!(read(&again(&[], 0)));
+        assert!(read(&again(&["hybrid.window=0.5 us"], 0)), "high fidelity does not look at [hybrid]");
+        assert_eq!(files(), 1);
+        // Other inputs are other runs.
+        let others: [(&[&str], u64); 4] = [
+            (&["experiment.seed=9"], 0),
+            (&[], 1),
+            (&["model.kind=hybrid"], 0),
+            (&["model.kind=hybrid", "hybrid.window=0.5 us"], 0),
+        ];
+        for (n, (set, ties)) in others.into_iter().enumerate() {
+            assert!(!read(&again(set, ties)), "{set:?}");
+            assert_eq!(files(), n + 2);
+        }
+        // A damaged file is run anew and replaced.
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(again(&[], 0).windows, first.windows);
+        assert_eq!(again(&[], 0).windows, first.windows);
+        assert_eq!(files(), 5);
+    }
+
+    #[test]
+    fn costs_between_windows_are_in_proportion() {
+        let cost = |cpu| Cost { wall: 0.0, cpu };
+        let passed = vec![(10, cost(1.0)), (20, cost(3.0))];
+        let run = Run { windows: Windows::new(), cost: cost(9.0), phases: Vec::new(), passed };
+        let tenths = [0, 5, 10, 15, 20, 25].map(|t| (run.at(t) * 10.0).round() as u64);
+        assert_eq!(tenths, [0, 5, 10, 20, 30, 90]);
+    }
+}

@@ -1,0 +1,176 @@
+//! The surrogate without events: where nobody answers and each message is one packet, all that is handed over before a tick is done at the
+//! tick, terminal by terminal.
+//!
+//! This is what a surrogate packet costs, so it works on copies of the terminal's rows and divides once per terminal. It does what
+//! `bypass.rs` does, packet by packet, which terminals with something unusual in hand still take.
+
+use super::{
+    super::{
+        rows::{Cutting, Terminal},
+        state::{Fx, Record, State, Static},
+    },
+    Mode, Pace, Predicted,
+};
+use base::time::{NEVER, Ps};
+use engine::state::NIL;
+use workload::{registry::Work, traffic::Traffic};
+
+/// Steps of a [`Pace`], divided in advance.
+struct Steps {
+    whole: Ps,
+    part: u32,
+    of: u32,
+    rest: u32,
+}
+
+impl Steps {
+    fn of(pace: &Pace) -> Self {
+        let count = u64::from(pace.count.max(1));
+        Self { whole: pace.sum / count, part: (pace.sum % count) as u32, of: pace.count, rest: pace.rest }
+    }
+
+    /// As [`Pace::step`].
+    #[inline]
+    fn next(&mut self, free: Ps) -> Ps {
+        if self.of == 0 {
+            return free;
+        }
+        let parts = u64::from(self.part) + u64::from(self.rest);
+        let carry = parts >= u64::from(self.of);
+        self.rest = (parts - if carry { u64::from(self.of) } else { 0 }) as u32;
+        self.whole + u64::from(carry)
+    }
+}
+
+impl State {
+    /// What is handed over and delivered before `t` without events.
+    pub(in super::super) fn settle_surrogate(&mut self, cx: &Static, t: Ps, fx: &mut impl Fx) {
+        if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.is_direct() {
+            return;
+        }
+        self.settle_held(t, fx);
+        for i in 0..cx.local.terminals.len() as u32 {
+            let row = self.terminals.get(i);
+            let (job, _) = cx.net.rank[cx.local.terminals[i as usize] as usize];
+            let usual = !row.cutting.active && row.posts.head == NIL && !cx.net.rails.several();
+            match cx.net.work.get(job as usize) {
+                Some(Work::Traffic(traffic)) if usual => self.stream(cx, i, &**traffic, t, fx),
+                _ => self.bypass_until(cx, i, t, fx),
+            }
+        }
+    }
+
+    /// Delivers what was held and is due before `t`.
+    fn settle_held(&mut self, t: Ps, fx: &mut impl Fx) {
+        let (mut at, mut used) = (0, self.surrogate.phase().held);
+        while at < used {
+            let (due, packet) = *self.surrogate.held.get(at);
+            if due < t {
+                used -= 1;
+                *self.surrogate.held.edit(at) = *self.surrogate.held.get(used);
+                fx.record(Record::Alone { time: due, packet });
+            } else {
+                at += 1;
+            }
+        }
+        self.surrogate.phase.edit(0).held = used;
+    }
+
+    /// All that terminal `i` hands over before `t`.
+    fn stream(&mut self, cx: &Static, i: u32, traffic: &dyn Traffic, t: Ps, fx: &mut impl Fx) {
+        let net = &*cx.net;
+        let terminal = cx.local.terminals[i as usize];
+        let (job, rank) = net.rank[terminal as usize];
+        let (placement, start) = (&net.placement[job as usize], net.start[job as usize]);
+        let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
+        let table = predictor.of_source(terminal);
+        let plane = net.fabric.plane_of(terminal);
+        let mut row: Terminal = *self.terminals.get(i);
+        let mut pace = *self.surrogate.paces.get(i);
+        let (mut steps, mut held) = (Steps::of(&pace), self.surrogate.phase().held);
+        // The pace of messages of one size, which most are.
+        let mut usual = (u64::from(net.config.packet), net.packet_pace);
+        let mut last = None;
+        loop {
+            let created = row.upcoming.saturating_add(net.config.adapter_delay).max(pace.next);
+            if created >= t {
+                break;
+            }
+            let packet = Predicted {
+                id: u64::from(terminal) << 32 | u64::from(row.packets),
+                created,
+                message_created: row.upcoming,
+                bytes: row.upcoming_bytes,
+                destination: row.upcoming_destination,
+                message: row.messages,
+                message_packets: 1,
+                packets: 1,
+            };
+            (row.packets, row.messages) = (row.packets.wrapping_add(1), row.messages + 1);
+            match traffic.message(rank, row.index, row.upcoming.saturating_sub(start)) {
+                Some(m) => {
+                    row.upcoming = m.time.saturating_add(start);
+                    let destination = placement[m.destination as usize];
+                    row.upcoming_destination = net.fabric.terminal_in(destination, plane);
+                    row.upcoming_bytes = m.bytes;
+                    row.index += 1;
+                }
+                None => row.upcoming = NEVER,
+            }
+            if packet.bytes != usual.0 {
+                usual = (packet.bytes, net.pace_of(packet.bytes as u32));
+            }
+            (pace.last, pace.next) = (created, created + steps.next(usual.1));
+            fx.record(Record::Created { time: created, id: packet.id, bytes: packet.bytes as u32 });
+            let latency = match table {
+                Some(table) => table[packet.destination as usize],
+                None => predictor.latency(terminal, packet.destination, packet.id as u32),
+            };
+            let due = created + latency;
+            if due < t {
+                fx.record(Record::Alone { time: due, packet });
+            } else {
+                self.surrogate.hold(held, due, packet);
+                held += 1;
+            }
+            last = Some(packet);
+        }
+        let Some(packet) = last else { return };
+        row.cutting = cut(&packet);
+        pace.rest = steps.rest;
+        *self.terminals.edit(i) = row;
+        *self.surrogate.paces.edit(i) = pace;
+        self.surrogate.phase.edit(0).held = held;
+    }
+}
+
+/// What a terminal has in hand after a packet that was its message.
+fn cut(packet: &Predicted) -> Cutting {
+    Cutting {
+        created: packet.message_created,
+        left: 0,
+        destination: packet.destination,
+        number: packet.message,
+        packets: 1,
+        active: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Divided in advance or not, sources step alike.
+    #[test]
+    fn steps_are_those_of_the_pace() {
+        for (sum, count) in
+            [(0, 0), (10, 3), (1_000_003, 7), (5, 5), (u64::from(u32::MAX) * 3 + 1, 2), (2, 9)]
+        {
+            let mut pace = Pace { sum, count, ..Pace::default() };
+            let mut steps = Steps::of(&pace);
+            let both: Vec<(Ps, Ps)> = (0..50).map(|_| (pace.step(4), steps.next(4))).collect();
+            assert!(both.iter().all(|(a, b)| a == b), "{sum} / {count}: {both:?}");
+            assert_eq!(pace.rest, steps.rest);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Packets that bypass the network: state. Rules and invariants are in `hybrid/HYBRID.md`.
+//!
+//! `switch.rs` turns partitions from the network to the surrogate and back, `bypass.rs` hands over past the network, `direct.rs` does the same
+//! without events where nobody answers.
+
+mod bypass;
+mod direct;
+mod switch;
+
+pub use switch::Switch;
+
+use super::{network::Network, rows::Packet};
+use base::time::Ps;
+use engine::state::{Journal, Table};
+use serde::{Deserialize, Serialize};
+
+/// Alarm of a terminal that hands over past the network.
+pub(super) const BYPASS: u32 = 6;
+
+/// Who delivers what is handed over now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// The network.
+    Fidelity,
+    /// Prediction.
+    Surrogate,
+    /// Prediction; copies fill the network.
+    Reheat,
+}
+
+/// Where the run stands: one row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Who delivers.
+    pub mode: Mode,
+    /// The network's clock stands still.
+    pub suspended: bool,
+    /// Virtual time minus the network's, while it runs.
+    pub offset: Ps,
+    /// Intervals of [`Surrogate::ghosts`] in use.
+    pub ghosts: u32,
+    /// Rows of [`Surrogate::held`] in use.
+    pub held: u32,
+    /// Copies put into the network here.
+    pub copied: u64,
+    /// Zombies discarded here.
+    pub discarded: u64,
+}
+
+/// How fast a terminal hands over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Last hand-over.
+    last: Ps,
+    /// Not before this instant.
+    next: Ps,
+    /// Alarm that is set, 0 for none.
+    due: Ps,
+    /// Sum of the times between hand-overs of which the second waited.
+    sum: u64,
+    /// Remainder of the last division of it.
+    rest: u32,
+    /// Their number.
+    count: u32,
+}
+
+/// A packet, or message, that was handed over past the network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// See [`Packet::id`]; of several packets the first.
+    pub id: u64,
+    /// When it was handed over.
+    pub created: Ps,
+    /// When its message was created.
+    pub message_created: Ps,
+    /// Payload.
+    pub bytes: u64,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Source's number of its message.
+    pub message: u32,
+    /// Packets of its message.
+    pub message_packets: u32,
+    /// Packets that it stands for.
+    pub packets: u32,
+}
+
+/// State of the surrogate.
+#[derive(Clone, PartialEq)]
+pub struct Surrogate {
+    /// One row.
+    pub phase: Table<Phase>,
+    /// By terminal; empty unless the run is hybrid.
+    pub paces: Table<Pace>,
+    /// Intervals of network time in which zombies were created, ascending.
+    pub ghosts: Table<(Ps, Ps)>,
+    /// Packets that are not due yet, where deliveries are no events.
+    pub held: Table<(Ps, Predicted)>,
+}
+
+impl Surrogate {
+    /// In high fidelity.
+    #[must_use]
+    pub fn new(net: &Network, terminals: usize) -> Self {
+        let phase = Phase {
+            mode: Mode::Fidelity,
+            suspended: false,
+            offset: 0,
+            ghosts: 0,
+            held: 0,
+            copied: 0,
+            discarded: 0,
+        };
+        Self {
+            phase: Table::new(1, phase),
+            paces: Table::new(if net.hybrid.is_some() { terminals } else { 0 }, Pace::default()),
+            ghosts: Table::from(Vec::new()),
+            held: Table::from(Vec::new()),
+        }
+    }
+
+    /// Shows the tables inside.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.phase);
+        visit(&mut self.paces);
+        visit(&mut self.ghosts);
+        visit(&mut self.held);
+    }
+
+    /// Where the run stands.
+    #[inline]
+    #[must_use]
+    pub fn phase(&self) -> &Phase {
+        self.phase.get(0)
+    }
+
+    /// True for packets that were created at an instant of network time that makes them zombies.
+    #[inline]
+    #[must_use]
+    pub fn is_zombie(&self, created: Ps) -> bool {
+        let used = self.phase().ghosts as usize;
+        if used == 0 {
+            return false;
+        }
+        let rows = &self.ghosts.rows()[..used];
+        let after = rows.partition_point(|g| g.0 <= created);
+        after > 0 && created < rows[after - 1].1
+    }
+
+    /// Packets that are not due yet.
+    #[must_use]
+    pub fn held(&self) -> &[(Ps, Predicted)] {
+        &self.held.rows()[..self.phase().held as usize]
+    }
+
+    /// Adds an interval of zombies.
+    fn add_ghosts(&mut self, interval: (Ps, Ps)) {
+        let used = self.phase().ghosts;
+        if (used as usize) < self.ghosts.len() {
+            *self.ghosts.edit(used) = interval;
+        } else {
+            self.ghosts.grow(interval);
+        }
+        self.phase.edit(0).ghosts = used + 1;
+    }
+
+    /// Puts a packet aside as number `used` of those in use.
+    #[inline]
+    fn hold(&mut self, used: u32, due: Ps, packet: Predicted) {
+        if (used as usize) < self.held.len() {
+            *self.held.edit(used) = (due, packet);
+        } else {
+            self.held.grow((due, packet));
+        }
+    }
+}
+
+impl Pace {
+    /// High fidelity hands over at `now`; the packet has been there since `ready`.
+    #[inline]
+    pub fn learn(&mut self, now: Ps, ready: Ps) {
+        if ready <= self.last && self.last > 0 {
+            self.sum += now - self.last;
+            self.count += 1;
+        }
+        self.last = now;
+    }
+
+    /// Time to the next hand-over: the mean, or `free` of a source that never waited.
+    #[inline]
+    fn step(&mut self, free: Ps) -> Ps {
+        if self.count == 0 {
+            return free;
+        }
+        let (total, count) = (self.sum + u64::from(self.rest), u64::from(self.count));
+        self.rest = (total % count) as u32;
+        total / count
+    }
+}
+
+impl Predicted {
+    /// Of a row.
+    #[must_use]
+    pub fn of(p: &Packet) -> Self {
+        Self {
+            id: p.id,
+            created: p.created,
+            message_created: p.message_created,
+            bytes: u64::from(p.bytes),
+            destination: p.destination,
+            message: p.message,
+            message_packets: p.message_packets,
+            packets: 1,
+        }
+    }
+
+    /// Source terminal.
+    #[must_use]
+    pub fn source(&self) -> u32 {
+        (self.id >> 32) as u32
+    }
+}

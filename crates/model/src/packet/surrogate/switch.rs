@@ -1,0 +1,179 @@
+//! From the network to the surrogate and back, in one partition; and what the network holds.
+
+use super::{
+    super::state::{Fx, PacketDomain, Wire},
+    Mode, Pace, Predicted,
+};
+use crate::hybrid::predict::Predictor;
+use base::time::{NEVER, Ps};
+use engine::{agenda::Agenda, state::NIL};
+use std::sync::Arc;
+
+/// What a partition is told to do at a switch.
+pub struct Switch<'a> {
+    /// New predictor.
+    pub predictor: &'a Arc<dyn Predictor>,
+    /// Packets in a network that is suspended, by id; those that are zombies already left out.
+    pub flying: &'a [Predicted],
+}
+
+impl PacketDomain {
+    /// Packets bypass the network from now on. A network that is suspended is so already.
+    pub fn enter(&mut self, switch: &Switch<'_>, suspended: bool, fx: &mut impl Fx) {
+        self.cx.predictor = Some(Arc::clone(switch.predictor));
+        let Self { cx, state } = self;
+        let now = fx.instant();
+        let phase = state.surrogate.phase.edit(0);
+        (phase.mode, phase.suspended) = (Mode::Surrogate, suspended);
+        if suspended {
+            let frozen = now - phase.offset;
+            phase.ghosts = 0;
+            state.surrogate.add_ghosts((0, frozen));
+        }
+        for packet in switch.flying {
+            let to = cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize];
+            if to == cx.local.partition {
+                let due = (packet.created + state.latency(cx, packet)).max(now);
+                state.deliver_later(cx, *packet, due, fx);
+            }
+        }
+        for i in 0..cx.local.terminals.len() as u32 {
+            let request = state.terminals.get(i).request;
+            let free = if request == NEVER { None } else { Some(request + fx.suspended()) };
+            let pace = state.surrogate.paces.edit(i);
+            let next = match free {
+                Some(free) if pace.count == 0 => free,
+                _ => pace.last + pace.step(cx.net.packet_pace),
+            };
+            pace.next = next.max(now);
+            pace.due = 0;
+            if !cx.net.is_direct() {
+                state.set_bypass(cx, i, fx);
+            }
+        }
+    }
+
+    /// The pace of sources is learned anew from now on: what was before is no part of the window.
+    pub fn learn_anew(&mut self) {
+        let paces = &mut self.state.surrogate.paces;
+        for i in 0..paces.len() as u32 {
+            let pace = paces.edit(i);
+            (pace.sum, pace.count) = (0, 0);
+        }
+    }
+
+    /// Copies of what is predicted fill the network from now on.
+    pub fn reheat(&mut self, fx: &mut impl Fx) {
+        let Self { cx, state } = self;
+        state.surrogate.phase.edit(0).mode = Mode::Reheat;
+        state.surrogate.add_ghosts((fx.now(), NEVER));
+        state.release_held(cx, fx);
+        for i in 0..cx.local.terminals.len() as u32 {
+            state.set_bypass(cx, i, fx);
+        }
+    }
+
+    /// The network, running again, delivers from now on.
+    pub fn back(&mut self, fx: &mut impl Fx) {
+        let Self { cx, state } = self;
+        let now = fx.now();
+        let phase = state.surrogate.phase.edit(0);
+        let heated = phase.mode == Mode::Reheat;
+        (phase.mode, phase.suspended, phase.offset) = (Mode::Fidelity, false, fx.suspended());
+        let last = phase.ghosts.wrapping_sub(1);
+        if heated {
+            state.surrogate.ghosts.edit(last).1 = now;
+        }
+        state.release_held(cx, fx);
+        for i in 0..cx.local.terminals.len() as u32 {
+            let pace = *state.surrogate.paces.get(i);
+            *state.surrogate.paces.edit(i) = Pace { last: pace.last, ..Pace::default() };
+            let buffer = cx.net.injection_buffer;
+            let row = state.terminals.edit(i);
+            let full = u64::from(row.queued) * u64::from(cx.net.config.chunk) >= buffer;
+            let next = pace.next.saturating_sub(fx.suspended()).max(now);
+            row.request = if full {
+                NEVER
+            } else if row.request == NEVER {
+                next
+            } else {
+                row.request.max(next)
+            };
+            state.set_due(cx, cx.local.router_ports() + i, fx);
+        }
+    }
+
+    /// The packets that have a chunk here or on its way to here and are no zombies; some partitions may tell of the same one.
+    #[must_use]
+    pub fn flying(&self, agenda: &Agenda<Wire>) -> Vec<Predicted> {
+        let mut flying = Vec::new();
+        let surrogate = &self.state.surrogate;
+        let offset = surrogate.phase().offset;
+        self.each_packet(agenda, |created, packet| {
+            if !surrogate.is_zombie(created) {
+                flying.push(Predicted { created: created + offset, ..packet });
+            }
+        });
+        flying
+    }
+
+    /// Ids of the zombies that have a chunk here or on its way to here.
+    #[must_use]
+    pub fn zombies(&self, agenda: &Agenda<Wire>) -> Vec<u64> {
+        let mut zombies = Vec::new();
+        if self.state.surrogate.phase().ghosts > 0 {
+            self.each_packet(agenda, |created, packet| {
+                if self.state.surrogate.is_zombie(created) {
+                    zombies.push(packet.id);
+                }
+            });
+        }
+        zombies.sort_unstable();
+        zombies.dedup();
+        zombies
+    }
+
+    /// Visits the packet of every chunk here and on its way to here; a packet may be visited often.
+    fn each_packet(&self, agenda: &Agenda<Wire>, mut visit: impl FnMut(Ps, Predicted)) {
+        let (state, cx) = (&self.state, &self.cx);
+        let mut last = NIL;
+        let mut row = |p: u32| {
+            // Neighbours in a list are mostly of one packet.
+            if p != last {
+                last = p;
+                let packet = state.packets.get(p);
+                visit(packet.created, Predicted::of(packet));
+            }
+        };
+        let packet_of = |c: u32| state.chunks.get(c).packet;
+        for u in 0..cx.local.lines.len() as u32 {
+            let flight = state.ports.get(u).flight;
+            flight.iter(&state.flights).for_each(|f| row(packet_of(state.flights.get(f).chunk)));
+            for vc in 0..cx.net.config.vcs {
+                let v = state.vcs_per_port(u) + u32::from(vc);
+                let buffered = state.clocked.buffered(u, vc, cx.net.config.vcs).unwrap_or_default();
+                for list in [state.vcs.get(v).pending, *state.queued.get(v), buffered] {
+                    list.iter(&state.chunks).for_each(|c| row(packet_of(c)));
+                }
+            }
+        }
+        for i in 0..cx.local.terminals.len() as u32 {
+            state.terminals.get(i).queue.iter(&state.packets).for_each(&mut row);
+        }
+        for message in agenda.messages() {
+            if let Wire::Chunk(t) = message {
+                let packet = Predicted {
+                    id: t.id,
+                    created: t.created,
+                    message_created: t.message_created,
+                    bytes: u64::from(t.bytes),
+                    destination: t.destination,
+                    message: t.message,
+                    message_packets: t.message_packets,
+                    packets: 1,
+                };
+                visit(t.created, packet);
+            }
+        }
+    }
+}
