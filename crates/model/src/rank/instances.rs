@@ -136,7 +136,7 @@ mod tests {
             job: 0,
             rank,
             collective: 1,
-            instance: 1_u64 << 32 | call,
+            instance: (1u64 << 32) | call,
             start,
             end,
             busy,
