@@ -157,10 +157,10 @@ fn directly(
 ) -> Result<DelayFinished, Failure> {
     let hosts = (0, cx.places.len() as u32);
     let mut direct = Direct::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
-    if let Some(mut state) = watch.resume {
-        if direct.load(&mut state).is_err() || !state.is_empty() {
-            return Err(Failure::Damaged);
-        }
+    if let Some(mut state) = watch.resume
+        && (direct.load(&mut state).is_err() || !state.is_empty())
+    {
+        return Err(Failure::Damaged);
     }
     while direct.go_on(TURNS) {
         let (now, events) = (direct.now(), direct.operations());
