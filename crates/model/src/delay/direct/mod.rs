@@ -1,4 +1,4 @@
-//! Ranks that run ahead, without the engine: the direct way of [`super::flow`] for a run in one partition in which all ranks are of this kind.
+//! Ranks that run ahead, without the engine: the direct way of `flow.rs` for a run in one partition in which all ranks are of this kind.
 //!
 //! With pure delays, what a rank does next depends on the contents of its messages' queues alone (Kahn: The semantics of a simple language for parallel
 //! programming, IFIP 1974), so any order of ranks gives one answer. Ranks that can go on wait in a list; each does some operations in its turn, until it waits
