@@ -290,7 +290,7 @@ mod tests {
         let parameters = Parameters::table2(Protocol::Dor);
         let mut losses = [0.0; MOST_CLASSES];
         (losses[1], losses[2]) = (0.02, 0.3);
-        let config = Resilient { parameters, samples: 4000, seed: 1, class_loss: Some(losses) };
+        let config = Resilient { parameters, samples: 4000, seed: 1, class_loss: Some(losses), fits: None };
         let delays = ResilientDelays::new(&config, Hops::of(&fabric).unwrap(), Some(&fabric)).unwrap();
         let ways = Ways::of(&fabric).unwrap();
         for to in 1..6 {

@@ -251,7 +251,6 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
         delays,
-        config,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
         compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
@@ -267,6 +266,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         slot_shift: 7,
         end: setup.limit,
         energy: setup.energy.is_some(),
+        config,
     };
     if cx.lookahead() == 0 {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());

@@ -42,7 +42,7 @@ impl Delay {
     /// What the delay model refuses.
     pub fn new(setup: &DelaySetup) -> Result<Self, Failure> {
         Ok(Self {
-            config: setup.config,
+            config: setup.config.clone(),
             delays: delays(setup)?,
             terminals: setup.fabric.as_ref().map_or(u32::MAX, |f| f.nodes()),
             end: setup.limit,
