@@ -27,6 +27,8 @@ pub enum Purpose {
     Fault = 9,
     /// Losses and coefficients of resilient protocols.
     Protocol = 10,
+    /// Packets that links of a network lose or that are changed on them.
+    Loss = 11,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

@@ -136,6 +136,8 @@ pub enum PortalsCommand {
     Cc(PortalsCcArgs),
     /// Run a program on the machine that an experiment with a section [portals] describes
     Run(PortalsRunArgs),
+    /// Replay a recorded run without its program, on any machine with as many terminals
+    Replay(PortalsReplayArgs),
 }
 
 /// Arguments of `portals cc`.
@@ -167,9 +169,29 @@ pub struct PortalsRunArgs {
     /// Tell simulated time and messages on standard error when all is over
     #[arg(long)]
     pub summary: bool,
+    /// Write down what the ranks ask of their interfaces, for `portals replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub program: Vec<String>,
+}
+
+/// Arguments of `portals replay`.
+#[derive(Debug, Args)]
+pub struct PortalsReplayArgs {
+    /// What `portals run --record` wrote
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Experiment file with [fabric], [model] and [portals]
+    #[arg(long, value_name = "FILE")]
+    pub fabric: PathBuf,
+    /// Override a value of it: `--set model.kind='"packet"'`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
+    pub set: Vec<String>,
+    /// Tell also when each rank ended, here and when it was recorded
+    #[arg(long)]
+    pub ranks: bool,
 }
 
 /// Arguments of `check`.
@@ -418,11 +440,14 @@ pub enum TraceCommand {
         /// The file.
         #[command(flatten)]
         input: TraceInput,
+        /// Of MPI calls, also count what they become: the messages of collectives, by the algorithms of this library: simple, openmpi, mpich
+        #[arg(long, value_name = "LIBRARY", num_args = 0..=1, default_missing_value = LIBRARY)]
+        expand: Option<String>,
         /// Form of the result
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Print the first operations of some ranks
+    /// Print operations of some ranks: the first ones, or a window
     Print {
         /// The file.
         #[command(flatten)]
@@ -433,6 +458,9 @@ pub enum TraceCommand {
         /// Operations of each rank
         #[arg(long, value_name = "N", default_value_t = 20)]
         count: u64,
+        /// Number of the first of them
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        from: u64,
         /// Form of the result
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,

@@ -9,7 +9,7 @@ use crate::{
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults, network,
+    faults, losses, network,
     prepare::Wishes,
     schedule,
     stages::Stages,
@@ -100,7 +100,9 @@ pub fn assemble(
     let parts = Parts { fabric, routing, change, links, jobs, scheduling };
     if let Some(model) = &experiment.model {
         schedule::only_kept(experiment, model.entry, diagnostics);
+        losses::only_packet(experiment, model.entry, diagnostics);
         one_rail(experiment, model.entry, parts.fabric.as_deref(), diagnostics);
+        one_rank(experiment, model.entry, diagnostics);
     }
     Ok(experiment.model.as_ref().and_then(|model| match model.entry.kind {
         ModelKind::Packet | ModelKind::Hybrid => {
@@ -125,6 +127,31 @@ fn one_rail(
             format!("model \"{}\" knows one rail per node, and there are {planes}", model.about.name);
         let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
         diagnostics.push(diagnostic.help("use model \"packet\" or \"delay\", or one rail"));
+    }
+}
+
+/// Refuses several ranks on a terminal where they are not known, or without terminals.
+fn one_rank(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    for job in experiment.jobs.iter().filter(|j| shared(&j.section) > 1) {
+        let program = job.workload.is_some_and(|w| w.takes == Takes::Program);
+        let (message, help) = if model.kind != ModelKind::Delay || !program {
+            let name = model.about.name;
+            let message = format!("model \"{name}\" puts one rank of this workload on a terminal");
+            (message, "use model \"delay\" and a program, or leave it out")
+        } else if experiment.fabric.is_none() {
+            ("ranks can share a terminal only of a network".to_owned(), "add a [fabric]")
+        } else {
+            continue;
+        };
+        diagnostics.push(Diagnostic::new(job.section.place("ranks_per_terminal"), message).help(help));
+    }
+}
+
+/// Ranks of a job that share a terminal.
+fn shared(section: &Section) -> u32 {
+    match section.get("ranks_per_terminal") {
+        Some(Value::Int(n)) => u32::try_from(*n).unwrap_or(1).max(1),
+        _ => 1,
     }
 }
 
@@ -199,12 +226,16 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
     check_delays(chosen, diagnostics);
     only_flow(experiment, &[], diagnostics);
     let config = DelayConfig::from_values(&chosen.section.values);
-    let config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    let mut config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
+    if let Some(config) = &mut config {
+        losses::class_loss(config, chosen, parts.fabric.as_deref(), diagnostics);
+    }
     if let Some(change) = &parts.change {
         let message = "model \"delay\" has no links that could fail during the run";
         let place = experiment.faults.as_ref().map(|f| f.place("at"));
         diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
     }
+    let energy = losses::delay_energy(experiment, chosen, parts.fabric.as_deref(), diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -218,6 +249,7 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
             Until::Time(end) | Until::WorkloadDone { limit: end } => end,
         },
         measure: model::delay::observe::Measure::default(),
+        energy,
     };
     let run = DelayRun::new(setup, parts.jobs, measure(&experiment.output.values));
     let run = run.map_err(|index| {
@@ -260,6 +292,10 @@ fn packet_setup(
 ) -> Option<Setup> {
     let packet = packet(experiment, diagnostics);
     let hybrid = hybrid(experiment, diagnostics);
+    let resilience = packet.as_ref().and_then(|p| {
+        losses::resilience(experiment, p, parts.fabric.as_deref(), parts.change.as_ref(), diagnostics)
+    });
+    let energy = losses::energy(experiment, parts.fabric.as_deref(), diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(experiment, packet, &parts, diagnostics);
@@ -283,6 +319,8 @@ fn packet_setup(
         scheduling: parts.scheduling,
         check,
         measure: measure(&experiment.output.values),
+        resilience,
+        energy,
         hybrid,
     })
 }
@@ -532,7 +570,8 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         Some(Value::Int(n)) => Some(u32::try_from(*n).expect("the declared range fits 32 bits")),
         _ => None,
     };
-    let ranks = asked.unwrap_or(free.len() as u32);
+    let each = shared(section);
+    let ranks = asked.unwrap_or((free.len() as u32).saturating_mul(each));
     if ranks == 0 && workload.takes != Takes::Program {
         let message = "no terminal is left for this job";
         let help = "give the jobs before it a number of `ranks`";
@@ -575,8 +614,11 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
-    let job = JobToPlace { ranks, index, program };
-    let placement = place(placement, section, site, &job, free, diagnostics);
+    // Who talks to whom is told of ranks, not of groups of them.
+    let program = program.filter(|_| each == 1);
+    let job = JobToPlace { ranks: ranks.div_ceil(each), index, program };
+    let groups = place(placement, section, site, &job, free, diagnostics);
+    let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
     let compute_ppb = match section.get("compute") {
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,

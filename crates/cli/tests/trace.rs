@@ -31,6 +31,14 @@ fn info_tells_what_is_in_a_file() {
     assert_eq!(info["compute_ps"]["max"], 2_500_000_000_000u64);
     assert_eq!(info["matching"], "exact");
     assert_eq!(json(&["trace", "info", RANKS])["collectives"]["bcast"]["bytes"], 4 << 20);
+    // Three children have the broadcast from somebody, whatever the tree; all ranks exchange in two rounds of the sum.
+    let expanded = &json(&["trace", "info", RANKS, "--expand", "simple"])["expanded"];
+    assert_eq!(expanded["library"], "simple");
+    assert_eq!(expanded["collectives"]["MPI_Bcast"]["messages"], 3);
+    assert_eq!(expanded["collectives"]["MPI_Bcast"]["bytes"], 3 << 20);
+    let sum = expanded["collectives"]["MPI_Allreduce"]["messages"].as_u64().expect("a number");
+    assert_eq!(expanded["messages"]["count"], 8 + 3 + sum);
+    assert!(good(&["trace", "info", RANKS, "--expand"]).contains("expanded    as openmpi: "));
 }
 
 #[test]
@@ -43,6 +51,14 @@ fn print_shows_operations() {
     let calls = json(&["trace", "print", RANKS, "--count", "1"]);
     assert_eq!(calls[0]["operations"][0]["call"], "irecv 8 KiB from 3 as r0");
     assert_eq!(calls[0]["complete"], false);
+    let window = json(&["trace", "print", RANKS, "--from", "2", "--count", "2"]);
+    let numbers: Vec<&Json> =
+        window[0]["operations"].as_array().expect("rows").iter().map(|row| &row["number"]).collect();
+    assert_eq!(numbers, [&Json::from(2), &Json::from(3)]);
+    let all = json(&["trace", "print", GOAL]);
+    let last = json(&["trace", "print", GOAL, "--from", "1"]);
+    assert_eq!(all[0]["operations"][1], last[0]["operations"][0]);
+    assert!(good(&["trace", "print", RANKS, "--from", "1"]).starts_with("rank 0\n  ..\n"));
 }
 
 #[test]
@@ -127,6 +143,8 @@ fn mistakes_are_told_with_their_lines() {
         (&["trace", "print", GOAL, "--ranks", "3-2"], 2, "write ranks as 0-3,7"),
         (&["trace", "info", GOAL, "--unit", "0 ns"], 2, "needs some time"),
         (&["trace", "info", GOAL, "--unit", "5"], 2, "no unit"),
+        (&["trace", "info", GOAL, "--expand"], 2, "nothing to expand"),
+        (&["trace", "info", RANKS, "--expand", "none"], 2, "none"),
         (&["trace", "info", "Cargo.toml"], 4, "no program of ranks in a known format"),
         (&["trace", "info", "tests"], 4, "cannot be read"),
         (&["trace"], 2, "Usage"),

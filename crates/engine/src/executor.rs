@@ -4,7 +4,7 @@
 //! scheduler. Several groups run side by side in windows (`conservative.rs`).
 
 use crate::{
-    agenda::Agenda,
+    agenda::{Agenda, Due},
     balance,
     conservative::{self, Crew},
     domain::{Domain, Effects, Envelope, Lane, Observer},
@@ -204,6 +204,47 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             return Stop::Budget;
         }
         self.stop_at(end)
+    }
+
+    /// Virtual time of the first pending event, [`NEVER`] if there is none: for drivers that step.
+    pub fn next_time(&mut self) -> Ps {
+        self.first()
+    }
+
+    /// Handles the next event of a lone partition if it is due by `until`, and makes its time the present. False if there is none: then the
+    /// present stays. For drivers that have something to say between events; what they say through [`Executor::act`] follows the events
+    /// handled so far.
+    ///
+    /// # Panics
+    /// With several partitions.
+    pub fn step(&mut self, until: Ps) -> bool {
+        let [part] = self.partitions.as_mut_slice() else { panic!("only a lone partition is stepped") };
+        let Some((lane, key, due)) = part.agenda.pop_before(until.saturating_add(1)) else { return false };
+        self.now = self.now.max(key.time + part.agenda.offset_of(lane));
+        part.events += 1;
+        let mut effects = Live {
+            key,
+            lane,
+            index: 0,
+            tie_seed: self.options.tie_seed,
+            agenda: &mut part.agenda,
+            observer: &mut part.observer,
+            outbox: &mut part.outbox,
+        };
+        match due {
+            Due::Wake(token) => part.domain.wake(token, &mut effects),
+            Due::Message(message) => part.domain.receive(&message, &mut effects),
+        }
+        true
+    }
+
+    /// Moves the present of a run that is stepped on to `at`.
+    ///
+    /// # Panics
+    /// If an event is pending before, or the present is later.
+    pub fn skip_to(&mut self, at: Ps) {
+        assert!(at >= self.now && self.first() >= at, "time neither runs backwards nor passes over events");
+        self.now = at;
     }
 
     /// Gives partitions to threads anew if their measured costs ask for it.

@@ -50,6 +50,12 @@ impl DelayRun {
         setup.measure = delay::observe::Measure { pairs: measure.pairs, operations: measure.operations };
         Ok(Self { setup, jobs, measure })
     }
+
+    /// What the model gets.
+    #[must_use]
+    pub fn setup(&self) -> &DelaySetup {
+        &self.setup
+    }
 }
 
 impl AnySetup {

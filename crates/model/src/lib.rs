@@ -3,9 +3,11 @@
 pub mod any;
 pub mod congestion;
 pub mod delay;
+pub mod energy;
 pub mod failure;
 pub mod flow;
 pub mod hybrid;
+pub(crate) mod map;
 pub mod memory;
 pub mod packet;
 pub mod performance;

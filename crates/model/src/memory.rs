@@ -2,7 +2,10 @@
 
 use crate::{
     congestion::setup::CongestionSetup,
-    packet::rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
+    packet::{
+        rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
+        transport::config::Resilience,
+    },
     setup::{JobSetup, Setup, Until},
 };
 use fabric::graph::Port;
@@ -46,8 +49,19 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("fixed", 24 << 20),
     ];
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
+    parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.
+fn transport(terminals: u64, resilience: &Resilience) -> u64 {
+    /// A message at its sender and its receiver, and their entries in maps.
+    const MESSAGE: u64 = 80 + 2 * 40;
+    /// A packet that waits, and its timer.
+    const PACKET: u64 = 48 + 24;
+    let each = MESSAGE + u64::from(resilience.window) * PACKET;
+    terminals.saturating_mul(u64::from(resilience.messages)).saturating_mul(2 * each)
 }
 
 /// Bytes of what a hybrid run learns: an entry per pair that may send in the window, and the predictor's table.

@@ -27,11 +27,20 @@ impl Clock {
         D: Domain,
         O: Observer<D::Record>,
     {
+        let (partitions, threads) = (executor.partitions.len() as u32, executor.threads());
+        let windows = (threads > 1).then(|| executor.windows());
+        Performance { windows, ..self.told(executor.events(), chunk_hops, partitions, threads) }
+    }
+
+    /// The same of a run without the engine, in this thread; what it did counts as events.
+    pub fn alone(&self, events: u64) -> Performance {
+        self.told(events, None, 1, 1)
+    }
+
+    fn told(&self, events: u64, chunk_hops: Option<u64>, partitions: u32, threads: u32) -> Performance {
         let wall_s = self.begun.elapsed().as_secs_f64();
         let cpu_s = self.cpu.and_then(|before| cpu_time(self.scheduling).map(|now| now - before));
-        let alone = executor.threads() == 1;
-        let time = cpu_s.filter(|&t| alone && t > 0.0).unwrap_or(wall_s).max(1e-9);
-        let events = executor.events();
+        let time = cpu_s.filter(|&t| threads == 1 && t > 0.0).unwrap_or(wall_s).max(1e-9);
         Performance {
             wall_s,
             cpu_s,
@@ -41,9 +50,9 @@ impl Clock {
             chunk_hops_per_s: chunk_hops.map(|n| n as f64 / time),
             peak_rss_bytes: peak_rss(),
             scheduler: self.scheduling.name().to_owned(),
-            partitions: executor.partitions.len() as u32,
-            threads: executor.threads(),
-            windows: (!alone).then(|| executor.windows()),
+            partitions,
+            threads,
+            windows: None,
             ranks: 1,
         }
     }

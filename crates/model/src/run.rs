@@ -13,6 +13,7 @@ use crate::{
         rows::Chunk,
         sample::{self, Sampler},
         state::PacketDomain,
+        transport::config::Resilience,
     },
     performance::Clock,
     setup::{Setup, Until},
@@ -20,6 +21,7 @@ use crate::{
 use base::{
     hash::mix64,
     time::{NEVER, Ps},
+    units::print_time,
 };
 use engine::{
     checkpoint::Kept,
@@ -209,21 +211,21 @@ fn close(
     if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
         return Err(Failure::Setup(damage));
     }
-    let waiting = if dry { host::waiting(&refs[0].cx.net, &hosts) } else { Vec::new() };
+    let stuck = host::stuck(&refs[0].cx.net, &hosts);
     let deadlock = if dry || end < NEVER { crate::packet::verdict::deadlock(&refs) } else { Vec::new() };
     Ok(Ended {
         now,
         dry,
         last: finish::total(last),
         sent: finish::sent_by_link(&refs),
+        rests: finish::rests_by_link(&refs),
         samples: sampler.samples,
         half: sampler.half,
         hybrid,
         observer,
         fingerprint,
         deadlock,
-        waiting,
-        unreceived: host::unreceived(&hosts),
+        stuck,
     })
 }
 
@@ -235,7 +237,7 @@ pub fn validate(setup: &Setup) -> Result<(), Failure> {
     refuse(setup, &Network::new(setup, 1))
 }
 
-fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
+pub(crate) fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
@@ -259,6 +261,9 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
         }
         let sampler = Sampler::new(0, end, 0, false, false);
         Conductor::new(sampler, Some(hybrid), net, end)?;
+    }
+    if let Some(resilience) = &setup.resilience {
+        refuse_resilience(setup, net, resilience)?;
     }
     for timing in &net.timings {
         if timing.shortest == 0 {
@@ -298,8 +303,30 @@ fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
     Ok(())
 }
 
+fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> Result<(), Failure> {
+    if setup.hybrid.is_some() {
+        return Err(Failure::Setup(
+            "a hybrid run knows no links that lose packets: predictors know only what arrived".into(),
+        ));
+    }
+    if setup.change.is_some() {
+        let why = "links that fail while the run is under way and links that lose packets do not go together: chunks of one packet \
+                   would take two ways";
+        return Err(Failure::Setup(why.into()));
+    }
+    let own = &net.timings[usize::from(net.injection())];
+    let shortest = own.chunk.whole + own.delay + 2;
+    if resilience.timeout <= shortest {
+        let (given, least) = (print_time(resilience.timeout), print_time(shortest));
+        return Err(Failure::Setup(format!(
+            "a `timeout` of {given} ends before a chunk has crossed its first link: more than {least} are needed"
+        )));
+    }
+    Ok(())
+}
+
 /// Wheel slots of which each holds a few events at saturation: the mean time between chunk arrivals, a power of two.
-fn wheel_shift(net: &Network) -> u32 {
+pub(crate) fn wheel_shift(net: &Network) -> u32 {
     let chunk = net.timings.iter().map(|t| t.chunk.whole).min().unwrap_or(1);
     let between = chunk / u64::from(net.fabric.terminals().max(1)) / 2;
     between.max(1).ilog2().clamp(7, 20)

@@ -46,7 +46,12 @@ fn complete<'a>(params: impl Iterator<Item = &'a Param>, given: &[(&str, Value)]
     values
 }
 
-fn default_of(param: &Param) -> Value {
+/// The declared default of a parameter.
+///
+/// # Panics
+/// If it has none, or one of a kind that this does not read.
+#[must_use]
+pub fn default_of(param: &Param) -> Value {
     let text = param.default.unwrap_or_else(|| panic!("`{}` must be given", param.name));
     let read = match param.kind {
         Kind::Int { .. } => text.parse().ok().map(Value::Int),
@@ -56,7 +61,10 @@ fn default_of(param: &Param) -> Value {
         Kind::Bandwidth => units::parse_bandwidth(text).ok().map(Value::Bandwidth),
         Kind::Bool => text.parse().ok().map(Value::Bool),
         Kind::Text | Kind::File | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
-        Kind::Ints { .. } => (text == "[]").then(|| Value::Ints(Vec::new())),
+        Kind::Ints { .. } => {
+            let numbers = text.trim_start_matches('[').trim_end_matches(']').split(',').map(str::trim);
+            numbers.filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect::<Option<_>>().map(Value::Ints)
+        }
         Kind::Texts => (text == "[]").then(|| Value::Texts(Vec::new())),
     };
     read.unwrap_or_else(|| panic!("the default of `{}` cannot be read", param.name))
@@ -161,6 +169,8 @@ pub fn setup(
         scheduling: Scheduling::Sequential { partitions: 1 },
         check: false,
         measure: Measure::default(),
+        resilience: None,
+        energy: None,
         hybrid: None,
     }
 }

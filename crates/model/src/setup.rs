@@ -1,6 +1,7 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
 pub use crate::congestion::setup::Statics;
+use crate::rank::tally::JobOf;
 use base::{rate::Bandwidth, time::Ps};
 use engine::executor::Threads;
 use fabric::{graph::Fabric, routing::Routing};
@@ -73,6 +74,12 @@ pub struct JobSetup {
 impl JobSetup {
     /// Computations as long as the program says.
     pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
+
+    /// What tables tell of the job.
+    #[must_use]
+    pub fn told(&self) -> JobOf<'_> {
+        JobOf { name: &self.name, program: self.work.program().map(|p| &**p), start: self.start }
+    }
 
     /// Time of a computation of `amount` under a factor in billionths, rounded once.
     #[inline]
@@ -205,6 +212,10 @@ pub struct Setup {
     pub check: bool,
     /// Tables and series.
     pub measure: Measure,
+    /// Losses on links and the transport over them.
+    pub resilience: Option<crate::packet::transport::config::Resilience>,
+    /// What parts of the network take.
+    pub energy: Option<crate::energy::Energy>,
     /// When a predictor replaces the network.
     pub hybrid: Option<crate::hybrid::HybridSetup>,
 }

@@ -12,6 +12,7 @@ use model::{
     Failure,
     delay::{
         DelayConfig, DelayFinished, DelayJob, DelaySetup, Ties,
+        direct::Direct,
         machine::Machine,
         observe::{Measure, Observer},
         run::{context, plain, simulate},
@@ -23,7 +24,7 @@ use proptest::prelude::*;
 use results::{summary::State, table::Column};
 use std::sync::Arc;
 use workload::program::{
-    After, Kind, Op,
+    ANY_SOURCE, After, Kind, Op,
     list::{List, Rank, calc, recv, send},
 };
 
@@ -116,12 +117,13 @@ proptest! {
         }
     }
 
-    /// Ranks that run ahead do what they do by time. A join for any of several makes them go by time.
+    /// Ranks that run ahead, in one partition or several, do what they do by time. A join for any of several makes them go by time. With a time per byte
+    /// short messages would overtake long ones.
     #[test]
-    fn running_ahead_changes_nothing(seed in any::<u64>(), batch in 1..20usize, limit in 0..3u64, partitions in 1..4u32) {
+    fn running_ahead_changes_nothing(seed in any::<u64>(), batch in 1..20usize, limit in 0..3u64, partitions in 1..4u32, byte in 0..2u64) {
         let once = |kind, partitions| {
             let program = List::new(chains(seed, kind)).in_batches(batch);
-            let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, 0));
+            let setup = plain(Arc::new(program), DelayConfig::pure(700_000, 0, byte * 900));
             let limit = if limit == 0 { NEVER } else { limit * 4_000_000 };
             run(&DelaySetup { scheduling: Scheduling::Sequential { partitions }, limit, measure: Measure { pairs: true, operations: true }, ..setup })
         };
@@ -309,6 +311,75 @@ fn what_cannot_end_is_diagnosed() {
         "{verdict:?}"
     );
     assert_eq!(finished.summary.jobs[0].makespan_ps, None);
+}
+
+/// Messages of a pair are taken in the order in which they were sent, whatever their sizes, by a receive from anybody too: a short one is there together with the
+/// long one before it.
+#[test]
+fn a_short_message_does_not_overtake() {
+    for source in [0, ANY_SOURCE] {
+        let mut ranks = vec![Rank::default(); 2];
+        for bytes in [1_000, 1] {
+            ranks[0].push(Op { after: After::Start, ..send(1, bytes, 0) });
+            ranks[1].push(Op { after: After::Start, ..recv(source, 1_000, 0) });
+        }
+        for rank in &mut ranks {
+            rank.ops[0].after = After::Nothing;
+        }
+        let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(700_000, 0, 10));
+        setup.measure.operations = true;
+        for partitions in [1, 2] {
+            let scheduling = Scheduling::Sequential { partitions };
+            let finished = run(&DelaySetup { scheduling, ..setup.clone() });
+            let table = finished.tables.iter().find(|t| t.name() == "operations").unwrap();
+            let (Some(Column::U64(ends)), Some(Column::U64(bytes))) =
+                (table.column("end_ps"), table.column("bytes"))
+            else {
+                panic!("times are integers")
+            };
+            assert_eq!(
+                (&ends[2..], &bytes[2..]),
+                (&[710_000; 2][..], &[1_000, 1][..]),
+                "{source} {partitions}"
+            );
+        }
+    }
+}
+
+/// Ranks that all run ahead need no engine; their state can be stored in any pause and taken up again.
+#[test]
+fn the_direct_way_can_be_resumed() {
+    let mut ranks = wavefront(12, 64, 40);
+    for rank in &mut ranks {
+        rank.edges.clear();
+        rank.ops.iter_mut().skip(1).for_each(|op| op.after = After::Finish);
+    }
+    let program: Arc<List> = Arc::new(List::new(ranks).in_batches(7));
+    let setup = plain(program, DelayConfig::pure(700_000, 0, 3));
+    let whole = run(&setup);
+    let cx = Arc::new(context(&setup).unwrap());
+    let fresh = || {
+        let observer = Observer::new(Arc::clone(&cx), (0, cx.places.len() as u32), Measure::default());
+        Direct::new(Arc::clone(&cx), observer)
+    };
+    let mut direct = fresh();
+    let mut pauses = 0;
+    while direct.go_on(50) {
+        let mut state = Vec::new();
+        direct.save(&mut state);
+        direct = fresh();
+        let mut left = &state[..];
+        direct.load(&mut left).unwrap();
+        assert!(left.is_empty());
+        pauses += 1;
+    }
+    assert!(pauses > 3 && direct.stuck().is_done());
+    assert_eq!(direct.operations(), whole.operations);
+    let expected = whole.tables.iter().find(|t| t.name() == "ranks").unwrap();
+    assert_eq!(expected.column("makespan_ps"), Some(&Column::U64(direct.makespans())));
+    let received: Vec<u64> = direct.observer.ranks.iter().map(|r| r.received).collect();
+    assert_eq!(expected.column("messages_received"), Some(&Column::U64(received)));
+    assert!(fresh().load(&mut &[1u8, 2, 3][..]).is_err());
 }
 
 #[test]

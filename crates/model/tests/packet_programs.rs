@@ -211,6 +211,19 @@ fn collectives_take_their_closed_forms_on_both_models() {
             Some(expected),
             "{call} by {algorithm} on the delay model"
         );
+        // The call is all that the program does: it takes as long on both models.
+        setup.measure.operations = true;
+        other.measure.operations = true;
+        let packet = simulate(&setup, &mut |_| true).unwrap();
+        let delay = delay::simulate(&other, &mut |_| true).unwrap();
+        for tables in [&packet.tables, &delay.tables] {
+            let calls = tables.iter().find(|t| t.name() == "collective_calls").unwrap();
+            assert_eq!(calls.column("time_ps"), Some(&Column::U64(vec![expected])), "{call} by {algorithm}");
+            assert_eq!(calls.column("ranks"), Some(&Column::U32(vec![n])), "{call} by {algorithm}");
+            let parts = tables.iter().find(|t| t.name() == "collective_ranks").unwrap();
+            let Some(Column::U64(ends)) = parts.column("end_ps") else { panic!("ends are integers") };
+            assert_eq!((ends.len(), ends.iter().max()), (n as usize, Some(&expected)));
+        }
     }
 }
 
@@ -308,6 +321,15 @@ fn operations_are_rows_with_their_times() {
     assert_eq!(times("start_ps"), [0, US, 0]);
     assert_eq!(times("end_ps"), [US, US, US + WAY]);
     assert_eq!(times("bytes"), [0, 64, 64]);
+    let table = done.tables.iter().find(|t| t.name() == "ranks").unwrap();
+    let sums = |name| match table.column(name) {
+        Some(Column::U64(column)) => column.clone(),
+        _ => panic!("{name} is no column of integers"),
+    };
+    assert_eq!(sums("makespan_ps"), [US, US + WAY]);
+    assert_eq!((sums("compute_ps"), sums("overhead_ps")), (vec![US, 0], vec![0, 0]));
+    assert_eq!((sums("transfer_ps"), sums("wait_ps")), (vec![WAY, 0], vec![0, US + WAY]));
+    assert_eq!((sums("messages_sent"), sums("messages_received")), (vec![1, 0], vec![0, 1]));
 }
 
 /// A program of two ranks; the second batch of rank 0 cannot be read.
@@ -382,9 +404,11 @@ fn who_waits_for_what_is_told() {
     let summary = run(&setup);
     assert_eq!(summary.verdict.state, State::Deadlock);
     let detail = &summary.verdict.detail;
-    assert_eq!(detail[0], "rank 0 waits to receive from rank 1, tag 3 (operation 0)");
-    assert_eq!(detail[1], "rank 1 waits to receive from rank 0, tag 4 (operation 0)");
-    assert_eq!(detail[2], "rank 2 waits to receive from any rank, any tag (operation 0)");
+    assert_eq!(detail[0], "3 ranks cannot go on; 3 operations wait for other ranks");
+    assert_eq!(detail[1], "ranks wait for each other in a circle: 0 -> 1");
+    assert_eq!(detail[2], "rank 0 waits for a message from rank 1, tag 3 (operation 0)");
+    assert_eq!(detail[3], "rank 1 waits for a message from rank 0, tag 4 (operation 0)");
+    assert_eq!(detail[4], "rank 2 waits for a message from any rank (operation 0)");
 }
 
 #[test]

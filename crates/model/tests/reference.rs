@@ -42,7 +42,9 @@ fn seen(record: &Record) -> Seen {
         Record::Message { time, created, source, destination, number } => {
             Seen::Message { time, created, source, destination, number }
         }
-        Record::Operation { .. }
+        Record::Sent { .. }
+        | Record::Ended { .. }
+        | Record::Operation { .. }
         | Record::Bypassed { .. }
         | Record::Predicted { .. }
         | Record::Alone { .. } => {

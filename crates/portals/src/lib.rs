@@ -4,6 +4,8 @@ pub mod core;
 pub mod machine;
 pub mod net;
 pub mod nic;
+pub mod record;
+pub mod replay;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod runtime;
 

@@ -1,28 +1,31 @@
 //! Time of interfaces: what happens between a command of one process and an event of another.
 //!
 //! A message is a *flight*: its payload is fetched, it crosses the network, is received in order, and is answered by another flight. Engines, bus and
-//! reliability are those of [`crate::nic`]. Everything is due at a time; ties are in the order in which they became due, so a run is one
+//! reliability are those of [`crate::nic`]; `send` is its way out, `receive` its way in, `reliable` what happens when it is lost. Everything is due at a time; ties are in the order in which they became due, so a run is one
 //! sequence. A flight that is sent again is the same flight, so it is served once whatever is lost.
 
 use crate::{
     core::{
-        message::{Message, Request},
+        call::Call,
+        message::Message,
         process::{Out, Process},
-        types::{AckReq, Code, Count, Event, Fail, Limits, Memory, PID_ANY, md},
+        types::{Code, Count, Event, Limits, Memory, PID_ANY},
     },
     net::Net,
     nic::{Params, size},
 };
 use base::{
     rng::{Purpose, Stream},
-    time::{NS, Ps},
+    time::Ps,
 };
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap, VecDeque},
 };
 
+mod receive;
 mod reliable;
+mod send;
 
 /// No flight.
 const NONE: u32 = u32::MAX;
@@ -131,10 +134,12 @@ pub struct Machine {
     pub params: Params,
     /// What was counted.
     pub counts: Counts,
+    /// Messages served for each rank.
+    pub served: Vec<u64>,
     due: BinaryHeap<Reverse<(Ps, u64, Due)>>,
     counter: u64,
     nics: Vec<Nic>,
-    net: Net,
+    net: Box<dyn Net>,
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Messages sent and served, by pair of ranks.
@@ -159,7 +164,7 @@ impl Machine {
     ///
     /// # Errors
     /// If there are too few terminals.
-    pub fn new(net: Net, params: Params, ranks: u32, limits: &Limits) -> Result<Self, String> {
+    pub fn new(net: Box<dyn Net>, params: Params, ranks: u32, limits: &Limits) -> Result<Self, String> {
         let nodes = ranks.div_ceil(params.ranks_per_node);
         if nodes > net.terminals() {
             let (have, per) = (net.terminals(), params.ranks_per_node);
@@ -175,6 +180,7 @@ impl Machine {
             now: 0,
             processes: (0..ranks).map(process).collect(),
             counts: Counts::default(),
+            served: vec![0; ranks as usize],
             due: BinaryHeap::new(),
             counter: 0,
             nics: vec![Nic::default(); nodes as usize],
@@ -256,6 +262,22 @@ impl Machine {
         Ok(opened)
     }
 
+    /// A rank asks something of its interface, which does what follows from it: a handle or number, if the call has one.
+    ///
+    /// # Errors
+    /// As the interface says.
+    pub fn ask(&mut self, rank: u32, call: &Call, memory: &mut dyn Memory) -> Result<u32, Code> {
+        let answer = match call {
+            Call::NiInit { options, pid, desired } => {
+                self.ni_init(rank, *options, *pid, desired.as_ref()).map(|(handle, _)| handle)
+            }
+            other => other.ask(&mut self.processes[rank as usize], memory),
+        };
+        self.processes[rank as usize].show_counts();
+        self.flush(rank);
+        answer
+    }
+
     /// Does what happens until something concerns a program; `None` if nothing more will happen.
     pub fn next(&mut self, memory: &mut dyn Memory) -> Option<Happening> {
         loop {
@@ -268,16 +290,20 @@ impl Machine {
             if time >= self.end() {
                 return None;
             }
-            self.now = self.now.max(time);
             if net.is_some_and(|n| n <= time) {
                 let mut arrived = std::mem::take(&mut self.arrived);
-                self.net.step(time, &mut arrived);
+                let until = due.unwrap_or(self.end()).min(self.end() - 1);
+                let reached = self.net.advance(until, &mut arrived);
+                if !arrived.is_empty() {
+                    self.now = self.now.max(reached);
+                }
                 for flight in arrived.drain(..) {
                     self.arrive(flight, memory);
                 }
                 self.arrived = arrived;
                 continue;
             }
+            self.now = self.now.max(time);
             if let Some(Reverse((_, _, due))) = self.due.pop() {
                 match due {
                     Due::Launch(flight) => self.launch(flight, memory),
@@ -346,313 +372,4 @@ impl Machine {
         self.flights.push(flight);
         (self.flights.len() - 1) as u32
     }
-
-    /// A message of a rank joins the queue of its engine.
-    fn post(&mut self, rank: u32, message: Box<Message>) {
-        let request = message.request.is_request();
-        let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
-        let source = self.node(rank);
-        let unreliable = request && message.md_options & md::UNRELIABLE != 0;
-        let reliable = self.params.reliability && !unreliable;
-        let free = unreliable || message.md_options & md::UNORDERED != 0;
-        let order = to.filter(|_| request && !free).map(|to| {
-            let sent = &mut self.order.entry((rank, to)).or_default().0;
-            *sent += 1;
-            *sent - 1
-        });
-        if !request {
-            self.serving.1 = true;
-        }
-        let answers = if request { NONE } else { self.serving.0 };
-        let flight = self.take(Flight {
-            ends: (source, to.map_or(source, |to| self.node(to))),
-            message,
-            from: rank,
-            answers,
-            answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
-            low_level: false,
-            order,
-            copies: 1,
-            attempts: 0,
-            serial: 0,
-            open: false,
-            served: false,
-            lost: false,
-            reliable,
-            holds_engine: false,
-            over: false,
-        });
-        self.queue(flight);
-    }
-
-    fn answers(&self, flight: u32) -> bool {
-        let f = &self.flights[flight as usize];
-        f.low_level || !f.message.request.is_request()
-    }
-
-    fn queue(&mut self, flight: u32) {
-        let (node, answers) = (self.flights[flight as usize].ends.0, self.answers(flight));
-        self.nics[node as usize].tx[usize::from(answers)].0.push_back(flight);
-        self.start(node, answers);
-    }
-
-    /// Idle engines take what waits, as far as entries of the reliability allow.
-    fn start(&mut self, node: u32, answers: bool) {
-        loop {
-            let nic = &mut self.nics[node as usize];
-            let (queue, busy) = &mut nic.tx[usize::from(answers)];
-            let Some(&flight) = queue.front() else { return };
-            let f = &mut self.flights[flight as usize];
-            let entry = f.reliable && !f.open && !f.low_level;
-            if *busy >= self.params.tx_engines || (entry && nic.open >= self.params.entries) {
-                return;
-            }
-            queue.pop_front();
-            *busy += 1;
-            nic.open += u32::from(entry);
-            f.open |= entry;
-            f.attempts += 1;
-            self.transmit(flight, node, answers);
-        }
-    }
-
-    /// An engine takes a message in hand: its payload is fetched if it must be, then it goes onto the network.
-    fn transmit(&mut self, flight: u32, node: u32, answers: bool) {
-        let p = &self.params;
-        let f = &self.flights[flight as usize];
-        let m = &*f.message;
-        let bytes = m.data.len() as u64;
-        let without = if ni_without_matching(m.ni) { 8 } else { 0 };
-        let again = f.attempts > 1 && bytes > p.buffered;
-        let volatile = m.md_options & md::VOLATILE != 0 && bytes <= p.pio + without;
-        let (fetch, before) = match m.request {
-            _ if f.low_level => (false, 0),
-            Request::Ack => (false, p.ack_time),
-            Request::Get => (false, p.get_time),
-            Request::Reply => (bytes > 0, if bytes > 0 { 0 } else { p.empty_time }),
-            _ => (again || (bytes > p.inline + without && !volatile), 0),
-        };
-        let start = self.now + before + p.message_time;
-        if fetch && p.bus {
-            let asked = start + p.bus_time(size::DMA_REQUEST);
-            let first = asked + p.first_packet_time(bytes);
-            // One fetch after another; the latency of the bus overlaps with the one before.
-            let begun = self.nics[node as usize].fetched.max(asked);
-            let ended = begun + (bytes as f64 * p.bus_per_byte).round() as Ps;
-            let free = ended + p.bus_latency;
-            self.nics[node as usize].fetched = ended;
-            self.at(free, Due::EngineFree(node, answers));
-            self.at(first, Due::Launch(flight));
-            self.flights[flight as usize].holds_engine = false;
-        } else {
-            self.flights[flight as usize].holds_engine = true;
-            self.at(start, Due::Launch(flight));
-        }
-    }
-
-    fn engine_free(&mut self, node: u32, answers: bool) {
-        self.nics[node as usize].tx[usize::from(answers)].1 -= 1;
-        self.start(node, answers);
-    }
-
-    /// A message goes onto the network.
-    fn launch(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let f = &self.flights[flight as usize];
-        let m = &*f.message;
-        let bytes = match m.request {
-            _ if f.low_level => size::ACK,
-            Request::Get => size::GET,
-            Request::Ack => size::ACK,
-            _ => m.data.len() as u64,
-        };
-        let (ends, small) = (f.ends, m.data.len() as u64 <= self.params.buffered);
-        let first = f.attempts == 1 && !f.low_level && m.request.is_request() && m.request != Request::Get;
-        self.counts.messages += 1;
-        self.counts.bytes += bytes;
-        if self.params.reliability && f.reliable && f.open {
-            let (deadline, attempt) = (self.now + self.params.timeout, (f.serial, f.attempts));
-            self.set_timer(ends.0, (deadline, flight, attempt));
-        }
-        if first && small {
-            self.sent(flight, Fail::Ok, memory);
-        }
-        if ends.0 == ends.1 {
-            // Within the node: 1 ns and 99 GB/s.
-            let time = self.now + NS + bytes * 1000 / 99;
-            self.at(time, Due::Arrive(flight));
-        } else if !self.net.send(self.now, ends, bytes, flight) {
-            self.at(self.now, Due::Arrive(flight));
-        }
-    }
-
-    /// The data of a put have left its memory.
-    fn sent(&mut self, flight: u32, fail: Fail, memory: &mut dyn Memory) {
-        let f = &self.flights[flight as usize];
-        let (from, ni, pending) = (f.from, f.message.ni, f.message.pending);
-        self.processes[from as usize].sent(ni, pending, fail, memory);
-        self.flush(from);
-    }
-
-    /// A message has crossed the network, or is lost at its end.
-    fn arrive(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let answers = self.answers(flight);
-        let &Flight { ends, holds_engine, reliable, .. } = &self.flights[flight as usize];
-        if holds_engine {
-            self.engine_free(ends.0, answers);
-        }
-        if self.params.loss > 0.0 && ends.0 != ends.1 {
-            self.counter += 1;
-            if self.loss.at(self.counter).unit_open() < self.params.loss {
-                self.counts.lost += 1;
-                if reliable || answers {
-                    self.flights[flight as usize].copies -= 1;
-                    return self.forget(flight);
-                }
-                // Those behind it must not wait for it.
-                self.flights[flight as usize].lost = true;
-            }
-        }
-        self.admit(flight, memory);
-    }
-
-    /// A message waits for its turn among those of its pair, then for a receive engine.
-    fn admit(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let f = &self.flights[flight as usize];
-        if f.served {
-            return self.again(flight);
-        }
-        if let Some(order) = f.order {
-            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(f.from);
-            let turn = self.order.get(&(f.from, to)).map_or(0, |o| o.1);
-            if order > turn {
-                if let Some(old) = self.held.insert((f.from, to, order), flight) {
-                    debug_assert_eq!(old, flight, "a place in the order belongs to one message");
-                    self.flights[flight as usize].copies -= 1;
-                }
-                return;
-            }
-        }
-        self.enter(flight, memory);
-    }
-
-    fn enter(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let f = &mut self.flights[flight as usize];
-        if f.served {
-            return self.again(flight);
-        }
-        f.served = true;
-        let p = &self.params;
-        let time = match f.message.request {
-            _ if f.low_level => 0,
-            Request::Reply => p.first_packet_time(f.message.data.len() as u64),
-            Request::Get | Request::Ack => 0,
-            _ => p.put_time,
-        };
-        if let (Some(order), from) = (f.order, f.from) {
-            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(from);
-            self.order.entry((from, to)).or_default().1 = order + 1;
-            if let Some(next) = self.held.remove(&(from, to, order + 1)) {
-                self.at(self.now, Due::Admit(next));
-            }
-        }
-        if self.flights[flight as usize].lost {
-            let f = &mut self.flights[flight as usize];
-            f.copies -= 1;
-            f.over = true;
-            return self.forget(flight);
-        }
-        if time == 0 {
-            return self.serve(flight, memory);
-        }
-        let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
-        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
-        if rx.1 < self.params.rx_engines {
-            rx.1 += 1;
-            self.at(self.now + time, Due::Received(flight));
-        } else {
-            rx.0.push_back(flight);
-        }
-    }
-
-    /// A receive engine is done with a message.
-    fn received(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
-        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
-        if let Some(next) = rx.0.pop_front() {
-            let m = &self.flights[next as usize].message;
-            let reply = m.request == Request::Reply;
-            let time =
-                if reply { self.params.first_packet_time(m.data.len() as u64) } else { self.params.put_time };
-            self.at(self.now + time, Due::Received(next));
-        } else {
-            rx.1 -= 1;
-        }
-        self.serve(flight, memory);
-    }
-
-    /// The target, or the initiator of what is answered, takes a message.
-    fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
-        let f = &self.flights[flight as usize];
-        let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
-        let unacknowledged = !self.params.reliability && f.message.request.is_request();
-        if answers != NONE && self.flights[answers as usize].serial == answered {
-            self.acknowledged(answers, memory);
-        }
-        if low_level {
-            self.flights[flight as usize].over = true;
-            self.flights[flight as usize].copies -= 1;
-            return self.forget(flight);
-        }
-        // The message is lent to the process: nothing else looks at it meanwhile.
-        let spare = self.spare.take().unwrap_or_default();
-        let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
-        let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
-        self.serving = (flight, false);
-        match to {
-            Some(to) => {
-                self.processes[to as usize].receive(&message, memory);
-                self.flush(to);
-                if self.watched[to as usize] {
-                    self.happened.push_back(Happening::Rank(to));
-                }
-            }
-            None => self.undeliverable(&message, self.flights[flight as usize].from),
-        }
-        let (_, answered) = std::mem::replace(&mut self.serving, (NONE, false));
-        let f = &mut self.flights[flight as usize];
-        let spare = std::mem::replace(&mut f.message, message);
-        f.copies -= 1;
-        f.over = !f.open;
-        self.spare = Some(spare);
-        if unacknowledged {
-            self.sent(flight, Fail::Ok, memory);
-        }
-        if reliable && !answered {
-            self.low_level(flight);
-        }
-        self.forget(flight);
-    }
-
-    /// A message without a target is answered in its name.
-    fn undeliverable(&mut self, m: &Message, from: u32) {
-        let fetches = matches!(m.request, Request::Get | Request::FetchAtomic | Request::Swap);
-        if !m.request.is_request() || (m.ack == AckReq::None && !fetches) {
-            return;
-        }
-        let answer = Message {
-            request: if fetches { Request::Reply } else { Request::Ack },
-            ni: m.ni,
-            target: m.source,
-            pending: m.pending,
-            ack: m.ack,
-            fail: Fail::Undeliverable,
-            ..Message::default()
-        };
-        self.post(from, Box::new(answer));
-    }
-}
-
-/// Interfaces are numbered physical or not, matching or not: see [`Process::ni_init`].
-fn ni_without_matching(index: usize) -> bool {
-    index & 1 == 1
 }

@@ -1,95 +1,59 @@
-//! The network below the interfaces: messages between terminals, by the flow model.
+//! The network below the interfaces: whatever carries messages between terminals and tells when they have arrived.
+//!
+//! One file for each model that can; [`of`] finds the one of a setup.
+
+mod delay;
+mod flow;
+mod packet;
 
 use base::time::Ps;
-use model::{
-    failure::Failure,
-    flow::{
-        FlowSetup,
-        moment::Moment,
-        network::Network,
-        run::{Context, context},
-        sharing::{Over, Sharing},
-    },
-};
+use model::{AnySetup, failure::Failure};
 
-/// Links, and the messages on them.
-pub struct Net {
-    cx: Context,
-    sharing: Sharing,
-    network: Network,
-    sent: u64,
-    over: Vec<Over>,
-    /// Route of each message under way, by tag.
-    routes: Vec<u32>,
-    /// When something happens next.
-    next: Option<Ps>,
+/// A message as the network sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Virtual network: 0 for requests, 1 for answers.
+    pub network: u8,
+    /// Bytes.
+    pub bytes: u64,
+    /// Names it among those under way.
+    pub tag: u32,
 }
 
-impl Net {
-    /// The network of a setup of the flow model; its jobs are left alone.
-    ///
-    /// # Errors
-    /// What the flow model refuses.
-    pub fn new(setup: &FlowSetup) -> Result<Self, Failure> {
-        let cx = context(setup)?;
-        let mut sharing = Sharing::new(cx.config.rules.clone(), 0);
-        let network = Network::new(&cx, &mut sharing);
-        Ok(Self { cx, sharing, network, sent: 0, over: Vec::new(), routes: Vec::new(), next: None })
-    }
-
+/// What carries messages. Time is the caller's: it sends at times that never go back, and never past [`Net::next`].
+pub trait Net {
     /// Terminals.
-    #[must_use]
-    pub fn terminals(&self) -> u32 {
-        self.cx.fabric.terminals()
-    }
+    fn terminals(&self) -> u32;
 
     /// Nothing happens at or after this time.
-    #[must_use]
-    pub fn end(&self) -> Ps {
-        self.cx.end
-    }
+    fn end(&self) -> Ps;
 
     /// Seed of the run.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.cx.seed
-    }
+    fn seed(&self) -> u64;
 
-    /// Sends a message; false if there is no way.
-    pub fn send(&mut self, now: Ps, (source, destination): (u32, u32), bytes: u64, tag: u32) -> bool {
-        let pair = self.network.pair(source, destination);
-        self.sent += 1;
-        let ends = (source, destination, pair);
-        let Ok(route) = self.network.route(&self.cx, &mut self.sharing, ends, self.sent) else {
-            return false;
-        };
-        self.network.count(&self.sharing, route, true);
-        self.sharing.begin(Moment::at(now), route, bytes, None, tag);
-        if self.routes.len() <= tag as usize {
-            self.routes.resize(tag as usize + 1, 0);
-        }
-        self.routes[tag as usize] = route;
-        self.next = self.sharing.next().map(Moment::rounded);
-        true
-    }
+    /// Sends a message from one terminal to another; false if there is no way.
+    fn send(&mut self, now: Ps, ends: (u32, u32), message: Message) -> bool;
 
     /// When something happens next.
-    #[must_use]
-    pub fn next(&self) -> Option<Ps> {
-        self.next
-    }
+    fn next(&mut self) -> Option<Ps>;
 
-    /// Does what happens up to a time; appends the tags of messages that have arrived.
-    pub fn step(&mut self, until: Ps, arrived: &mut Vec<u32>) {
-        let mut over = std::mem::take(&mut self.over);
-        while self.sharing.step(until, &mut over) {}
-        for o in over.drain(..) {
-            let route = self.routes[o.tag as usize];
-            self.network.count(&self.sharing, route, false);
-            self.sharing.forget(route);
-            arrived.push(o.tag);
+    /// Does what happens up to and including `until`, or up to the first arrival: appends the tags of messages that have arrived and tells when
+    /// that was.
+    fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps;
+}
+
+/// The network of a setup without jobs.
+///
+/// # Errors
+/// What its model refuses, and models that have no messages under way.
+pub fn of(setup: &AnySetup) -> Result<Box<dyn Net>, Failure> {
+    match setup {
+        AnySetup::Flow(setup) => Ok(Box::new(flow::Flow::new(setup)?)),
+        AnySetup::Delay(run) => Ok(Box::new(delay::Delay::new(run.setup())?)),
+        AnySetup::Packet(setup) => Ok(Box::new(packet::Packet::new(setup)?)),
+        AnySetup::Congestion(_) => {
+            let why = "model \"congestion\" has no time: Portals programs run on \"flow\", \"packet\" and \"delay\"";
+            Err(Failure::Setup(why.into()))
         }
-        self.over = over;
-        self.next = self.sharing.next().map(Moment::rounded);
     }
 }

@@ -138,7 +138,8 @@ pub fn write_run(
     draft.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
         write_table(&draft.path, table, manifest, &summary.experiment)?;
-        if let Some(events) = timeline::trace_events(table) {
+        let path = tables.iter().find(|t| t.name() == "critical_path");
+        if let Some(events) = timeline::trace_events(table, path) {
             draft.write(TIMELINE, events.as_bytes())?;
         }
     }

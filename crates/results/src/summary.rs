@@ -67,6 +67,12 @@ pub struct Summary {
     /// What a hybrid run did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hybrid: Option<Hybrid>,
+    /// What links lost, and what the protocol did about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resilience: Option<Resilience>,
+    /// Energy of the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
     /// Speed and memory of the simulator: the only block that differs between runs of one experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub performance: Option<Performance>,
@@ -97,6 +103,8 @@ impl Summary {
             buffers: None,
             congestion: None,
             hybrid: None,
+            resilience: None,
+            energy: None,
             performance: None,
         }
     }
@@ -470,6 +478,103 @@ impl<'de> Deserialize<'de> for Counted {
         };
         map.into_iter().map(count).collect::<Result<_, _>>().map(Self)
     }
+}
+
+/// What the network took, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// All of it, in joules: routers, interfaces and links.
+    pub total_j: f64,
+    /// Routers.
+    pub routers_j: f64,
+    /// Interfaces of terminals.
+    pub nics_j: f64,
+    /// Links.
+    pub links_j: f64,
+    /// Mean power in watts.
+    pub mean_w: f64,
+    /// All of it by message delivered; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_message_j: Option<f64>,
+    /// What bits on links took, by message delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits_per_message_j: Option<f64>,
+    /// All of it by bit of payload delivered, in picojoules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_payload_bit_pj: Option<f64>,
+    /// By link class.
+    pub links: Vec<LinkEnergy>,
+}
+
+/// Energy of the links of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkEnergy {
+    /// Name of the class.
+    pub class: String,
+    /// Directed links.
+    pub links: u64,
+    /// Bits that were put on them.
+    pub bits: f64,
+    /// Joules of these bits.
+    pub bits_j: f64,
+    /// Joules of being awake.
+    pub awake_j: f64,
+    /// Joules of sleeping.
+    pub asleep_j: f64,
+    /// Joules of waking.
+    pub waking_j: f64,
+    /// Share of the time that they slept.
+    pub asleep_share: f64,
+    /// How often they woke.
+    pub wakings: u64,
+}
+
+/// What links lost, and what the protocol over them did about it. Counts are of packets, over the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resilience {
+    /// `dor`, `pnc` or `ncd`.
+    pub protocol: String,
+    /// Handed over by terminals.
+    pub sent: SentPackets,
+    /// Lost on links.
+    pub lost: ByPurpose,
+    /// The same by link class; those without any are left out.
+    pub lost_by_class: Counted,
+    /// Changed on their way, and discarded by their destination.
+    pub tampered: ByPurpose,
+    /// Data that arrived and told nothing new.
+    pub duplicates: u64,
+    /// Data packets sent for each that was needed; absent if none was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmissions_mean: Option<f64>,
+    /// Payload that arrived for the first time, per second of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_bytes_per_s: Option<f64>,
+    /// That payload as a fraction of all bytes of data packets sent, heads and repetitions included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<f64>,
+}
+
+/// Packets handed over by terminals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentPackets {
+    /// Data, for the first time: as many as messages need.
+    pub first: u64,
+    /// Data beyond that, to make up for what will be lost.
+    pub redundant: u64,
+    /// Data sent again.
+    pub retransmitted: u64,
+    /// Acknowledgements.
+    pub acknowledgements: u64,
+}
+
+/// Packets by what they carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByPurpose {
+    /// Data.
+    pub data: u64,
+    /// Acknowledgements.
+    pub acknowledgements: u64,
 }
 
 /// What a hybrid run did.

@@ -38,12 +38,60 @@ pub fn render(summary: &Summary, style: Style) -> String {
     by_hops(&mut out, summary, style);
     jobs(&mut out, summary, style);
     hybrid(&mut out, summary);
+    resilience(&mut out, summary);
+    energy(&mut out, summary);
     if let Some(p) = &summary.performance {
         out.push('\n');
         performance(&mut out, p);
     }
     line(&mut out, "fingerprint", &summary.fingerprint);
     out
+}
+
+fn energy(out: &mut String, summary: &Summary) {
+    let Some(e) = &summary.energy else { return };
+    let parts =
+        format!("routers {:.4e} J, interfaces {:.4e} J, links {:.4e} J", e.routers_j, e.nics_j, e.links_j);
+    line(out, "energy", &format!("{:.4e} J ({parts}), {:.4} W", e.total_j, e.mean_w));
+    if let (Some(all), Some(bits)) = (e.per_message_j, e.bits_per_message_j) {
+        line(out, "", &format!("{all:.4e} J per message, {bits:.4e} J of it for bits on links"));
+    }
+    for l in e.links.iter().filter(|l| l.asleep_share > 0.0) {
+        line(
+            out,
+            "",
+            &format!(
+                "{}: links sleep {} of the time, {} wakings",
+                l.class,
+                percent(l.asleep_share),
+                thousands(l.wakings)
+            ),
+        );
+    }
+}
+
+fn resilience(out: &mut String, summary: &Summary) {
+    let Some(r) = &summary.resilience else { return };
+    let mean =
+        r.transmissions_mean.map_or_else(String::new, |m| format!(", {m:.4} transmissions per packet"));
+    let again = thousands(r.sent.retransmitted);
+    let redundant = if r.sent.redundant > 0 {
+        format!(", {} redundant", thousands(r.sent.redundant))
+    } else {
+        String::new()
+    };
+    line(out, "resilience", &format!("{}: {again} sent again{redundant}{mean}", r.protocol));
+    let both = |p: &crate::summary::ByPurpose| {
+        format!("{} data, {} acknowledgements", thousands(p.data), thousands(p.acknowledgements))
+    };
+    line(
+        out,
+        "lost",
+        &format!("{}; tampered {}; duplicates {}", both(&r.lost), both(&r.tampered), thousands(r.duplicates)),
+    );
+    if let (Some(rate), Some(share)) = (r.goodput_bytes_per_s, r.efficiency) {
+        line(out, "goodput", &format!("{}/s, {} of what data packets carried", bytes(rate), percent(share)));
+    }
 }
 
 fn hybrid(out: &mut String, summary: &Summary) {

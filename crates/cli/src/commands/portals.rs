@@ -1,23 +1,29 @@
 //! `netloom portals cc` and `netloom portals run`: real Portals 4 programs on a simulated machine.
 
 use crate::{
-    args::{Input, PortalsCcArgs, PortalsCommand, PortalsRunArgs},
+    args::{Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
     assemble,
     console::Console,
+    deadlocks,
     exit::Exit,
     experiment,
     failure::{Failure, Outcome},
     prepare::{Wishes, read_file},
     stages::Stages,
 };
-use base::{diag::Diagnostics, time};
-use model::{AnySetup, flow::FlowSetup};
+use base::{
+    diag::Diagnostics,
+    time::{self, Ps},
+};
+use model::AnySetup;
 use portals::{
     HEADERS,
     core::types::Limits,
     machine::Machine,
-    net::Net,
+    net,
     nic::Params,
+    record::{Record, Recorder},
+    replay,
     runtime::{self, Program, Report, Status, world::Sink},
 };
 use std::{
@@ -38,6 +44,7 @@ pub fn portals(command: &PortalsCommand, console: &mut Console<'_>) -> Outcome {
     match command {
         PortalsCommand::Cc(args) => cc(args),
         PortalsCommand::Run(args) => run(args, console),
+        PortalsCommand::Replay(args) => again(args, console),
     }
 }
 
@@ -94,7 +101,7 @@ fn compile(arguments: &[String]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If the file cannot be read, has mistakes, or names a model that does not carry Portals programs.
-pub fn machine_of(input: &Input, console: &Console<'_>) -> Result<(FlowSetup, Params), Failure> {
+pub fn machine_of(input: &Input, console: &Console<'_>) -> Result<(AnySetup, Params), Failure> {
     let text = read_file(&input.file)?;
     let name = input.file.display().to_string();
     let stages = Stages::new(console.err_terminal);
@@ -112,10 +119,10 @@ pub fn machine_of(input: &Input, console: &Console<'_>) -> Result<(FlowSetup, Pa
             format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
         return Err(Failure::new(Exit::Experiment, message).with_help(help));
     };
-    let AnySetup::Flow(setup) = setup else {
-        let message = "Portals programs run on model \"flow\"";
-        return Err(Failure::new(Exit::Experiment, message).with_help("write `kind = \"flow\"` in [model]"));
-    };
+    deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return Err(told(diagnostics));
+    }
     Ok((setup, Params::from_values(&section.values)))
 }
 
@@ -125,9 +132,72 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{path}`: {e}")))?;
-    let sink = sink(args.ranks, args.label);
-    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, args.stack), sink)?;
-    tell(&report, args, console)
+    let recorder = args.record.as_deref().map(|to| recorder(to, args, &params)).transpose()?;
+    let sinks = (sink(args.ranks, args.label), recorder);
+    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, args.stack), sinks)?;
+    let outcome = tell(&report, args, console);
+    if let (Err(why), Some(file)) = (&report.recorded, &args.record) {
+        let message = format!("there is no record `{}`: {why}", file.display());
+        return Err(Failure::new(Exit::Output, message));
+    }
+    outcome
+}
+
+fn recorder(to: &Path, args: &PortalsRunArgs, params: &Params) -> Result<Recorder, Failure> {
+    let cannot = |e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", to.display()));
+    let file = fs::File::create(to).map_err(cannot)?;
+    let file = Box::new(std::io::BufWriter::new(file));
+    Recorder::new(file, &args.program.join(" "), args.ranks, params.ranks_per_node).map_err(cannot)
+}
+
+/// Replays a record.
+fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
+    let name = args.record.display().to_string();
+    let file = fs::File::open(&args.record)
+        .map_err(|e| Failure::new(Exit::Input, format!("cannot read `{name}`: {e}")))?;
+    let cannot = |why: String| Failure::new(Exit::Input, format!("cannot replay `{name}`: {why}"));
+    let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
+    let input = Input { file: args.fabric.clone(), set: args.set.clone() };
+    let (setup, params) = machine_of(&input, console)?;
+    let network = net::of(&setup).map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let then = record.trailer.clone();
+    let now = replay::run(record, network, params).map_err(cannot)?;
+    let mut text = format!("{}: {} ranks\n", then.program, then.ranks.len());
+    let line = |what: &str, time: Ps, messages: (u64, u64)| {
+        format!("{what} {}: {} messages, {} B on the network\n", time::display(time), messages.0, messages.1)
+    };
+    text += &line("recorded", then.time, then.messages);
+    text += &line("replayed", now.time, (now.counts.messages, now.counts.bytes));
+    let ends = |t: Option<Ps>| t.map_or("never".to_owned(), |t| format!("{t} ps"));
+    let pairs = then.ranks.iter().zip(&now.ended);
+    let same = pairs.clone().filter(|(a, b)| a.time == **b).count();
+    text += &format!("{same} of {} ranks end at the same picosecond\n", now.ended.len());
+    if args.ranks {
+        for (rank, (then, now)) in pairs.enumerate() {
+            text += &format!("rank {rank} ended at {}, replayed {}\n", ends(then.time), ends(*now));
+        }
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    stuck(&now.waiting, now.limited, false).map_or(Ok(Exit::Done), Err)
+}
+
+/// Why ranks that wait will never end.
+fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Failure> {
+    if waiting.is_empty() {
+        return None;
+    }
+    let (exit, what) = match (limited, failed) {
+        (true, _) => (Exit::Limit, "the run was ended by its limit"),
+        (_, true) => (Exit::Program, "ranks wait for what never comes, since others failed"),
+        _ => (Exit::Deadlock, "deadlock: ranks wait for what never comes"),
+    };
+    let most = 16;
+    let mut lines: Vec<&str> = waiting.iter().take(most).map(String::as_str).collect();
+    let more = format!("and {} more", waiting.len().saturating_sub(most));
+    if waiting.len() > most {
+        lines.push(&more);
+    }
+    Some(Failure::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
 }
 
 /// Compiles a program, runs it on two ranks and gives what it printed and how long the run took on this machine; for studies.
@@ -155,7 +225,7 @@ pub fn output_of(
     });
     let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
     let begin = Instant::now();
-    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, 1 << 20), sink)?;
+    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, 1 << 20), (sink, None))?;
     let took = begin.elapsed();
     if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
         let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
@@ -166,18 +236,18 @@ pub fn output_of(
 }
 
 fn execute(
-    (setup, params): (&FlowSetup, Params),
+    (setup, params): (&AnySetup, Params),
     ranks: u32,
     (arguments, bytes, stack): (&[String], &[u8], usize),
-    sink: Sink,
+    sinks: (Sink, Option<Recorder>),
 ) -> Result<Report, Failure> {
     let refuse = |message: String| Failure::new(Exit::Experiment, message);
-    let net = Net::new(setup).map_err(|e| refuse(e.to_string()))?;
+    let net = net::of(setup).map_err(|e| refuse(e.to_string()))?;
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
     let program = Program { bytes, arguments, directory: &copies.0, stack };
     let name = &arguments[0];
-    runtime::run(machine, &program, &runtime::names(), sink).map_err(|message| {
+    runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
         let help = "programs are shared objects: compile them with `netloom portals cc`";
         Failure::new(Exit::Input, format!("cannot load `{name}`: {message}")).with_help(help)
     })
@@ -250,19 +320,8 @@ fn tell(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -> Ou
         failed = true;
         console.remark(&format!("rank {rank} {how}"));
     }
-    if !report.waiting.is_empty() {
-        let (exit, what) = match (report.limited, failed) {
-            (true, _) => (Exit::Limit, "the run was ended by its limit"),
-            (_, true) => (Exit::Program, "ranks wait for what never comes, since others failed"),
-            _ => (Exit::Deadlock, "deadlock: ranks wait for what never comes"),
-        };
-        let most = 16;
-        let mut lines: Vec<&str> = report.waiting.iter().take(most).map(String::as_str).collect();
-        let more = format!("and {} more", report.waiting.len().saturating_sub(most));
-        if report.waiting.len() > most {
-            lines.push(&more);
-        }
-        return Err(Failure::new(exit, format!("{what}\n  {}", lines.join("\n  "))));
+    if let Some(failure) = stuck(&report.waiting, report.limited, failed) {
+        return Err(failure);
     }
     if failed { Err(Failure::new(Exit::Program, "a rank failed")) } else { Ok(Exit::Done) }
 }

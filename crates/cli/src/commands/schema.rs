@@ -8,8 +8,8 @@ use crate::{
     exit::Exit,
     experiment::{
         keys::{
-            ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
-            MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, TOPOLOGY, WORKLOAD,
+            ALGORITHM, ARRIVAL, DIRECTOR, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
+            MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, RESILIENCE, TOPOLOGY, WORKLOAD,
         },
         reader::Choice,
         value,
@@ -67,6 +67,8 @@ pub fn schema() -> Json {
                 (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
                 (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
             ]),
+            "resilience": object(&RESILIENCE, properties(RESILIENCE.params)),
+            "energy": object(&ENERGY, properties(ENERGY.params)),
             "portals": object(&PORTALS, properties(PORTALS.params)),
             "engine": engine,
             "output": object(&OUTPUT, properties(OUTPUT.params)),

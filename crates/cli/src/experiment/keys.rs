@@ -133,7 +133,7 @@ pub const FAULTS: About = About {
           channels of their own; earlier ones go on as before, but where a failed link comes next, from there on they \
           take up*/down* ways, on one more virtual channel. What was routed to a link before it failed still crosses it. So \
           nothing is lost, and no deadlock is possible if each routing is free of it; the model needs virtual channels for \
-          both routings and one. Not modelled: lost packets and retransmission, the time to notice a failure and to find \
+          both routings and one. Links that lose packets are in [resilience]. Not modelled: the time to notice a failure and to find \
           new routes, failed cables of terminals.",
     source: "two sets of virtual channels: Pinkston, Pang, Duato: Deadlock-Free Dynamic Reconfiguration Schemes for \
              Increased Network Dependability, IEEE TPDS 2003",
@@ -249,6 +249,13 @@ pub const JOB: About = About {
             doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
         },
         Param {
+            name: "ranks_per_terminal",
+            kind: Kind::Int { min: 1, max: 1 << 16 },
+            default: Some("1"),
+            doc: "Programs on model `delay`: so many ranks, one after the other, share a terminal; the placement says where each group of them is. Messages \
+                  within a terminal cross no links. Other models put one rank on a terminal.",
+        },
+        Param {
             name: "library",
             kind: Kind::Choice(&["simple", "openmpi", "mpich"]),
             default: Some("openmpi"),
@@ -362,13 +369,33 @@ pub const OUTPUT: About = About {
     ],
 };
 
+/// `[resilience]`.
+pub const RESILIENCE: About = model::packet::transport::config::ABOUT;
+
+/// `[energy]`.
+pub const ENERGY: About = model::energy::ABOUT;
+
 /// All sections in the order of the file.
-pub const SECTIONS: &[About] =
-    &[EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, PORTALS, ENGINE, OUTPUT];
+pub const SECTIONS: &[About] = &[
+    EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, RESILIENCE, ENERGY, PORTALS, ENGINE,
+    OUTPUT,
+];
 
 /// Keys of the root.
-pub const ROOT: &[&str] =
-    &["experiment", "fabric", "faults", "routing", "job", "model", "hybrid", "portals", "engine", "output"];
+pub const ROOT: &[&str] = &[
+    "experiment",
+    "fabric",
+    "faults",
+    "routing",
+    "job",
+    "model",
+    "hybrid",
+    "resilience",
+    "energy",
+    "portals",
+    "engine",
+    "output",
+];
 
 /// The choice of a topology.
 pub const TOPOLOGY: Choice<'static, Topology> = Choice {

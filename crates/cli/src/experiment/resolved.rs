@@ -51,6 +51,12 @@ pub fn json(experiment: &Experiment) -> Json {
         object.append(&mut keys(&hybrid.section));
         root.insert("hybrid".to_owned(), Json::Object(object));
     }
+    if let Some(resilience) = &experiment.resilience {
+        root.insert("resilience".to_owned(), Json::Object(keys(resilience)));
+    }
+    if let Some(energy) = &experiment.energy {
+        root.insert("energy".to_owned(), Json::Object(keys(energy)));
+    }
     if let Some(portals) = &experiment.portals {
         root.insert("portals".to_owned(), Json::Object(keys(portals)));
     }

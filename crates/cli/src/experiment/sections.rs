@@ -5,8 +5,9 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, DIRECTOR, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK, MAX_PARTITIONS,
-        OUTPUT, PLACEMENT, PORTALS, PREDICTOR, ROOT, SECTIONS, TOPOLOGY, WORKLOAD,
+        ALGORITHM, ARRIVAL, DIRECTOR, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
+        MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, RESILIENCE, ROOT, SECTIONS, TOPOLOGY,
+        WORKLOAD,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -70,6 +71,10 @@ pub struct Experiment {
     pub model: Option<Chosen<ModelEntry>>,
     /// `[hybrid]`, if it is there.
     pub hybrid: Option<Hybrid>,
+    /// `[resilience]`, if it is there.
+    pub resilience: Option<Section>,
+    /// `[energy]`, if it is there.
+    pub energy: Option<Section>,
     /// `[portals]`, if it is there: a machine for Portals programs instead of jobs.
     pub portals: Option<Section>,
     /// `[engine]` without the partitions.
@@ -137,6 +142,8 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let kind = model.and_then(|(table, _)| named_model(table)).map(|m| m.kind);
     let hybrid = part("hybrid", false);
     let hybrid = hybrid.or((kind == Some(ModelKind::Hybrid)).then_some((&empty, end)));
+    let resilience = part("resilience", false);
+    let energy = part("energy", false);
     let portals = part("portals", false);
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
@@ -150,6 +157,9 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
         jobs: read_jobs(root, (end, portals.is_none()), time, diagnostics),
+        resilience: resilience
+            .map(|(table, home)| plain(&RESILIENCE, "[resilience]", &[], table, home, diagnostics)),
+        energy: energy.map(|(table, home)| plain(&ENERGY, "[energy]", &[], table, home, diagnostics)),
         portals: portals.map(|(table, home)| plain(&PORTALS, "[portals]", &[], table, home, diagnostics)),
         model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
         hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, diagnostics)),

@@ -234,6 +234,14 @@ impl DelayConfig {
         (cost(self.overhead, rest, self.byte_overhead), cost(self.gap, rest, self.byte_gap))
     }
 
+    /// What a message of `bytes` takes at an interface that is modelled elsewhere, which pays for its own processing: until the interface
+    /// is free again (g and G), and until the last byte has passed (G alone).
+    #[must_use]
+    pub fn passing(&self, bytes: u64) -> (Ps, Ps) {
+        let rest = bytes.saturating_sub(1);
+        (cost(self.gap, rest, self.byte_gap), cost(0, rest, self.byte_gap))
+    }
+
     /// Processor and interface time of receiving `bytes`.
     #[inline]
     pub(crate) fn receiving(&self, bytes: u64) -> (Ps, Ps) {

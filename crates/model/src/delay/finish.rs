@@ -3,12 +3,13 @@
 use super::{
     config::Cost,
     critical::{Part, Past, Segment},
-    machine::{Act, Context, Machine},
+    energy,
+    machine::{Act, Context},
     observe::Observer,
     run::DelaySetup,
-    stuck::Stuck,
     tables,
 };
+use crate::rank::stuck::Stuck;
 use base::{hash::Fingerprint, time::Ps};
 use results::{
     summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
@@ -17,22 +18,20 @@ use results::{
 
 /// A run that came to its end.
 pub struct Ended {
-    /// The partitions' ranks, in order.
-    pub machines: Vec<Machine>,
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Last processor time of each host.
+    pub makespans: Vec<Ps>,
     /// Measurements of all partitions.
     pub observer: Observer,
     /// True if nothing was pending any more; false if the limit came first.
     pub dry: bool,
 }
 
-/// Makes the summary and the tables, and says why ranks did not come to their end.
+/// Makes the summary and the tables.
 #[must_use]
-pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
-    let Ended { machines, mut observer, dry } = ended;
-    let refs: Vec<&Machine> = machines.iter().collect();
-    let stuck = Stuck::of(&refs);
-    let cx = &refs[0].cx;
-    let mut makespans: Vec<Ps> = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
+    let Ended { stuck, mut makespans, mut observer, dry } = ended;
     if cx.config.cost == Cost::Pure {
         // Receiving takes no processor there: a rank may end with a message that it waited for.
         makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
@@ -64,12 +63,20 @@ pub fn finish(setup: &DelaySetup, ended: Ended) -> (Summary, Vec<Table>, Stuck) 
         });
     }
     let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
+    if let (Some(energy), Some(fabric), Some(windows), Some(resilient)) =
+        (&setup.energy, &setup.fabric, &observer.windows, &cx.config.resilient)
+    {
+        let delivered = (summary.messages.map_or(0, |m| m.delivered), summary.bytes_delivered);
+        let bits = windows.bits(resilient);
+        summary.energy = Some(energy::block(energy, fabric, bits, summary.simulated_ps, delivered));
+    }
     let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
     let paths = paths(cx, &mut observer, &makespans, &stuck);
     for (job, path) in summary.jobs.iter_mut().zip(&paths) {
         job.critical_path = summed(path);
     }
     let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    tables.extend(summary.energy.as_ref().map(crate::energy::table));
     tables.extend(transfers);
     if paths.iter().any(|p| !p.is_empty()) {
         tables.push(tables::critical_path(cx, &names, &paths));

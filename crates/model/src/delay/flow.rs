@@ -102,10 +102,8 @@ impl Machine {
                 self.window.start(row, now, &mut self.freed);
                 let goes_on = !self.freed.is_empty();
                 let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
-                let Some(message) = self.matching.receive(label, row) else {
-                    self.window.rows().edit(row).ready = now;
-                    return (now, now);
-                };
+                self.window.rows().edit(row).ready = now;
+                let Some(message) = self.matching.receive(label, row) else { return (now, now) };
                 let m = *self.messages.get(message);
                 self.messages.give(message);
                 let at = now.max(m.arrival);
@@ -149,6 +147,9 @@ impl Machine {
             end: arrival,
             peer,
             bytes,
+            posted: arrival,
+            there: 0,
+            instance: 0,
         });
         let row = self.messages.take(message);
         let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row)

@@ -1,10 +1,13 @@
 //! State of a partition's ranks under the delay model.
 
 use super::{calendar::Calendar, config::DelayConfig, distance::Delays, hosts::Hosts};
-use crate::rank::{
-    heap::Heaped,
-    matching::Matching,
-    window::{Stamp, Window},
+use crate::{
+    map::Map,
+    rank::{
+        heap::Heaped,
+        matching::Matching,
+        window::{Stamp, Window},
+    },
 };
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
@@ -29,6 +32,8 @@ pub struct Place {
 
 /// What does not change during a run.
 pub struct Context {
+    /// Energy of messages is asked for.
+    pub energy: bool,
     /// Parameters.
     pub config: DelayConfig,
     /// Times in the network.
@@ -51,6 +56,8 @@ pub struct Context {
     pub nics: u32,
     /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
     pub coupled: bool,
+    /// Times depend on sizes alone: a short message would overtake a long one of its pair if it did not stay behind it.
+    pub overtaking: bool,
     /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
     /// to reach anybody.
     pub filed: bool,
@@ -232,6 +239,12 @@ pub struct Record {
     pub peer: u32,
     /// Bytes of a message.
     pub bytes: u64,
+    /// When a receive was posted; the start of others.
+    pub posted: Ps,
+    /// Of a sending, the arrival of the message.
+    pub there: Ps,
+    /// Its collective call, see [`crate::rank::instances::of`].
+    pub instance: u64,
 }
 
 /// The ranks of one partition.
@@ -247,6 +260,8 @@ pub struct Machine {
     /// What hosts do next, if there is one partition.
     pub(super) calendar: Calendar,
     pub(super) messages: Pool<Message>,
+    /// Last arrival by pair of hosts, where messages could overtake each other.
+    pub(super) latest: Map<Ps>,
     pub(super) window: Window,
     pub(super) matching: Matching,
     /// Operations freed by the present event; empty between events, like what follows.
@@ -276,6 +291,7 @@ impl Machine {
             cell: Table::new(1, Cell { created: 0, slots: 0, cut: false }),
             calendar: Calendar::new(cx.slot_shift, cx.filed),
             messages: Pool::default(),
+            latest: Map::default(),
             window,
             matching: Matching::new(count as u32),
             freed: Vec::new(),
@@ -336,6 +352,7 @@ impl Machine {
         visit(&mut self.cell);
         self.calendar.tables(visit);
         visit(&mut self.messages);
+        self.latest.tables(visit);
         self.window.tables(visit);
         self.matching.tables(visit);
     }
@@ -351,6 +368,7 @@ impl Clone for Machine {
             cell: self.cell.clone(),
             calendar: self.calendar.clone(),
             messages: self.messages.clone(),
+            latest: self.latest.clone(),
             window: self.window.clone(),
             matching: self.matching.clone(),
             freed: Vec::new(),
@@ -370,6 +388,7 @@ impl PartialEq for Machine {
             && self.cell == other.cell
             && self.calendar == other.calendar
             && self.messages == other.messages
+            && self.latest == other.latest
             && self.window == other.window
             && self.matching == other.matching
     }

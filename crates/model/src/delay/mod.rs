@@ -6,8 +6,10 @@
 mod calendar;
 pub mod config;
 pub mod critical;
+pub mod direct;
 pub mod distance;
 mod drive;
+pub mod energy;
 pub mod finish;
 mod flow;
 mod hosts;
@@ -18,6 +20,7 @@ pub mod run;
 mod step;
 pub mod stuck;
 pub mod tables;
+pub mod ways;
 
 pub use config::{Cost, DelayConfig, Ties};
 pub use run::{DelayFinished, DelayJob, DelaySetup, simulate};

@@ -2,8 +2,10 @@
 
 use super::{
     critical::{Busy, Part},
+    energy::Windows,
     machine::{Act, Context, Record},
 };
+use crate::rank::tally::Collective;
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,8 @@ pub struct RankTimes {
     pub compute: Ps,
     /// Processor time of messages.
     pub overhead: Ps,
+    /// Time that the messages it sent are under way, added up.
+    pub transfer: Ps,
     /// End of its last operation.
     pub last: Ps,
     /// Operations done.
@@ -37,19 +41,6 @@ pub struct RankTimes {
     pub received: u64,
     /// Bytes received.
     pub received_bytes: u64,
-}
-
-/// Sums of a collective of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collective {
-    /// Operations done.
-    pub operations: u64,
-    /// Messages sent.
-    pub messages: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Processor time of its computations and sends.
-    pub busy: Ps,
 }
 
 /// An operation that was done, for tables on demand.
@@ -69,6 +60,12 @@ pub struct Done {
     pub peer: u32,
     /// Bytes of the message.
     pub bytes: u64,
+    /// When a receive was posted; the start of others.
+    pub posted: Ps,
+    /// 1 + index of its collective, or 0.
+    pub collective: u16,
+    /// Its collective call, see [`crate::rank::instances::of`].
+    pub instance: u64,
 }
 
 /// Measurements of one partition.
@@ -83,6 +80,8 @@ pub struct Observer {
     pub ranks: Vec<RankTimes>,
     /// Messages sent by size: number in `[2^(n-1), 2^n)`, empty ones first.
     pub sizes: Vec<u64>,
+    /// Windows of messages, if their energy is asked for.
+    pub windows: Option<Windows>,
     /// Sums by job and collective.
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
@@ -93,24 +92,31 @@ pub struct Observer {
     pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, collectives, pairs, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
     #[must_use]
     pub fn new(cx: Arc<Context>, (first, last): (u32, u32), measure: Measure) -> Self {
         Self {
-            cx,
             measure,
             first,
             fingerprint: Fingerprint::default(),
             ranks: vec![RankTimes::default(); (last - first) as usize],
             sizes: vec![0; 65],
+            windows: cx.energy.then(Windows::default),
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
             done: Vec::new(),
             busy: Vec::new(),
+            cx,
         }
+    }
+
+    /// True if every operation is kept, and what kept processors busy.
+    #[must_use]
+    pub fn keeps_operations(&self) -> bool {
+        self.measure.operations
     }
 
     /// Operations done so far.
@@ -125,6 +131,9 @@ impl Observer {
         self.ranks.extend(other.ranks);
         for (a, b) in self.sizes.iter_mut().zip(other.sizes) {
             *a += b;
+        }
+        if let (Some(windows), Some(others)) = (&mut self.windows, &other.windows) {
+            windows.merge(others);
         }
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
@@ -142,9 +151,16 @@ impl Observer {
     }
 
     fn sending(&mut self, r: &Record) {
+        if let (Some(windows), Some(resilient)) = (&mut self.windows, &self.cx.config.resilient) {
+            let at = |host: u32| self.cx.places[host as usize].terminal;
+            let hops = self.cx.delays.hops(at(r.host), at(r.peer));
+            let packets = resilient.parameters.packets(r.bytes).unwrap_or(1);
+            windows.add(hops, packets, resilient.parameters.window.into());
+        }
         self.sizes[(u64::BITS - r.bytes.leading_zeros()) as usize] += 1;
         let rank = &mut self.ranks[(r.host - self.first) as usize];
         rank.overhead += r.end - r.start;
+        rank.transfer += r.there - r.start;
         rank.sent += 1;
         rank.bytes += r.bytes;
         if self.measure.pairs {
@@ -196,8 +212,8 @@ impl Observer {
             }
         }
         if self.measure.operations {
-            let Record { act, host, number, start, end, peer, bytes, .. } = *r;
-            self.done.push(Done { host, number, act, start, end, peer, bytes });
+            let Record { act, host, number, start, end, peer, bytes, posted, collective, instance, .. } = *r;
+            self.done.push(Done { host, number, act, start, end, peer, bytes, posted, collective, instance });
         }
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! Here are the keys of the `[model]` section with `cost = "resilient"`; the protocols themselves are in [`crate::resilient`].
 
-use super::distance::{Delays, Hops};
+use super::{
+    distance::{Delays, Hops},
+    ways::Ways,
+};
 use crate::resilient::{
-    Constants, Estimate, Occupancy, Parameters, Protocol, means::Means, parameters::loss_of,
+    Constants, Estimate, Occupancy, Parameters, Protocol, means::Means, parameters::loss_of, path::Path,
 };
 use base::{
     param::{Kind, Param, Problem, Values},
     time::Ps,
 };
+use fabric::graph::Fabric;
 
 /// A protocol, and how well its means are sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +24,12 @@ pub struct Resilient {
     pub samples: u64,
     /// Seed of the samples.
     pub seed: u64,
+    /// Loss by link class of the network, the terminals' first, if classes differ.
+    pub class_loss: Option<[f64; MOST_CLASSES]>,
 }
+
+/// Most link classes with losses of their own.
+pub const MOST_CLASSES: usize = 16;
 
 /// A key that only `cost = "resilient"` reads.
 const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Param {
@@ -30,7 +39,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'stati
 const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 0.999_999 };
 
 /// Keys of the section.
-pub const PARAMS: [Param; 15] = [
+pub const PARAMS: [Param; 16] = [
     key(
         "protocol",
         Kind::Choice(Protocol::NAMES),
@@ -43,6 +52,12 @@ pub const PARAMS: [Param; 15] = [
         PROBABILITY,
         "0",
         "Bit-error rate; if it is not 0, `loss` follows: 1 - (1 - BER)^(8 `packet_size`).",
+    ),
+    key(
+        "class_loss",
+        Kind::Texts,
+        "[]",
+        "Loss of link classes in place of `loss`, such as `[\"global=0.01\"]`; messages take a shortest way.",
     ),
     key(
         "tamper",
@@ -138,7 +153,7 @@ impl Resilient {
             return Err(vec![Problem::new("injection", "a message must take time, also to the same node")]);
         }
         parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
-        Ok(Self { parameters, samples: values.int("samples"), seed: 1 })
+        Ok(Self { parameters, samples: values.int("samples"), seed: 1, class_loss: None })
     }
 }
 
@@ -146,6 +161,8 @@ impl Resilient {
 pub struct ResilientDelays {
     means: Means,
     hops: Hops,
+    /// What the means are named by, if not by hops.
+    ways: Option<Ways>,
 }
 
 impl ResilientDelays {
@@ -153,16 +170,28 @@ impl ResilientDelays {
     ///
     /// # Errors
     /// If next to nothing is delivered over the longest way.
-    pub fn new(config: &Resilient, hops: Hops) -> Result<Self, String> {
+    pub fn new(config: &Resilient, hops: Hops, fabric: Option<&Fabric>) -> Result<Self, String> {
+        if let (Some(losses), Some(fabric)) = (&config.class_loss, fabric) {
+            let ways = Ways::of(fabric)?;
+            let link = |class: &u8| (losses[usize::from(*class)], config.parameters.tamper);
+            let path = |classes: &Vec<u8>| Path::new(&classes.iter().map(link).collect::<Vec<_>>());
+            let paths = ways.sequences()[1..].iter().map(path).collect::<Result<_, _>>()?;
+            let means = Means::over(&config.parameters, paths, config.samples, config.seed)?;
+            return Ok(Self { means, hops, ways: Some(ways) });
+        }
         let means = Means::new(&config.parameters, hops.most(), config.samples, config.seed)?;
-        Ok(Self { means, hops })
+        Ok(Self { means, hops, ways: None })
     }
 }
 
 impl Delays for ResilientDelays {
     #[inline]
     fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
-        self.means.delay(self.hops.between(from, to), bytes)
+        let index = match &self.ways {
+            Some(ways) => ways.between(from, to),
+            None => self.hops.between(from, to),
+        };
+        self.means.delay(index, bytes)
     }
 
     fn least(&self) -> Ps {
@@ -177,17 +206,50 @@ impl Delays for ResilientDelays {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        resilient::{Point, sample},
+        samples::{int, topology},
+    };
 
     #[test]
     fn a_message_takes_its_mean_over_its_hops() {
         let lossless = Parameters { loss: 0.0, ..Parameters::table2(Protocol::Dor) };
-        let config = Resilient { parameters: lossless, samples: 10, seed: 1 };
+        let config = Resilient { parameters: lossless, samples: 10, seed: 1, class_loss: None };
         let hops = Hops::Grid { dims: vec![4, 4], wraps: false, coordinates: vec![0, 0, 1, 0, 3, 3, 0, 0] };
-        let delays = ResilientDelays::new(&config, hops).unwrap();
+        let delays = ResilientDelays::new(&config, hops, None).unwrap();
         assert_eq!(delays.delay(0, 1, 3264), 5_820_000);
         assert_eq!(delays.delay(0, 3, 3264), 500_000);
         assert_eq!(delays.least(), 500_000);
         let d = lossless.delays().unwrap();
         assert_eq!(delays.delay(0, 2, 0), d.picoseconds(d.lossless(6, 1, 5)));
+    }
+
+    /// Each link of a way loses what its class does: as the path of these links does.
+    #[test]
+    fn losses_by_class_are_those_of_the_path() {
+        let given = [
+            ("groups", int(3)),
+            ("routers_per_group", int(2)),
+            ("terminals_per_router", int(1)),
+            ("global_ports_per_router", int(1)),
+        ];
+        let fabric = topology("dragonfly", &given);
+        let parameters = Parameters::table2(Protocol::Dor);
+        let mut losses = [0.0; MOST_CLASSES];
+        (losses[1], losses[2]) = (0.02, 0.3);
+        let config = Resilient { parameters, samples: 4000, seed: 1, class_loss: Some(losses) };
+        let delays = ResilientDelays::new(&config, Hops::of(&fabric).unwrap(), Some(&fabric)).unwrap();
+        let ways = Ways::of(&fabric).unwrap();
+        for to in 1..6 {
+            let way = &ways.sequences()[ways.between(0, to) as usize];
+            let links: Vec<_> = way.iter().map(|&c| (losses[usize::from(c)], 0.0)).collect();
+            let path = Path::new(&links).unwrap();
+            let point = Point { parameters: &parameters, path: &path, packets: 1, seed: 5 };
+            let all = sample(&point, 4000, 1).unwrap().time;
+            let scale = parameters.delays().unwrap().scale as f64;
+            let (mean, error) = (all.mean() / scale, all.standard_error() / scale);
+            let ours = delays.delay(0, to, 100) as f64;
+            assert!((ours - mean).abs() < 6.0 * error + 1.0, "to {to}: {ours}, {mean} +- {error}");
+        }
     }
 }

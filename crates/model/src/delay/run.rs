@@ -2,16 +2,19 @@
 
 use super::{
     config::{Cost, DelayConfig, Ties},
+    direct::Direct,
     distance::{Delays, Hops, Linear},
     finish::{self, Ended},
     machine::{Context, Machine, Place},
     observe::{Measure, Observer},
     resilient::ResilientDelays,
-    stuck::Stuck,
+    stuck,
 };
 use crate::{
+    energy::Energy,
     failure::Failure,
     performance::Clock,
+    rank::stuck::Stuck,
     run::{Progress, Watch, state_of, take_up},
     setup::{JobSetup, Scheduling},
 };
@@ -60,6 +63,8 @@ pub struct DelaySetup {
     pub limit: Ps,
     /// Tables on demand.
     pub measure: Measure,
+    /// What parts of the network take; with a resilient protocol on a fabric.
+    pub energy: Option<Energy>,
 }
 
 /// What a run leaves.
@@ -95,6 +100,9 @@ pub fn simulate(
 pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
+    if cx.filed && !cx.flows.is_empty() && cx.flows.iter().all(|&flows| flows) {
+        return directly(setup, &cx, &clock, watch);
+    }
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
@@ -114,9 +122,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((first, (rank, message))) = damage(&executor) {
-        let place = cx.places[(first + rank) as usize];
-        let job = &setup.jobs[place.job as usize].name;
-        return Err(Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank)));
+        return Err(damaged(setup, cx.places[(first + rank) as usize], &message));
     }
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
@@ -133,9 +139,59 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     }
     let observer = observer.expect("there is at least one partition");
     let operations = observer.operations();
-    let (mut summary, tables, stuck) = finish::finish(setup, Ended { machines, observer, dry });
+    let refs: Vec<&Machine> = machines.iter().collect();
+    let stuck = stuck::of(&refs);
+    let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let ended = Ended { stuck, makespans, observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+/// Turns of ranks between two calls of the progress function.
+const TURNS: u64 = 1 << 14;
+
+/// Simulates ranks that all run ahead.
+fn directly(
+    setup: &DelaySetup,
+    cx: &Arc<Context>,
+    clock: &Clock,
+    watch: Watch<'_>,
+) -> Result<DelayFinished, Failure> {
+    let hosts = (0, cx.places.len() as u32);
+    let mut direct = Direct::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
+    if let Some(mut state) = watch.resume {
+        if direct.load(&mut state).is_err() || !state.is_empty() {
+            return Err(Failure::Damaged);
+        }
+    }
+    while direct.go_on(TURNS) {
+        let (now, events) = (direct.now(), direct.operations());
+        let at = Progress { now, end: setup.limit, events, chunk_hops: 0, partitions: 1 };
+        let save = &mut || {
+            let mut state = Vec::new();
+            direct.save(&mut state);
+            state
+        };
+        if !(watch.pause)(at, save) {
+            return Err(Failure::Stopped(now));
+        }
+    }
+    if let Some((host, message)) = &direct.damage {
+        return Err(damaged(setup, cx.places[*host as usize], message));
+    }
+    let operations = direct.operations();
+    let performance = clock.alone(operations);
+    let (stuck, makespans, dry) = (direct.stuck(), direct.makespans(), !direct.was_cut());
+    let ended = Ended { stuck, makespans, observer: direct.observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
+    let job = &setup.jobs[place.job as usize].name;
+    Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
 }
 
 /// Resolves what does not change during the run.
@@ -151,17 +207,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
     }
     let config = setup.config;
-    let hops = match &setup.fabric {
-        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
-            Hops::of(fabric).map_err(Failure::Setup)?
-        }
-        Some(_) => Hops::Flat,
-        None if config.resilient.is_some() => {
-            return refuse("`cost = \"resilient\"` needs a topology".into());
-        }
-        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology".into()),
-        None => Hops::Flat,
-    };
+    let delays = delays(setup)?;
     let (mut places, mut bases) = (Vec::new(), vec![0]);
     for (n, job) in setup.jobs.iter().enumerate() {
         let ranks = job.program.ranks();
@@ -200,11 +246,11 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         setup.scheduling.partitions().min(hosts.max(1))
     };
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
-    let free = config.cost == Cost::Pure && config.byte_time == 0 && cpus == 1 && nics == 1;
+    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let flows = places.iter().map(|p| chained[p.job as usize]).collect();
     let mut cx = Context {
-        delays: delays(&config, hops)?,
+        delays,
         config,
         programs: jobs().map(Arc::clone).collect(),
         starts: setup.jobs.iter().map(|j| j.start).collect(),
@@ -215,10 +261,12 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
+        overtaking: config.cost == Cost::Pure && config.byte_time > 0,
         filed: parts == 1,
         flows,
         slot_shift: 7,
         end: setup.limit,
+        energy: setup.energy.is_some(),
     };
     if cx.lookahead() == 0 {
         return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
@@ -227,9 +275,26 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     Ok(cx)
 }
 
-fn delays(config: &DelayConfig, hops: Hops) -> Result<Box<dyn Delays>, Failure> {
+/// How long messages are under way; the jobs are left alone.
+///
+/// # Errors
+/// [`Failure::Setup`] if distances are asked for and there is no topology, or one too large.
+pub fn delays(setup: &DelaySetup) -> Result<Box<dyn Delays>, Failure> {
+    let refuse = |text: &str| Err(Failure::Setup(text.into()));
+    let config = &setup.config;
+    let hops = match &setup.fabric {
+        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
+            Hops::of(fabric).map_err(Failure::Setup)?
+        }
+        Some(_) => Hops::Flat,
+        None if config.resilient.is_some() => return refuse("`cost = \"resilient\"` needs a topology"),
+        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology"),
+        None => Hops::Flat,
+    };
     match &config.resilient {
-        Some(resilient) => Ok(Box::new(ResilientDelays::new(resilient, hops).map_err(Failure::Setup)?)),
+        Some(resilient) => Ok(Box::new(
+            ResilientDelays::new(resilient, hops, setup.fabric.as_deref()).map_err(Failure::Setup)?,
+        )),
         None => Ok(Box::new(Linear::new(config, hops))),
     }
 }
@@ -263,5 +328,6 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,
         measure: Measure::default(),
+        energy: None,
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     rank::{
-        heap,
+        heap, instances,
         matching::Label,
         window::{Stamp, turn},
     },
@@ -157,7 +157,22 @@ impl Machine {
     ) {
         let r = self.window.get(row);
         let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
-        fx.record(Record { act, host, number, collective, start, end, peer, bytes });
+        let posted =
+            if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
+        let instance = instances::of(&r.op);
+        fx.record(Record {
+            act,
+            host,
+            number,
+            collective,
+            start,
+            end,
+            peer,
+            bytes,
+            posted,
+            there: 0,
+            instance,
+        });
         self.window.finish(row, end, &mut self.freed);
     }
 
@@ -169,7 +184,13 @@ impl Machine {
         let here = cx.places[(self.first + host) as usize];
         let to = cx.bases[here.job as usize] + op.peer;
         let delay = cx.delays.delay(here.terminal, cx.places[to as usize].terminal, op.amount);
-        let arrival = now + cx.config.overhead + delay;
+        let mut arrival = now + cx.config.overhead + delay;
+        if cx.overtaking || (cx.config.resilient.is_some() && !self.flows(host)) {
+            let pair = u64::from(self.first + host) << 32 | u64::from(to);
+            arrival = arrival.max(self.latest.get(pair, 0).unwrap_or(0));
+            self.latest.set(pair, 0, arrival);
+        }
+        let cx = &self.cx;
         let eager = match op.mode {
             Mode::Standard => op.amount <= cx.config.eager,
             Mode::Synchronous => cx.config.cost == Cost::Pure,
@@ -203,6 +224,9 @@ impl Machine {
             end: now + busy,
             peer: to,
             bytes: op.amount,
+            posted: now,
+            there: arrival,
+            instance: instances::of(&op),
         });
         if eager {
             self.done(row, (Act::Send, now, now + busy), (to, op.amount), fx);
@@ -280,6 +304,9 @@ impl Machine {
             end,
             peer,
             bytes: m.bytes,
+            posted: now,
+            there: 0,
+            instance: 0,
         };
         fx.record(record);
         let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };

@@ -3,7 +3,11 @@
 use super::{
     critical::{Part, Segment},
     machine::Context,
-    observe::Observer,
+    observe::{Done, Observer},
+};
+use crate::rank::{
+    instances::{self, Step},
+    tally::{self, JobOf, Sums},
 };
 use base::time::Ps;
 use results::{
@@ -28,8 +32,11 @@ fn text() -> Column {
 #[must_use]
 pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &[Ps]) -> Vec<Table> {
     let mut tables = vec![ranks(cx, names, observer, makespans), sizes(observer)];
+    let job = |(n, name): (usize, _)| JobOf { name, program: Some(&*cx.programs[n]), start: cx.starts[n] };
+    let jobs: Vec<JobOf<'_>> = names.iter().map(String::as_str).enumerate().map(job).collect();
     if !observer.collectives.is_empty() {
-        tables.push(collectives(cx, names, observer));
+        let rows = observer.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
+        tables.push(tally::collectives(&jobs, rows));
     }
     if !observer.pairs.is_empty() {
         tables.push(pairs(cx, names, observer));
@@ -37,39 +44,27 @@ pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &
     if !observer.done.is_empty() {
         observer.done.sort_unstable();
         tables.push(operations(cx, names, observer));
+        tables.extend(calls(cx, &jobs, observer));
     }
     tables
 }
 
 /// One row per rank.
 fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) -> Table {
-    let mut table = Table::new("ranks")
-        .with("job", text())
-        .with("rank", u32s())
-        .with("makespan_ps", u64s())
-        .with("compute_ps", u64s())
-        .with("overhead_ps", u64s())
-        .with("wait_ps", u64s())
-        .with("operations", u64s())
-        .with("messages_sent", u64s())
-        .with("bytes_sent", u64s())
-        .with("messages_received", u64s());
+    let mut table = tally::rank_table();
     for ((place, r), &end) in cx.places.iter().zip(&observer.ranks).zip(makespans) {
+        let sums = Sums {
+            compute: r.compute,
+            overhead: r.overhead,
+            transfer: r.transfer,
+            last: r.last,
+            operations: r.operations,
+            sent: (r.sent, r.bytes),
+            received: (r.received, r.received_bytes),
+        };
         let span = end - cx.starts[place.job as usize];
-        // Several processors of a rank may be busy at the same time.
-        let wait = (span * u64::from(cx.cpus)).saturating_sub(r.compute + r.overhead);
-        table.push(&[
-            Cell::Text(&names[place.job as usize]),
-            Cell::U32(place.rank),
-            Cell::U64(span),
-            Cell::U64(r.compute),
-            Cell::U64(r.overhead),
-            Cell::U64(wait),
-            Cell::U64(r.operations),
-            Cell::U64(r.sent),
-            Cell::U64(r.bytes),
-            Cell::U64(r.received),
-        ]);
+        let name = (names[place.job as usize].as_str(), place.rank);
+        tally::push_rank(&mut table, name, span, u64::from(cx.cpus), &sums);
     }
     table
 }
@@ -88,28 +83,18 @@ fn sizes(observer: &Observer) -> Table {
     table
 }
 
-/// One row per job and collective.
-fn collectives(cx: &Context, names: &[String], observer: &Observer) -> Table {
-    let mut table = Table::new("collectives")
-        .with("job", text())
-        .with("collective", text())
-        .with("operations", u64s())
-        .with("messages", u64s())
-        .with("bytes", u64s())
-        .with("busy_ps", u64s());
-    for (&(job, index), c) in &observer.collectives {
-        let all = cx.programs[job as usize].collectives();
-        let name = all.get(usize::from(index) - 1).map_or("unnamed", String::as_str);
-        table.push(&[
-            Cell::Text(&names[job as usize]),
-            Cell::Text(name),
-            Cell::U64(c.operations),
-            Cell::U64(c.messages),
-            Cell::U64(c.bytes),
-            Cell::U64(c.busy),
-        ]);
-    }
-    table
+/// Collective calls one by one, of the operations that were kept.
+fn calls(cx: &Context, jobs: &[JobOf<'_>], observer: &Observer) -> Vec<Table> {
+    let step = |d: &Done| Step {
+        job: cx.places[d.host as usize].job,
+        rank: cx.places[d.host as usize].rank,
+        collective: d.collective,
+        instance: d.instance,
+        start: d.posted,
+        end: d.end,
+        busy: d.end - d.start,
+    };
+    instances::tables(observer.done.iter().filter(|d| d.collective > 0).map(step).collect(), jobs)
 }
 
 /// One row per pair of ranks with messages.

@@ -26,6 +26,9 @@ impl Alarms {
     /// Sets or moves an instant; [`Moment::NEVER`] removes it.
     pub fn set(&mut self, number: u32, at: Moment) {
         self.reach(number);
+        if self.at[number as usize] == at {
+            return;
+        }
         self.at[number as usize] = at;
         let mut place = (self.at.len() + number as usize) / 2;
         while place > 0 {

@@ -155,25 +155,25 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     let mut verdict = Verdict::ok();
     let machine = &ended.machine;
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
-    let waiting = if ended.dry { ranks::waiting(cx, &machine.ranks) } else { Vec::new() };
+    let stuck = ranks::stuck(cx, &machine.ranks);
     let live = machine.sharing.live();
     if machine.overflow {
         let most = cx.config.max_flows;
         verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
         verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
-    } else if !waiting.is_empty() {
-        verdict.find(State::Deadlock, waiting);
+    } else if ended.dry && !stuck.is_done() {
+        verdict.find(State::Deadlock, stuck.lines());
     } else if ended.dry && live > 0 {
         let why = "a link has no bandwidth".to_owned();
         verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(live))]);
     } else if closed && (live > 0 || machine.cut || machine.has_more()) {
         verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(live))]);
     }
-    let unreceived: usize =
-        machine.ranks.all().map(|(rank, _)| machine.ranks.matching.messages(rank).count()).sum();
-    if unreceived > 0 && closed {
+    if stuck.unreceived > 0 && closed {
         verdict.flag("unreceived-messages");
-        verdict.detail.push(format!("{unreceived} messages were never received"));
+        if stuck.is_done() {
+            verdict.detail.extend(stuck.lines());
+        }
     }
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     // More than a tenth of what was sent is still there, and that is not just the last few: sources outrun links.

@@ -10,7 +10,7 @@ use super::{
     run::Context,
     sharing::{Over, Sharing},
 };
-use crate::rank::envelope::Envelope;
+use crate::rank::{envelope::Envelope, tally::Finished};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -18,7 +18,7 @@ use engine::{
     state::Journal,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use workload::{program::Kind, registry::Work, traffic::Message as Upcoming};
+use workload::{registry::Work, traffic::Message as Upcoming};
 
 /// What an alarm is for: the highest two of its token's 31 bits.
 pub(super) const KIND_SHIFT: u32 = 29;
@@ -50,22 +50,7 @@ pub enum Record {
         hops: u32,
     },
     /// A rank finished an operation.
-    Operation {
-        /// When.
-        time: Ps,
-        /// When it became executable.
-        ready: Ps,
-        /// Terminal of the rank.
-        terminal: u32,
-        /// Number in the rank.
-        number: u32,
-        /// Bytes of its message.
-        bytes: u64,
-        /// Time of computing.
-        busy: Ps,
-        /// What it is.
-        kind: Kind,
-    },
+    Operation(Finished),
 }
 
 /// A message under way.

@@ -27,10 +27,14 @@ impl Moment {
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         let units = seconds * SECOND;
-        if units < (1u128 << 104) as f64 {
-            // From 2^52 on there is no fraction, and rounding is a call.
-            let whole = if units < (1u64 << 52) as f64 { units.max(0.0).round() } else { units };
-            Self(self.0 + whole as u128)
+        if units < (1u64 << 52) as f64 {
+            // To the nearest, halves up: as `round` does, which is a call.
+            let whole = units.max(0.0) as i64;
+            let up = units - whole as f64 >= 0.5;
+            Self(self.0 + (whole as u64 + u64::from(up)) as u128)
+        } else if units < (1u128 << 104) as f64 {
+            // From 2^52 on there is no fraction.
+            Self(self.0 + units as u128)
         } else {
             Self::NEVER
         }
@@ -39,7 +43,9 @@ impl Moment {
     /// Seconds since an earlier instant; zero if it is not earlier.
     #[must_use]
     pub fn since(self, earlier: Self) -> f64 {
-        self.0.saturating_sub(earlier.0) as f64 / SECOND
+        let units = self.0.saturating_sub(earlier.0);
+        // Most spans fit a word, whose conversion is an instruction.
+        u64::try_from(units).map_or_else(|_| units as f64, |units| units as f64) / SECOND
     }
 
     /// The nearest picosecond.
@@ -75,6 +81,9 @@ mod tests {
         assert_eq!(Moment::at(5).after(f64::INFINITY), Moment::NEVER);
         assert_eq!(Moment::at(7).after(-1.0), Moment::at(7));
         assert!((Moment::at(3).after(2.5e-13).exact_ps() - 3.25).abs() < 1e-9);
+        for units in [0.49, 0.5, 1.499_999, 1.5, 2.5, 1e15 + 0.5, 4.4e15] {
+            assert_eq!(Moment::default().after(units / SECOND).0, (units / SECOND * SECOND).round() as u128);
+        }
         assert!((Moment::at(10).since(Moment::at(4)) - 6e-12).abs() < 1e-24);
     }
 }

@@ -1,7 +1,7 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
 use super::{changes::BandwidthChange, moment::Moment, run::Context, sharing::Sharing, solver::Policy};
-use crate::packet::map::Map;
+use crate::map::Map;
 use base::rng::{Purpose, Stream};
 use fabric::{
     graph::{Fabric, Peer},

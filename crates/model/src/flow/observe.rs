@@ -1,12 +1,11 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
 use super::{machine::Record, run::Context};
-use crate::rank::operations::Done;
+use crate::rank::tally::Tally;
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use results::histogram::{LatencyHistogram, Moments};
 use std::{collections::BTreeMap, sync::Arc};
-use workload::program::Kind;
 
 /// A delivered message, for the table on demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +79,7 @@ pub struct Observer {
     /// By message, if asked for.
     pub rows: Vec<Row>,
     /// By operation, if asked for.
-    pub done: Vec<Done>,
+    pub tally: Tally,
     /// By window, if asked for.
     pub windows: Vec<Window>,
 }
@@ -98,7 +97,11 @@ impl Observer {
             by_hops: Vec::new(),
             pairs: BTreeMap::new(),
             rows: Vec::new(),
-            done: Vec::new(),
+            tally: Tally::new(if cx.jobs.iter().any(|j| j.work.program().is_some()) {
+                cx.rank.len()
+            } else {
+                0
+            }),
             windows: Vec::new(),
             cx,
         }
@@ -125,6 +128,7 @@ impl Observer {
         job.delivered += 1;
         job.last = job.last.max(time);
         self.bytes.0 += m.bytes;
+        self.tally.message(m.source, time - m.created);
         if let Some(window) = self.window(time) {
             window.delivered += 1;
             window.bytes += m.bytes;
@@ -170,16 +174,14 @@ impl Observe<Record> for Observer {
             Record::Delivered { time, exact, ref message, hops } => {
                 self.delivered(time, exact, message, hops)
             }
-            Record::Operation { time, ready, terminal, number, bytes, busy, kind } => {
-                self.fingerprint.add(time, 1 << 63 | u64::from(terminal), u64::from(number), bytes);
-                self.last = self.last.max(time);
-                let job = self.job(terminal);
-                job.busy += u128::from(busy);
-                job.last = job.last.max(time);
-                if self.cx.measure.operations {
-                    let start = if kind == Kind::Calc { time - busy } else { ready };
-                    self.done.push(Done { terminal, number, start, end: time, bytes, kind });
-                }
+            Record::Operation(f) => {
+                self.fingerprint.add(f.time, 1 << 63 | u64::from(f.terminal), u64::from(f.number), f.bytes);
+                self.last = self.last.max(f.time);
+                let job = self.job(f.terminal);
+                job.busy += u128::from(f.compute);
+                job.last = job.last.max(f.time);
+                let job = self.cx.rank[f.terminal as usize].0;
+                self.tally.add(&f, job, self.cx.measure.operations);
             }
         }
     }

@@ -12,10 +12,12 @@ use super::{
     run::Context,
 };
 use crate::{
-    packet::map::Map,
+    map::Map,
     rank::{
         envelope::{Envelope, Role},
         matching::{Label, Matching},
+        stuck::{self, Left, RankState, Stuck},
+        tally::Finished,
         window::{Row, Window, turn},
     },
     setup::JobSetup,
@@ -27,7 +29,7 @@ use engine::{
     state::{Fifo, NIL},
 };
 use std::sync::Arc;
-use workload::program::{Kind, mpi::Mode};
+use workload::program::{Kind, Op, mpi::Mode};
 
 /// A processor of a rank.
 #[derive(Clone, Copy, Debug)]
@@ -231,12 +233,12 @@ impl Machine {
 
     fn finish_operation(&mut self, row: u32, fx: &mut impl Effects<Self>) {
         let Row { op, rank, number, ready, .. } = *self.ranks.window.get(row);
-        let busy = if op.kind == Kind::Calc { self.span(row) } else { 0 };
         let (time, terminal) = (fx.now(), self.ranks.terminal_of[rank as usize]);
-        let bytes = if matches!(op.kind, Kind::Send | Kind::Recv) { op.amount } else { 0 };
+        let busy = (self.span(row), self.cx.config.overhead);
         let (job, _) = self.cx.rank[terminal as usize];
         let ready = ready.clamp(self.cx.jobs[job as usize].start.min(time), time);
-        fx.record(Record::Operation { time, ready, terminal, number, bytes, busy, kind: op.kind });
+        let ready = if op.kind == Kind::Calc { time - busy.0 } else { ready };
+        fx.record(Record::Operation(Finished::new(&op, (terminal, number), (ready, time), busy)));
         self.ranks.window.finish(row, time, &mut self.ranks.freed);
     }
 
@@ -279,7 +281,8 @@ impl Machine {
         *sent = sequence.wrapping_add(1);
         let eager = is_eager(op.mode, op.amount, self.cx.config.eager);
         let role = if eager { Role::Eager } else { Role::Request };
-        let envelope = Envelope { role, context: op.context, tag: op.tag, sequence, to: NIL, from: row };
+        let (context, tag, bytes) = (op.context, op.tag, op.amount);
+        let envelope = Envelope { role, context, tag, sequence, to: NIL, from: row, bytes };
         if destination == source {
             // Within the rank: no bytes travel, but who may go on when is as with others.
             if eager {
@@ -390,36 +393,44 @@ impl Machine {
     }
 }
 
-/// Most lines that [`waiting`] returns.
-const LINES: usize = 12;
-
-/// What ranks wait for, in words: for a run that can go no further.
+/// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more.
 #[must_use]
-pub fn waiting(cx: &Context, ranks: &Ranks) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut more = 0;
-    for (rank, terminal) in ranks.all() {
-        let (job, number) = cx.rank[terminal as usize];
-        let Some(program) = cx.jobs[job as usize].work.program() else { continue };
-        let open = ranks.window.of_rank(rank).map(|r| ranks.window.get(r));
-        for row in open.filter(|r| r.is_started() && !r.is_finished()) {
-            let what = match row.op.kind {
-                Kind::Send => "to be received by",
-                Kind::Recv => "to receive from",
-                Kind::Probe => "for a message from",
-                _ => continue,
-            };
-            if lines.len() >= LINES {
-                more += 1;
-                continue;
-            }
-            let (peer, tag) = (crate::rank::peer(row.op.peer), crate::rank::tag(row.op.tag));
-            let origin = program.describe(number, row.op.origin);
-            lines.push(format!("rank {number} waits {what} {peer}, {tag} ({origin})"));
+pub fn stuck(cx: &Context, ranks: &Ranks) -> Stuck {
+    let mut all: Vec<(RankState, u32)> =
+        ranks.all().map(|(rank, terminal)| (state(cx, ranks, rank, terminal), rank)).collect();
+    all.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
+    let (states, rows): (Vec<RankState>, Vec<u32>) = all.into_iter().unzip();
+    let op = |i: usize, number: u32| {
+        let mut all = ranks.window.of_rank(rows[i]).map(|r| ranks.window.get(r));
+        all.find(|r| r.number == number).map(|r| r.op)
+    };
+    let describe = |job: u32, rank: u32, op: &Op| {
+        let program = cx.jobs[job as usize].work.program();
+        program.map_or_else(String::new, |p| stuck::place(&**p, rank, op))
+    };
+    Stuck::of(&states, &op, &describe)
+}
+
+fn state(cx: &Context, ranks: &Ranks, rank: u32, terminal: u32) -> RankState {
+    let (job, number) = cx.rank[terminal as usize];
+    let mut state =
+        RankState { job, rank: number, ended: ranks.window.is_over(rank), ..RankState::default() };
+    for row in ranks.window.of_rank(rank).map(|r| ranks.window.get(r)).filter(|r| !r.is_finished()) {
+        state.ended = false;
+        if row.is_started() {
+            state.waiting.push(row.number);
+        } else {
+            state.idle += 1;
         }
     }
-    if more > 0 {
-        lines.push(format!("and {more} more"));
-    }
-    lines
+    state.waiting.sort_unstable();
+    let left = |(label, row): (Label, u32)| {
+        let (envelope, source) = ranks.incoming[row as usize];
+        let from = cx.rank[source as usize].1;
+        (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+    };
+    let mut messages: Vec<(u32, Left)> = ranks.matching.messages(rank).map(left).collect();
+    messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
+    state.messages = messages.into_iter().map(|m| m.1).collect();
+    state
 }

@@ -330,6 +330,23 @@ impl Sharing {
     /// nothing to do.
     pub fn step(&mut self, until: Ps, over: &mut Vec<Over>) -> bool {
         let Some(at) = self.next().filter(|m| m.rounded() <= until) else { return false };
+        self.turn(at, over);
+        true
+    }
+
+    /// Does all that happens up to a picosecond. Appends flows that are over; gives the next moment.
+    pub fn advance(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<Moment> {
+        loop {
+            let next = self.next();
+            match next.filter(|m| m.rounded() <= until) {
+                Some(at) => self.turn(at, over),
+                None => return next,
+            }
+        }
+    }
+
+    /// Does what happens at a moment, which is the next.
+    fn turn(&mut self, at: Moment, over: &mut Vec<Over>) {
         self.close_windows(at);
         self.now = at;
         let window = at.window();
@@ -347,13 +364,11 @@ impl Sharing {
             self.join(flow, at, over);
         }
         self.solve(at);
-        true
     }
 
     /// Flows of a bundle whose goal is reached are over.
     fn end(&mut self, bundle: u32, at: Moment, slack: f64, over: &mut Vec<Over>) {
         self.touch(bundle, at);
-        self.alarms.set(bundle, Moment::NEVER);
         let b = &mut self.bundles[bundle as usize];
         let reached = b.clock + b.share * slack;
         let mut ended = 0;
@@ -378,6 +393,7 @@ impl Sharing {
             b.goals = goals.into_iter().map(back).collect();
         }
         self.live -= ended as u64;
+        self.alarms.set(bundle, Moment::NEVER);
         self.leave(bundle, ended as u32);
     }
 

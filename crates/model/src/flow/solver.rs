@@ -21,8 +21,11 @@
 //! **All at once.** Where most sharers feel each change (many flows that all meet), all levels are found anew by plain water filling,
 //! which is five times cheaper than to follow the change: `whole`. What the last solution cost decides.
 //!
+//! **Alone.** Where those that changed meet nobody on their links, there is nothing to find: `lone`.
+//!
 //! Cost: O(links of a route) for a flow that meets nobody; in general the lists of the dirty links, plus a heap of them.
 
+mod lone;
 mod rows;
 mod whole;
 
@@ -256,7 +259,7 @@ impl Solver {
         let (begun, asked) = (self.visits, (self.touched.len() + self.fresh.len()) as u64);
         if self.whole {
             self.solve_all();
-        } else {
+        } else if !self.solve_lone() {
             self.solve_changed();
         }
         self.choose_way(asked, self.visits - begun);

@@ -4,7 +4,7 @@ use super::{
     finish::{Ended, LinkUse},
     run::{Context, FlowSetup},
 };
-use crate::rank::operations;
+use crate::{rank::tally::JobOf, setup::JobSetup};
 use base::time::Ps;
 use fabric::graph::Peer;
 use results::table::{Cell, Column, Table, TextColumn};
@@ -35,9 +35,8 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
     if cx.measure.messages {
         tables.push(messages(ended));
     }
-    if cx.measure.operations {
-        tables.push(operations::table(&ended.observer.done, &setup.jobs, &cx.rank));
-    }
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    tables.extend(ended.observer.tally.tables(&jobs, &cx.rank));
     tables
 }
 

@@ -3,6 +3,7 @@
 use super::{
     rows::Packet,
     state::{PacketDomain, Wire},
+    transport::Word,
 };
 use crate::failure::Failure;
 use base::time::Ps;
@@ -16,6 +17,10 @@ pub struct Ledger {
     in_order: bool,
     /// By packet: handed over minus delivered; absent when both happened once.
     open: BTreeMap<u64, i64>,
+    /// With a transport: packets that counted, by pair, message, window and place.
+    counted: BTreeMap<(u64, u32, u32), u32>,
+    /// With a transport: messages that were complete, by pair and number.
+    complete: BTreeMap<(u64, u32), u32>,
     /// What went wrong.
     pub faults: Vec<String>,
 }
@@ -52,6 +57,35 @@ impl Ledger {
         }
     }
 
+    /// A packet ended in another way.
+    pub fn ended(&mut self, id: u64) {
+        self.add(id, -1);
+    }
+
+    /// A packet counted as data of its message; in coding all of a generation have one word.
+    pub fn counted(&mut self, p: &Packet, codes: bool) {
+        let key = (p.id >> 32 << 32 | u64::from(p.destination), p.message, p.message_packets);
+        let times = self.counted.entry(key).or_default();
+        *times += 1;
+        let word = Word(p.message_packets);
+        let most = if codes { word.place() + 1 } else { 1 };
+        if *times > most {
+            let what = format!("window {} place {} of message {}", word.window(), word.place(), p.message);
+            self.faults.push(format!("packet {:x}: {what} counted {times} times, {most} are right", p.id));
+        }
+    }
+
+    /// A message between terminals was complete.
+    pub fn completed(&mut self, source: u32, destination: u32, number: u32) {
+        let times =
+            self.complete.entry((u64::from(source) << 32 | u64::from(destination), number)).or_default();
+        *times += 1;
+        if *times > 1 {
+            self.faults
+                .push(format!("message {number} from {source} to {destination} was complete {times} times"));
+        }
+    }
+
     /// A packet was delivered by prediction.
     pub fn predicted(&mut self, id: u64) {
         self.add(id, -1);
@@ -62,6 +96,8 @@ impl Ledger {
         for (id, by) in other.open {
             self.add(id, by);
         }
+        self.counted.extend(other.counted);
+        self.complete.extend(other.complete);
         self.faults.extend(other.faults);
     }
 
@@ -122,7 +158,8 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
             match due {
                 Due::Message(Wire::Chunk(t)) => add(t.link, t.vc),
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
-                Due::Wake(_) | Due::Message(Wire::Envelope { .. } | Wire::Predicted(_)) => {}
+                Due::Wake(_)
+                | Due::Message(Wire::Envelope { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
             }
         }
     }

@@ -9,10 +9,13 @@ use super::{
     state::{PacketDomain, Wire},
     surrogate::Predicted,
     tables,
+    transport::MOST_WINDOWS,
     verdict::{self, Channel},
 };
 use crate::{
+    energy::{self, Consumed, Use},
     failure::Failure,
+    rank::stuck::Stuck,
     setup::{Setup, Until},
     throughput::throughput,
 };
@@ -25,8 +28,8 @@ use engine::{agenda::Due, domain::Lane, key::Key};
 use results::{
     batch::{self, Stationarity},
     summary::{
-        Buffers, Confidence, Counts, HopLatency, Job, LatencyParts, LinkClass, Links, State as Outcome,
-        Summary, Verdict,
+        Buffers, ByPurpose, Confidence, Counted, Counts, HopLatency, Job, LatencyParts, LinkClass, Links,
+        Resilience, SentPackets, State as Outcome, Summary, Verdict,
     },
     table::Table,
 };
@@ -42,6 +45,8 @@ pub struct Ended {
     pub last: Sample,
     /// Chunks put on each link, and the time that they took.
     pub sent: BTreeMap<u32, (u32, Ps)>,
+    /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
+    pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
     /// Packets delivered by source at half time.
@@ -52,10 +57,8 @@ pub struct Ended {
     pub fingerprint: Fingerprint,
     /// A cycle of channels that wait for each other.
     pub deadlock: Vec<Channel>,
-    /// What ranks wait for, if nothing moves any more.
-    pub waiting: Vec<String>,
-    /// Messages of programs that no receive has taken.
-    pub unreceived: usize,
+    /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
+    pub stuck: Stuck,
     /// What the hybrid did.
     pub hybrid: Option<results::summary::Hybrid>,
 }
@@ -98,6 +101,19 @@ pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (u32, Ps)> {
     sent
 }
 
+/// How long links slept, whole run but for the last rest; empty if they do not sleep.
+#[must_use]
+pub fn rests_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (Ps, u32, Ps)> {
+    let mut rests = BTreeMap::new();
+    for d in domains {
+        for (u, (line, rest)) in d.cx.local.lines.iter().zip(d.state.rests.rows()).enumerate() {
+            let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
+            rests.insert(line.link, (rest.0, rest.1, d.state.ports.get(u as u32).clock.rounded(unit)));
+        }
+    }
+    rests
+}
+
 /// Hash of every LP's final state: a sum, the same however the state is spread over partitions.
 #[must_use]
 pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire>)>]) -> Fingerprint {
@@ -119,6 +135,10 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
                 ),
                 Due::Message(Wire::Credit { link, vc }) => {
                     sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
+                }
+                Due::Message(Wire::Ack { from, to, number, word, stamp }) => {
+                    let who = u64::from(*from) << 32 | u64::from(*to);
+                    sum.add(15 << 32 | u64::from(*number), key.time, who, stamp ^ u64::from(*word));
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
                 // An envelope goes ahead at once within a partition and as a message to another one: where it is tells nothing.
@@ -196,7 +216,15 @@ fn hash_terminals(d: &PacketDomain, sum: &mut Fingerprint) {
 /// # Errors
 /// A broken invariant that the ledger found.
 pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary, Vec<Table>), Failure> {
-    let open = ended.observer.packets.0 - ended.observer.packets.1;
+    let tallies = &ended.observer.tallies;
+    let open = ended.observer.packets.0 - ended.observer.packets.1 - tallies.all_lost();
+    if let (1.., Some(r)) = (tallies.too_long, &net.resilience) {
+        let most = MOST_WINDOWS * u64::from(r.window) * u64::from(net.payload());
+        return Err(Failure::Setup(format!(
+            "a message is longer than {most} B, the most that windows of {} packets can number",
+            r.window
+        )));
+    }
     if let Some(fault) = ended.observer.ledger.take().and_then(|l| l.verdict(open).into_iter().next()) {
         return Err(Failure::Invariant(fault));
     }
@@ -231,7 +259,59 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);
     summary.hybrid = ended.hybrid.clone();
-    Ok((summary, tables::all(setup, net, &ended, simulated)))
+    summary.resilience = resilience(net, &ended, simulated);
+    let energy = setup.energy.as_ref().map(|e| {
+        let delivered = (o.messages, o.bytes_total);
+        let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));
+        e.block(&Consumed { time: simulated, parts, uses: &uses(net, &ended, simulated), delivered })
+    });
+    let mut tables = tables::all(setup, net, &ended, simulated);
+    tables.extend(energy.as_ref().map(energy::table));
+    summary.energy = energy;
+    Ok((summary, tables))
+}
+
+/// What the links of each class did, for their energy.
+fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
+    let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
+    let mut uses: Vec<Use> = net.fabric.classes.iter().map(named).collect();
+    for (&link, &(_, busy)) in &ended.sent {
+        if net.is_unplugged(link) {
+            continue;
+        }
+        let used = &mut uses[usize::from(net.class_of(link))];
+        used.links += 1;
+        used.bits += busy as f64 / 1e12 * net.timing_of(link).bytes_per_s() * 8.0;
+        if let Some(&(asleep, wakings, free)) = ended.rests.get(&link) {
+            let last = simulated.saturating_sub(free).saturating_sub(net.sleep_after);
+            used.asleep += u128::from(asleep + last);
+            used.wakings += u64::from(wakings);
+        }
+    }
+    uses
+}
+
+/// What links lost and what the transport did about it.
+fn resilience(net: &Network, ended: &Ended, simulated: Ps) -> Option<Resilience> {
+    let (setup, t) = (net.resilience.as_ref()?, &ended.observer.tallies);
+    let [first, redundant, retransmitted, acknowledgements] = t.sent;
+    let lost = t.lost.iter().zip(&net.fabric.classes).filter(|(n, _)| n[0] + n[1] > 0);
+    let data_bytes: u64 = t.sent_bytes[..3].iter().sum();
+    let goodput = ended.observer.bytes_total;
+    Some(Resilience {
+        protocol: setup.protocol.name().to_owned(),
+        sent: SentPackets { first, redundant, retransmitted, acknowledgements },
+        lost: ByPurpose {
+            data: t.lost.iter().map(|n| n[0]).sum(),
+            acknowledgements: t.lost.iter().map(|n| n[1]).sum(),
+        },
+        lost_by_class: Counted(lost.map(|(n, class)| ((*class).to_owned(), n[0] + n[1])).collect()),
+        tampered: ByPurpose { data: t.tampered[0], acknowledgements: t.tampered[1] },
+        duplicates: t.duplicates,
+        transmissions_mean: (first > 0).then(|| (first + redundant + retransmitted) as f64 / first as f64),
+        goodput_bytes_per_s: (simulated > 0).then(|| goodput as f64 / (simulated as f64 / 1e12)),
+        efficiency: (data_bytes > 0).then(|| goodput as f64 / data_bytes as f64),
+    })
 }
 
 fn message_counts(ended: &Ended) -> Counts {
@@ -326,16 +406,17 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdic
     if !ended.deadlock.is_empty() {
         let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
         verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
-    } else if !ended.waiting.is_empty() {
-        verdict.find(Outcome::Deadlock, ended.waiting.iter().cloned());
+    } else if ended.dry && !ended.stuck.is_done() {
+        verdict.find(Outcome::Deadlock, ended.stuck.lines());
     } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
         let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
         verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);
     }
-    if ended.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
+    if ended.stuck.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
         verdict.flag("unreceived-messages");
-        let plural = if ended.unreceived == 1 { "message was" } else { "messages were" };
-        verdict.detail.push(format!("{} {plural} never received", ended.unreceived));
+        if ended.stuck.is_done() {
+            verdict.detail.extend(ended.stuck.lines());
+        }
     }
     let half = ended
         .half

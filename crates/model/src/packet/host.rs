@@ -17,14 +17,18 @@
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
 use super::{
-    map::Map,
     network::{Local, Network},
     state::{Fx, KIND_SHIFT, RANK, Record, State, Static, Wire, identity},
 };
-use crate::rank::{
-    envelope::{Envelope, Role},
-    matching::{Label, Matching},
-    window::{Row, Window, turn},
+use crate::{
+    map::Map,
+    rank::{
+        envelope::{Envelope, Role},
+        matching::{Label, Matching},
+        stuck::{self, Left, RankState, Stuck},
+        tally::Finished,
+        window::{Row, Window, turn},
+    },
 };
 use base::time::Ps;
 use engine::{
@@ -33,7 +37,7 @@ use engine::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use workload::program::{Kind, mpi::Mode};
+use workload::program::{Kind, Op, mpi::Mode};
 
 /// A message or request that waits for a receive, or for earlier ones of its pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,11 +175,6 @@ impl Host {
     }
 }
 
-/// Names a message by its source terminal.
-fn name(source: u32, number: u32) -> (u64, u32) {
-    (u64::from(source), number)
-}
-
 fn pair(source: u32, destination: u32) -> u64 {
     u64::from(source) << 32 | u64::from(destination)
 }
@@ -288,11 +287,10 @@ impl State {
 
     fn finish(&mut self, cx: &Static, row: u32, fx: &mut impl Fx) {
         let Row { op, rank, number, ready, .. } = *self.host.window.get(row);
-        let busy = if op.kind == Kind::Calc { self.span(cx, row) } else { 0 };
+        let busy = (self.span(cx, row), cx.net.config.overhead);
         let (time, terminal) = (fx.instant(), self.terminal_of(cx, rank));
-        let bytes = if matches!(op.kind, Kind::Send | Kind::Recv) { op.amount } else { 0 };
         let ready = ready.clamp(cx.net.start_of(terminal), time);
-        fx.record(Record::Operation { time, terminal, number, ready, bytes, busy, kind: op.kind });
+        fx.record(Record::Operation(Finished::new(&op, (terminal, number), (ready, time), busy)));
         self.host.window.finish(row, fx.instant(), &mut self.host.freed);
     }
 
@@ -329,7 +327,8 @@ impl State {
         let sequence = self.host.sent.get(key, 0).unwrap_or(0);
         self.host.sent.set(key, 0, sequence.wrapping_add(1));
         let (context, tag) = (op.context, op.tag);
-        let envelope = Envelope { role: Role::Eager, context, tag, sequence, to: NIL, from: row };
+        let bytes = op.amount;
+        let envelope = Envelope { role: Role::Eager, context, tag, sequence, to: NIL, from: row, bytes };
         if destination == source {
             // Within the rank: no bytes travel, but who may go on when is as with others.
             let eager = is_eager(op.mode, op.amount, cx.net.config.eager);
@@ -358,23 +357,28 @@ impl State {
         fx: &mut impl Fx,
     ) {
         let posting = self.posting(cx, self.host.terminal_of[rank as usize], destination);
-        let (source, number) = (posting.source, posting.number);
+        let (source, number, to_terminal) = (posting.source, posting.number, posting.destination);
         let to = cx.net.owner[cx.net.fabric.router_at(destination) as usize];
         if to == cx.local.partition {
-            let (key, sub) = name(source, number);
-            self.host.envelopes.set(key, sub, envelope);
+            self.host.envelopes.set(pair(source, to_terminal), number, envelope);
         } else {
             let at = fx.instant() + cx.net.message_time;
-            let wire = Wire::Envelope { source, number, envelope };
-            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, number), wire);
+            let wire = Wire::Envelope { source, destination: to_terminal, number, envelope };
+            // The terminal's own count: with a transport the number is the pair's.
+            let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
+            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, count), wire);
         }
         self.post(cx, posting, bytes, fx);
     }
 
     /// The envelope of a message from another partition.
-    pub(super) fn envelope_from_afar(&mut self, source: u32, number: u32, envelope: Envelope) {
-        let (key, sub) = name(source, number);
-        self.host.envelopes.set(key, sub, envelope);
+    pub(super) fn envelope_from_afar(
+        &mut self,
+        (source, destination): (u32, u32),
+        number: u32,
+        envelope: Envelope,
+    ) {
+        self.host.envelopes.set(pair(source, destination), number, envelope);
     }
 
     /// A message from terminal `source` is complete at terminal `destination`, whose node hosts a rank.
@@ -386,8 +390,11 @@ impl State {
         number: u32,
         fx: &mut impl Fx,
     ) {
-        let (key, sub) = name(source, number);
-        let envelope = self.host.envelopes.remove(key, sub).expect("envelopes go ahead of their messages");
+        let envelope = self
+            .host
+            .envelopes
+            .remove(pair(source, destination), number)
+            .expect("envelopes go ahead of their messages");
         let (source, destination) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
         match envelope.role {
             Role::Eager | Role::Request => self.in_turn(cx, source, destination, envelope, fx),
@@ -487,46 +494,48 @@ pub fn damage(net: &Network, hosts: &[(&Local, &Host)]) -> Option<String> {
     })
 }
 
-/// Messages that arrived and that no receive has taken.
+/// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more.
 #[must_use]
-pub fn unreceived(hosts: &[(&Local, &Host)]) -> usize {
-    let of = |host: &Host| host.ranks().map(|(rank, _)| host.matching.messages(rank).count()).sum::<usize>();
-    hosts.iter().map(|(_, host)| of(host)).sum()
-}
-
-/// Most lines that [`waiting`] returns.
-const LINES: usize = 12;
-
-/// What ranks wait for, in words: for a run that can go no further.
-#[must_use]
-pub fn waiting(net: &Network, hosts: &[(&Local, &Host)]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut more = 0;
-    for (local, host) in hosts {
+pub fn stuck(net: &Network, hosts: &[(&Local, &Host)]) -> Stuck {
+    let mut ranks = Vec::new();
+    for (n, (local, host)) in hosts.iter().enumerate() {
         for (rank, i) in host.ranks() {
-            let (job, number) = net.rank[local.terminals[i as usize] as usize];
-            let Some(program) = net.work[job as usize].program() else { continue };
-            let open = host.window.of_rank(rank).map(|r| host.window.get(r));
-            for row in open.filter(|r| r.is_started() && !r.is_finished()) {
-                let what = match row.op.kind {
-                    Kind::Send => "to be received by",
-                    Kind::Recv => "to receive from",
-                    Kind::Probe => "for a message from",
-                    _ => continue,
-                };
-                if lines.len() >= LINES {
-                    more += 1;
-                    continue;
-                }
-                let peer = crate::rank::peer(row.op.peer);
-                let tag = crate::rank::tag(row.op.tag);
-                let origin = program.describe(number, row.op.origin);
-                lines.push(format!("rank {number} waits {what} {peer}, {tag} ({origin})"));
-            }
+            let place = net.rank[local.terminals[i as usize] as usize];
+            ranks.push((state(net, host, place, rank), (n, rank)));
         }
     }
-    if more > 0 {
-        lines.push(format!("and {more} more"));
+    ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
+    let (states, homes): (Vec<RankState>, Vec<(usize, u32)>) = ranks.into_iter().unzip();
+    let op = |i: usize, number: u32| {
+        let (n, rank) = homes[i];
+        let window = &hosts[n].1.window;
+        window.of_rank(rank).map(|r| window.get(r)).find(|r| r.number == number).map(|r| r.op)
+    };
+    let describe = |job: u32, rank: u32, op: &Op| {
+        let program = net.work[job as usize].program();
+        program.map_or_else(String::new, |p| stuck::place(&**p, rank, op))
+    };
+    Stuck::of(&states, &op, &describe)
+}
+
+fn state(net: &Network, host: &Host, (job, number): (u32, u32), rank: u32) -> RankState {
+    let mut state = RankState { job, rank: number, ended: host.window.is_over(rank), ..RankState::default() };
+    for row in host.window.of_rank(rank).map(|r| host.window.get(r)).filter(|r| !r.is_finished()) {
+        state.ended = false;
+        if row.is_started() {
+            state.waiting.push(row.number);
+        } else {
+            state.idle += 1;
+        }
     }
-    lines
+    state.waiting.sort_unstable();
+    let left = |(label, row): (Label, u32)| {
+        let Incoming { envelope, source, .. } = *host.incoming.get(row);
+        let from = net.rank[source as usize].1;
+        (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+    };
+    let mut messages: Vec<(u32, Left)> = host.matching.messages(rank).map(left).collect();
+    messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
+    state.messages = messages.into_iter().map(|m| m.1).collect();
+    state
 }

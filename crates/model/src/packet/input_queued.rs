@@ -364,13 +364,13 @@ impl State {
             }
             let row = *self.clocked.inputs.get(input);
             next = next.min(row.arrival);
+            let mut routed = row.routed;
             if row.idle != 0 {
-                self.route_heads(cx, local, input, row.idle, fx);
+                routed |= self.route_heads(cx, local, input, row.idle, fx);
             }
             if row.active != 0 {
                 self.ask_for_switch(cx, ports.start, (input, row), s, &mut work, fx);
             }
-            let routed = row.idle | row.routed;
             if routed != 0 {
                 self.ask_for_vcs(cx, input, routed, &mut work);
             }
@@ -391,16 +391,20 @@ impl State {
         }
     }
 
-    /// Asks the routing for the head chunks that came to the front of their buffers.
-    fn route_heads(&mut self, cx: &Static, local: u32, input: u32, mut idle: u16, fx: &mut impl Fx) {
+    /// Asks the routing for the head chunks that came to the front of their buffers; returns the VCs that have one.
+    fn route_heads(&mut self, cx: &Static, local: u32, input: u32, mut idle: u16, fx: &mut impl Fx) -> u16 {
         let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
         let end = End::Router { router, base, in_port: input - base, local };
         let line = Line { link: NIL, timing: 0, own_base: base, end };
         let from = cx.local.upstream[input as usize];
         let terminal = from & REMOTE == 0 && from >= cx.local.router_ports();
+        if cx.net.losses.is_some() {
+            idle = self.discard_fronts(cx, local, input, idle, fx);
+        }
         let port = self.clocked.inputs.edit(input);
         port.routed |= idle;
         port.idle = 0;
+        let routed = idle;
         while idle != 0 {
             let vc = idle.trailing_zeros();
             idle &= idle - 1;
@@ -413,6 +417,40 @@ impl State {
             row.vc = choice.vc;
             row.state = choice.state;
         }
+        routed
+    }
+
+    /// Discards what stands lost in front of an input's idle VCs; returns those that have something left.
+    fn discard_fronts(&mut self, cx: &Static, local: u32, input: u32, idle: u16, fx: &mut impl Fx) -> u16 {
+        let from = cx.local.upstream[input as usize];
+        let (link, s) = (cx.local.link_of(from), fx.now() - 1);
+        let class = match from & REMOTE {
+            0 => Self::line(cx, from).timing,
+            _ => cx.local.inbound[(from & !REMOTE) as usize].timing,
+        };
+        let (mut left, mut rest) = (idle, idle);
+        while rest != 0 {
+            let vc = rest.trailing_zeros();
+            rest &= rest - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            loop {
+                let front = self.clocked.vcs.get(v).fifo;
+                if front.is_empty() {
+                    left &= !(1 << vc);
+                    break;
+                }
+                // A lost chunk's row is free when its successor is asked for.
+                let next = self.chunks.get(front.head).next;
+                if !self.discard_lost(cx, front.head, (class, link), s, fx) {
+                    break;
+                }
+                let fifo = &mut self.clocked.vcs.edit(v).fifo;
+                *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
+                self.clocked.routers.edit(local).held -= 1;
+                self.return_credit(cx, from, vc as u8, s, fx);
+            }
+        }
+        left
     }
 
     /// Heads of an input ask for VCs, in ascending order over the cycle.

@@ -6,7 +6,7 @@ mod credits;
 pub mod finish;
 pub mod host;
 mod input_queued;
-pub(crate) mod map;
+pub mod live;
 pub mod network;
 pub mod observe;
 pub mod publish;
@@ -19,6 +19,7 @@ pub mod state;
 pub mod surrogate;
 pub mod tables;
 mod terminal;
+pub mod transport;
 pub mod verdict;
 mod window;
 

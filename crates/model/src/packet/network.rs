@@ -1,10 +1,14 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
-    config::{PacketConfig, RouterKind},
+    config::{PacketConfig, RoutePer, RouterKind},
     rails::Rails,
     routes::Routes,
     state::REMOTE,
+    transport::{
+        config::{Ack, Resilience},
+        losses::Losses,
+    },
 };
 use crate::{
     hybrid::{Level, Treatment, learn::Shape},
@@ -120,12 +124,14 @@ pub struct Network {
     pub rank: Vec<(u32, u32)>,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
-    /// Every chunk of the run is a full one.
+    /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
     pub uniform: bool,
     /// Bytes of a terminal's queue.
     pub injection_buffer: u64,
-    /// Some workload answers deliveries: they must be events.
+    /// Some workload answers deliveries, or someone outside does: they must be events.
     pub reacts: bool,
+    /// Of what arrives at terminals, only what may complete a packet need be an event: see [`Port::ripe`](super::rows::Port::ripe).
+    pub ripens: bool,
     /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
     pub part_shift: u32,
     /// Partition of each router.
@@ -146,6 +152,12 @@ pub struct Network {
     pub packet_pace: Ps,
     /// What a hybrid run needs.
     pub hybrid: Option<Hybrid>,
+    /// How messages are sent, if links lose packets.
+    pub resilience: Option<Resilience>,
+    /// Idle time after which links sleep; 0 if they do not.
+    pub sleep_after: Ps,
+    /// Which packets they lose; there if `resilience` is.
+    pub losses: Option<Losses>,
     /// Clock of ranks and envelopes.
     pub lane: Lane,
 }
@@ -172,7 +184,17 @@ impl Network {
     pub fn new(setup: &Setup, partitions: u32) -> Self {
         let fabric = Arc::clone(&setup.fabric);
         let programs = setup.jobs.iter().any(|j| j.work.program().is_some());
-        let reacts = programs || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
+        let config = match setup.resilience {
+            // What is lost must be lost whole.
+            Some(_) => PacketConfig { route_per: RoutePer::Packet, ..setup.packet },
+            None => setup.packet,
+        };
+        // Without jobs messages come from outside, and their deliveries are waited for.
+        let live = setup.jobs.is_empty();
+        let reacts = programs
+            || live
+            || setup.resilience.is_some()
+            || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =
@@ -208,12 +230,13 @@ impl Network {
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
             timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
+        let sleep_after = setup.energy.as_ref().map_or(0, |e| e.sleep_after);
         let owner = fabric::partition::split(&fabric, partitions);
         Self {
             crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
             routes: Routes::new(setup),
             rails: Rails::new(setup),
-            config: setup.packet,
+            config,
             part_shift: part_shift(&timings),
             timings,
             work: setup.jobs.iter().map(|j| j.work.clone()).collect(),
@@ -221,9 +244,14 @@ impl Network {
             placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
             rank,
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
-            uniform: shortest == setup.packet.chunk,
+            uniform: shortest == setup.packet.chunk && sleep_after == 0,
+            sleep_after,
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
+            ripens: reacts
+                && setup.packet.router == RouterKind::Window
+                && setup.hybrid.is_none()
+                && setup.resilience.is_none(),
             owner,
             partitions,
             fabric,
@@ -234,6 +262,8 @@ impl Network {
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
             hybrid,
+            losses: setup.resilience.as_ref().map(|r| Losses::new(&r.chances, setup.seed)),
+            resilience: setup.resilience.clone(),
         }
     }
 
@@ -256,6 +286,18 @@ impl Network {
     pub fn bypass_time(&self) -> Ps {
         let floor = self.hybrid.as_ref().map_or(1, |h| h.floor);
         if self.message_time > 0 { floor.min(self.message_time) } else { floor }
+    }
+
+    /// Most payload of a packet.
+    #[must_use]
+    pub fn payload(&self) -> u32 {
+        self.config.packet - self.head()
+    }
+
+    /// Bytes of a packet that are no payload.
+    #[must_use]
+    pub fn head(&self) -> u32 {
+        self.resilience.as_ref().map_or(0, |r| r.head)
     }
 
     /// Time of a packet of `bytes` on a terminal's link, in whole picoseconds.
@@ -547,6 +589,9 @@ impl Local {
             // A cycle's event comes one picosecond after its decisions.
             let late = Ps::from(net.config.router == RouterKind::InputQueued);
             least(from, net.timings[line.timing as usize].credit_delay - late);
+        }
+        if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {
+            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, delay));
         }
         if net.message_time > 0 {
             (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, net.message_time));

@@ -7,10 +7,11 @@ use super::{
     rows::Packet,
     state::Record,
     surrogate::Predicted,
+    transport::How,
 };
 use crate::{
     hybrid::learn::{Learner, Seen},
-    rank::operations::Done,
+    rank::tally::Tally,
     setup::Measure,
 };
 use base::{
@@ -65,6 +66,61 @@ pub struct Operations {
     pub last: Ps,
 }
 
+/// What became of the packets of a transport.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Tallies {
+    /// Packets handed over: first, redundant, again, acknowledgements.
+    pub sent: [u64; 4],
+    /// Bytes of them, heads included.
+    pub sent_bytes: [u64; 4],
+    /// Lost, by link class: data and acknowledgements.
+    pub lost: Vec<[u64; 2]>,
+    /// Tampered with: data and acknowledgements.
+    pub tampered: [u64; 2],
+    /// Data that told nothing new.
+    pub duplicates: u64,
+    /// Acknowledgements that arrived.
+    pub acknowledged: u64,
+    /// Messages that were not begun.
+    pub too_long: u64,
+}
+
+impl Tallies {
+    /// Packets lost.
+    #[must_use]
+    pub fn all_lost(&self) -> u64 {
+        self.lost.iter().flatten().sum()
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let add = |a: &mut u64, b: &u64| *a += b;
+        self.sent.iter_mut().zip(&other.sent).for_each(|(a, b)| add(a, b));
+        self.sent_bytes.iter_mut().zip(&other.sent_bytes).for_each(|(a, b)| add(a, b));
+        merge_rows(&mut self.lost, &other.lost, |a, b| a.iter_mut().zip(b).for_each(|(a, b)| add(a, b)));
+        self.tampered.iter_mut().zip(&other.tampered).for_each(|(a, b)| add(a, b));
+        self.duplicates += other.duplicates;
+        self.acknowledged += other.acknowledged;
+        self.too_long += other.too_long;
+    }
+
+    fn ended(&mut self, ack: bool, how: How) {
+        let column = usize::from(ack);
+        match how {
+            How::Lost { class } => {
+                let class = usize::from(class);
+                if class >= self.lost.len() {
+                    self.lost.resize(class + 1, [0; 2]);
+                }
+                self.lost[class][column] += 1;
+            }
+            How::Tampered => self.tampered[column] += 1,
+            How::Duplicate => self.duplicates += 1,
+            How::Acknowledged => self.acknowledged += 1,
+            How::TooLong => self.too_long += 1,
+        }
+    }
+}
+
 /// Measurements of one partition.
 pub struct Observer {
     net: Arc<Network>,
@@ -109,10 +165,12 @@ pub struct Observer {
     pub packet_rows: Vec<Row>,
     /// Rows per message.
     pub message_rows: Vec<Row>,
-    /// Rows per operation of a program.
-    pub operation_rows: Vec<Done>,
+    /// What ranks of programs did.
+    pub tally: Tally,
     /// Packets delivered from each source terminal.
     pub from_source: Vec<u32>,
+    /// What became of a transport's packets.
+    pub tallies: Tallies,
     /// Checkers, if switched on.
     pub ledger: Option<Ledger>,
     /// What predictors learn from, in hybrid runs.
@@ -121,7 +179,7 @@ pub struct Observer {
 
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
-    batches, windows, pairs, packet_rows, message_rows, operation_rows, from_source, ledger, learner
+    batches, windows, pairs, packet_rows, message_rows, tally, from_source, tallies, ledger, learner
     => net, warmup, end, measure, present);
 
 impl Observer {
@@ -154,8 +212,13 @@ impl Observer {
             pairs: BTreeMap::new(),
             packet_rows: Vec::new(),
             message_rows: Vec::new(),
-            operation_rows: Vec::new(),
+            tally: Tally::new(if net.work.iter().any(|w| w.program().is_some()) {
+                net.fabric.terminals() as usize
+            } else {
+                0
+            }),
             from_source: vec![0; net.fabric.terminals() as usize],
+            tallies: Tallies::default(),
             ledger: check.then(|| Ledger::new(in_order)),
             learner: net.hybrid.as_ref().map(|_| Box::default()),
             net,
@@ -197,10 +260,11 @@ impl Observer {
         }
         self.packet_rows.extend(other.packet_rows);
         self.message_rows.extend(other.message_rows);
-        self.operation_rows.extend(other.operation_rows);
+        self.tally.merge(other.tally);
         for (a, b) in self.from_source.iter_mut().zip(other.from_source) {
             *a += b;
         }
+        self.tallies.merge(&other.tallies);
         if let (Some(a), Some(b)) = (&mut self.ledger, other.ledger) {
             a.merge(b);
         }
@@ -230,9 +294,10 @@ impl Observer {
         self.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id, u64::from(p.bytes));
         self.packets.1 += 1;
         self.from_source[source as usize] += 1;
-        self.bytes_total += u64::from(p.bytes);
+        let payload = u64::from(p.bytes - self.net.head().min(p.bytes));
+        self.bytes_total += payload;
         if time >= self.warmup {
-            self.bytes += u64::from(p.bytes);
+            self.bytes += payload;
         }
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
@@ -240,7 +305,7 @@ impl Observer {
         }
         if let Some(window) = self.window(time) {
             window.latency.record(latency);
-            window.bytes += u64::from(p.bytes);
+            window.bytes += payload;
         }
         if p.created < self.warmup {
             return;
@@ -280,16 +345,40 @@ impl Observer {
         }
     }
 
+    /// A packet of a transport ended without counting as data.
+    fn ended(&mut self, time: Ps, id: u64, ack: bool, how: How) {
+        self.last = self.last.max(time);
+        self.tallies.ended(ack, how);
+        let (what, link) = match how {
+            How::Lost { class } => (0, u64::from(class)),
+            How::Tampered => (1, 0),
+            How::Duplicate => (2, 0),
+            How::Acknowledged => (3, 0),
+            How::TooLong => return,
+        };
+        self.fingerprint.add(time, 7 << 32 | what << 8 | link, id, u64::from(ack));
+        if !matches!(how, How::Lost { .. }) {
+            self.packets.1 += 1;
+        }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.ended(id);
+        }
+    }
+
     /// A message is complete.
     #[inline]
     fn message(&mut self, time: Ps, created: Ps, (source, destination): (u32, u32), number: u32) {
         let what = 3 << 32 | u64::from(destination);
         self.fingerprint.add(time, what, u64::from(source), u64::from(number));
         self.messages += 1;
+        if let (Some(ledger), true) = (&mut self.ledger, self.net.resilience.is_some()) {
+            ledger.completed(source, destination, number);
+        }
         let (job, _) = self.net.rank[destination as usize];
         if let Some(entry) = self.jobs.get_mut(job as usize) {
             *entry = (entry.0 + 1, entry.1.max(time));
         }
+        self.tally.message(source, time - created);
         if created < self.warmup {
             return;
         }
@@ -405,6 +494,9 @@ impl Observe<Record> for Observer {
                 self.delivered(*time, packet);
                 if let Some(ledger) = &mut self.ledger {
                     ledger.delivered(packet);
+                    if let Some(r) = &self.net.resilience {
+                        ledger.counted(packet, r.protocol.codes());
+                    }
                 }
             }
             Record::Bypassed { time, id, bytes, packets } => {
@@ -418,21 +510,22 @@ impl Observe<Record> for Observer {
                     (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
                 }
             }
+            Record::Sent { sort, bytes } => {
+                self.tallies.sent[*sort as usize] += 1;
+                self.tallies.sent_bytes[*sort as usize] += u64::from(*bytes);
+            }
+            Record::Ended { time, id, ack, how } => self.ended(*time, *id, *ack, *how),
             Record::Predicted { time, packet } => self.predicted(*time, packet),
-            Record::Operation { time, terminal, number, ready, bytes, kind, busy } => {
-                let what = 4 << 40 | u64::from(*terminal);
-                self.fingerprint.add(*time, what, u64::from(*number), *kind as u64);
-                self.last = self.last.max(*time);
-                let (job, _) = self.net.rank[*terminal as usize];
+            Record::Operation(f) => {
+                let what = 4 << 40 | u64::from(f.terminal);
+                self.fingerprint.add(f.time, what, u64::from(f.number), f.kind as u64);
+                self.last = self.last.max(f.time);
+                let (job, _) = self.net.rank[f.terminal as usize];
                 let sums = &mut self.programs[job as usize];
                 sums.operations += 1;
-                sums.busy += u128::from(*busy);
-                sums.last = sums.last.max(*time);
-                if self.measure.operations {
-                    let (terminal, number, kind) = (*terminal, *number, *kind);
-                    let row = Done { terminal, number, start: *ready, end: *time, bytes: *bytes, kind };
-                    self.operation_rows.push(row);
-                }
+                sums.busy += u128::from(f.compute);
+                sums.last = sums.last.max(f.time);
+                self.tally.add(f, job, self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
                 self.message(*time, *created, (*source, *destination), *number);

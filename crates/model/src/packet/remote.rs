@@ -6,13 +6,18 @@ use super::{
 };
 use engine::{domain::Lane, key::Class, state::NIL};
 
+/// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
+const TAMPERED: u16 = 1 << 15;
+
 impl State {
     /// A chunk that another partition sent arrives now.
     pub(super) fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
+        let (chunks, tampered) = (t.chunks & !TAMPERED, t.chunks & TAMPERED != 0);
         let packet = match self.known.get(t.id, 0) {
             Some(p) => p,
             None => {
                 let p = self.packets.take(Packet {
+                    accepted: 0,
                     id: t.id,
                     created: t.created,
                     start: t.start,
@@ -25,11 +30,12 @@ impl State {
                     serialisation: 0,
                     wire: 0,
                     next: NIL,
-                    chunks: t.chunks,
+                    chunks,
                     delivered: 0,
                     here: 0,
                     hops: 0,
                     disordered: false,
+                    tampered: false,
                 });
                 self.known.set(t.id, 0, p);
                 p
@@ -37,12 +43,13 @@ impl State {
         };
         let row = self.packets.edit(packet);
         row.here += 1;
-        if t.index + 1 == t.chunks {
+        row.tampered |= tampered;
+        if t.index + 1 == chunks {
             (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
         }
         let c = self
             .chunks
-            .take(Chunk::new(packet, t.index, t.index + 1 == t.chunks).with_visited(u16::from(t.visited)));
+            .take(Chunk::new(packet, t.index, t.index + 1 == chunks).with_visited(u16::from(t.visited)));
         self.notes.set(c, t.state);
         let inbound = cx.net.crossings[t.link as usize].inbound;
         let line = cx.local.inbound[inbound as usize];
@@ -68,7 +75,7 @@ impl State {
             wire: packet.wire,
             state: self.notes.get(c),
             link,
-            chunks: packet.chunks,
+            chunks: packet.chunks | if packet.tampered { TAMPERED } else { 0 },
             index: chunk.index(),
             visited: chunk.visited() as u8,
             hops: packet.hops,

@@ -44,6 +44,9 @@ pub struct Port {
     pub credit_set: bool,
     /// Further credits are in the port's list.
     pub more_credits: bool,
+    /// Toward a terminal whose rank answers: packets that are here with all their chunks, so that an arrival may complete one. At 255 it
+    /// stays: then every arrival counts.
+    pub ripe: u8,
 }
 const _: () = assert!(size_of::<Port>() == 64);
 
@@ -208,6 +211,10 @@ pub struct Packet {
     pub hops: u16,
     /// A chunk arrived before an earlier one.
     pub disordered: bool,
+    /// Somebody changed it, which its destination will find out.
+    pub tampered: bool,
+    /// Chunks that have buffer on the way to the terminal, delivered ones included, where ranks answer (see [`Port::ripe`]).
+    pub accepted: u16,
 }
 const _: () = assert!(size_of::<Packet>() == 80);
 

@@ -171,7 +171,7 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         time: now,
         chunk_hops: observer.chunk_hops,
         created: observer.packets.0,
-        open: observer.packets.0 as i64 - observer.packets.1 as i64,
+        open: observer.packets.0 as i64 - observer.packets.1 as i64 - observer.tallies.all_lost() as i64,
         job_messages: vec![0; cx.net.work.len()],
         ..Sample::default()
     };
@@ -198,6 +198,7 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         let upcoming = if row.elsewhere { NEVER } else { row.upcoming };
         let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
         sample.messages += u64::from(row.messages);
+        sample.busy |= state.transport.is_busy(i as u32);
         if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal as usize].0 as usize) {
             *count += u64::from(row.messages);
         }

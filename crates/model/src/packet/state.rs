@@ -6,13 +6,14 @@ use super::{
     config::RouterKind,
     host::Host,
     input_queued::Clocked,
-    map::Map,
     network::{End, Line, Local, Network},
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
     surrogate::{BYPASS, Mode, Predicted, Surrogate},
+    transport::{How, Sort, Transport},
 };
 use crate::{hybrid::predict::Predictor, rank::envelope::Envelope};
+use crate::{map::Map, rank::tally::Finished};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects, Lane},
@@ -54,6 +55,24 @@ pub enum Record {
         /// The packet at that moment.
         packet: Packet,
     },
+    /// What the packet that was just created is for (runs with a transport only).
+    Sent {
+        /// What for.
+        sort: Sort,
+        /// Payload and head.
+        bytes: u32,
+    },
+    /// A packet ended without being delivered as data (runs with a transport only).
+    Ended {
+        /// When.
+        time: Ps,
+        /// See [`Packet::id`].
+        id: u64,
+        /// It was an acknowledgement.
+        ack: bool,
+        /// How.
+        how: How,
+    },
     /// Packets of a message were handed over past the network as one.
     Bypassed {
         /// When.
@@ -80,22 +99,7 @@ pub enum Record {
         packet: Predicted,
     },
     /// An operation of a rank is finished.
-    Operation {
-        /// When.
-        time: Ps,
-        /// Terminal of the rank.
-        terminal: u32,
-        /// Its number in the rank.
-        number: u32,
-        /// When it became executable.
-        ready: Ps,
-        /// Bytes of its message; 0 if it has none.
-        bytes: u64,
-        /// What it is.
-        kind: workload::program::Kind,
-        /// Time that it computed.
-        busy: Ps,
-    },
+    Operation(Finished),
     /// A message is complete at its destination.
     Message {
         /// When.
@@ -120,10 +124,25 @@ pub enum Wire {
     Envelope {
         /// Terminal that sent it.
         source: u32,
+        /// Terminal that it goes to.
+        destination: u32,
         /// Its number there.
         number: u32,
         /// What it is about.
         envelope: Envelope,
+    },
+    /// An acknowledgement beside the network.
+    Ack {
+        /// Terminal that tells.
+        from: u32,
+        /// Terminal that is told.
+        to: u32,
+        /// Message of the pair.
+        number: u32,
+        /// What came, see [`Word`](super::transport::Word).
+        word: u32,
+        /// Packets received so far, and the number of the one that is answered.
+        stamp: u64,
     },
     /// A packet, or message, that bypassed the network arrives.
     Predicted(Predicted),
@@ -181,6 +200,8 @@ pub struct State {
     pub queued: Table<Fifo>,
     /// Time that each port spent on chunks, if they are not all of one size.
     pub busy: Table<Ps>,
+    /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
+    pub rests: Table<(Ps, u32)>,
     /// VCs per port.
     pub width: u32,
     /// Chunks.
@@ -217,6 +238,8 @@ pub struct State {
     pub host: Host,
     /// What bypasses the network.
     pub surrogate: Surrogate,
+    /// What makes up for losses.
+    pub transport: Transport,
 }
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
@@ -278,6 +301,7 @@ const TICK: u32 = 2;
 const CYCLE: u32 = 3;
 pub(super) const PUBLISH: u32 = 4;
 pub(super) const RANK: u32 = 5;
+pub(super) const TRANSPORT: u32 = 7;
 /// Alarms are named by 31 bits: the kind, then the object in this many bits.
 pub(super) const KIND_SHIFT: u32 = 28;
 pub(super) const INDEX: u32 = (1 << KIND_SHIFT) - 1;
@@ -295,6 +319,7 @@ impl PacketDomain {
     pub fn new(net: Arc<Network>, partition: u32) -> Self {
         let local = Arc::new(Local::new(&net, partition));
         let port = Port {
+            ripe: 0,
             clock: Default::default(),
             since: 0,
             due: NEVER,
@@ -330,10 +355,12 @@ impl PacketDomain {
         let state = State {
             host,
             surrogate: Surrogate::new(&net, local.terminals.len()),
+            transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
             busy: Table::new(if net.uniform { 0 } else { lines }, 0),
+            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
             flights: Pool::default(),
@@ -365,6 +392,9 @@ impl Domain for PacketDomain {
             state.read_ahead(cx, i, 0);
             state.set_due(cx, cx.local.router_ports() + i, fx);
         }
+        for i in 0..state.transport.senders.len() as u32 {
+            state.offer(cx, i, fx);
+        }
         state.start_ranks(cx, fx);
     }
 
@@ -384,7 +414,8 @@ impl Domain for PacketDomain {
             PUBLISH => state.publish(cx, fx),
             RANK => state.rank_alarm(cx, index, fx),
             BYPASS => state.bypass_alarm(cx, index, fx),
-            _ => unreachable!("there are seven kinds of alarm"),
+            TRANSPORT => state.transport_alarm(cx, index, fx),
+            _ => unreachable!("there are eight kinds of alarm"),
         }
     }
 
@@ -392,14 +423,17 @@ impl Domain for PacketDomain {
         let Self { cx, state } = self;
         match message {
             Wire::Chunk(travel) => state.chunk_from_afar(cx, travel, fx),
-            Wire::Envelope { source, number, envelope } => {
-                state.envelope_from_afar(*source, *number, *envelope);
+            Wire::Envelope { source, destination, number, envelope } => {
+                state.envelope_from_afar((*source, *destination), *number, *envelope);
             }
             Wire::Predicted(packet) => {
                 if !state.surrogate.phase().suspended {
                     fx.turn(Lane::Network);
                 }
                 state.arrive_predicted(cx, packet, fx);
+            }
+            Wire::Ack { from, to, number, word, stamp } => {
+                state.ack_from_afar(cx, (*from, *to), *number, (*word, *stamp), fx);
             }
             Wire::Credit { link, vc } => {
                 let u = cx.net.crossings[*link as usize].upstream;
@@ -428,6 +462,7 @@ impl Domain for PacketDomain {
         visit(&mut s.vcs);
         visit(&mut s.queued);
         visit(&mut s.busy);
+        visit(&mut s.rests);
         visit(&mut s.chunks);
         visit(&mut s.flights);
         visit(&mut s.notes.rows);
@@ -441,6 +476,7 @@ impl Domain for PacketDomain {
         visit(&mut s.published.next);
         s.host.tables(visit);
         s.surrogate.tables(visit);
+        s.transport.tables(visit);
         s.known.tables(visit);
         s.open.tables(visit);
         s.received.tables(visit);
@@ -539,7 +575,13 @@ impl State {
     #[inline]
     pub(super) fn arrive(&mut self, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
         match cx.net.config.router {
-            RouterKind::Window => self.pass_on(cx, c, line, from, vc, fx),
+            RouterKind::Window => {
+                if cx.net.losses.is_some() && self.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx)
+                {
+                    return self.return_credit(cx, from, vc, fx.now(), fx);
+                }
+                self.pass_on(cx, c, line, from, vc, fx);
+            }
             RouterKind::InputQueued => self.buffer(cx, c, line, from, vc, fx),
         }
     }
@@ -563,14 +605,21 @@ impl State {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let port = self.ports.get(u);
-        let waits = port.flight.head == NIL;
+        let mut first = port.flight.head;
+        if cx.net.ripens && matches!(line.end, End::Terminal { .. }) {
+            // What arrives at this instant completes nothing: else it would have been due.
+            while first != NIL && self.flights.get(first).time <= fx.now() {
+                first = self.flights.get(first).next;
+            }
+        }
+        let waits = first == NIL;
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
         let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
         let remote = matches!(line.end, End::Remote { .. });
         let tick = plan || remote;
         let (due, number) = if !waits {
-            let first = self.flights.get(port.flight.head);
+            let first = self.flights.get(first);
             (first.time, first.number)
         } else {
             let start = if u >= cx.local.router_ports() {
@@ -587,7 +636,8 @@ impl State {
             };
             (start.saturating_add(span), port.sent)
         };
-        let lazy = !cx.net.reacts && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
+        let idle = !cx.net.reacts || (port.ripe == 0 && cx.net.ripens);
+        let lazy = idle && port.blocked == 0 && matches!(line.end, End::Terminal { .. });
         let due = if lazy { NEVER } else { due };
         if due != port.due {
             self.ports.edit(u).due = due;

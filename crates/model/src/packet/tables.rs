@@ -5,7 +5,10 @@ use super::{
     network::Network,
     observe::{Observer, Row},
 };
-use crate::{rank::operations, setup::Setup};
+use crate::{
+    rank::tally::JobOf,
+    setup::{JobSetup, Setup},
+};
 use base::time::Ps;
 use fabric::graph::Peer;
 use results::table::{Cell, Column, Table, TextColumn};
@@ -23,9 +26,8 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     if setup.measure.messages {
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
-    if setup.measure.operations {
-        tables.push(operations::table(&ended.observer.operation_rows, &setup.jobs, &net.rank));
-    }
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    tables.extend(ended.observer.tally.tables(&jobs, &net.rank));
     tables
 }
 

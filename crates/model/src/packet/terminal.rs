@@ -69,6 +69,9 @@ impl State {
             return NEVER;
         }
         let row = self.terminals.get(i);
+        if cx.net.resilience.is_some() {
+            return self.waiting_since(i).max(row.request);
+        }
         let created = if row.cutting.active {
             row.cutting.created
         } else {
@@ -166,6 +169,9 @@ impl State {
 
     /// Hands the next packet over at `time`.
     fn hand_over(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
+        if cx.net.resilience.is_some() {
+            return self.hand_over_datagram(cx, i, time, fx);
+        }
         if !self.terminals.get(i).cutting.active && !self.begin_message(cx, i) {
             return;
         }
@@ -234,6 +240,9 @@ impl State {
         self.ports.edit(u).backlog += 1;
         let c = self.chunks.take(Chunk::new(packet, index, last));
         self.notes.set(c, 0);
+        if index == 0 && cx.net.resilience.is_some() {
+            self.packet_leaves(cx, i, packet, fx);
+        }
         self.put_on_link(cx, c, u, vc, start, fx);
     }
 
@@ -253,6 +262,12 @@ impl State {
     }
 
     fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
+        if cx.net.losses.is_some() {
+            let line = Self::line(cx, u);
+            if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
+                return self.return_credit(cx, u, flight.vc, flight.time, fx);
+            }
+        }
         let chunk = *self.chunks.get(flight.chunk);
         self.chunks.give(flight.chunk);
         self.return_credit(cx, u, flight.vc, flight.time, fx);
@@ -266,6 +281,10 @@ impl State {
         if packet.delivered == packet.chunks {
             let mut packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
+            let ripe = self.ports.get(u).ripe;
+            if ripe > 0 && ripe < u8::MAX {
+                self.ports.edit(u).ripe = ripe - 1;
+            }
             if self.surrogate.is_zombie(packet.created) {
                 self.surrogate.phase.edit(0).discarded += 1;
                 if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
@@ -277,6 +296,9 @@ impl State {
             packet.created += offset;
             packet.start += offset;
             packet.last_arrival += offset;
+            if cx.net.resilience.is_some() {
+                return self.arrived(cx, &packet, u, time, fx);
+            }
             fx.record(Record::Delivered { time, packet });
             let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
             debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
@@ -344,10 +366,38 @@ impl State {
             0
         };
         let local = cx.local.on_plane(&cx.net, i, plane);
-        let number = self.terminals.get(local).posted;
-        self.terminals.edit(local).posted = number.wrapping_add(1);
+        let posted = self.terminals.get(local).posted;
+        self.terminals.edit(local).posted = posted.wrapping_add(1);
         let (source, destination) = (fabric.terminal_in(node, plane), fabric.terminal_in(destination, plane));
+        let number =
+            if cx.net.resilience.is_some() { self.transport.name(source, destination) } else { posted };
         Posting { local, source, destination, number }
+    }
+
+    /// Someone outside sends a message of one packet at most from local terminal `i`, now: its number there.
+    pub(super) fn hand_in(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        destination: u32,
+        bytes: u64,
+        fx: &mut impl Fx,
+    ) -> u32 {
+        let posting = self.posting(cx, i, destination);
+        self.post(cx, posting, bytes, fx);
+        posting.number
+    }
+
+    /// Chunks that local terminal `i` holds, or has been told of, and not started onto its link before now.
+    pub(super) fn held(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) -> u32 {
+        let u = cx.local.router_ports() + i;
+        self.catch_up_terminal(cx, u, fx.now(), fx);
+        self.set_due(cx, u, fx);
+        let row = self.terminals.get(i);
+        let chunks = |bytes: u64| bytes.div_ceil(u64::from(cx.net.config.chunk)).max(1) as u32;
+        let posted = row.posts.iter(&self.posts).map(|p| chunks(self.posts.get(p).bytes)).sum::<u32>();
+        let cut = if row.cutting.active { chunks(row.cutting.left) } else { 0 };
+        row.queued + posted + cut
     }
 
     /// A workload sends a message now.
@@ -360,7 +410,9 @@ impl State {
         }
         let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: NIL });
         self.terminals.edit(i).posts.push(&mut self.posts, post);
-        if fidelity {
+        if cx.net.resilience.is_some() {
+            self.offer(cx, i, fx);
+        } else if fidelity {
             self.set_due(cx, u, fx);
         } else {
             self.set_bypass(cx, i, fx);

@@ -199,6 +199,11 @@ impl State {
         row.occupancy += 1;
         row.pending.push(&mut self.chunks, c);
         let port = self.ports.edit(u);
+        if cx.net.ripens && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
+            let packet = self.packets.edit(self.chunks.get(c).packet);
+            packet.accepted += 1;
+            port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));
+        }
         if port.waiting == 0 {
             port.since = now;
         }
@@ -278,6 +283,10 @@ impl State {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
             *self.busy.edit(u) += span.whole;
+            if cx.net.sleep_after > 0 {
+                let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
+                end_rest(self.rests.edit(u), idle, cx.net.sleep_after);
+            }
         }
         if chunk.is_last() {
             let packet = self.packets.edit(chunk.packet);
@@ -305,6 +314,13 @@ impl State {
             self.touch(cx, u, fx.now(), fx);
             self.set_due(cx, u, fx);
         }
+    }
+}
+
+/// A link was idle for so long: it slept if that is longer than `after`.
+fn end_rest(rest: &mut (Ps, u32), idle: Ps, after: Ps) {
+    if idle > after {
+        *rest = (rest.0 + idle - after, rest.1 + 1);
     }
 }
 

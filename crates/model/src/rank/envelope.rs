@@ -24,6 +24,8 @@ pub struct Envelope {
     pub context: u32,
     /// Its tag.
     pub tag: u32,
+    /// Bytes of the message itself.
+    pub bytes: u64,
     /// Position among the eager messages and requests of its pair of terminals.
     pub sequence: u32,
     /// Row of the operation that it is for, at the receiver (grants, data).

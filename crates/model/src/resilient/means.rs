@@ -32,7 +32,9 @@ pub struct Means {
     payload: u64,
     samples: u64,
     seed: u64,
-    /// By number of hops, from 0: means, and the delays of small messages by packets.
+    /// Paths by index, if they are not those of so many like links.
+    paths: Vec<Path>,
+    /// By number of hops (index of the path), from 0: means, and the delays of small messages by packets.
     hops: Vec<OnceLock<(Hop, Vec<Ps>)>>,
 }
 
@@ -49,7 +51,17 @@ impl Means {
         let exact = parameters.loss == 0.0 && parameters.tamper == 0.0 && !parameters.protocol.codes();
         let samples = if exact { 1 } else { samples.max(1) };
         let hops = (0..=most).map(|_| OnceLock::new()).collect();
-        Ok(Self { parameters: *parameters, delays, payload, samples, seed, hops })
+        Ok(Self { parameters: *parameters, delays, payload, samples, seed, paths: Vec::new(), hops })
+    }
+
+    /// Means of messages over these paths, named by their index from 1; index 0 stands for no link.
+    ///
+    /// # Errors
+    /// Parameters that do not go together.
+    pub fn over(parameters: &Parameters, paths: Vec<Path>, samples: u64, seed: u64) -> Result<Self, String> {
+        let lossless = Parameters { loss: 0.0, tamper: 0.0, ..*parameters };
+        let all = Self::new(&lossless, paths.len() as u32, samples, seed)?;
+        Ok(Self { samples: samples.max(1), paths, ..all })
     }
 
     /// What the means of [`Hop`] stand over, in ticks.
@@ -80,7 +92,10 @@ impl Means {
 
     fn sampled(&self, hops: u32) -> Hop {
         let Parameters { loss, tamper, window, .. } = self.parameters;
-        let path = Path::uniform(hops, loss, tamper).expect("the longest path was accepted");
+        let path = match self.paths.get((hops as usize).wrapping_sub(1)) {
+            Some(path) => path.clone(),
+            None => Path::uniform(hops, loss, tamper).expect("the longest path was accepted"),
+        };
         let injected = u128::from(self.delays.injection) * u128::from(self.samples);
         let mut hop = Hop { gate: 0, there: Vec::new() };
         for packets in 1..=u64::from(window) {

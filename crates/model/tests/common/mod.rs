@@ -306,6 +306,8 @@ impl Sketch {
             warmup: 0,
             scheduling: Scheduling::Sequential { partitions: 1 },
             check: true,
+            resilience: None,
+            energy: None,
             hybrid: None,
             measure: Measure {
                 window: 1 << 20,

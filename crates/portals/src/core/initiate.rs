@@ -7,9 +7,10 @@ use super::{
     process::{Out, Process},
     types::{AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, md, ni},
 };
+use serde::{Deserialize, Serialize};
 
 /// A data movement: `PtlPut`, `PtlGet`, `PtlAtomic`, `PtlFetchAtomic`, `PtlSwap`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Op {
     /// What it is.
     pub request: Request,

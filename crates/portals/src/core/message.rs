@@ -1,9 +1,10 @@
 //! What interfaces send each other.
 
 use super::types::{AckReq, Fail, ProcessId};
+use serde::{Deserialize, Serialize};
 
 /// Kinds of messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "operations of the interface")]
 pub enum Request {
     #[default]

@@ -6,6 +6,7 @@
 //! the processor sees.
 
 pub mod atomics;
+pub mod call;
 pub mod initiate;
 pub mod lists;
 pub mod message;

@@ -157,6 +157,14 @@ impl Process {
         Ok((name, limits))
     }
 
+    /// Limits that were granted.
+    ///
+    /// # Errors
+    /// As the interface says.
+    pub fn limits(&mut self, ni: u32) -> Answer<Limits> {
+        Ok(self.interface(ni)?.1.limits)
+    }
+
     /// `PtlNIFini`.
     ///
     /// # Errors

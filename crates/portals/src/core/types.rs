@@ -1,5 +1,7 @@
 //! Names and numbers of the Portals 4.3 interface. Structures have the layout of the C header, so that a program's memory can hold them.
 
+use serde::{Deserialize, Serialize};
+
 /// What a call returns. Numbers are those of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
@@ -66,7 +68,7 @@ pub enum EventKind {
 }
 
 /// Acknowledgement that an operation asks for (`ptl_ack_req_t`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are the interface's")]
 pub enum AckReq {
     #[default]
@@ -90,7 +92,7 @@ impl AckReq {
 }
 
 /// Which of the two lists of a portal table entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names are the interface's")]
 pub enum List {
@@ -100,7 +102,7 @@ pub enum List {
 }
 
 /// A process: (node, process) on a physical interface, (rank, 0) on a logical one (`ptl_process_t`, a union).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(C)]
 pub struct ProcessId {
     /// Node, or rank.
@@ -110,7 +112,7 @@ pub struct ProcessId {
 }
 
 /// `ptl_md_t`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Md {
     /// First byte, or an array of [`Iovec`] with the option [`IOVEC`].
@@ -126,7 +128,7 @@ pub struct Md {
 }
 
 /// `ptl_iovec_t`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Iovec {
     /// First byte.
@@ -152,7 +154,7 @@ pub struct Le {
 }
 
 /// `ptl_me_t`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Me {
     /// See [`Md::start`].
@@ -176,7 +178,7 @@ pub struct Me {
 }
 
 /// `ptl_ct_event_t`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Count {
     /// Operations or bytes that succeeded.
@@ -208,7 +210,7 @@ pub struct Event {
 }
 
 /// `ptl_ni_limits_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the names are the interface's")]
 pub struct Limits {

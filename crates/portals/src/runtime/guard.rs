@@ -55,14 +55,30 @@ pub fn put<T: Copy>(to: *mut T, value: T) -> bool {
 }
 
 /// Memory of all ranks: they share one address space.
-pub struct Direct;
+#[derive(Default)]
+pub struct Direct {
+    /// Pieces that were not there: address, bytes.
+    pub faults: Vec<(u64, u64)>,
+}
+
+impl Direct {
+    fn checked(&mut self, there: bool, address: u64, bytes: usize) -> Result<(), Fault> {
+        if there {
+            return Ok(());
+        }
+        self.faults.push((address, bytes as u64));
+        Err(Fault)
+    }
+}
 
 impl Memory for Direct {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        if copy(into.as_mut_ptr() as u64, address, into.len()) { Ok(()) } else { Err(Fault) }
+        let there = copy(into.as_mut_ptr() as u64, address, into.len());
+        self.checked(there, address, into.len())
     }
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
-        if copy(address, bytes.as_ptr() as u64, bytes.len()) { Ok(()) } else { Err(Fault) }
+        let there = copy(address, bytes.as_ptr() as u64, bytes.len());
+        self.checked(there, address, bytes.len())
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     guard::{get, put},
     world::{self, wait, with},
 };
+use crate::record::Step;
 use std::{
     collections::BTreeMap,
     ffi::{c_char, c_int},
@@ -83,7 +84,8 @@ super::calls! {
 fn barrier() -> c_int {
     world::enter(with(|w, _| w.machine.params.barrier_time));
     let all = with(|w, _| w.ranks.len()) as u32;
-    let round = with(|w, _| {
+    let round = with(|w, rank| {
+        w.record(|r| r.step(rank, Step::Barrier));
         w.pmi.here += 1;
         let round = w.pmi.round;
         if w.pmi.here == all {

@@ -1,21 +1,23 @@
 //! The 55 functions of the interface, as C programs call them.
 
 use super::{
-    guard::{Direct, get, put},
+    guard::{get, put},
     world::{self, enter, leave, wait, with},
 };
 use crate::{
     core::{
         atomics,
+        call::Call,
         initiate::Op,
         message::Request,
+        process::Process,
         types::{
-            AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, Iovec, Le, Limits, List, Md, Me, ProcessId,
-            RANK_ANY, TIME_FOREVER, md,
+            AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, INVALID, Iovec, Le, Limits, List, Md, Me,
+            ProcessId, RANK_ANY, TIME_FOREVER, md,
         },
     },
-    machine::Machine,
     nic::size,
+    record::{Asked, Step},
 };
 use base::time::{MS, Ps};
 use std::ffi::c_int;
@@ -25,18 +27,40 @@ fn number(answer: Answer) -> c_int {
     answer.map_or_else(|code| code as c_int, |()| 0)
 }
 
-/// Calls the interface; a `command` crosses the bus before it takes effect.
-fn call(command: bool, f: impl FnOnce(&mut Machine, u32, &mut Direct) -> Answer) -> c_int {
-    let span = if command { with(|w, _| w.machine.params.control_time(size::COMMAND)) } else { 0 };
+/// Asks the interface; a command crosses the bus before it takes effect.
+fn ask(call: Call) -> Answer<u32> {
+    let span = if call.commands() { with(|w, _| w.machine.params.control_time(size::COMMAND)) } else { 0 };
     enter(span);
     let answer = with(|w, rank| {
-        let answer = f(&mut w.machine, rank, &mut w.memory);
-        w.machine.processes[rank as usize].show_counts();
-        w.machine.flush(rank);
+        let answer = w.machine.ask(rank, &call, &mut w.memory);
+        w.asked(rank, call, answer);
         answer
     });
     leave();
-    number(answer)
+    answer
+}
+
+/// Asks for something that has no handle.
+fn issue(call: Call) -> c_int {
+    number(ask(call).map(drop))
+}
+
+/// Asks for something that has a handle or a number.
+fn make(call: Call, to: *mut u32) -> c_int {
+    number(ask(call).and_then(|made| write(to, made)))
+}
+
+/// The same with arguments that may not be readable: the command then has none.
+fn with_arguments(call: Answer<Call>, commands: bool) -> Answer<u32> {
+    match call {
+        Ok(call) => ask(call),
+        Err(code) => ask(Call::Nothing(commands)).and(Err(code)),
+    }
+}
+
+/// Looks at the interface: that takes the time of a call, and changes nothing.
+fn look(f: impl FnOnce(&mut Process) -> Answer) -> c_int {
+    number(ask(Call::Nothing(false)).and_then(|_| with(|w, rank| f(&mut w.machine.processes[rank as usize]))))
 }
 
 /// Reads what a pointer points to.
@@ -91,19 +115,47 @@ fn begin(op: Answer<Op>, trigger: Option<(u32, u64)>) -> c_int {
             world::pause(span);
         }
     }
-    call(true, |m, rank, memory| {
-        let op = op?;
-        let process = &mut m.processes[rank as usize];
-        match trigger {
-            None => process.begin(&op, memory),
-            Some((ct, threshold)) => process.triggered(op, ct, threshold, memory),
-        }
-    })
+    let call = op.map(|op| match trigger {
+        None => Call::Begin(op),
+        Some(on) => Call::Triggered(op, on),
+    });
+    number(with_arguments(call, true).map(drop))
 }
 
 /// Number of an acknowledgement, as C passes a byte.
 fn ack(number: c_int) -> Answer<AckReq> {
     AckReq::from_number(number as u8)
+}
+
+/// Begins or ends the use of the interface, which takes no time at all.
+fn at_once(call: Call) -> c_int {
+    with(|w, rank| {
+        let answer = w.machine.ask(rank, &call, &mut w.memory);
+        w.asked(rank, call, answer);
+    });
+    0
+}
+
+fn append(
+    place: (u32, u32),
+    me: Answer<Me>,
+    (which, user): (c_int, u64),
+    on: Option<(u32, u64)>,
+    handle: *mut u32,
+) -> c_int {
+    let call = me.and_then(|me| {
+        let what = (list(which)?, user);
+        Ok(match on {
+            None => Call::Append { place, me, what },
+            Some(on) => Call::TriggeredAppend { place, me, what, on },
+        })
+    });
+    number(with_arguments(call, true).and_then(|made| write(handle, made)))
+}
+
+fn search(place: (u32, u32), me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
+    let call = me.map(|me| Call::Search { place, me: headless(me), what: (how & 0xff == 1, user) });
+    number(with_arguments(call, true).map(drop))
 }
 
 /// Reads the operand of a swap, for operations that have one.
@@ -145,11 +197,12 @@ fn over(deadline: Option<Ps>) -> bool {
 fn events(
     eqs: *const u32,
     count: u32,
-    until: Option<Ps>,
+    timeout: u32,
     to: *mut Event,
     which: *mut u32,
     why: &'static str,
 ) -> c_int {
+    let until = deadline(timeout);
     enter(0);
     let result = loop {
         let mut found = Err(Code::EqEmpty);
@@ -170,6 +223,12 @@ fn events(
         }
     };
     leave();
+    with(|w, rank| {
+        w.record(|r| match result {
+            Ok(_) | Err(Code::EqEmpty) => r.events(rank, list_of(eqs, count), timeout, result.is_ok()),
+            Err(_) => r.step(rank, nothing()),
+        });
+    });
     match result {
         Ok((n, event, gap)) => {
             hit();
@@ -187,9 +246,10 @@ fn counts(
     cts: *const u32,
     tests: *const u64,
     count: u32,
-    until: Option<Ps>,
+    timeout: u32,
     why: &'static str,
 ) -> Answer<(u32, Count)> {
+    let until = deadline(timeout);
     enter(0);
     let result = loop {
         let mut found = Err(Code::CtNoneReached);
@@ -217,7 +277,29 @@ fn counts(
         }
     };
     leave();
+    with(|w, rank| {
+        w.record(|r| match result {
+            Ok(_) | Err(Code::CtNoneReached) => {
+                let pairs = list_of(cts, count).into_iter().zip(list_of(tests, count)).collect();
+                r.counts(rank, pairs, timeout, result.is_ok());
+            }
+            Err(_) => r.step(rank, nothing()),
+        });
+    });
+    if timeout == 0 && result == Err(Code::CtNoneReached) {
+        missed();
+    }
     result
+}
+
+/// What an array of a program holds, as far as it can be read.
+fn list_of<T: Copy + Default>(from: *const T, count: u32) -> Vec<T> {
+    (0..count as usize).map_while(|n| get(from.wrapping_add(n))).collect()
+}
+
+/// A call that was refused, for a record.
+fn nothing() -> Step {
+    Step::Ask { call: Box::new(Asked(Call::Nothing(false))), made: INVALID, pieces: Vec::new() }
 }
 
 type Atomic = (c_int, c_int);
@@ -228,56 +310,39 @@ fn pair((operation, datatype): Atomic) -> (u8, u8) {
 }
 
 super::calls! {
-    fn PtlInit() -> c_int {
-        with(|w, r| w.machine.processes[r as usize].started += 1);
-        0
-    }
-    fn PtlFini() -> c_int {
-        with(|w, r| {
-            let process = &mut w.machine.processes[r as usize];
-            process.started = process.started.saturating_sub(1);
-            if process.started == 0 {
-                process.nis = [None, None, None, None];
-            }
-        });
-        0
-    }
+    fn PtlInit() -> c_int { at_once(Call::Init) }
+    fn PtlFini() -> c_int { at_once(Call::Fini) }
     fn PtlAbort() -> c_int {
-        with(|w, r| {
-            w.machine.processes[r as usize].aborted = true;
-            w.wake_rank(r);
-        });
+        at_once(Call::Abort);
+        with(|w, r| w.wake_rank(r));
         0
     }
     fn PtlNIInit(interface: u32, options: u32, pid: u32, desired: *const Limits, actual: *mut Limits, ni: *mut u32) -> c_int {
-        call(false, |m, rank, _| {
-            if interface != 0 && interface != u32::MAX {
-                return Err(Code::ArgInvalid);
-            }
-            let desired = if desired.is_null() { None } else { Some(read(desired)?) };
-            let (handle, limits) = m.ni_init(rank, options, pid, desired.as_ref())?;
+        let wish = if desired.is_null() { Ok(None) } else { read(desired).map(Some) };
+        let known = interface == 0 || interface == u32::MAX;
+        let call = wish.and_then(|desired| if known { Ok(Call::NiInit { options, pid, desired }) } else { Err(Code::ArgInvalid) });
+        number(with_arguments(call, false).and_then(|handle| {
+            let limits = with(|w, r| w.machine.processes[r as usize].limits(handle))?;
             if !actual.is_null() {
                 write(actual, limits)?;
             }
             write(ni, handle)
-        })
+        }))
     }
-    fn PtlNIFini(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].ni_fini(ni)) }
+    fn PtlNIFini(ni: u32) -> c_int { issue(Call::NiFini(ni)) }
     fn PtlNIStatus(ni: u32, register: c_int, status: *mut c_int) -> c_int {
-        call(false, |m, r, _| write(status, m.processes[r as usize].ni_status(ni, register as usize)?))
+        look(|p| write(status, p.ni_status(ni, register as usize)?))
     }
     fn PtlNIHandle(any: u32, ni: *mut u32) -> c_int {
-        call(false, |m, r, _| write(ni, m.processes[r as usize].ni_handle(any)?))
+        look(|p| write(ni, p.ni_handle(any)?))
     }
     fn PtlSetMap(ni: u32, count: u64, map: *const ProcessId) -> c_int {
-        call(false, |m, r, _| {
-            let map: Answer<Vec<ProcessId>> = (0..count as usize).map(|n| read(map.wrapping_add(n))).collect();
-            m.processes[r as usize].set_map(ni, map?)
-        })
+        let map: Answer<Vec<ProcessId>> = (0..count as usize).map(|n| read(map.wrapping_add(n))).collect();
+        number(with_arguments(map.map(|map| Call::SetMap(ni, map)), false).map(drop))
     }
     fn PtlGetMap(ni: u32, count: u64, map: *mut ProcessId, actual: *mut u64) -> c_int {
-        call(false, |m, r, _| {
-            let own = m.processes[r as usize].get_map(ni)?;
+        look(|p| {
+            let own = p.get_map(ni)?;
             for (n, &id) in own.iter().enumerate().take(count as usize) {
                 write(map.wrapping_add(n), id)?;
             }
@@ -285,76 +350,73 @@ super::calls! {
         })
     }
     fn PtlPTAlloc(ni: u32, options: u32, eq: u32, wish: u32, index: *mut u32) -> c_int {
-        call(false, |m, r, _| write(index, m.processes[r as usize].pt_alloc(ni, options, eq, wish)?))
+        make(Call::PtAlloc { ni, options, eq, wish }, index)
     }
-    fn PtlPTFree(ni: u32, index: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].pt_free(ni, index)) }
+    fn PtlPTFree(ni: u32, index: u32) -> c_int { issue(Call::PtFree(ni, index)) }
     fn PtlPTDisable(ni: u32, index: u32) -> c_int {
-        call(true, |m, r, _| m.processes[r as usize].pt_enable(ni, index, false))
+        issue(Call::PtEnable(ni, index, false))
     }
     fn PtlPTEnable(ni: u32, index: u32) -> c_int {
-        call(true, |m, r, _| m.processes[r as usize].pt_enable(ni, index, true))
+        issue(Call::PtEnable(ni, index, true))
     }
-    fn PtlGetUid(ni: u32, uid: *mut u32) -> c_int { call(false, |m, r, _| write(uid, m.processes[r as usize].get_uid(ni)?)) }
+    fn PtlGetUid(ni: u32, uid: *mut u32) -> c_int { look(|p| write(uid, p.get_uid(ni)?)) }
     fn PtlGetId(ni: u32, id: *mut ProcessId) -> c_int {
-        call(false, |m, r, _| write(id, m.processes[r as usize].get_id(ni)?))
+        look(|p| write(id, p.get_id(ni)?))
     }
     fn PtlGetPhysId(ni: u32, id: *mut ProcessId) -> c_int {
-        call(false, |m, r, _| write(id, m.processes[r as usize].phys_id(ni)?))
+        look(|p| write(id, p.phys_id(ni)?))
     }
     fn PtlMDBind(ni: u32, md: *const Md, handle: *mut u32) -> c_int {
-        call(false, |m, r, memory| write(handle, m.processes[r as usize].md_bind(ni, &read(md)?, memory)?))
+        number(with_arguments(read(md).map(|md| Call::MdBind(ni, md)), false).and_then(|made| write(handle, made)))
     }
-    fn PtlMDRelease(handle: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].md_release(handle)) }
+    fn PtlMDRelease(handle: u32) -> c_int { issue(Call::MdRelease(handle)) }
     fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        call(true, |m, r, memory| {
-            let me = as_me(&read(le)?);
-            let new = m.processes[r as usize].append((ni, pt), &me, (list(which)?, user), memory)?;
-            write(handle, new)
-        })
+        append((ni, pt), read(le).map(|le| as_me(&le)), (which, user), None, handle)
     }
     fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        call(true, |m, r, memory| {
-            let new = m.processes[r as usize].append((ni, pt), &read(me)?, (list(which)?, user), memory)?;
-            write(handle, new)
-        })
+        append((ni, pt), read(me), (which, user), None, handle)
     }
-    fn PtlLEUnlink(handle: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].entry_unlink(handle)) }
-    fn PtlMEUnlink(handle: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].entry_unlink(handle)) }
+    fn PtlLEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
+    fn PtlMEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
-        call(true, |m, r, memory| {
-            let me = headless(as_me(&read(le)?));
-            m.processes[r as usize].search((ni, pt), &me, (how & 0xff == 1, user), memory)
-        })
+        search((ni, pt), read(le).map(|le| as_me(&le)), (how, user))
     }
     fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
-        call(true, |m, r, memory| {
-            let me = headless(read(me)?);
-            m.processes[r as usize].search((ni, pt), &me, (how & 0xff == 1, user), memory)
-        })
+        search((ni, pt), read(me), (how, user))
     }
-    fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { call(false, |m, r, _| write(ct, m.processes[r as usize].ct_alloc(ni)?)) }
-    fn PtlCTFree(ct: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].ct_free(ct)) }
-    fn PtlCTCancelTriggered(ct: u32) -> c_int { call(true, |m, r, _| m.processes[r as usize].ct_cancel(ct)) }
+    fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
+    fn PtlCTFree(ct: u32) -> c_int { issue(Call::CtFree(ct)) }
+    fn PtlCTCancelTriggered(ct: u32) -> c_int { issue(Call::CtCancel(ct)) }
     fn PtlCTGet(ct: u32, value: *mut Count) -> c_int {
         missed();
-        call(false, |m, r, _| write(value, m.processes[r as usize].ct_get(ct)?))
+        enter(0);
+        let shown = with(|w, rank| {
+            let shown = w.machine.processes[rank as usize].ct_get(ct);
+            w.record(|r| match shown {
+                Ok(shown) => r.count(rank, ct, shown),
+                Err(_) => r.count(rank, ct, Count::default()),
+            });
+            shown
+        });
+        leave();
+        number(shown.and_then(|shown| write(value, shown)))
     }
     fn PtlCTWait(ct: u32, test: u64, value: *mut Count) -> c_int {
-        let found = counts(&raw const ct, &raw const test, 1, None, "PtlCTWait");
+        let found = counts(&raw const ct, &raw const test, 1, TIME_FOREVER, "PtlCTWait");
         number(found.and_then(|(_, v)| { hit(); write(value, v) }))
     }
     fn PtlCTPoll(cts: *const u32, tests: *const u64, size: u32, timeout: u32, value: *mut Count, which: *mut u32) -> c_int {
-        let found = counts(cts, tests, size, deadline(timeout), "PtlCTPoll");
+        let found = counts(cts, tests, size, timeout, "PtlCTPoll");
         number(found.and_then(|(n, v)| {
             write(value, v)?;
             if which.is_null() { Ok(()) } else { write(which, n) }
         }))
     }
     fn PtlCTSet(ct: u32, value: Count) -> c_int {
-        call(true, |m, r, memory| m.processes[r as usize].ct_change(ct, value, true, memory))
+        issue(Call::CtChange(ct, value, true))
     }
     fn PtlCTInc(ct: u32, value: Count) -> c_int {
-        call(true, |m, r, memory| m.processes[r as usize].ct_change(ct, value, false, memory))
+        issue(Call::CtChange(ct, value, false))
     }
     fn PtlPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64) -> c_int {
         begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), None)
@@ -377,24 +439,31 @@ super::calls! {
     fn PtlAtomicSync() -> c_int {
         // Who polls memory calls it in a loop: time passes.
         missed();
-        call(false, |m, r, _| if m.processes[r as usize].started == 0 { Err(Code::NoInit) } else { Ok(()) })
+        enter(0);
+        let started = with(|w, rank| {
+            let served = Count { success: w.machine.served[rank as usize], failure: 0 };
+            w.record(|r| r.count(rank, INVALID, served));
+            w.machine.processes[rank as usize].started > 0
+        });
+        leave();
+        number(if started { Ok(()) } else { Err(Code::NoInit) })
     }
     fn PtlEQAlloc(ni: u32, count: u64, eq: *mut u32) -> c_int {
-        call(false, |m, r, _| write(eq, m.processes[r as usize].eq_alloc(ni, count)?))
+        make(Call::EqAlloc(ni, count), eq)
     }
-    fn PtlEQFree(eq: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].eq_free(eq)) }
+    fn PtlEQFree(eq: u32) -> c_int { issue(Call::EqFree(eq)) }
     fn PtlEQGet(eq: u32, event: *mut Event) -> c_int {
-        let code = events(&raw const eq, 1, Some(0), event, std::ptr::null_mut(), "PtlEQGet");
+        let code = events(&raw const eq, 1, 0, event, std::ptr::null_mut(), "PtlEQGet");
         if code == Code::EqEmpty as c_int {
             missed();
         }
         code
     }
     fn PtlEQWait(eq: u32, event: *mut Event) -> c_int {
-        events(&raw const eq, 1, None, event, std::ptr::null_mut(), "PtlEQWait")
+        events(&raw const eq, 1, TIME_FOREVER, event, std::ptr::null_mut(), "PtlEQWait")
     }
     fn PtlEQPoll(eqs: *const u32, size: u32, timeout: u32, event: *mut Event, which: *mut u32) -> c_int {
-        let code = events(eqs, size, deadline(timeout), event, which, "PtlEQPoll");
+        let code = events(eqs, size, timeout, event, which, "PtlEQPoll");
         if timeout == 0 && code == Code::EqEmpty as c_int {
             missed();
         }
@@ -419,22 +488,19 @@ super::calls! {
         begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some((ct, threshold)))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
-        call(true, |m, r, memory| m.processes[r as usize].triggered_ct(ct, by, false, (on, threshold), memory))
+        issue(Call::TriggeredCt(ct, by, false, (on, threshold)))
     }
     fn PtlTriggeredCTSet(ct: u32, to: Count, on: u32, threshold: u64) -> c_int {
-        call(true, |m, r, memory| m.processes[r as usize].triggered_ct(ct, to, true, (on, threshold), memory))
+        issue(Call::TriggeredCt(ct, to, true, (on, threshold)))
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
-        call(true, |m, r, memory| {
-            let (me, what) = (read(me)?, (list(which)?, user));
-            write(handle, m.processes[r as usize].triggered_append((ni, pt), &me, what, (on, threshold), memory)?)
-        })
+        append((ni, pt), read(me), (which, user), Some((on, threshold)), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
-        call(true, |m, r, memory| m.processes[r as usize].triggered_unlink(handle, (on, threshold), memory))
+        issue(Call::TriggeredUnlink(handle, (on, threshold)))
     }
-    fn PtlStartBundle(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].phys_id(ni).map(drop)) }
-    fn PtlEndBundle(ni: u32) -> c_int { call(false, |m, r, _| m.processes[r as usize].phys_id(ni).map(drop)) }
+    fn PtlStartBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }
+    fn PtlEndBundle(ni: u32) -> c_int { look(|p| p.phys_id(ni).map(drop)) }
     fn PtlHandleIsEqual(one: u32, other: u32) -> c_int { c_int::from(one == other) }
 }
 

@@ -6,7 +6,7 @@
 
 use super::{
     guard::{get, put},
-    world::{self, Entry, Status, end_thread, enter, leave, pause, wait, with},
+    world::{self, Entry, Status, end_thread, enter_only, idle, leave, pause, wait, with},
 };
 use base::time::{NS, Ps, S, US};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
@@ -42,8 +42,7 @@ impl Pair {
 }
 
 fn sleep_for(span: Ps) {
-    enter(0);
-    pause(span);
+    idle(span, true);
     leave();
 }
 
@@ -54,7 +53,7 @@ fn lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
         if code != libc::EBUSY {
             return code;
         }
-        pause(100 * NS);
+        idle(100 * NS, false);
     }
 }
 
@@ -103,14 +102,14 @@ fn failed_assertion(what: *const c_char, file: *const c_char, line: c_uint, func
 
 super::calls! {
     fn gettimeofday(to: *mut Pair, _zone: usize) -> c_int {
-        enter(0);
+        enter_only();
         let (seconds, ps) = now();
         let good = put(to, Pair { seconds: seconds as c_long, rest: (ps / US) as c_long });
         leave();
         if good { 0 } else { -1 }
     }
     fn clock_gettime(_clock: c_int, to: *mut Pair) -> c_int {
-        enter(0);
+        enter_only();
         let (seconds, ps) = now();
         let good = put(to, Pair { seconds: seconds as c_long, rest: (ps / NS) as c_long });
         leave();
@@ -171,8 +170,8 @@ super::calls! {
         let good = name.len() <= size && name.bytes().enumerate().all(|(n, b)| put(to.wrapping_add(n), b as c_char));
         if good { 0 } else { -1 }
     }
-    fn sched_yield() -> c_int { pause(100 * NS); 0 }
-    fn pthread_yield() -> c_int { pause(100 * NS); 0 }
+    fn sched_yield() -> c_int { idle(100 * NS, false); 0 }
+    fn pthread_yield() -> c_int { idle(100 * NS, false); 0 }
     fn pthread_create(to: *mut u64, _attributes: usize, function: usize, argument: usize) -> c_int {
         let thread = with(|w, rank| w.spawn(rank, Entry::Thread(function, argument)));
         if put(to, u64::from(thread) + 1) { 0 } else { EINVAL }

@@ -11,7 +11,14 @@ use super::{
     pmi::Pmi,
     preempt, stdio,
 };
-use crate::machine::{Counts, Happening, Machine};
+use crate::{
+    core::{
+        call::Call,
+        types::{Code, Iovec},
+    },
+    machine::{Counts, Happening, Machine},
+    record::{Recorder, Step},
+};
 use base::time::Ps;
 use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 use std::{
@@ -47,6 +54,8 @@ pub struct Report {
     pub waiting: Vec<String>,
     /// The run was ended by its limit.
     pub limited: bool,
+    /// Why there is no record, if one was asked for.
+    pub recorded: Result<(), String>,
 }
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
@@ -124,6 +133,7 @@ pub struct World {
     pub sink: Sink,
     ready: VecDeque<u32>,
     since: Option<Instant>,
+    recorder: Option<Recorder>,
 }
 
 thread_local! {
@@ -189,6 +199,11 @@ impl World {
 
     /// A new thread of a rank; it may run at once.
     pub fn spawn(&mut self, rank: u32, entry: Entry) -> u32 {
+        if let Entry::Thread(..) = entry {
+            self.record(|r| {
+                r.give_up(format!("rank {rank} has several threads, and a record has one of each rank"))
+            });
+        }
         let thread = Thread {
             rank,
             waiting: Waiting::No,
@@ -219,6 +234,25 @@ impl World {
     fn computed(&mut self) -> Ps {
         let factor = self.machine.params.cpu_factor;
         self.since.take().map_or(0, |since| (since.elapsed().as_nanos() as f64 * 1000.0 * factor) as Ps)
+    }
+
+    /// Writes down what a rank asked of its interface.
+    pub fn asked(&mut self, rank: u32, call: Call, answer: Result<u32, Code>) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let mut pieces = Vec::new();
+        if let Some((start, count)) = call.pieces() {
+            let most = u64::from(u16::MAX);
+            let at = |n: u64| guard::get((start + n * size_of::<Iovec>() as u64) as *const Iovec);
+            pieces = (0..count.min(most)).map_while(at).collect();
+        }
+        recorder.asked(rank, call, answer, pieces);
+    }
+
+    /// Writes down something else that a rank did.
+    pub fn record(&mut self, f: impl FnOnce(&mut Recorder)) {
+        if let Some(recorder) = &mut self.recorder {
+            f(recorder);
+        }
     }
 
     fn measure(&mut self) {
@@ -252,10 +286,35 @@ pub fn pause(span: Ps) {
 
 /// A call begins: what the program computed, and what the call itself takes.
 pub fn enter(span: Ps) {
-    let span = with(|w, _| span + w.machine.params.call_time + w.computed());
+    let span = with(|w, rank| {
+        let computed = w.computed();
+        if computed > 0 {
+            w.record(|r| r.step(rank, Step::Compute(computed)));
+        }
+        span + w.machine.params.call_time + computed
+    });
     if span > 0 {
         pause(span);
     }
+}
+
+/// A call that does nothing but take its time.
+pub fn enter_only() {
+    enter(0);
+    with(|w, rank| {
+        if w.machine.params.call_time > 0 {
+            w.asked(rank, Call::Nothing(false), Err(Code::Ignored));
+        }
+    });
+}
+
+/// The program sleeps; `called` if that is a call of its own.
+pub fn idle(span: Ps, called: bool) {
+    if called {
+        enter(0);
+    }
+    with(|w, rank| w.record(|r| r.step(rank, Step::Sleep(span, called))));
+    pause(span);
 }
 
 /// A call ends.
@@ -276,6 +335,10 @@ pub fn poll_memory() {
         w.machine.watch(rank);
     });
     wait(("a loop that polls memory", 0, 0), None);
+    with(|w, rank| {
+        let served = w.machine.served[rank as usize];
+        w.record(|r| r.served(rank, served));
+    });
 }
 
 /// Ends the rank that runs, in order: hooks, buffers.
@@ -314,6 +377,8 @@ pub fn end(status: Status) -> ! {
         if rank.status == Status::Running {
             rank.status = status;
         }
+        let now = w.machine.now;
+        w.record(|recorder| recorder.ended(r, now));
         w.wake_rank(r);
     });
     loop {
@@ -337,13 +402,18 @@ pub struct Program<'a> {
 ///
 /// # Errors
 /// If it cannot be loaded, or a stack cannot be had.
-pub fn run(machine: Machine, program: &Program<'_>, names: &Names, sink: Sink) -> Result<Report, String> {
+pub fn run(
+    machine: Machine,
+    program: &Program<'_>,
+    names: &Names,
+    (sink, recorder): (Sink, Option<Recorder>),
+) -> Result<Report, String> {
     guard::install();
     let ranks = machine.processes.len() as u32;
     let mut loaded = Vec::new();
     let world = World {
         machine,
-        memory: Direct,
+        memory: Direct::default(),
         threads: Vec::new(),
         ranks: Vec::new(),
         pmi: Pmi::default(),
@@ -352,6 +422,7 @@ pub fn run(machine: Machine, program: &Program<'_>, names: &Names, sink: Sink) -
         sink,
         ready: VecDeque::new(),
         since: None,
+        recorder,
     };
     for rank in 0..ranks {
         loaded.push(loader::load(program.bytes, program.directory, rank, names)?);
@@ -376,9 +447,16 @@ pub fn run(machine: Machine, program: &Program<'_>, names: &Names, sink: Sink) -
     preempt::install();
     let outcome = drive(program);
     preempt::stop();
-    let world = WORLD.take().expect("it is still there");
+    let mut world = WORLD.take().expect("it is still there");
     outcome?;
-    Ok(report(&world))
+    let mut report = report(&world);
+    if let Some(recorder) = world.recorder.take() {
+        let counts = world.machine.counts;
+        let messages = (counts.messages, counts.bytes);
+        let faults = std::mem::take(&mut world.memory.faults);
+        report.recorded = recorder.finish(world.machine.now, messages, faults);
+    }
+    Ok(report)
 }
 
 /// Arguments of `main`, which ranks may change: each has its own, and they stay.
@@ -512,5 +590,6 @@ fn report(world: &World) -> Report {
         counts: world.machine.counts,
         waiting,
         limited,
+        recorded: Ok(()),
     }
 }

@@ -29,6 +29,8 @@ pub struct Census {
     /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs tell operations
     /// instead of calls.
     pub collectives: BTreeMap<String, (u64, u64)>,
+    /// Of programs, the messages of their collectives by name; counted in `sizes` and `bytes` too.
+    pub collective_messages: BTreeMap<String, u64>,
     /// Do sends and receives fit together?
     pub matching: Matching,
 }
@@ -131,7 +133,10 @@ impl Census {
                     if let Some(name) = name {
                         let entry = census.collectives.entry(name.clone()).or_default();
                         entry.0 += 1;
-                        entry.1 += if op.kind == Kind::Send { op.amount } else { 0 };
+                        if op.kind == Kind::Send {
+                            entry.1 = entry.1.saturating_add(op.amount);
+                            *census.collective_messages.entry(name.clone()).or_default() += 1;
+                        }
                     }
                 }
             }

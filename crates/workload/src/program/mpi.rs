@@ -270,4 +270,13 @@ pub trait Calls: Send {
     /// # Errors
     /// If the source is damaged.
     fn next(&mut self) -> Result<Option<(Call, u32)>, Damage>;
+
+    /// The same without a copy, where the source keeps its calls; else the call is put into `held`.
+    ///
+    /// # Errors
+    /// If the source is damaged.
+    fn look<'a>(&'a mut self, held: &'a mut Option<Call>) -> Result<Option<(&'a Call, u32)>, Damage> {
+        let next = self.next()?;
+        Ok(next.map(|(call, position)| (&*held.insert(call), position)))
+    }
 }

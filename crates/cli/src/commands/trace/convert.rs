@@ -133,7 +133,7 @@ fn written(
     Ok(losses)
 }
 
-fn unknown_library(problems: Vec<Problem>) -> Failure {
+pub(super) fn unknown_library(problems: Vec<Problem>) -> Failure {
     let first = problems.into_iter().next().unwrap_or_else(|| Problem::new("library", "unknown library"));
     let failure = Failure::new(Exit::Usage, first.message);
     match first.help {

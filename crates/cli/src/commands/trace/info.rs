@@ -1,6 +1,6 @@
 //! `netloom trace info FILE`
 
-use super::{damaged, read};
+use super::{convert::unknown_library, damaged, read};
 use crate::{
     args::{Format, TraceInput},
     console::Console,
@@ -13,21 +13,34 @@ use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use workload::program::{
     census::{Census, Matching},
+    collective::Chooser,
     file::{self, Content},
+    input::Input,
+    lower::Options,
 };
 
-pub(super) fn info(input: &TraceInput, format: Format, console: &mut Console<'_>) -> Outcome {
+pub(super) fn info(
+    input: &TraceInput,
+    expand: Option<&str>,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Outcome {
     let (kind, content) = read(input)?;
     let census = Census::of(&content).map_err(damaged)?;
     let name = input.file.display().to_string();
+    let expanded = expand.map(|library| expanded(input, &content, library)).transpose()?;
     let shares = (kind == file::Format::Otf2).then(|| shares(&input.file)).transpose()?;
     match format {
         Format::Text => {
             let times = shares.map_or_else(String::new, |s| s.text());
-            console.print(&(text(&name, kind, &content, &census) + &times))?;
+            let more = expanded.map_or_else(String::new, |e| e.text());
+            console.print(&(text(&name, kind, &content, &census) + &more + &times))?;
         }
         Format::Json => {
             let mut object = object(&name, kind, &content, &census);
+            if let Some(e) = expanded {
+                object["expanded"] = e.object();
+            }
             if let Some(s) = shares {
                 object["recorded"] = s.object();
             }
@@ -35,6 +48,58 @@ pub(super) fn info(input: &TraceInput, format: Format, console: &mut Console<'_>
         }
     }
     Ok(Exit::Done)
+}
+
+/// What calls become.
+struct Expanded {
+    library: String,
+    census: Census,
+}
+
+fn expanded(input: &TraceInput, content: &Content, library: &str) -> Result<Expanded, Failure> {
+    if let Content::Program(_) = content {
+        let message = "this file holds operations, not MPI calls: there is nothing to expand";
+        return Err(Failure::new(Exit::Usage, message).with_help("leave `--expand` out"));
+    }
+    let chooser = Chooser::read(library, []).map_err(unknown_library)?;
+    let options = Options { chooser, reduce_ps_per_byte: 0 };
+    let program = content.clone().program(&Input::file(&input.file), options).map_err(Failure::input)?;
+    let census = Census::of(&Content::Program(program)).map_err(damaged)?;
+    Ok(Expanded { library: library.to_owned(), census })
+}
+
+impl Expanded {
+    fn text(&self) -> String {
+        let Self { library, census } = self;
+        let kinds: Vec<String> = census.kinds.iter().map(|(name, n)| format!("{n} {name}")).collect();
+        let messages: u64 = census.sizes.iter().sum();
+        let mut lines = vec![
+            ("expanded", format!("as {library}: {}", kinds.join(", "))),
+            ("", format!("{messages} messages, {} in all", print_bytes(census.bytes))),
+        ];
+        for (name, (_, bytes)) in &census.collectives {
+            let messages = census.collective_messages.get(name).copied().unwrap_or(0);
+            lines.push(("", format!("{name}: {messages} messages, {}", print_bytes(*bytes))));
+        }
+        lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+    }
+
+    fn object(&self) -> Json {
+        let Self { library, census } = self;
+        let kinds: Map<String, Json> =
+            census.kinds.iter().map(|(n, c)| ((*n).to_owned(), json!(c))).collect();
+        let collective = |(name, (operations, bytes)): (&String, &(u64, u64))| {
+            let messages = census.collective_messages.get(name).copied().unwrap_or(0);
+            (name.clone(), json!({"operations": operations, "messages": messages, "bytes": bytes}))
+        };
+        let collectives: Map<String, Json> = census.collectives.iter().map(collective).collect();
+        json!({
+            "library": library,
+            "operations": kinds,
+            "messages": {"count": census.sizes.iter().sum::<u64>(), "bytes": census.bytes, "largest": census.largest},
+            "collectives": collectives,
+        })
+    }
 }
 
 /// Where time went when an OTF2 archive was recorded (HAEC-SIM, Table 1).

@@ -22,9 +22,12 @@ use workload::program::{
 /// If the file cannot be read or has mistakes, or the result not be written.
 pub fn trace(args: &TraceArgs, console: &mut Console<'_>) -> Outcome {
     match &args.command {
-        TraceCommand::Info { input, format } => info::info(input, *format, console),
-        TraceCommand::Print { input, ranks, count, format } => {
-            print::print(input, ranks, *count, *format, console)
+        TraceCommand::Info { input, expand, format } => {
+            info::info(input, expand.as_deref(), *format, console)
+        }
+        TraceCommand::Print { input, ranks, count, from, format } => {
+            let window = *from..from.saturating_add(*count);
+            print::print(input, ranks, &window, *format, console)
         }
         TraceCommand::Convert(args) => convert::convert(args, console),
     }

@@ -9,16 +9,16 @@ use crate::{
 };
 use base::units::{print_bytes, print_time};
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, fmt::Write};
+use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
     ANY_SOURCE, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
 };
 
-/// Prints the first `count` operations of ranks.
+/// Prints the operations of ranks whose numbers lie in a window.
 pub(super) fn print(
     input: &TraceInput,
     chosen: &[RankRange],
-    count: u64,
+    window: &Range<u64>,
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
@@ -31,8 +31,8 @@ pub(super) fn print(
     let mut object = Vec::new();
     for rank in chosen.iter().flat_map(|r| r.first..=r.last) {
         let (rows, more) = match &content {
-            Content::Program(program) => operations(&**program, rank, count),
-            Content::Script(script) => calls(&**script, rank, count),
+            Content::Program(program) => operations(&**program, rank, window),
+            Content::Script(script) => calls(&**script, rank, window),
         }
         .map_err(damaged)?;
         match format {
@@ -60,6 +60,9 @@ struct Row {
 
 fn text(rank: u32, rows: &[Row], more: bool) -> String {
     let mut text = format!("rank {rank}\n");
+    if rows.first().is_some_and(|r| r.number > 0) {
+        text += "  ..\n";
+    }
     let width = |of: fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0).min(60);
     let numbers = rows.last().map_or(1, |r| r.number.to_string().len());
     let (texts, afters) = (width(|r| r.text.len()), width(|r| r.after.len()));
@@ -74,8 +77,8 @@ fn text(rank: u32, rows: &[Row], more: bool) -> String {
     text
 }
 
-/// The first operations of a rank, and whether there are more.
-fn operations(program: &dyn Program, rank: u32, count: u64) -> Result<(Vec<Row>, bool), Damage> {
+/// The operations of a rank in a window, and whether there are more behind it.
+fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<(Vec<Row>, bool), Damage> {
     let (mut cursor, mut batch, mut rows, mut first) =
         (program.open(rank), Batch::default(), Vec::new(), 0u64);
     loop {
@@ -85,12 +88,15 @@ fn operations(program: &dyn Program, rank: u32, count: u64) -> Result<(Vec<Row>,
             return Ok((rows, false));
         }
         let mut before: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
-        for edge in batch.edges.iter().filter(|e| e.after < count) {
+        for edge in batch.edges.iter().filter(|e| window.contains(&e.after)) {
             before.entry(edge.after).or_default().push((edge.before, edge.on_start));
         }
         for (number, op) in (first..).zip(&batch.ops) {
-            if number >= count {
+            if number >= window.end {
                 return Ok((rows, true));
+            }
+            if number < window.start {
+                continue;
             }
             let mut waits = before.remove(&number).unwrap_or_default();
             if op.after != After::Nothing && number > 0 {
@@ -151,13 +157,16 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
     Row { number, text, after, place: program.describe(rank, op.origin), object }
 }
 
-/// The first calls of a rank, and whether there are more.
-fn calls(script: &dyn Script, rank: u32, count: u64) -> Result<(Vec<Row>, bool), Damage> {
+/// The calls of a rank in a window, and whether there are more behind it.
+fn calls(script: &dyn Script, rank: u32, window: &Range<u64>) -> Result<(Vec<Row>, bool), Damage> {
     let (mut reader, mut rows) = (script.open(rank), Vec::new());
     for number in 0.. {
         let Some((call, position)) = reader.next()? else { break };
-        if number >= count {
+        if number >= window.end {
             return Ok((rows, true));
+        }
+        if number < window.start {
+            continue;
         }
         let mut text = String::new();
         ranks::call(&mut text, &call);

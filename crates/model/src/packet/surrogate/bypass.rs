@@ -20,7 +20,7 @@ impl State {
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
     #[inline]
-    fn offered(&self, row: &Terminal) -> (Ps, bool) {
+    pub(in super::super) fn offered(&self, row: &Terminal) -> (Ps, bool) {
         if row.cutting.active {
             return (row.cutting.created, false);
         }
@@ -180,6 +180,7 @@ impl State {
     ) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
         let packet = self.packets.take(Packet {
+            accepted: 0,
             id: p.id,
             created,
             start: 0,
@@ -197,6 +198,7 @@ impl State {
             here: chunks as u16,
             hops: 0,
             disordered: false,
+            tampered: false,
         });
         let row = self.terminals.edit(i);
         row.queued += chunks;

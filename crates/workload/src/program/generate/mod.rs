@@ -267,10 +267,12 @@ struct Frame {
     left: u64,
 }
 
-impl Calls for Walk {
-    fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
+impl Walk {
+    /// Place of the next call.
+    #[inline]
+    fn step(&mut self) -> Option<usize> {
         loop {
-            let Some(frame) = self.frames.last_mut() else { return Ok(None) };
+            let frame = self.frames.last_mut()?;
             if self.at == frame.end {
                 frame.left -= 1;
                 if frame.left > 0 {
@@ -282,13 +284,30 @@ impl Calls for Walk {
             }
             let at = self.at;
             self.at += 1;
-            match &self.items[at] {
-                Item::Call(call) => return Ok(Some((call.clone(), at as u32))),
+            match self.items[at] {
+                Item::Call(_) => return Some(at),
                 Item::Repeat { times: 0, length } => self.at += length,
                 Item::Repeat { times, length } => {
-                    self.frames.push(Frame { first: at + 1, end: at + 1 + length, left: *times });
+                    self.frames.push(Frame { first: at + 1, end: at + 1 + length, left: times });
                 }
             }
+        }
+    }
+}
+
+impl Calls for Walk {
+    fn next(&mut self) -> Result<Option<(Call, u32)>, Damage> {
+        let mut held = None;
+        let next = self.look(&mut held)?;
+        Ok(next.map(|(call, position)| (call.clone(), position)))
+    }
+
+    #[inline]
+    fn look<'a>(&'a mut self, _: &'a mut Option<Call>) -> Result<Option<(&'a Call, u32)>, Damage> {
+        let Some(at) = self.step() else { return Ok(None) };
+        match &self.items[at] {
+            Item::Call(call) => Ok(Some((call, at as u32))),
+            Item::Repeat { .. } => unreachable!("a step ends at a call"),
         }
     }
 }

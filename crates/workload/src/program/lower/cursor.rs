@@ -73,9 +73,17 @@ struct Running {
     combine: u64,
 }
 
+/// A rank's calls and what they become.
 pub(super) struct Lowering {
-    shared: Arc<Shared>,
     calls: Box<dyn Calls>,
+    /// The call in hand, if its source does not keep it.
+    held: Option<Call>,
+    maker: Maker,
+}
+
+/// Makes operations of calls.
+struct Maker {
+    shared: Arc<Shared>,
     rank: u32,
     /// Number of the next operation.
     next: u64,
@@ -97,18 +105,19 @@ type Outcome = Result<(), String>;
 
 impl Cursor for Lowering {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+        let Self { calls, held, maker } = self;
         while batch.ops.len() < BATCH {
-            if let Some(running) = &mut self.running {
-                if !running.step(&mut self.chain, &mut self.next, batch, &self.shared) {
-                    self.running = None;
+            if let Some(running) = &mut maker.running {
+                if !running.step(&mut maker.chain, &mut maker.next, batch, &maker.shared) {
+                    maker.running = None;
                 }
                 continue;
             }
             // Calls are looked at where they are: moving them would cost as much as all the rest.
-            match self.calls.next() {
-                Ok(Some((ref call, position))) => {
-                    if let Err(message) = self.call(call, position, batch) {
-                        return Err(self.damage(position, &message));
+            match calls.look(held) {
+                Ok(Some((call, position))) => {
+                    if let Err(message) = maker.call(call, position, batch) {
+                        return Err(maker.damage(position, &message));
                     }
                 }
                 Ok(None) => break,
@@ -124,9 +133,8 @@ impl Lowering {
         let mut comms = Handles::new();
         let size = shared.script.ranks();
         comms.insert(WORLD, Member { id: 0, me: rank, size, members: None, sequence: 0 });
-        Self {
+        let maker = Maker {
             shared: Arc::clone(shared),
-            calls: shared.script.open(rank),
             rank,
             next: 0,
             chain: Chain::default(),
@@ -134,9 +142,12 @@ impl Lowering {
             comms,
             made: 0,
             running: None,
-        }
+        };
+        Self { calls: shared.script.open(rank), held: None, maker }
     }
+}
 
+impl Maker {
     #[cold]
     fn damage(&self, position: u32, message: &str) -> Damage {
         let place = self.shared.script.describe(self.rank, position);

@@ -1,0 +1,200 @@
+//! Where messages of one rank meet its receives: a queue for each label that is in use.
+//!
+//! A label is (context, source, tag), all definite. Its queue holds messages that no receive has taken, or receives that no message has reached, never
+//! both. A rank's labels lie in a small table with open addressing. A queue that has become empty stays, because most labels come again; the
+//! table drops such queues when it is full. So a match costs a look at one or two places, however many labels a program uses in all.
+
+use base::time::Ps;
+use engine::state::NIL;
+use serde::{Deserialize, Serialize};
+
+/// A message that waits, or a receive: then `time` is when it was posted and `number` its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waits {
+    /// When it is there.
+    pub time: Ps,
+    /// Size of the message; the collective of a receive.
+    pub bytes: u64,
+    /// The sender's number of the send.
+    pub number: u32,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Node {
+    waits: Waits,
+    next: u32,
+}
+
+/// Memory of all queues.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Nodes {
+    rows: Vec<Node>,
+    free: Vec<u32>,
+}
+
+impl Nodes {
+    /// Number of messages and receives that wait.
+    pub fn used(&self) -> usize {
+        self.rows.len() - self.free.len()
+    }
+
+    #[inline]
+    fn take(&mut self, waits: Waits) -> u32 {
+        let node = Node { waits, next: NIL };
+        if let Some(row) = self.free.pop() {
+            self.rows[row as usize] = node;
+            return row;
+        }
+        self.rows.push(node);
+        self.rows.len() as u32 - 1
+    }
+}
+
+/// What a message bears and a receive asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// Matching context.
+    pub context: u32,
+    /// Sending rank, as the job counts.
+    pub source: u32,
+    /// Tag.
+    pub tag: u32,
+}
+
+impl Label {
+    #[inline]
+    fn hash(self) -> u64 {
+        let a = (u64::from(self.source) << 32 | u64::from(self.tag)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (a ^ u64::from(self.context)).wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+}
+
+/// What waits in a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Holds {
+    Messages,
+    Receives,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Channel {
+    label: Label,
+    head: u32,
+    tail: u32,
+    holds: Holds,
+}
+
+/// No rank has this number, so no label is equal to it.
+const VACANT: Channel = Channel {
+    label: Label { context: 0, source: u32::MAX, tag: 0 },
+    head: NIL,
+    tail: NIL,
+    holds: Holds::Messages,
+};
+
+/// Least number of places of a table.
+const LEAST: usize = 8;
+
+/// The channels of one rank.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Channels {
+    /// A power of two of places, or none.
+    places: Vec<Channel>,
+    taken: usize,
+}
+
+impl Channels {
+    /// A message comes: the receive that takes it, or it waits.
+    #[inline]
+    pub fn arrive(&mut self, nodes: &mut Nodes, label: Label, message: Waits) -> Option<Waits> {
+        self.meet(nodes, label, message, Holds::Messages)
+    }
+
+    /// A receive is posted: the message that it takes, or it waits.
+    #[inline]
+    pub fn receive(&mut self, nodes: &mut Nodes, label: Label, receive: Waits) -> Option<Waits> {
+        self.meet(nodes, label, receive, Holds::Receives)
+    }
+
+    #[inline]
+    fn meet(&mut self, nodes: &mut Nodes, label: Label, waits: Waits, kind: Holds) -> Option<Waits> {
+        let place = self.place(label);
+        let channel = &mut self.places[place];
+        if channel.head == NIL {
+            let row = nodes.take(waits);
+            (channel.head, channel.tail, channel.holds) = (row, row, kind);
+            return None;
+        }
+        if channel.holds == kind {
+            let row = nodes.take(waits);
+            nodes.rows[channel.tail as usize].next = row;
+            channel.tail = row;
+            return None;
+        }
+        let Node { waits, next } = nodes.rows[channel.head as usize];
+        nodes.free.push(channel.head);
+        channel.head = next;
+        Some(waits)
+    }
+
+    /// The place of a label, which is made if there is none.
+    #[inline]
+    fn place(&mut self, label: Label) -> usize {
+        match self.find(label) {
+            Some(place) if self.places[place].label == label => place,
+            found => self.make(label, found),
+        }
+    }
+
+    /// The place that holds a label, or the vacant one where it would be.
+    #[inline]
+    fn find(&self, label: Label) -> Option<usize> {
+        let mask = self.places.len().checked_sub(1)?;
+        let mut at = (label.hash() >> 32) as usize & mask;
+        while self.places[at].label != label && self.places[at].label != VACANT.label {
+            at = (at + 1) & mask;
+        }
+        Some(at)
+    }
+
+    #[cold]
+    fn make(&mut self, label: Label, found: Option<usize>) -> usize {
+        let full = (self.taken + 1) * 4 > self.places.len() * 3;
+        let place = match found {
+            Some(place) if !full => place,
+            _ => {
+                let all = std::mem::take(&mut self.places);
+                let kept = all.iter().filter(|c| c.head != NIL);
+                self.taken = kept.clone().count();
+                self.places = vec![VACANT; ((self.taken + 1) * 2).next_power_of_two().max(LEAST)];
+                for channel in kept {
+                    let place = self.find(channel.label).expect("a table was just made");
+                    self.places[place] = *channel;
+                }
+                self.find(label).expect("a table was just made")
+            }
+        };
+        self.taken += 1;
+        self.places[place] = Channel { label, ..VACANT };
+        place
+    }
+
+    /// Messages that no receive has taken, in no particular order.
+    pub fn messages<'a>(&'a self, nodes: &'a Nodes) -> impl Iterator<Item = (Label, Waits)> + 'a {
+        self.waiting(nodes, Holds::Messages)
+    }
+
+    /// Receives that no message has reached, in no particular order.
+    pub fn receives<'a>(&'a self, nodes: &'a Nodes) -> impl Iterator<Item = (Label, Waits)> + 'a {
+        self.waiting(nodes, Holds::Receives)
+    }
+
+    fn waiting<'a>(&'a self, nodes: &'a Nodes, kind: Holds) -> impl Iterator<Item = (Label, Waits)> + 'a {
+        self.places.iter().filter(move |c| c.head != NIL && c.holds == kind).flat_map(move |channel| {
+            let rows = std::iter::successors(Some(channel.head), |&row| {
+                Some(nodes.rows[row as usize].next).filter(|&n| n != NIL)
+            });
+            rows.map(move |row| (channel.label, nodes.rows[row as usize].waits))
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Why a program did not come to its end: who waits for what.
+
+use std::fmt;
+use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
+
+/// A rank that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its job.
+    pub job: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// What it does: a receive that no message matches, a rendezvous send that no receive matches, a probe.
+    pub kind: Kind,
+    /// The rank that it waits for, if one in particular.
+    pub peer: Option<u32>,
+    /// Tag that it waits for, if one in particular.
+    pub tag: Option<u32>,
+    /// Context that it waits in.
+    pub context: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Where the operation comes from, as the program tells.
+    pub origin: String,
+    /// True if the other rank has done all its operations.
+    pub peer_ended: bool,
+}
+
+/// A message that nobody received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreceived {
+    /// Job.
+    pub job: u32,
+    /// Sending rank.
+    pub from: u32,
+    /// Rank at which it waits.
+    pub to: u32,
+    /// Tag.
+    pub tag: u32,
+    /// Context.
+    pub context: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Diagnosis of a run whose programs did not come to their end, or left messages behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stuck {
+    /// Ranks with operations that are not done.
+    pub ranks: u64,
+    /// Number of operations that were taken up and wait.
+    pub waiting: u64,
+    /// The first of them, by rank and number.
+    pub first_waiting: Vec<Waiting>,
+    /// Operations that wait for operations of their own rank alone: a cycle among dependencies.
+    pub cyclic: u64,
+    /// Number of messages that nobody received.
+    pub unreceived: u64,
+    /// The first of them, by rank.
+    pub first_unreceived: Vec<Unreceived>,
+    /// Ranks that wait for each other in a circle, each for the next: job and rank.
+    pub cycle: Vec<(u32, u32)>,
+}
+
+/// Where an operation of a rank comes from, with the collective that it is part of.
+#[must_use]
+pub fn place(program: &dyn Program, rank: u32, op: &Op) -> String {
+    let place = program.describe(rank, op.origin);
+    match usize::from(op.collective).checked_sub(1).and_then(|i| program.collectives().get(i)) {
+        Some(name) if !place.contains(name.as_str()) => format!("{name}, {place}"),
+        _ => place,
+    }
+}
+
+/// Most entries of each list.
+const MOST: usize = 16;
+
+/// A message that nobody received, at the rank at which it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Sending rank.
+    pub from: u32,
+    /// Tag.
+    pub tag: u32,
+    /// Context.
+    pub context: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Where a rank stands when nothing is pending any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankState {
+    /// Its job.
+    pub job: u32,
+    /// Its rank.
+    pub rank: u32,
+    /// All its operations are done.
+    pub ended: bool,
+    /// Numbers of operations that were taken up and wait, in order.
+    pub waiting: Vec<u32>,
+    /// Number of operations that are read and not taken up.
+    pub idle: u64,
+    /// Messages that nobody received.
+    pub messages: Vec<Left>,
+}
+
+impl Stuck {
+    /// Tells of ranks, by job and rank. `op` finds an operation of `ranks[i]` by its number, `describe` tells where one of a job's rank comes from.
+    #[must_use]
+    pub fn of(
+        ranks: &[RankState],
+        op: &dyn Fn(usize, u32) -> Option<Op>,
+        describe: &dyn Fn(u32, u32, &Op) -> String,
+    ) -> Self {
+        let mut stuck = Self::default();
+        let find = |job, rank| ranks.binary_search_by_key(&(job, rank), |r| (r.job, r.rank)).ok();
+        let mut waits_for = vec![None; ranks.len()];
+        for (i, r) in ranks.iter().enumerate() {
+            let &RankState { job, rank, .. } = r;
+            stuck.waiting += r.waiting.len() as u64;
+            if r.waiting.is_empty() {
+                stuck.cyclic += r.idle;
+            }
+            for &number in &r.waiting {
+                let wanted = waits_for[i].is_none() || stuck.first_waiting.len() < MOST;
+                let Some(op) = op(i, number).filter(|_| wanted) else { break };
+                let peer = (op.peer != ANY_SOURCE).then_some(op.peer);
+                let other = peer.and_then(|p| find(job, p));
+                waits_for[i] = waits_for[i].or(other);
+                if stuck.first_waiting.len() < MOST {
+                    stuck.first_waiting.push(Waiting {
+                        job,
+                        rank,
+                        kind: op.kind,
+                        peer,
+                        tag: (op.tag != ANY_TAG).then_some(op.tag),
+                        context: op.context,
+                        bytes: op.amount,
+                        origin: describe(job, rank, &op),
+                        peer_ended: other.is_some_and(|o| ranks[o].ended),
+                    });
+                }
+            }
+            stuck.unreceived += r.messages.len() as u64;
+            let room = MOST - stuck.first_unreceived.len();
+            stuck.first_unreceived.extend(r.messages.iter().take(room).map(|left| {
+                let &Left { from, tag, context, bytes } = left;
+                Unreceived { job, from, to: rank, tag, context, bytes }
+            }));
+        }
+        stuck.ranks = ranks.iter().filter(|r| !r.ended).count() as u64;
+        stuck.cycle = circle(&waits_for).iter().map(|&i| (ranks[i].job, ranks[i].rank)).collect();
+        stuck
+    }
+
+    /// True if all operations are done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.ranks == 0
+    }
+
+    /// Lines for people.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.ranks > 0 {
+            lines.push(format!(
+                "{} ranks cannot go on; {} operations wait for other ranks",
+                self.ranks, self.waiting
+            ));
+        }
+        if self.cyclic > 0 {
+            lines.push(format!("{} operations wait for each other within their rank", self.cyclic));
+        }
+        if !self.cycle.is_empty() {
+            let ranks: Vec<String> = self.cycle.iter().map(|c| c.1.to_string()).collect();
+            lines.push(format!("ranks wait for each other in a circle: {}", ranks.join(" -> ")));
+        }
+        lines.extend(self.first_waiting.iter().map(ToString::to_string));
+        if self.unreceived > 0 {
+            let plural = if self.unreceived == 1 { "message was" } else { "messages were" };
+            lines.push(format!("{} {plural} never received", self.unreceived));
+        }
+        lines.extend(self.first_unreceived.iter().map(ToString::to_string));
+        lines
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, origin, bytes, .. } = self;
+        match self.kind {
+            Kind::Send => write!(f, "rank {rank} waits for a receive of its {bytes} B")?,
+            Kind::Probe => write!(f, "rank {rank} waits for a message to probe")?,
+            _ => write!(f, "rank {rank} waits for a message")?,
+        }
+        let from = if self.kind == Kind::Send { "by" } else { "from" };
+        match self.peer {
+            Some(peer) => write!(f, " {from} rank {peer}")?,
+            None => write!(f, " {from} any rank")?,
+        }
+        if let Some(tag) = self.tag {
+            write!(f, ", tag {tag}")?;
+        }
+        if self.context > 0 {
+            write!(f, ", context {}", self.context)?;
+        }
+        write!(f, " ({origin})")?;
+        if self.peer_ended {
+            write!(f, "; that rank has done all its operations")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Unreceived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, tag, bytes, .. } = self;
+        write!(f, "rank {to} never received {bytes} B from rank {from}, tag {tag}")
+    }
+}
+
+/// A circle in a graph in which everybody points at most to one other.
+fn circle(next: &[Option<usize>]) -> Vec<usize> {
+    let mut seen = vec![0; next.len()];
+    for start in 0..next.len() {
+        let mut at = start;
+        while seen[at] == 0 {
+            seen[at] = start + 1;
+            match next[at] {
+                Some(n) => at = n,
+                None => break,
+            }
+        }
+        if seen[at] == start + 1 && next[at].is_some() {
+            let mut all = vec![at];
+            let mut on = next[at];
+            while let Some(n) = on.filter(|&n| n != at) {
+                all.push(n);
+                on = next[n];
+            }
+            return all;
+        }
+    }
+    Vec::new()
+}

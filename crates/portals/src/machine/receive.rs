@@ -1,0 +1,168 @@
+//! The way in: a message has crossed the network, waits for its turn and for a receive engine, and is served.
+
+use super::{Due, Flight, Happening, Machine, NONE};
+use crate::core::{
+    message::{Message, Request},
+    types::{AckReq, Fail, Memory},
+};
+
+impl Machine {
+    /// A message has crossed the network, or is lost at its end.
+    pub(super) fn arrive(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let answers = self.answers(flight);
+        let &Flight { ends, holds_engine, reliable, .. } = &self.flights[flight as usize];
+        if holds_engine {
+            self.engine_free(ends.0, answers);
+        }
+        if self.params.loss > 0.0 && ends.0 != ends.1 {
+            self.counter += 1;
+            if self.loss.at(self.counter).unit_open() < self.params.loss {
+                self.counts.lost += 1;
+                if reliable || answers {
+                    self.flights[flight as usize].copies -= 1;
+                    return self.forget(flight);
+                }
+                // Those behind it must not wait for it.
+                self.flights[flight as usize].lost = true;
+            }
+        }
+        self.admit(flight, memory);
+    }
+
+    /// A message waits for its turn among those of its pair, then for a receive engine.
+    pub(super) fn admit(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let f = &self.flights[flight as usize];
+        if f.served {
+            return self.again(flight);
+        }
+        if let Some(order) = f.order {
+            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(f.from);
+            let turn = self.order.get(&(f.from, to)).map_or(0, |o| o.1);
+            if order > turn {
+                if let Some(old) = self.held.insert((f.from, to, order), flight) {
+                    debug_assert_eq!(old, flight, "a place in the order belongs to one message");
+                    self.flights[flight as usize].copies -= 1;
+                }
+                return;
+            }
+        }
+        self.enter(flight, memory);
+    }
+
+    pub(super) fn enter(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let f = &mut self.flights[flight as usize];
+        if f.served {
+            return self.again(flight);
+        }
+        f.served = true;
+        let p = &self.params;
+        let time = match f.message.request {
+            _ if f.low_level => 0,
+            Request::Reply => p.first_packet_time(f.message.data.len() as u64),
+            Request::Get | Request::Ack => 0,
+            _ => p.put_time,
+        };
+        if let (Some(order), from) = (f.order, f.from) {
+            let to = self.by_id.get(&(f.message.target.nid, f.message.target.pid)).copied().unwrap_or(from);
+            self.order.entry((from, to)).or_default().1 = order + 1;
+            if let Some(next) = self.held.remove(&(from, to, order + 1)) {
+                self.at(self.now, Due::Admit(next));
+            }
+        }
+        if self.flights[flight as usize].lost {
+            let f = &mut self.flights[flight as usize];
+            f.copies -= 1;
+            f.over = true;
+            return self.forget(flight);
+        }
+        if time == 0 {
+            return self.serve(flight, memory);
+        }
+        let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
+        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
+        if rx.1 < self.params.rx_engines {
+            rx.1 += 1;
+            self.at(self.now + time, Due::Received(flight));
+        } else {
+            rx.0.push_back(flight);
+        }
+    }
+
+    /// A receive engine is done with a message.
+    pub(super) fn received(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
+        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
+        if let Some(next) = rx.0.pop_front() {
+            let m = &self.flights[next as usize].message;
+            let reply = m.request == Request::Reply;
+            let time =
+                if reply { self.params.first_packet_time(m.data.len() as u64) } else { self.params.put_time };
+            self.at(self.now + time, Due::Received(next));
+        } else {
+            rx.1 -= 1;
+        }
+        self.serve(flight, memory);
+    }
+
+    /// The target, or the initiator of what is answered, takes a message.
+    pub(super) fn serve(&mut self, flight: u32, memory: &mut dyn Memory) {
+        let f = &self.flights[flight as usize];
+        let (answers, answered, low_level, reliable) = (f.answers, f.answered, f.low_level, f.reliable);
+        let unacknowledged = !self.params.reliability && f.message.request.is_request();
+        if answers != NONE && self.flights[answers as usize].serial == answered {
+            self.acknowledged(answers, memory);
+        }
+        if low_level {
+            self.flights[flight as usize].over = true;
+            self.flights[flight as usize].copies -= 1;
+            return self.forget(flight);
+        }
+        // The message is lent to the process: nothing else looks at it meanwhile.
+        let spare = self.spare.take().unwrap_or_default();
+        let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
+        let to = self.by_id.get(&(message.target.nid, message.target.pid)).copied();
+        self.serving = (flight, false);
+        match to {
+            Some(to) => {
+                self.processes[to as usize].receive(&message, memory);
+                self.flush(to);
+                self.served[to as usize] += 1;
+                if self.watched[to as usize] {
+                    self.happened.push_back(Happening::Rank(to));
+                }
+            }
+            None => self.undeliverable(&message, self.flights[flight as usize].from),
+        }
+        let (_, answered) = std::mem::replace(&mut self.serving, (NONE, false));
+        let f = &mut self.flights[flight as usize];
+        let spare = std::mem::replace(&mut f.message, message);
+        f.copies -= 1;
+        f.over = !f.open;
+        self.spare = Some(spare);
+        if unacknowledged {
+            self.sent(flight, Fail::Ok, memory);
+        }
+        if reliable && !answered {
+            self.low_level(flight);
+        }
+        self.forget(flight);
+    }
+
+    /// A message without a target is answered in its name.
+    pub(super) fn undeliverable(&mut self, m: &Message, from: u32) {
+        let fetches = matches!(m.request, Request::Get | Request::FetchAtomic | Request::Swap);
+        if !m.request.is_request() || (m.ack == AckReq::None && !fetches) {
+            return;
+        }
+        let answer = Message {
+            request: if fetches { Request::Reply } else { Request::Ack },
+            ni: m.ni,
+            target: m.source,
+            pending: m.pending,
+            ack: m.ack,
+            fail: Fail::Undeliverable,
+            ..Message::default()
+        };
+        self.post(from, Box::new(answer));
+    }
+}

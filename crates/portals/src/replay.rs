@@ -1,0 +1,501 @@
+//! A recorded run without its program: ranks ask their interfaces again what they asked, and wait again for what they waited for.
+//!
+//! [`run`] takes ranks up in the order in which the runtime would: on the same machine every rank ends at the same picosecond. On another one, calls and
+//! waits take the time that they take there; what is kept is computing, sleeping, and looks that found nothing and after which the program did something
+//! else. A handle is the one that the same call gets here. Payloads are zeros; no memory is touched.
+
+use crate::{
+    core::{
+        call::Call,
+        types::{Code, Fault, INVALID, Limits, Memory, TIME_FOREVER, md},
+    },
+    machine::{Counts, Happening, Machine},
+    net::Net,
+    nic::{Params, size},
+    record::{Asked, Record, Step, reached},
+};
+use base::time::{MS, Ps};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a replay gives.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// When each rank ended.
+    pub ended: Vec<Option<Ps>>,
+    /// Simulated time at the end.
+    pub time: Ps,
+    /// Messages.
+    pub counts: Counts,
+    /// What ranks that have not ended wait for.
+    pub waiting: Vec<String>,
+    /// The run was ended by its limit.
+    pub limited: bool,
+}
+
+/// Memory that is not there: reads give zeros, but for the pieces of the call in hand and for what was not there in the run either.
+struct Void {
+    faults: Vec<(u64, u64)>,
+    start: u64,
+    pieces: Vec<u8>,
+}
+
+impl Void {
+    fn touch(&self, address: u64, bytes: u64) -> Result<(), Fault> {
+        if self.faults.binary_search(&(address, bytes)).is_ok() { Err(Fault) } else { Ok(()) }
+    }
+}
+
+impl Memory for Void {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.touch(address, into.len() as u64)?;
+        into.fill(0);
+        let from = address.checked_sub(self.start).and_then(|f| usize::try_from(f).ok());
+        let piece = from.and_then(|f| self.pieces.get(f..)).and_then(|rest| rest.get(..into.len()));
+        if let Some(piece) = piece {
+            into.copy_from_slice(piece);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.touch(address, bytes.len() as u64)
+    }
+}
+
+/// A part of a step.
+enum Part {
+    /// Time passes.
+    Pause(Ps),
+    /// The interface is asked.
+    Ask(Box<Asked>, u32, Vec<(u64, u64)>),
+    /// Queues are looked into until an event is there; how often more in vain, and until when this time.
+    Events(Vec<u32>, u32, u64, Option<Option<Ps>>),
+    /// The same with counters.
+    Counts(Vec<(u32, u64)>, u32, u64, Option<Option<Ps>>),
+    /// A counter is read until it shows so much, and so often more.
+    Count(u32, (u64, u64), u64),
+    /// So many messages have been served.
+    Served(u64),
+    /// A rank comes to the barrier; then it waits for the others.
+    Barrier(Option<u64>),
+    End,
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    No,
+    Time,
+    Rank(&'static str),
+}
+
+struct Rank {
+    parts: VecDeque<Part>,
+    waiting: Waiting,
+    ticket: u32,
+    misses: u32,
+    /// Computed before what follows.
+    computed: Ps,
+    /// Handles of the record that are others here.
+    handles: BTreeMap<u32, u32>,
+    ended: Option<Ps>,
+}
+
+struct World {
+    machine: Machine,
+    memory: Void,
+    record: Record,
+    ranks: Vec<Rank>,
+    ready: VecDeque<u32>,
+    /// Ranks at the barrier, and barriers so far.
+    barrier: (u32, u64),
+}
+
+/// Replays a record on a network.
+///
+/// # Errors
+/// If the record is damaged or does not fit the machine.
+pub fn run(record: Record, net: Box<dyn Net>, params: Params) -> Result<Replayed, String> {
+    let t = &record.trailer;
+    if t.ranks_per_node != params.ranks_per_node {
+        return Err(format!(
+            "it was recorded with {} ranks per node, and the machine has {}",
+            t.ranks_per_node, params.ranks_per_node
+        ));
+    }
+    let count = t.ranks.len() as u32;
+    let machine = Machine::new(net, params, count, &Limits::default())?;
+    let memory = Void { faults: t.faults.clone(), start: 0, pieces: Vec::new() };
+    let rank = |_| Rank {
+        parts: VecDeque::new(),
+        waiting: Waiting::No,
+        ticket: 0,
+        misses: 0,
+        computed: 0,
+        handles: BTreeMap::new(),
+        ended: None,
+    };
+    let mut world = World {
+        machine,
+        memory,
+        record,
+        ranks: (0..count).map(rank).collect(),
+        ready: (0..count).collect(),
+        barrier: (0, 0),
+    };
+    while let Some(rank) = world.next() {
+        world.drive(rank)?;
+    }
+    Ok(world.report())
+}
+
+impl World {
+    /// The rank that goes on next; `None` if none ever will.
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some(rank) = self.ready.pop_front() {
+                return Some(rank);
+            }
+            if self.ranks.iter().all(|r| r.ended.is_some()) {
+                return None;
+            }
+            match self.machine.next(&mut self.memory)? {
+                Happening::Rank(rank) => self.wake_rank(rank),
+                Happening::Wake(what) => {
+                    let rank = (what >> 32) as u32;
+                    if self.ranks[rank as usize].ticket == what as u32 {
+                        self.wake(rank);
+                    }
+                }
+            }
+        }
+    }
+
+    fn wake(&mut self, rank: u32) {
+        let r = &mut self.ranks[rank as usize];
+        if r.waiting != Waiting::No {
+            r.waiting = Waiting::No;
+            r.ticket = r.ticket.wrapping_add(1);
+            self.ready.push_back(rank);
+        }
+    }
+
+    fn wake_rank(&mut self, rank: u32) {
+        if matches!(self.ranks[rank as usize].waiting, Waiting::Rank(_)) {
+            self.wake(rank);
+        }
+    }
+
+    fn wait(&mut self, rank: u32, waiting: Waiting, until: Option<Ps>) {
+        let r = &mut self.ranks[rank as usize];
+        r.waiting = waiting;
+        if let Some(until) = until {
+            let what = u64::from(rank) << 32 | u64::from(r.ticket);
+            self.machine.wake_at(until, what);
+        }
+    }
+
+    /// Lets time pass for a rank; false if others have to go on first.
+    fn pause(&mut self, rank: u32, span: Ps) -> bool {
+        let until = self.machine.now.saturating_add(span);
+        if self.ready.is_empty() && self.machine.skip_to(until) {
+            return true;
+        }
+        self.wait(rank, Waiting::Time, Some(until));
+        false
+    }
+
+    /// Goes on with a rank until it waits.
+    fn drive(&mut self, rank: u32) -> Result<(), String> {
+        loop {
+            let Some(part) = self.ranks[rank as usize].parts.pop_front() else {
+                match self.record.next(rank)? {
+                    Some(step) => self.begin(rank, step),
+                    None => {
+                        // It never ended.
+                        self.wait(rank, Waiting::Rank("what it waited for when it was recorded"), None);
+                        return Ok(());
+                    }
+                }
+                continue;
+            };
+            if !self.part(rank, part) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A call begins with what the rank computed and what the call itself takes.
+    fn enter(&mut self, rank: u32, span: Ps) {
+        let call = self.machine.params.call_time;
+        let r = &mut self.ranks[rank as usize];
+        let all = span.saturating_add(call).saturating_add(std::mem::take(&mut r.computed));
+        if all > 0 {
+            r.parts.push_back(Part::Pause(all));
+        }
+    }
+
+    /// What a rank computed before its last clock call passes before it ends.
+    fn enter_end(&mut self, rank: u32) {
+        let r = &mut self.ranks[rank as usize];
+        if r.computed > 0 {
+            r.parts.push_back(Part::Pause(std::mem::take(&mut r.computed)));
+        }
+    }
+
+    /// Takes a step apart.
+    fn begin(&mut self, rank: u32, step: Step) {
+        let push = |world: &mut Self, part| world.ranks[rank as usize].parts.push_back(part);
+        match step {
+            Step::Compute(span) => {
+                let r = &mut self.ranks[rank as usize];
+                r.computed = r.computed.saturating_add(span);
+            }
+            Step::Sleep(span, called) => {
+                if called {
+                    self.enter(rank, 0);
+                }
+                push(self, Part::Pause(span));
+            }
+            Step::Ask { mut call, made, pieces } => {
+                for handle in call.0.handles() {
+                    *handle = self.ranks[rank as usize].handles.get(handle).copied().unwrap_or(*handle);
+                }
+                self.begin_call(rank, &call.0);
+                push(self, Part::Ask(call, made, pieces));
+            }
+            Step::Events { queues, timeout, misses } => {
+                let queues = queues.iter().map(|q| self.here(rank, *q)).collect();
+                push(self, Part::Events(queues, timeout, misses, None));
+            }
+            Step::Counts { tests, timeout, misses } => {
+                let tests = tests.iter().map(|t| (self.here(rank, t.0), t.1)).collect();
+                push(self, Part::Counts(tests, timeout, misses, None));
+            }
+            Step::Count { counter, shown, again } => {
+                let counter = self.here(rank, counter);
+                self.read_count(rank, counter, shown, again);
+            }
+            Step::Served(served) => {
+                self.machine.watch(rank);
+                push(self, Part::Served(served));
+            }
+            Step::Barrier => {
+                let time = self.machine.params.barrier_time;
+                self.enter(rank, time);
+                push(self, Part::Barrier(None));
+            }
+            Step::End => {
+                self.enter_end(rank);
+                push(self, Part::End);
+            }
+        }
+    }
+
+    /// A handle of the record as it is here.
+    fn here(&self, rank: u32, handle: u32) -> u32 {
+        self.ranks[rank as usize].handles.get(&handle).copied().unwrap_or(handle)
+    }
+
+    /// What a call takes before it takes effect.
+    fn begin_call(&mut self, rank: u32, call: &Call) {
+        let p = &self.machine.params;
+        if matches!(call, Call::Init | Call::Fini | Call::Abort) {
+            return;
+        }
+        let command = if call.commands() { p.control_time(size::COMMAND) } else { 0 };
+        if let Call::Begin(op) = call
+            && op.sends()
+        {
+            let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
+            let options = self.machine.processes[rank as usize].md_options(op.put.0);
+            let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
+            if written && time > 0 {
+                self.ranks[rank as usize].parts.push_back(Part::Pause(time));
+            }
+        }
+        self.enter(rank, command);
+    }
+
+    /// Time of a look that found nothing.
+    fn missed(&mut self, rank: u32) {
+        let r = &mut self.ranks[rank as usize];
+        r.misses = (r.misses + 1).min(100);
+        let span = self.machine.params.poll_time * u64::from(r.misses);
+        r.parts.push_back(Part::Pause(span));
+    }
+
+    fn read_count(&mut self, rank: u32, counter: u32, shown: (u64, u64), again: u64) {
+        self.missed(rank);
+        self.enter(rank, 0);
+        self.ranks[rank as usize].parts.push_back(Part::Count(counter, shown, again));
+    }
+
+    /// Does a part of a step; false if the rank waits.
+    fn part(&mut self, rank: u32, part: Part) -> bool {
+        match part {
+            Part::Pause(span) => self.pause(rank, span),
+            Part::Ask(call, made, pieces) => {
+                self.ask(rank, &call.0, made, &pieces);
+                true
+            }
+            Part::Events(queues, timeout, misses, until) => {
+                let Some(until) = until else {
+                    let until = self.deadline(timeout);
+                    self.enter(rank, 0);
+                    let part = Part::Events(queues, timeout, misses, Some(until));
+                    self.ranks[rank as usize].parts.push_back(part);
+                    return true;
+                };
+                let found = misses == 0 && self.event(rank, &queues);
+                let again = |misses| Part::Events(queues, timeout, misses, None);
+                self.look(rank, (found, misses, timeout), until, "an event", again)
+            }
+            Part::Counts(tests, timeout, misses, until) => {
+                let Some(until) = until else {
+                    let until = self.deadline(timeout);
+                    self.enter(rank, 0);
+                    let part = Part::Counts(tests, timeout, misses, Some(until));
+                    self.ranks[rank as usize].parts.push_back(part);
+                    return true;
+                };
+                let found = misses == 0 && tests.iter().any(|&(ct, test)| self.tested(rank, ct, test));
+                let again = |misses| Part::Counts(tests, timeout, misses, None);
+                self.look(rank, (found, misses, timeout), until, "a counter", again)
+            }
+            Part::Count(counter, shown, again) => {
+                let there = if counter == INVALID {
+                    self.machine.served[rank as usize] >= shown.0
+                } else {
+                    let value = self.machine.processes[rank as usize].ct_get(counter);
+                    value.map_or(true, |v| reached((v.success, v.failure), shown))
+                };
+                if !there || again > 0 {
+                    let left = if there { again - 1 } else { again };
+                    let shown = if there { (0, 0) } else { shown };
+                    self.read_count(rank, counter, shown, left);
+                }
+                true
+            }
+            Part::Served(least) => {
+                if self.machine.served[rank as usize] >= least {
+                    return true;
+                }
+                self.ranks[rank as usize].parts.push_front(part);
+                self.wait(rank, Waiting::Rank("a message that changes its memory"), None);
+                false
+            }
+            Part::Barrier(round) => self.barrier(rank, round),
+            Part::End => {
+                self.ranks[rank as usize].ended = Some(self.machine.now);
+                false
+            }
+        }
+    }
+
+    fn ask(&mut self, rank: u32, call: &Call, made: u32, pieces: &[(u64, u64)]) {
+        self.memory.start = call.pieces().map_or(0, |p| p.0);
+        self.memory.pieces =
+            pieces.iter().flat_map(|p| [p.0.to_le_bytes(), p.1.to_le_bytes()]).flatten().collect();
+        let answer = self.machine.ask(rank, call, &mut self.memory);
+        self.memory.pieces.clear();
+        if let Ok(here) = answer
+            && made != INVALID
+            && !matches!(call, Call::PtAlloc { .. })
+        {
+            if here == made {
+                self.ranks[rank as usize].handles.remove(&made);
+            } else {
+                self.ranks[rank as usize].handles.insert(made, here);
+            }
+        }
+    }
+
+    /// When a look of so many milliseconds is over.
+    fn deadline(&self, timeout: u32) -> Option<Ps> {
+        (timeout != TIME_FOREVER).then(|| self.machine.now.saturating_add(u64::from(timeout) * MS))
+    }
+
+    /// Takes an event out of one of the queues.
+    fn event(&mut self, rank: u32, queues: &[u32]) -> bool {
+        let process = &mut self.machine.processes[rank as usize];
+        // A queue that is gone would be waited for in vain.
+        queues.iter().any(|&q| process.eq_get(q) != Err(Code::EqEmpty))
+    }
+
+    fn tested(&mut self, rank: u32, counter: u32, test: u64) -> bool {
+        let value = self.machine.processes[rank as usize].ct_get(counter);
+        value.map_or(true, |v| v.success >= test || v.failure > 0)
+    }
+
+    /// A look found something, or goes on until its time is up, or is followed by another.
+    fn look(
+        &mut self,
+        rank: u32,
+        (found, misses, timeout): (bool, u64, u32),
+        until: Option<Ps>,
+        what: &'static str,
+        again: impl FnOnce(u64) -> Part,
+    ) -> bool {
+        if found {
+            self.ranks[rank as usize].misses = 0;
+            return true;
+        }
+        if until.is_none_or(|u| self.machine.now < u) {
+            let part = match again(misses) {
+                Part::Events(q, t, m, _) => Part::Events(q, t, m, Some(until)),
+                Part::Counts(c, t, m, _) => Part::Counts(c, t, m, Some(until)),
+                other => other,
+            };
+            self.ranks[rank as usize].parts.push_front(part);
+            self.wait(rank, Waiting::Rank(what), until);
+            return false;
+        }
+        if timeout == 0 {
+            self.missed(rank);
+        }
+        if misses != 1 {
+            let left = misses.saturating_sub(1);
+            self.ranks[rank as usize].parts.push_back(again(left));
+        }
+        true
+    }
+
+    fn barrier(&mut self, rank: u32, round: Option<u64>) -> bool {
+        let all = self.ranks.len() as u32;
+        let round = round.unwrap_or_else(|| {
+            self.barrier.0 += 1;
+            let round = self.barrier.1;
+            if self.barrier.0 == all {
+                self.barrier = (0, round + 1);
+                (0..all).for_each(|r| self.wake_rank(r));
+            }
+            round
+        });
+        if self.barrier.1 > round {
+            return true;
+        }
+        self.ranks[rank as usize].parts.push_front(Part::Barrier(Some(round)));
+        self.wait(rank, Waiting::Rank("the others at a barrier"), None);
+        false
+    }
+
+    fn report(&self) -> Replayed {
+        let mut waiting = Vec::new();
+        for (n, r) in self.ranks.iter().enumerate().filter(|(_, r)| r.ended.is_none()) {
+            let what = match r.waiting {
+                Waiting::Rank(what) => what,
+                Waiting::Time => "the time at which it would go on",
+                Waiting::No => "its turn",
+            };
+            waiting.push(format!("rank {n} waits for {what}"));
+        }
+        Replayed {
+            ended: self.ranks.iter().map(|r| r.ended).collect(),
+            time: self.machine.now,
+            counts: self.machine.counts,
+            waiting,
+            limited: self.ranks.iter().any(|r| r.ended.is_none() && r.waiting == Waiting::Time),
+        }
+    }
+}
