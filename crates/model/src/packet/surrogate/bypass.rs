@@ -180,6 +180,7 @@ impl State {
     ) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
         let packet = self.packets.take(Packet {
+            accepted: 0,
             id: p.id,
             created,
             start: 0,
@@ -198,7 +199,6 @@ impl State {
             hops: 0,
             disordered: false,
             tampered: false,
-            accepted: 0,
         });
         let row = self.terminals.edit(i);
         row.queued += chunks;
