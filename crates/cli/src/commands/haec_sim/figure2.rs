@@ -113,6 +113,7 @@ fn picture(grid: &Grid, fits: &[Fit]) -> Lines {
         ),
         x: "loss of a link / %".to_owned(),
         y: "time until the packets are there / us".to_owned(),
+        shaded: Vec::new(),
         curves,
     }
 }

@@ -115,6 +115,7 @@ pub fn run(
                     parameters,
                     samples: effort.samples,
                     seed: 1,
+                    class_loss: None,
                     fits: None,
                 }),
                 fabric: Some(Arc::clone(&nets[s.net].fabric)),
@@ -122,6 +123,7 @@ pub fn run(
                 scheduling: Scheduling::Sequential { partitions: 1 },
                 limit: NEVER,
                 measure: Measure { messages: true, ..Measure::default() },
+                energy: None,
             };
             let finished = simulate(&setup, &mut |_| true).map_err(|e| ours(&e.to_string()))?;
             let job = finished.summary.jobs.first().ok_or_else(|| ours("a replay has no job"))?;
