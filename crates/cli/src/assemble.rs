@@ -5,21 +5,21 @@
 
 use crate::{
     experiment::{
-        reader::{Chosen, Section},
+        reader::Section,
         sections::{Experiment, Job},
     },
     failure::Failure,
-    faults, losses, network,
+    faults, limits, losses, network,
     prepare::Wishes,
     schedule,
     stages::Stages,
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::{Kind, Problem, Value, Values},
+    param::{Problem, Value, Values},
     rate::Bandwidth,
-    time::{Ps, S},
-    units::{print_bytes, print_time},
+    time::Ps,
+    units::print_time,
 };
 use fabric::{graph::Fabric, planes, routing::Routing};
 use model::{
@@ -39,12 +39,6 @@ use workload::{
     program::{collective::Chooser, lower},
     registry::{ArrivalChoice, JobContext, PlacementEntry, Takes, Work},
 };
-
-/// Largest delay of a link, router or adapter: sums of times then stay far from overflow.
-const MAX_DELAY: Ps = 1_000 * S;
-
-/// Longest time that a message or buffer may take on a link.
-const MAX_TRANSFER: Ps = 1 << 60;
 
 /// What all models are built from.
 struct Parts {
@@ -84,7 +78,7 @@ pub fn assemble(
     let left = broken.map(|b| b.fabric).or_else(|| fabric.clone()).map(|f| planes::nodes(&f));
     let routing = fabric.as_ref().and_then(|f| routing(experiment, f, diagnostics));
     let links = links(experiment, diagnostics);
-    check_transfers(experiment, &links, diagnostics);
+    limits::check_transfers(experiment, &links, diagnostics);
     let bandwidth = terminal_bandwidth(experiment);
     let needs_fabric = experiment.model.as_ref().is_none_or(|m| m.entry.needs.fabric);
     let needs_time = experiment.model.as_ref().is_none_or(|m| m.entry.needs.time);
@@ -157,7 +151,7 @@ fn shared(section: &Section) -> u32 {
 
 fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<FlowSetup> {
     let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
-    check_delays(chosen, diagnostics);
+    limits::check_delays(chosen, diagnostics);
     let platform = is_platform(experiment);
     if !platform && experiment.routing.is_none() && parts.fabric.is_some() {
         let message = "model \"flow\" needs a [routing] on this topology";
@@ -223,7 +217,7 @@ fn only_flow(experiment: &Experiment, jobs: &[JobSetup], diagnostics: &mut Diagn
 
 fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostics) -> Option<DelayRun> {
     let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
-    check_delays(chosen, diagnostics);
+    limits::check_delays(chosen, diagnostics);
     only_flow(experiment, &[], diagnostics);
     let config = DelayConfig::from_values(&chosen.section.values);
     let mut config = config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok();
@@ -298,8 +292,8 @@ fn packet_setup(
     let energy = losses::energy(experiment, parts.fabric.as_deref(), diagnostics);
     only_flow(experiment, &parts.jobs, diagnostics);
     if let Some(packet) = &packet {
-        check_vcs(experiment, packet, &parts, diagnostics);
-        check_buffers(experiment, packet, &parts.links, diagnostics);
+        limits::check_vcs(experiment, packet, (parts.routing.as_deref(), parts.change.as_ref()), diagnostics);
+        limits::check_buffers(experiment, packet, &parts.links, diagnostics);
     }
     if !diagnostics.is_empty() {
         return None;
@@ -380,7 +374,7 @@ fn links(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Vec<Option<L
     for (_, section) in &experiment.links {
         let before = diagnostics.len();
         for key in ["latency", "credit_delay"] {
-            check_delay(section, key, diagnostics);
+            limits::check_delay(section, key, diagnostics);
         }
         let sound = section.complete && diagnostics.len() == before;
         let values = &section.values;
@@ -417,96 +411,11 @@ fn rail(experiment: &Experiment) -> Rail {
     }
 }
 
-fn check_delay(section: &Section, key: &str, diagnostics: &mut Diagnostics) {
-    if let Some(Value::Time(t)) = section.get(key)
-        && *t > MAX_DELAY
-    {
-        let message = format!("`{key}` is longer than 1000 s");
-        diagnostics.push(Diagnostic::new(section.place(key), message).label("too long"));
-    }
-}
-
-/// Refuses delays of a model that are too long.
-fn check_delays(chosen: &Chosen<ModelEntry>, diagnostics: &mut Diagnostics) {
-    for param in chosen.section.params.iter().filter(|p| p.kind == Kind::Time) {
-        check_delay(&chosen.section, param.name, diagnostics);
-    }
-}
-
 fn packet(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
     let chosen = experiment.model.as_ref().filter(|m| m.section.complete)?;
-    check_delays(chosen, diagnostics);
+    limits::check_delays(chosen, diagnostics);
     let config = PacketConfig::from_values(&chosen.section.values);
     config.map_err(|problems| chosen.section.tell(problems, diagnostics)).ok()
-}
-
-fn check_vcs(experiment: &Experiment, packet: &PacketConfig, parts: &Parts, diagnostics: &mut Diagnostics) {
-    let (Some(routing), Some(chosen), Some(model)) = (&parts.routing, &experiment.routing, &experiment.model)
-    else {
-        return;
-    };
-    let before = routing.vcs();
-    let after = parts.change.as_ref().map(|c| (c.routing.vcs(), c.detour.vcs()));
-    let needed = after.map_or(before, |(after, detour)| before + after + detour);
-    if packet.vcs < needed {
-        let name = chosen.entry.about.name;
-        let mut message = format!("routing \"{name}\" needs {needed} virtual channels on this fabric");
-        if let Some((after, detour)) = after {
-            message += &format!(": {before} before links fail, {after} after it and {detour} for detours");
-        }
-        let label = format!("only {}", packet.vcs);
-        let most = model.section.params.iter().find(|p| p.name == "vcs").map_or(u64::MAX, |p| match p.kind {
-            Kind::Int { max, .. } => max,
-            _ => u64::MAX,
-        });
-        let help = match after {
-            _ if u64::from(needed) <= most => format!("set `vcs = {needed}` or more"),
-            Some(_) => format!(
-                "the model has {most} at most: choose a routing that needs fewer, or let the links fail from the start"
-            ),
-            None => format!("the model has {most} at most: choose a routing that needs fewer"),
-        };
-        diagnostics.push(Diagnostic::new(model.section.place("vcs"), message).label(label).help(help));
-    }
-}
-
-fn check_buffers(
-    experiment: &Experiment,
-    packet: &PacketConfig,
-    links: &[Option<LinkParams>],
-    diagnostics: &mut Diagnostics,
-) {
-    let chunk = u64::from(packet.chunk);
-    for ((class, section), link) in experiment.links.iter().zip(links) {
-        if let Some(link) = link
-            && link.vc_buffer < chunk
-        {
-            let message =
-                format!("a chunk of {} does not fit into the buffers of link.{class}", print_bytes(chunk));
-            let label = format!("holds {}", print_bytes(link.vc_buffer));
-            let help = "enlarge `vc_buffer`, or make `chunk` of [model] smaller";
-            diagnostics.push(Diagnostic::new(section.place("vc_buffer"), message).label(label).help(help));
-        }
-    }
-}
-
-/// Refuses links so slow that a message or a full buffer would take longer than virtual time can tell.
-fn check_transfers(experiment: &Experiment, links: &[Option<LinkParams>], diagnostics: &mut Diagnostics) {
-    let messages = experiment.jobs.iter().filter_map(|j| match j.section.get("message") {
-        Some(Value::Int(bytes)) => Some(*bytes),
-        _ => None,
-    });
-    let message = messages.max().unwrap_or(0);
-    for ((class, section), link) in experiment.links.iter().zip(links) {
-        let Some(link) = link else { continue };
-        let bytes = message.max(link.vc_buffer);
-        if link.bandwidth.time_rounded(bytes).is_none_or(|t| t > MAX_TRANSFER) {
-            let message = format!("{} would take more than 13 days on link.{class}", print_bytes(bytes));
-            let help = "use a faster link, smaller messages or smaller buffers";
-            diagnostics
-                .push(Diagnostic::new(section.place("bandwidth"), message).label("too slow").help(help));
-        }
-    }
 }
 
 fn jobs(

@@ -20,6 +20,7 @@ pub mod experiment;
 pub mod failure;
 pub mod faults;
 pub mod keeper;
+pub mod limits;
 pub mod losses;
 pub mod network;
 pub mod outlook;
