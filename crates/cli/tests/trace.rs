@@ -174,9 +174,10 @@ fn archives_replay_on_delay_and_packet() {
         let unpacked =
             std::process::Command::new("tar").arg("xzf").arg(&file).arg("-C").arg(folder.path()).status();
         assert!(unpacked.expect("tar runs").success());
-        for model in
-            ["kind = \"delay\"\ncost = \"resilient\"\nsamples = 64", "kind = \"packet\"\nchunk = \"64 KiB\""]
-        {
+        for model in [
+            "kind = \"delay\"\ncost = \"resilient\"\nsamples = 64",
+            "kind = \"packet\"\npacket = \"64 KiB\"\nchunk = \"64 KiB\"\neager = \"1 GiB\"",
+        ] {
             let experiment = format!(
                 "[experiment]\nname = \"archive\"\nseed = 1\nuntil = \"workload-done\"\n\
                  [fabric]\ntopology = \"mesh\"\ndims = [4, 4, 2]\nterminals_per_router = 1\n\

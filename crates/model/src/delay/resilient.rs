@@ -11,7 +11,7 @@ use crate::resilient::{
     parameters::loss_of, path::Path,
 };
 use base::{
-    param::{Excerpt, Kind, Param, Problem, Values},
+    param::{Excerpt, Kind, Param, Problem, Value, Values},
     time::Ps,
 };
 use fabric::graph::Fabric;
@@ -178,7 +178,11 @@ impl Resilient {
         }
         parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
         let fits = if values.text("evaluate") == "fit" {
-            Some(fits(&values.text("fit"), &parameters)?)
+            let file = match values.0.get("fit") {
+                Some(Value::Text(file)) => file.as_str(),
+                _ => "",
+            };
+            Some(fits(file, &parameters)?)
         } else {
             None
         };
