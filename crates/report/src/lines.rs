@@ -72,7 +72,7 @@ impl Lines {
             .x_label_area_size(44)
             .y_label_area_size(76)
             .build_cartesian_2d(0.0..right, 0.0..top * 1.05)?;
-        let bands = self.shaded.iter().map(|&(from, to)| {
+        let bands = self.shaded.iter().filter(|(from, _)| *from < right).map(|&(from, to)| {
             Rectangle::new([(from, 0.0), (to.min(right), top * 1.05)], BLACK.mix(0.06).filled())
         });
         chart.draw_series(bands)?;

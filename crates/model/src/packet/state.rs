@@ -606,8 +606,8 @@ impl State {
         let timing = &cx.net.timings[line.timing as usize];
         let port = self.ports.get(u);
         let mut first = port.flight.head;
-        if cx.net.ripens && matches!(line.end, End::Terminal { .. }) {
-            // What arrives at this instant completes nothing: else it would have been due.
+        if cx.net.ripens && port.blocked == 0 && matches!(line.end, End::Terminal { .. }) {
+            // What arrives at this instant completes nothing: else it would have been due. But its credit may be waited for.
             while first != NIL && self.flights.get(first).time <= fx.now() {
                 first = self.flights.get(first).next;
             }
