@@ -84,8 +84,6 @@ examples() {
     case $(basename "$file") in
       zero-load.toml) set -- --set experiment.duration="1 ms" ;;
       dragonfly-1056.toml) set -- --set experiment.duration="5 us" ;;
-      hybrid-72.toml) set -- --set experiment.duration="60 us" --set 'hybrid.switch=["20 us", "40 us"]' --set hybrid.window="10 us" ;;
-      hybrid-auto.toml) set -- --set experiment.duration="400 us" --set hybrid.window="80 us" --set job.1.start="250 us" ;;
       dragonfly-8448.toml) set -- --set experiment.duration="1 us" ;;
       hybrid-72.toml) set -- --set experiment.duration="300 us" --set 'hybrid.switch=["100 us", "200 us"]' --set hybrid.window="50 us" ;;
       hybrid-auto.toml) set -- --set experiment.duration="4.6 ms" ;;
