@@ -52,8 +52,8 @@ pub const ABOUT: About = About {
     doc: "With this section the summary has a block `energy` and a table by link class. Routers and terminals' interfaces take their powers all the time; a \
           directed link takes `link_power` while it is awake, and each bit on it `link_bit`, whether its packet arrives or is lost, is new or sent again. With \
           `sleep_after` a link that was idle for so long sleeps at `sleep_share` of its power until its next packet, and each waking costs `wake_time` at full \
-          power. This is accounting only: packets do not wait for links that wake. Models `packet`, and `delay` with `cost = \"resilient\"`: there bits are \
-          expected ones, and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
+          power. This is accounting only: packets do not wait for links that wake. Models `packet`; `flow`, where links do not sleep and carry what the \
+          bandwidth rules say that messages use; and `delay` with `cost = \"resilient\"`, where bits are expected ones and links do not sleep. The defaults of `router` and `nic` contain their links, so those of links are 0.",
     source: "100 W for a router of 36 ports and 10 W for an interface: Abts et al.: Energy Proportional Datacenter Networks, ISCA 2010; a tenth of the \
              power in low-power idle, 4.48 us to wake: Christensen et al.: IEEE 802.3az: The Road to Energy Efficient Ethernet, IEEE \
              Communications Magazine 2010",

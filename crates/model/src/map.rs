@@ -1,4 +1,4 @@
-//! A hash map whose changes can be undone: chains threaded through a pool. Never iterated.
+//! A hash map whose changes can be undone: chains threaded through a pool. Iterated only where order tells nothing.
 
 use base::hash::mix64;
 use engine::state::{Journal, Linked, NIL, Pool, Row, Table};
@@ -100,6 +100,18 @@ impl<V: Row> Map<V> {
             (before, at) = (at, slot.next);
         }
         None
+    }
+
+    /// Visits all, in an order that depends on the past.
+    pub fn each(&self, mut visit: impl FnMut(u64, u32, &V)) {
+        for &first in &self.buckets.rows()[..=*self.mask.get(0) as usize] {
+            let mut at = first;
+            while at != NIL {
+                let slot = self.slots.get(at);
+                visit(slot.key, slot.sub, &slot.value);
+                at = slot.next;
+            }
+        }
     }
 
     /// Number of keys.

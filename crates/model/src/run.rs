@@ -13,7 +13,7 @@ use crate::{
         rows::Chunk,
         sample::{self, Sampler},
         state::PacketDomain,
-        transport::config::Resilience,
+        transport::{MOST_TIMERS, config::Resilience},
     },
     performance::Clock,
     setup::{Setup, Until},
@@ -234,10 +234,10 @@ fn close(
 /// # Errors
 /// [`Failure::Setup`] with the reason.
 pub fn validate(setup: &Setup) -> Result<(), Failure> {
-    refuse(setup, &Network::new(setup, 1))
+    refuse(setup, &Arc::new(Network::new(setup, 1)))
 }
 
-pub(crate) fn refuse(setup: &Setup, net: &Network) -> Result<(), Failure> {
+pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
@@ -313,6 +313,13 @@ fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> R
         let why = "links that fail while the run is under way and links that lose packets do not go together: chunks of one packet \
                    would take two ways";
         return Err(Failure::Setup(why.into()));
+    }
+    let timers =
+        u64::from(net.fabric.terminals()) * u64::from(resilience.messages) * u64::from(resilience.window);
+    if timers >= MOST_TIMERS {
+        return Err(Failure::Setup(format!(
+            "terminals x `messages` x `window` are {timers} timers; fewer than {MOST_TIMERS} can run"
+        )));
     }
     let own = &net.timings[usize::from(net.injection())];
     let shortest = own.chunk.whole + own.delay + 2;

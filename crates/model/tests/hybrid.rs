@@ -284,6 +284,46 @@ fn back_pressured_sources_keep_their_pace() {
     }
 }
 
+/// At full load destinations' queues grow with the messages that happen to be sent, in a stay as outside: predictions and a network that follow
+/// them are nearer to high fidelity, in the stay and after it, than those that remember what was.
+#[test]
+fn queues_go_on_growing_in_a_stay() {
+    let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+    (setup.until, setup.measure) = (Until::Time(450 * US), Measure::default());
+    let (enter, back) = (100 * US, 350 * US);
+    let of = |queues: bool| {
+        let mut one = switched(setup.clone(), "zombies", "packet", "mean", &[enter, back]);
+        let hybrid = one.hybrid.as_mut().unwrap();
+        (hybrid.queues, hybrid.window) = (queues, 50 * US);
+        one
+    };
+    let mean = |setup: &Setup, warmup: Ps| run(&Setup { warmup, ..setup.clone() }).latency_ps.unwrap().mean;
+    for (what, warmup) in [("stay", enter), ("return", back)] {
+        let [plain, on, off] = [mean(&setup, warmup), mean(&of(true), warmup), mean(&of(false), warmup)];
+        let (on, off) = ((on - plain).abs() / plain, (off - plain).abs() / plain);
+        assert!(on < off / 2.0 && off > 0.1, "{what}: {on} with queues, {off} without");
+    }
+}
+
+/// Queues, what a network lacks at the return and sources that slow down are the same however a run is cut.
+#[test]
+fn one_answer_of_queues() {
+    let mut setup = dragonfly(1.0, 256);
+    let job = (40, 256, setup.links[0].bandwidth);
+    setup.jobs[0].work = samples::traffic("uniform", &[], ("constant", 1.0), job, 3);
+    setup.until = Until::Time(150 * US);
+    let with = |level: &str, queues: bool| {
+        let mut one = switched(setup.clone(), "zombies", level, "mean", &[50 * US, 110 * US]);
+        one.hybrid.as_mut().unwrap().queues = queues;
+        one
+    };
+    let zombies = |summary: &Summary| summary.hybrid.as_ref().unwrap().zombies.created;
+    for level in ["packet", "message"] {
+        let one = one_answer(&with(level, true), level);
+        assert!(zombies(&one) > zombies(&run(&with(level, false))), "{level}: ghosts enter at the return");
+    }
+}
+
 #[test]
 fn zombies_that_are_delivered_are_found() {
     let mut setup = switched(dragonfly(0.7, 256), "zombies", "packet", "mean", &[15 * US, 30 * US]);

@@ -27,7 +27,7 @@ const TIE_SEED: u64 = 77;
 
 fn seen(record: &Record) -> Seen {
     match *record {
-        Record::Created { time, id, bytes } => Seen::Created { time, id, bytes: u64::from(bytes) },
+        Record::Created { time, id, bytes, .. } => Seen::Created { time, id, bytes: u64::from(bytes) },
         Record::Accepted { time, link, vc, id, index } => {
             Seen::Accepted { time, link, vc, id, index: u64::from(index) }
         }
@@ -94,7 +94,7 @@ fn compare(
         for link in 0..links {
             prop_assert_eq!(&found[link], &expected[link], "occupancy of link {} at {}", link, stop);
         }
-        let sent: Vec<u32> = finish::sent_by_link(&domains).into_values().map(|(chunks, _)| chunks).collect();
+        let sent: Vec<u32> = finish::sent_by_link(&domains).into_values().map(|c| c.chunks).collect();
         prop_assert_eq!(sent, naive.sent(), "chunks sent by link before {}", stop);
         let happened: usize = executor.partitions.iter().map(|p| p.observer.len()).sum();
         prop_assert_eq!(happened, naive.seen.len(), "happenings before {}", stop);

@@ -8,7 +8,11 @@ use super::{
     run::{Context, FlowSetup},
     tables,
 };
-use crate::{setup::Until, throughput::throughput};
+use crate::{
+    energy::{self, Consumed, Use},
+    setup::Until,
+    throughput::throughput,
+};
 use base::time::Ps;
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
@@ -67,8 +71,29 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
         rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
     summary.jobs = jobs(setup, o, done, ended.dry);
     summary.links = links(cx, &uses);
-    let tables = tables::all(setup, cx, &ended, &uses);
+    let mut tables = tables::all(setup, cx, &ended, &uses);
+    if let Some(asked) = &setup.energy {
+        let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
+        let delivered = (delivered, o.bytes.0);
+        let uses = energy_uses(cx, &uses);
+        let block = asked.block(&Consumed { time: simulated, parts, uses: &uses, delivered });
+        tables.push(energy::table(&block));
+        summary.energy = Some(block);
+    }
     (summary, tables)
+}
+
+/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together.
+fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
+    let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
+    let mut classes: Vec<Use> = cx.fabric.classes.iter().map(named).collect();
+    let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
+    for link in uses {
+        let used = &mut classes[link.class.map_or(0, usize::from)];
+        used.links += 1;
+        used.bits += link.bytes * 8.0 * share;
+    }
+    classes
 }
 
 fn are(messages: u64) -> String {

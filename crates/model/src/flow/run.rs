@@ -43,6 +43,8 @@ pub struct FlowSetup {
     pub warmup: Ps,
     /// Tables and series.
     pub measure: Measure,
+    /// What parts of the network take, if that is asked; not of a platform.
+    pub energy: Option<crate::energy::Energy>,
 }
 
 /// What does not change during a run.

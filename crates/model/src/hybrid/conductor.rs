@@ -6,8 +6,9 @@
 use super::{
     HybridSetup, Treatment,
     direct::{Frame, Step, Strategy, View},
-    learn::{Learned, Seen, Shape},
+    learn::{Forget, Learned, Seen, Shape, add},
     predict::{Predictor, Recipe},
+    queues::Queues,
 };
 use crate::{
     failure::Failure,
@@ -69,6 +70,8 @@ struct Stage {
     recipe: Arc<dyn Recipe>,
     shape: Arc<Shape>,
     treatment: Treatment,
+    queues: Option<Queues>,
+    net: Arc<Network>,
     log: Log,
     predictor: Option<Arc<dyn Predictor>>,
     flying: Vec<Predicted>,
@@ -109,7 +112,9 @@ pub struct Told {
     share: Share,
     counts: Counts,
     learned: Option<Learned>,
+    /// At an entry what is in the network, at a return what was predicted and is not delivered.
     flying: Vec<Predicted>,
+    offered: Vec<Ps>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,7 +166,7 @@ impl Conductor {
     pub fn new(
         sampler: Sampler,
         hybrid: Option<&HybridSetup>,
-        net: &Network,
+        net: &Arc<Network>,
         end: Ps,
     ) -> Result<Self, Failure> {
         let stage = match (hybrid, &net.hybrid) {
@@ -172,6 +177,10 @@ impl Conductor {
                 recipe: Arc::clone(&setup.recipe),
                 shape: Arc::clone(&network.shape),
                 treatment: setup.treatment,
+                queues: setup.queues.then(|| {
+                    Queues::new(net.fabric.terminals(), setup.window, net.packet_pace, net.period())
+                }),
+                net: Arc::clone(net),
                 log: Log { phases: vec![Phase::begin(false, 0, &Counts::default())], ..Log::default() },
                 predictor: None,
                 flying: Vec::new(),
@@ -185,7 +194,10 @@ impl Conductor {
     /// Gives partitions of a loaded run their predictor.
     pub fn attach<'a>(&self, domains: impl Iterator<Item = &'a mut PacketDomain>) {
         let Some(stage) = &self.stage else { return };
-        domains.for_each(|d| d.cx.predictor.clone_from(&stage.predictor));
+        domains.for_each(|d| {
+            d.cx.predictor.clone_from(&stage.predictor);
+            stage.tell_waits(d);
+        });
     }
 
     /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
@@ -246,7 +258,8 @@ impl Director<PacketDomain, Observer> for Conductor {
 
     fn next_tick(&self, now: Ps) -> Ps {
         let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
-        self.sampler.next_tick(now).min(own)
+        let queues = self.stage.as_ref().and_then(|s| s.queues.as_ref()).map_or(NEVER, |q| q.next_tick(now));
+        self.sampler.next_tick(now).min(own).min(queues)
     }
 
     fn summarise(
@@ -257,8 +270,15 @@ impl Director<PacketDomain, Observer> for Conductor {
         agenda: &Agenda<Wire>,
     ) -> Told {
         let share = self.sampler.summarise(now, domain, observer, agenda);
-        let mut told = Told { share, counts: counts(observer), learned: None, flying: Vec::new() };
-        let Some(stage) = self.stage.as_ref().filter(|s| s.ticks(now)) else { return told };
+        let (flying, offered) = (Vec::new(), Vec::new());
+        let mut told = Told { share, counts: counts(observer), learned: None, flying, offered };
+        let Some(stage) = &self.stage else { return told };
+        if let (Some(_), Some(learner)) = (stage.queues_at(now), &mut observer.learner) {
+            told.offered = learner.take_offered();
+        }
+        if !stage.ticks(now) {
+            return told;
+        }
         let enters = stage.strategy.may_enter(now);
         if let Some(learner) = &mut observer.learner {
             told.learned = match (enters, stage.strategy.enters(now)) {
@@ -270,6 +290,8 @@ impl Director<PacketDomain, Observer> for Conductor {
         }
         if enters && stage.treatment == Treatment::Zombies {
             told.flying = domain.flying(agenda);
+        } else if stage.in_surrogate() && stage.queues.is_some() && stage.treatment == Treatment::Zombies {
+            told.flying = domain.under_way(agenda);
         }
         told
     }
@@ -283,11 +305,12 @@ impl Director<PacketDomain, Observer> for Conductor {
             mine.merge(theirs);
         }
         a.flying.extend(b.flying);
+        add(&mut a.offered, &b.offered);
         a
     }
 
     fn decide(&mut self, now: Ps, told: Told, dry: bool) -> Option<(Clock, Step)> {
-        let Told { share, counts, learned, flying } = told;
+        let Told { share, counts, learned, flying, offered } = told;
         let view = View {
             now,
             created: share.created(),
@@ -298,10 +321,17 @@ impl Director<PacketDomain, Observer> for Conductor {
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
         self.sampler.decide(now, share, dry)?;
-        let Some(stage) = self.stage.as_mut().filter(|s| s.ticks(now)) else {
+        let Some(stage) = &mut self.stage else { return Some((Clock::Keep, Step::Stay)) };
+        if let Some(queues) = stage.queues.as_mut().filter(|q| q.ticks(now)) {
+            queues.tick(now, &offered);
+        }
+        if !stage.ticks(now) {
             return Some((Clock::Keep, Step::Stay));
-        };
+        }
+        let forget = stage.strategy.forget(now);
         let step = stage.strategy.decide(&view);
+        let latency = learned.as_ref().and_then(|l| l.total().mean());
+        stage.move_queues(now, step, forget, latency);
         match step {
             Step::Stay | Step::Learn | Step::Reheat => return Some((Clock::Keep, step)),
             Step::Enter => {
@@ -313,7 +343,7 @@ impl Director<PacketDomain, Observer> for Conductor {
                 stage.flying.dedup_by_key(|p| p.id);
                 stage.log.zombies += stage.flying.len() as u64;
             }
-            Step::Return => stage.flying.clear(),
+            Step::Return => stage.flying = stage.lacking(flying),
         }
         let cost = stage.since.cost();
         stage.since = Since::now();
@@ -331,6 +361,7 @@ impl Director<PacketDomain, Observer> for Conductor {
 
     fn apply(&self, step: &Step, domain: &mut PacketDomain, fx: &mut impl Effects<PacketDomain>) {
         let Some(stage) = &self.stage else { return };
+        stage.tell_waits(domain);
         match step {
             Step::Stay => {}
             Step::Learn => domain.learn_anew(),
@@ -340,7 +371,7 @@ impl Director<PacketDomain, Observer> for Conductor {
                 domain.enter(&switch, stage.treatment == Treatment::Zombies, fx);
             }
             Step::Reheat => domain.reheat(fx),
-            Step::Return => domain.back(fx),
+            Step::Return => domain.back(&stage.flying, fx),
         }
     }
 }
@@ -348,6 +379,36 @@ impl Director<PacketDomain, Observer> for Conductor {
 impl Stage {
     fn in_surrogate(&self) -> bool {
         self.log.phases.last().is_some_and(|p| p.surrogate)
+    }
+
+    /// The queues, if `now` is a tick of theirs.
+    fn queues_at(&self, now: Ps) -> Option<&Queues> {
+        self.queues.as_ref().filter(|q| q.ticks(now))
+    }
+
+    /// What queues do at a switch, and forget.
+    fn move_queues(&mut self, now: Ps, step: Step, forget: Forget, latency: Option<Ps>) {
+        let Some(queues) = &mut self.queues else { return };
+        match step {
+            Step::Enter => queues.enter(now, latency),
+            Step::Return => queues.leave(),
+            Step::Stay | Step::Learn | Step::Reheat => {}
+        }
+        queues.forget(forget);
+    }
+
+    /// Those of the packets `under_way` that the network lacks at a return.
+    fn lacking(&self, under_way: Vec<Predicted>) -> Vec<Predicted> {
+        let Some(queues) = &self.queues else { return Vec::new() };
+        queues.lacking(under_way, |bytes| self.net.link_time(bytes))
+    }
+
+    /// Predictions of a partition follow the queues.
+    fn tell_waits(&self, domain: &mut PacketDomain) {
+        if let Some(queues) = &self.queues {
+            domain.cx.waits = Arc::clone(queues.waits());
+            domain.cx.slowness = queues.slowness();
+        }
     }
 
     /// True if the strategy asked for a tick at `now`.
@@ -366,6 +427,9 @@ impl Kept for Conductor {
             }
             put(&log, to);
             put(&stage.strategy.memory(), to);
+            if let Some(queues) = &stage.queues {
+                put(&queues.saved(), to);
+            }
         }
     }
 
@@ -375,6 +439,11 @@ impl Kept for Conductor {
             stage.log = take(from)?;
             let memory: Vec<u64> = take(from)?;
             if !stage.strategy.recall(&memory) {
+                return Err(Damaged);
+            }
+            if let Some(queues) = &mut stage.queues
+                && !queues.load(take(from)?)
+            {
                 return Err(Damaged);
             }
             stage.predictor = stage.log.learned.as_ref().map(|l| stage.recipe.train(l, &stage.shape));

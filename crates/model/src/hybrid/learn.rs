@@ -18,6 +18,8 @@ pub struct Shape {
     hops: Hops,
     /// Contention-free latency of a packet of one short chunk: terminals' links and the first router, and each further router.
     floor: (Ps, Ps),
+    /// [`Shape::floor`] of no pair is above.
+    most: Ps,
 }
 
 impl Shape {
@@ -27,13 +29,22 @@ impl Shape {
     /// If the fabric has too many routers for a table of distances.
     pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
         let node_of: Vec<u32> = (0..fabric.terminals()).map(|t| fabric.node_of(t)).collect();
-        Ok(Self { terminals: fabric.terminals(), node_of, hops: Hops::of(fabric)?, floor })
+        let hops = Hops::of(fabric)?;
+        let most = floor.0 + floor.1 * u64::from(hops.most());
+        Ok(Self { terminals: fabric.terminals(), node_of, hops, floor, most })
     }
 
     /// Routers on a shortest way between two terminals.
     #[must_use]
     pub fn routers(&self, source: u32, destination: u32) -> u32 {
         self.hops.between(self.node_of[source as usize], self.node_of[destination as usize]) + 1
+    }
+
+    /// `latency`, but at least [`Shape::floor`].
+    #[inline]
+    #[must_use]
+    pub fn at_least(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+        if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
     }
 
     /// No packet between two terminals takes less.
@@ -135,6 +146,12 @@ pub enum Forget {
     All,
 }
 
+/// Adds sums, of which the longer list has more.
+pub(super) fn add(a: &mut Vec<Ps>, b: &[Ps]) {
+    a.resize(a.len().max(b.len()), 0);
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+}
+
 /// A partition's learner: two halves, of which the older is forgotten first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
@@ -143,6 +160,8 @@ pub struct Learner {
     pub network: Seen,
     /// Packets delivered by prediction so far.
     pub predicted: Seen,
+    /// By destination, link time of what was handed over since it was last asked; may be short.
+    offered: Vec<Ps>,
 }
 
 impl Learner {
@@ -150,6 +169,23 @@ impl Learner {
     pub fn delivered(&mut self, shape: &Shape, source: u32, destination: u32, latency: Ps) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
         self.halves[1].record(shape, (source, destination), latency);
+    }
+
+    /// A terminal handed something over that takes a terminal's link so long.
+    #[inline]
+    pub fn offered(&mut self, destination: u32, time: Ps) {
+        let at = destination as usize;
+        if at >= self.offered.len() {
+            self.offered.resize(at + 1, 0);
+        }
+        self.offered[at] += time;
+    }
+
+    /// By destination, link time of what was handed over since this was last asked.
+    #[must_use]
+    pub fn take_offered(&mut self) -> Vec<Ps> {
+        let fresh = vec![0; self.offered.len()];
+        std::mem::replace(&mut self.offered, fresh)
     }
 
     /// Everything that is remembered.
@@ -177,6 +213,7 @@ impl Learner {
         self.halves.iter_mut().zip(&other.halves).for_each(|(mine, theirs)| mine.merge(theirs));
         self.network.merge(other.network);
         self.predicted.merge(other.predicted);
+        add(&mut self.offered, &other.offered);
     }
 
     /// Forgets.

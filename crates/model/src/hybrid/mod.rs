@@ -4,6 +4,7 @@ pub mod conductor;
 pub mod direct;
 pub mod learn;
 pub mod predict;
+pub mod queues;
 
 use base::{
     param::{Kind, Param, Values},
@@ -68,6 +69,8 @@ pub struct HybridSetup {
     pub reheat: Ps,
     /// Stays in a suspended network last whole periods of the traffic.
     pub in_phase: bool,
+    /// Destinations' queues go on growing in a stay.
+    pub queues: bool,
     /// A planted fault: zombies are delivered like other packets. False but to see that tests find it.
     pub deliver_zombies: bool,
 }
@@ -84,6 +87,7 @@ impl HybridSetup {
             window: values.time("window"),
             reheat: values.time("reheat"),
             in_phase: values.bool("in_phase"),
+            queues: values.bool("queues"),
             values: values.clone(),
             deliver_zombies: false,
         }
@@ -131,6 +135,14 @@ pub const ABOUT: About = About {
             doc: "Treatment `zombies`, traffic with constant arrival: a stay lasts whole periods of the traffic (of the longest, where jobs differ), so \
                   that the network wakes in the phase of its sources in which it was suspended. Director `times` enters up to a period later than \
                   it is told, `automatic` ends its longest stay up to a period earlier. Stays shorter than a period are left as they are.",
+        },
+        Param {
+            name: "queues",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "Destinations' links carry what they can: a fluid queue at each of them, fed by what is handed over, goes on in a stay. Predicted latencies follow it, \
+                  and with treatment `zombies` the network wakes with as many packets more as queues have grown by. Without effect where no \
+                  terminal's link is full.",
         },
         Param {
             name: "level",

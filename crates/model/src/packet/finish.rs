@@ -43,8 +43,8 @@ pub struct Ended {
     pub dry: bool,
     /// State of the sources and buffers at the end.
     pub last: Sample,
-    /// Chunks put on each link, and the time that they took.
-    pub sent: BTreeMap<u32, (u32, Ps)>,
+    /// What each link carried.
+    pub sent: BTreeMap<u32, Carried>,
     /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
     pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
     /// Samples at ticks.
@@ -86,16 +86,28 @@ fn hash_ranks(d: &PacketDomain, sum: &mut Fingerprint) {
     }
 }
 
-/// Chunks put on each link and the time that they took, whole run.
+/// What a link carried, whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// Chunks.
+    pub chunks: u32,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Time that they took, rounded once.
+    pub busy: Ps,
+}
+
+/// What each link carried, whole run.
 #[must_use]
-pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (u32, Ps)> {
+pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, Carried> {
     let mut sent = BTreeMap::new();
     for d in domains {
         for (u, line) in d.cx.local.lines.iter().enumerate() {
             let chunks = d.state.ports.get(u as u32).sent;
-            let each = d.cx.net.timings[usize::from(line.timing)].chunk.whole;
-            let busy = d.state.busy.rows().get(u).copied();
-            sent.insert(line.link, (chunks, busy.unwrap_or_else(|| u64::from(chunks).saturating_mul(each))));
+            let full = u64::from(chunks) * u64::from(d.cx.net.config.chunk);
+            let bytes = d.state.carried.rows().get(u).copied().unwrap_or(full);
+            let busy = d.cx.net.timings[usize::from(line.timing)].time_of(bytes);
+            sent.insert(line.link, Carried { chunks, bytes, busy });
         }
     }
     sent
@@ -122,6 +134,7 @@ pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
         hash_ranks(d, &mut sum);
+        d.state.transport.hash(&d.cx.local.terminals, &mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
         }
@@ -275,13 +288,13 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
 fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
     let mut uses: Vec<Use> = net.fabric.classes.iter().map(named).collect();
-    for (&link, &(_, busy)) in &ended.sent {
+    for (&link, carried) in &ended.sent {
         if net.is_unplugged(link) {
             continue;
         }
         let used = &mut uses[usize::from(net.class_of(link))];
         used.links += 1;
-        used.bits += busy as f64 / 1e12 * net.timing_of(link).bytes_per_s() * 8.0;
+        used.bits += carried.bytes as f64 * 8.0;
         if let Some(&(asleep, wakings, free)) = ended.rests.get(&link) {
             let last = simulated.saturating_sub(free).saturating_sub(net.sleep_after);
             used.asleep += u128::from(asleep + last);
@@ -348,14 +361,14 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
     .collect()
 }
 
-fn links(net: &Network, sent: &BTreeMap<u32, (u32, Ps)>, simulated: Ps) -> Option<Links> {
+fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<Links> {
     if simulated == 0 {
         return None;
     }
     let names = &net.fabric.classes;
     let mut classes: Vec<(String, u64, f64, f64)> =
         names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
-    for (&link, &(_, busy)) in sent {
+    for (&link, &Carried { busy, .. }) in sent {
         if net.is_unplugged(link) {
             continue;
         }
@@ -410,7 +423,11 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdic
         verdict.find(Outcome::Deadlock, ended.stuck.lines());
     } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
         let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
-        verdict.find(Outcome::Incomplete, [format!("{} packets are under way and {why}", ended.last.open)]);
+        let left = match ended.last.open {
+            0 => "messages are not complete".to_owned(),
+            open => format!("{open} packets are under way"),
+        };
+        verdict.find(Outcome::Incomplete, [format!("{left} and {why}")]);
     }
     if ended.stuck.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
         verdict.flag("unreceived-messages");

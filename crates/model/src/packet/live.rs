@@ -103,6 +103,14 @@ impl Live {
         if setup.hybrid.is_some() {
             return refuse("programs that run live need the network itself: predictors know only workloads");
         }
+        if setup.resilience.is_some() {
+            return refuse(
+                "interfaces of live programs have a transport of their own: [resilience] is for jobs",
+            );
+        }
+        if setup.energy.is_some() {
+            return refuse("[energy] is for jobs: runs of live programs do not tell it");
+        }
         if setup.fabric.planes() > 1 {
             return refuse("interfaces of live programs have one rail on model \"packet\"");
         }

@@ -54,6 +54,12 @@ impl Timing {
         self.bandwidth.bytes_per_s()
     }
 
+    /// Time of so many bytes, rounded once.
+    #[must_use]
+    pub fn time_of(&self, bytes: u64) -> Ps {
+        self.bandwidth.time_rounded(bytes).unwrap_or(Ps::MAX)
+    }
+
     /// Time of a chunk of `bytes`.
     #[inline]
     pub fn span(&self, bytes: u32, full: u32) -> Span {
@@ -170,6 +176,8 @@ pub struct Hybrid {
     pub treatment: Treatment,
     /// What is predicted.
     pub level: Level,
+    /// Destinations' queues are followed.
+    pub queues: bool,
     /// Predicted deliveries need no event: nobody answers, and every message is one packet.
     direct: bool,
     /// No prediction is shorter.
@@ -225,7 +233,7 @@ impl Network {
             // A fabric too large for a table was refused.
             let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
             let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
-            Some(Hybrid { shape, treatment, level, direct, floor: first, deliver_zombies })
+            Some(Hybrid { shape, treatment, level, queues: h.queues, direct, floor: first, deliver_zombies })
         });
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
@@ -304,6 +312,17 @@ impl Network {
     #[must_use]
     pub fn pace_of(&self, bytes: u32) -> Ps {
         self.timings[usize::from(self.injection())].span(bytes, self.config.chunk).whole
+    }
+
+    /// Time that packets of together so many bytes take on a terminal's link.
+    #[must_use]
+    pub fn link_time(&self, bytes: u64) -> Ps {
+        let most = u64::from(self.config.packet);
+        if bytes == most {
+            return self.packet_pace;
+        }
+        let rest = (bytes % most) as u32;
+        bytes / most * self.packet_pace + if rest > 0 { self.pace_of(rest) } else { 0 }
     }
 
     /// Start of the job that a terminal belongs to.

@@ -131,7 +131,7 @@ pub struct Observer {
     pub fingerprint: Fingerprint,
     /// Last happening.
     pub last: Ps,
-    /// Packets handed over and delivered, whole run.
+    /// Packets handed over, and those that arrived, whole run: with a transport also acknowledgements, duplicates and what was tampered with.
     pub packets: (u64, u64),
     /// Messages delivered, whole run, and by job.
     pub messages: u64,
@@ -175,12 +175,14 @@ pub struct Observer {
     pub ledger: Option<Ledger>,
     /// What predictors learn from, in hybrid runs.
     pub learner: Option<Box<Learner>>,
+    /// The learner hears what is handed over to whom.
+    queues: bool,
 }
 
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
     batches, windows, pairs, packet_rows, message_rows, tally, from_source, tallies, ledger, learner
-    => net, warmup, end, measure, present);
+    => net, warmup, end, measure, present, queues);
 
 impl Observer {
     /// Nothing measured yet.
@@ -221,6 +223,7 @@ impl Observer {
             tallies: Tallies::default(),
             ledger: check.then(|| Ledger::new(in_order)),
             learner: net.hybrid.as_ref().map(|_| Box::default()),
+            queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
             net,
         }
     }
@@ -477,12 +480,15 @@ impl Observe<Record> for Observer {
                 self.chunk_hops += 1;
                 self.last = self.last.max(*time);
             }
-            Record::Created { time, id, bytes } => {
+            Record::Created { time, id, bytes, destination } => {
                 self.fingerprint.add(*time, 1 << 32, *id, u64::from(*bytes));
                 self.packets.0 += 1;
                 self.last = self.last.max(*time);
                 if let Some(window) = self.window(*time) {
                     window.created += 1;
+                }
+                if let (Some(learner), true) = (&mut self.learner, self.queues) {
+                    learner.offered(*destination, self.net.link_time(u64::from(*bytes)));
                 }
                 if let Some(ledger) = &mut self.ledger {
                     ledger.created(*id);
@@ -499,18 +505,22 @@ impl Observe<Record> for Observer {
                     }
                 }
             }
-            Record::Bypassed { time, id, bytes, packets } => {
+            Record::Bypassed { time, id, bytes, packets, destination } => {
                 self.fingerprint.add(*time, 6 << 32 | u64::from(*packets), *id, *bytes);
                 self.packets.0 += u64::from(*packets);
                 self.last = self.last.max(*time);
                 if let Some(window) = self.window(*time) {
                     window.created += u64::from(*packets);
                 }
+                if let (Some(learner), true) = (&mut self.learner, self.queues) {
+                    learner.offered(*destination, self.net.link_time(*bytes));
+                }
                 if let Some(ledger) = &mut self.ledger {
                     (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
                 }
             }
             Record::Sent { sort, bytes } => {
+                self.fingerprint.add(0, 8 << 32 | *sort as u64, u64::from(*bytes), 0);
                 self.tallies.sent[*sort as usize] += 1;
                 self.tallies.sent_bytes[*sort as usize] += u64::from(*bytes);
             }

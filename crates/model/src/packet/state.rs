@@ -12,7 +12,13 @@ use super::{
     surrogate::{BYPASS, Mode, Predicted, Surrogate},
     transport::{How, Sort, Transport},
 };
-use crate::{hybrid::predict::Predictor, rank::envelope::Envelope};
+use crate::{
+    hybrid::{
+        predict::{Predictor, Wait},
+        queues::SLOWNESS,
+    },
+    rank::envelope::Envelope,
+};
 use crate::{map::Map, rank::tally::Finished};
 use base::time::{NEVER, Ps};
 use engine::{
@@ -34,6 +40,8 @@ pub enum Record {
         id: u64,
         /// Payload.
         bytes: u32,
+        /// Terminal that it is for.
+        destination: u32,
     },
     /// A chunk was accepted at a router's output.
     Accepted {
@@ -83,6 +91,8 @@ pub enum Record {
         bytes: u64,
         /// How many.
         packets: u32,
+        /// Terminal that they are for.
+        destination: u32,
     },
     /// A packet, or message, that was predicted is complete at its destination.
     Predicted {
@@ -187,6 +197,10 @@ pub struct Static {
     pub local: Arc<Local>,
     /// Who predicts, from the first switch on. Changes at director ticks alone.
     pub predictor: Option<Arc<dyn Predictor>>,
+    /// By destination, what is added to its predictions; may be empty. Changes likewise.
+    pub waits: Arc<Vec<Wait>>,
+    /// See [`Queues::slowness`](crate::hybrid::queues::Queues::slowness). Changes likewise.
+    pub slowness: u64,
 }
 
 /// Everything that changes.
@@ -198,8 +212,8 @@ pub struct State {
     pub vcs: Table<Vc>,
     /// Chunks that arrived when the window was full, by port and VC.
     pub queued: Table<Fifo>,
-    /// Time that each port spent on chunks, if they are not all of one size.
-    pub busy: Table<Ps>,
+    /// Bytes of the chunks that each port sent, if they are not all of one size.
+    pub carried: Table<u64>,
     /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
     pub rests: Table<(Ps, u32)>,
     /// VCs per port.
@@ -359,7 +373,7 @@ impl PacketDomain {
             ports: Table::new(lines, port),
             vcs: Table::new(lines * usize::from(net.config.vcs), Vc::default()),
             queued: Table::new(lines * usize::from(net.config.vcs), Fifo::default()),
-            busy: Table::new(if net.uniform { 0 } else { lines }, 0),
+            carried: Table::new(if net.uniform { 0 } else { lines }, 0),
             rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
             width: u32::from(net.config.vcs),
             chunks: Pool::default(),
@@ -378,7 +392,10 @@ impl PacketDomain {
             clocked: Clocked::new(&net, &local),
             published: Published::new(if net.info_period > 0 { local.router_ports() as usize } else { 0 }),
         };
-        Self { cx: Static { net, local, predictor: None }, state }
+        Self {
+            cx: Static { net, local, predictor: None, waits: Arc::default(), slowness: 1 << SLOWNESS },
+            state,
+        }
     }
 }
 
@@ -461,7 +478,7 @@ impl Domain for PacketDomain {
         visit(&mut s.ports);
         visit(&mut s.vcs);
         visit(&mut s.queued);
-        visit(&mut s.busy);
+        visit(&mut s.carried);
         visit(&mut s.rests);
         visit(&mut s.chunks);
         visit(&mut s.flights);

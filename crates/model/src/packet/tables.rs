@@ -1,7 +1,7 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
 
 use super::{
-    finish::{Ended, utilisation},
+    finish::{Carried, Ended, utilisation},
     network::Network,
     observe::{Observer, Row},
 };
@@ -77,7 +77,7 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
         .with("link", Column::U32(Vec::new()))
         .with("chunks", Column::U32(Vec::new()))
         .with("utilisation", Column::F64(Vec::new()));
-    for (&link, &(chunks, busy)) in &ended.sent {
+    for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
         if !net.is_unplugged(link) {
             let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
             table.push(&[Cell::U32(link), Cell::U32(chunks), Cell::F64(used)]);

@@ -203,7 +203,7 @@ impl State {
             let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
             self.surrogate.paces.edit(i).learn(time, ready);
         }
-        fx.record(Record::Created { time, id, bytes });
+        fx.record(Record::Created { time, id, bytes, destination: cutting.destination });
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.

@@ -282,7 +282,7 @@ impl State {
         if !cx.net.uniform {
             let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
             span = timing.span(bytes, cx.net.config.chunk);
-            *self.busy.edit(u) += span.whole;
+            *self.carried.edit(u) += u64::from(bytes);
             if cx.net.sleep_after > 0 {
                 let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
                 end_rest(self.rests.edit(u), idle, cx.net.sleep_after);

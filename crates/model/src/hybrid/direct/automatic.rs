@@ -17,6 +17,7 @@ use base::{
     param::{Kind, Param, Problem},
     registry::About,
     time::Ps,
+    units::print_time,
 };
 use results::batch::{Batch, Stationarity, stationarity};
 use std::collections::VecDeque;
@@ -72,6 +73,13 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
             "window",
             "a window of director \"automatic\" has sixteen periods of a picosecond or more",
         )]);
+    }
+    if max_stay < period {
+        let message = format!(
+            "`max_stay` is shorter than a sixteenth of the window, {}, at which the director looks",
+            print_time(period)
+        );
+        return Err(vec![Problem::new("max_stay", message)]);
     }
     let reheat = if setup.treatment == Treatment::Reheat { setup.reheat } else { 0 };
     if max_stay < min_stay || max_stay <= reheat.max(1) {

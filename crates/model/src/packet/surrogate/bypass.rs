@@ -11,11 +11,25 @@ use crate::hybrid::Level;
 use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class, state::NIL};
 
+impl Static {
+    /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
+    #[inline]
+    pub(super) fn with_wait(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+        let Some(&wait) = self.waits.get(destination as usize) else { return latency };
+        if wait >= 0 {
+            return latency + wait as Ps;
+        }
+        let shorter = latency.saturating_sub(wait.unsigned_abs());
+        self.net.hybrid.as_ref().map_or(shorter, |h| h.shape.at_least(source, destination, shorter))
+    }
+}
+
 impl State {
     #[inline]
     pub(super) fn latency(&self, cx: &Static, packet: &Predicted) -> Ps {
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
-        predictor.latency(packet.source(), packet.destination, packet.id as u32)
+        let (source, destination) = (packet.source(), packet.destination);
+        cx.with_wait(source, destination, predictor.latency(source, destination, packet.id as u32))
     }
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
@@ -94,11 +108,11 @@ impl State {
         let pace = self.surrogate.paces.edit(i);
         let mut last = at;
         for _ in 1..packets {
-            last += pace.step(cx.net.packet_pace);
+            last += pace.step(cx.net.packet_pace, cx.slowness);
         }
         let rest = bytes - u64::from(packets - 1) * u64::from(most);
         let free = if rest == u64::from(most) { cx.net.packet_pace } else { cx.net.pace_of(rest as u32) };
-        (pace.last, pace.next) = (last, last + pace.step(free));
+        (pace.last, pace.next) = (last, last + pace.step(free, cx.slowness));
         let packet = Predicted {
             id: u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(number),
             created: at,
@@ -110,9 +124,20 @@ impl State {
             packets,
         };
         if packets == 1 {
-            fx.record(Record::Created { time: at, id: packet.id, bytes: bytes as u32 });
+            fx.record(Record::Created {
+                time: at,
+                id: packet.id,
+                bytes: bytes as u32,
+                destination: packet.destination,
+            });
         } else {
-            fx.record(Record::Bypassed { time: at, id: packet.id, bytes, packets });
+            fx.record(Record::Bypassed {
+                time: at,
+                id: packet.id,
+                bytes,
+                packets,
+                destination: packet.destination,
+            });
         }
         let due = last + self.latency(cx, &packet);
         if self.surrogate.phase().mode == Mode::Reheat {
@@ -151,22 +176,36 @@ impl State {
 
     /// Puts copies of a predicted packet into the network, as far as the terminal's queue has room.
     fn copy(&mut self, cx: &Static, i: u32, packet: &Predicted, fx: &mut impl Fx) {
-        let (config, u) = (&cx.net.config, cx.local.router_ports() + i);
+        let u = cx.local.router_ports() + i;
         // Whether there is room must not depend on what is put off.
         self.catch_up_terminal(cx, u, fx.now(), fx);
+        let room = cx.net.injection_buffer;
+        self.ghosts_of(cx, i, packet, fx.now(), |row| {
+            u64::from(row.queued) * u64::from(cx.net.config.chunk) < room
+        });
+        self.set_due(cx, u, fx);
+    }
+
+    /// Puts copies of a predicted packet, or of the packets of a message, at the end of a terminal's queue, while it has `room`.
+    pub(super) fn ghosts_of(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        packet: &Predicted,
+        created: Ps,
+        room: impl Fn(&Terminal) -> bool,
+    ) {
         let mut left = packet.bytes;
         for n in 0..packet.packets {
-            let bytes = left.min(u64::from(config.packet)) as u32;
+            let bytes = left.min(u64::from(cx.net.config.packet)) as u32;
             left -= u64::from(bytes);
-            let row = self.terminals.get(i);
-            if u64::from(row.queued) * u64::from(config.chunk) >= cx.net.injection_buffer {
+            if !room(self.terminals.get(i)) {
                 break;
             }
             let part = Predicted { id: packet.id + u64::from(n), ..*packet };
-            self.enqueue_packet(cx, i, &part, bytes, fx.now());
+            self.enqueue_packet(cx, i, &part, bytes, created);
             self.surrogate.phase.edit(0).copied += 1;
         }
-        self.set_due(cx, u, fx);
     }
 
     /// Puts a packet at the end of a terminal's queue, at `created` of network time.

@@ -24,9 +24,9 @@ struct Steps {
 }
 
 impl Steps {
-    fn of(pace: &Pace) -> Self {
-        let count = u64::from(pace.count.max(1));
-        Self { whole: pace.sum / count, part: (pace.sum % count) as u32, of: pace.count, rest: pace.rest }
+    fn of(pace: &Pace, slowness: u64) -> Self {
+        let (sum, count) = (pace.sum_at(slowness), u64::from(pace.count.max(1)));
+        Self { whole: sum / count, part: (sum % count) as u32, of: pace.count, rest: pace.rest }
     }
 
     /// As [`Pace::step`].
@@ -87,7 +87,7 @@ impl State {
         let plane = net.fabric.plane_of(terminal);
         let mut row: Terminal = *self.terminals.get(i);
         let mut pace = *self.surrogate.paces.get(i);
-        let (mut steps, mut held) = (Steps::of(&pace), self.surrogate.phase().held);
+        let (mut steps, mut held) = (Steps::of(&pace, cx.slowness), self.surrogate.phase().held);
         // The pace of messages of one size, which most are.
         let mut usual = (u64::from(net.config.packet), net.packet_pace);
         let mut last = None;
@@ -121,12 +121,17 @@ impl State {
                 usual = (packet.bytes, net.pace_of(packet.bytes as u32));
             }
             (pace.last, pace.next) = (created, created + steps.next(usual.1));
-            fx.record(Record::Created { time: created, id: packet.id, bytes: packet.bytes as u32 });
+            fx.record(Record::Created {
+                time: created,
+                id: packet.id,
+                bytes: packet.bytes as u32,
+                destination: packet.destination,
+            });
             let latency = match table {
                 Some(table) => table[packet.destination as usize],
                 None => predictor.latency(terminal, packet.destination, packet.id as u32),
             };
-            let due = created + latency;
+            let due = created + cx.with_wait(terminal, packet.destination, latency);
             if due < t {
                 fx.record(Record::Alone { time: due, packet });
             } else {
@@ -163,12 +168,13 @@ mod tests {
     /// Divided in advance or not, sources step alike.
     #[test]
     fn steps_are_those_of_the_pace() {
-        for (sum, count) in
-            [(0, 0), (10, 3), (1_000_003, 7), (5, 5), (u64::from(u32::MAX) * 3 + 1, 2), (2, 9)]
+        let paces = [(0, 0), (10, 3), (1_000_003, 7), (5, 5), (u64::from(u32::MAX) * 3 + 1, 2), (2, 9)];
+        for ((sum, count), slowness) in
+            paces.into_iter().zip([1 << 20, 3 << 19, 1_234_567].into_iter().cycle())
         {
             let mut pace = Pace { sum, count, ..Pace::default() };
-            let mut steps = Steps::of(&pace);
-            let both: Vec<(Ps, Ps)> = (0..50).map(|_| (pace.step(4), steps.next(4))).collect();
+            let mut steps = Steps::of(&pace, slowness);
+            let both: Vec<(Ps, Ps)> = (0..50).map(|_| (pace.step(4, slowness), steps.next(4))).collect();
             assert!(both.iter().all(|(a, b)| a == b), "{sum} / {count}: {both:?}");
             assert_eq!(pace.rest, steps.rest);
         }

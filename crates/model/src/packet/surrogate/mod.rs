@@ -10,6 +10,7 @@ mod switch;
 pub use switch::Switch;
 
 use super::{network::Network, rows::Packet};
+use crate::hybrid::queues::SLOWNESS;
 use base::time::Ps;
 use engine::state::{Journal, Table};
 use serde::{Deserialize, Serialize};
@@ -186,13 +187,19 @@ impl Pace {
         self.last = now;
     }
 
-    /// Time to the next hand-over: the mean, or `free` of a source that never waited.
+    /// Its sum, longer by `slowness`.
     #[inline]
-    fn step(&mut self, free: Ps) -> Ps {
+    fn sum_at(&self, slowness: u64) -> u64 {
+        ((u128::from(self.sum) * u128::from(slowness)) >> SLOWNESS) as u64
+    }
+
+    /// Time to the next hand-over: the mean, longer by `slowness`, or `free` of a source that never waited.
+    #[inline]
+    fn step(&mut self, free: Ps, slowness: u64) -> Ps {
         if self.count == 0 {
             return free;
         }
-        let (total, count) = (self.sum + u64::from(self.rest), u64::from(self.count));
+        let (total, count) = (self.sum_at(slowness) + u64::from(self.rest), u64::from(self.count));
         self.rest = (total % count) as u32;
         total / count
     }

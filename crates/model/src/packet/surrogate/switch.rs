@@ -1,7 +1,7 @@
 //! From the network to the surrogate and back, in one partition; and what the network holds.
 
 use super::{
-    super::state::{Fx, PacketDomain, Wire},
+    super::state::{Fx, PacketDomain, State, Static, Wire},
     Mode, Pace, Predicted,
 };
 use crate::hybrid::predict::Predictor;
@@ -13,7 +13,8 @@ use std::sync::Arc;
 pub struct Switch<'a> {
     /// New predictor.
     pub predictor: &'a Arc<dyn Predictor>,
-    /// Packets in a network that is suspended, by id; those that are zombies already left out.
+    /// At an entry the packets in a network that is suspended, by id; those that are zombies already left out. At a return those that the network
+    /// lacks.
     pub flying: &'a [Predicted],
 }
 
@@ -43,7 +44,7 @@ impl PacketDomain {
             let pace = state.surrogate.paces.edit(i);
             let next = match free {
                 Some(free) if pace.count == 0 => free,
-                _ => pace.last + pace.step(cx.net.packet_pace),
+                _ => pace.last + pace.step(cx.net.packet_pace, cx.slowness),
             };
             pace.next = next.max(now);
             pace.due = 0;
@@ -73,8 +74,8 @@ impl PacketDomain {
         }
     }
 
-    /// The network, running again, delivers from now on.
-    pub fn back(&mut self, fx: &mut impl Fx) {
+    /// The network, running again, delivers from now on; what it lacks enters it as ghosts, before anything else is handed over.
+    pub fn back(&mut self, lacking: &[Predicted], fx: &mut impl Fx) {
         let Self { cx, state } = self;
         let now = fx.now();
         let phase = state.surrogate.phase.edit(0);
@@ -85,13 +86,18 @@ impl PacketDomain {
             state.surrogate.ghosts.edit(last).1 = now;
         }
         state.release_held(cx, fx);
+        let ghosts = !lacking.is_empty();
+        if ghosts {
+            state.surrogate.ghosts.edit(last).1 = now + 1;
+            state.add_ghosts(cx, lacking, now);
+        }
         for i in 0..cx.local.terminals.len() as u32 {
             let pace = *state.surrogate.paces.get(i);
             *state.surrogate.paces.edit(i) = Pace { last: pace.last, ..Pace::default() };
             let buffer = cx.net.injection_buffer;
             let row = state.terminals.edit(i);
             let full = u64::from(row.queued) * u64::from(cx.net.config.chunk) >= buffer;
-            let next = pace.next.saturating_sub(fx.suspended()).max(now);
+            let next = pace.next.saturating_sub(fx.suspended()).max(now + Ps::from(ghosts));
             row.request = if full {
                 NEVER
             } else if row.request == NEVER {
@@ -115,6 +121,16 @@ impl PacketDomain {
             }
         });
         flying
+    }
+
+    /// Packets that were handed over past the network from here and are not delivered yet, or are to be delivered here.
+    #[must_use]
+    pub fn under_way(&self, agenda: &Agenda<Wire>) -> Vec<Predicted> {
+        let planned = agenda.messages().filter_map(|m| match m {
+            Wire::Predicted(packet) => Some(*packet),
+            _ => None,
+        });
+        self.state.surrogate.held().iter().map(|h| h.1).chain(planned).collect()
     }
 
     /// Ids of the zombies that have a chunk here or on its way to here.
@@ -173,6 +189,17 @@ impl PacketDomain {
                     packets: 1,
                 };
                 visit(t.created, packet);
+            }
+        }
+    }
+}
+
+impl State {
+    /// Copies of packets enter the queues of the terminals here, at `created` of network time: the instant at which it goes on.
+    fn add_ghosts(&mut self, cx: &Static, packets: &[Predicted], created: Ps) {
+        for packet in packets {
+            if let Ok(i) = cx.local.terminals.binary_search(&packet.source()) {
+                self.ghosts_of(cx, i as u32, packet, created, |_| true);
             }
         }
     }

@@ -41,7 +41,7 @@ pub struct Resilience {
 }
 
 /// Greatest probability of a loss.
-const MOST: f64 = 0.999_999;
+pub const MOST: f64 = 0.999_999;
 
 const PROBABILITY: Kind = Kind::Real { min: 0.0, max: MOST };
 
@@ -217,14 +217,18 @@ impl Resilience {
                 format!("a packet of {packet} B has no room for a payload beside a head of {head} B");
             problems.push(Problem::new("head", message));
         }
-        if ack_size == 0 || ack_size > u64::from(packet) {
-            let message = format!("an acknowledgement has 1 B to {packet} B, the size of a packet");
+        let in_band = values.text("ack") == "packet";
+        if in_band && (ack_size == 0 || ack_size > u64::from(packet)) {
+            let message = format!(
+                "`ack_size` is {ack_size} B; an acknowledgement has 1 B to {packet} B, the size of a packet"
+            );
             problems.push(Problem::new("ack_size", message));
         }
-        if values.time("ack_delay") < NS {
+        if !in_band && values.time("ack_delay") < NS {
             problems.push(Problem::new("ack_delay", "an acknowledgement takes 1 ns or more"));
         }
-        for key in ["timeout", "ack_delay"] {
+        let times: &[&str] = if in_band { &["timeout"] } else { &["timeout", "ack_delay"] };
+        for &key in times {
             if values.time(key) > 1_000_000_000 * NS {
                 problems.push(Problem::new(key, format!("`{key}` is longer than 1 s")));
             }
@@ -238,9 +242,10 @@ impl Resilience {
             window: values.u32("window"),
             timeout: values.time("timeout"),
             backoff: values.bool("backoff"),
-            ack: match values.text("ack").as_str() {
-                "packet" => Ack::Packet(ack_size as u32),
-                _ => Ack::OutOfBand(values.time("ack_delay")),
+            ack: if in_band {
+                Ack::Packet(ack_size as u32)
+            } else {
+                Ack::OutOfBand(values.time("ack_delay"))
             },
             head: head as u32,
             messages: values.u32("messages"),

@@ -1,6 +1,7 @@
 //! Losses and the transport over them. Rules and invariants are in `TRANSPORT.md`.
 
 pub mod config;
+mod hash;
 pub mod losses;
 mod receiver;
 mod sender;
@@ -10,6 +11,9 @@ use crate::map::Map;
 use base::time::{NEVER, Ps};
 use engine::state::{Fifo, Journal, Linked, Pool, Table};
 use serde::{Deserialize, Serialize};
+
+/// Timers are numbered below this.
+pub const MOST_TIMERS: u64 = 1 << 27;
 
 /// Most windows of a message.
 pub const MOST_WINDOWS: u64 = 1 << 25;

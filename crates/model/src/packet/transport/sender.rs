@@ -1,7 +1,8 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
 use super::{
-    Datagram, Flow, How, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience, pair,
+    Datagram, Flow, How, MOST_TIMERS, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience,
+    pair,
 };
 use crate::{
     packet::{
@@ -17,7 +18,7 @@ use engine::{key::Class, state::NIL};
 /// Marks the name of something of a terminal's transport, where links stand otherwise.
 pub(super) const OWN: u32 = 1 << 28;
 /// Marks the alarm of a timer, where a terminal stands otherwise.
-const TIMER: u32 = 1 << 27;
+const TIMER: u32 = MOST_TIMERS as u32;
 /// Doublings of a timer at most.
 const MOST_DOUBLINGS: u32 = 6;
 /// Packets for each that is missing at most.
@@ -244,7 +245,7 @@ impl State {
             packets: 1,
         };
         self.enqueue_packet(cx, i, &packet, bytes, time);
-        fx.record(Record::Created { time, id, bytes });
+        fx.record(Record::Created { time, id, bytes, destination });
         fx.record(Record::Sent { sort, bytes });
     }
 
