@@ -115,7 +115,7 @@ pub struct RunArgs {
     /// Replace the output directory if it exists
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// Threads of the conservative scheduler, which more than one choose unless the experiment names another
+    /// Threads; with more than one, the conservative scheduler is used unless the experiment names another
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: u32,
     /// Form of the result

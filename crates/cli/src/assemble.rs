@@ -172,6 +172,7 @@ fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnosti
         config.changes =
             read.map_err(|problems| chosen.section.tell(problems, diagnostics)).unwrap_or_default();
     }
+    let energy = losses::flow_energy(experiment, platform, parts.fabric.as_deref(), diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
@@ -186,6 +187,7 @@ fn flow_setup(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnosti
         until: until(&experiment.experiment),
         warmup: experiment.experiment.values.time("warmup"),
         measure: measure(&experiment.output.values),
+        energy,
     })
 }
 

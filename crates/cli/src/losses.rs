@@ -12,7 +12,7 @@ use model::{
     energy::Energy,
     packet::{
         PacketConfig,
-        transport::config::{Resilience, class_values},
+        transport::config::{MOST, Resilience, class_values},
     },
     registry::{ModelEntry, ModelKind},
     setup::Change,
@@ -81,6 +81,28 @@ pub fn delay_energy(
     Some(Energy { links: energy.links.last().copied().into_iter().collect(), ..energy })
 }
 
+/// The same for model `flow`, which knows what each link carried, but not when.
+pub fn flow_energy(
+    experiment: &Experiment,
+    platform: bool,
+    fabric: Option<&Fabric>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Energy> {
+    let section = experiment.energy.as_ref()?;
+    if platform {
+        let message = "a platform tells links, not routers and interfaces: it takes no [energy]";
+        diagnostics.push(Diagnostic::new(section.home, message).help("use a topology"));
+        return None;
+    }
+    let key = "sleep_after";
+    if section.places.contains_key(key) {
+        let message =
+            format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
+        diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
+    }
+    energy(experiment, fabric, diagnostics)
+}
+
 /// Losses by link class of resilient messages in model `delay`.
 pub fn class_loss(
     config: &mut DelayConfig,
@@ -94,7 +116,7 @@ pub fn class_loss(
         return;
     };
     let classes = &fabric.classes;
-    let read = class_values(KEY, &texts, classes, 0.999_999).and_then(|all| {
+    let read = class_values(KEY, &texts, classes, MOST).and_then(|all| {
         if classes.len() > MOST_CLASSES {
             return Err(Problem::new(KEY, format!("losses by class are for {MOST_CLASSES} classes at most")));
         }
@@ -120,15 +142,22 @@ pub fn only_packet(experiment: &Experiment, model: &ModelEntry, diagnostics: &mu
     if model.kind == ModelKind::Packet {
         return;
     }
-    if let (Some(section), false) = (&experiment.energy, model.kind == ModelKind::Delay) {
-        let message = format!(
-            "model \"{}\" does not tell what each link does, so it takes no [energy]",
-            model.about.name
-        );
+    if let (Some(section), false) =
+        (&experiment.energy, matches!(model.kind, ModelKind::Delay | ModelKind::Flow))
+    {
+        let why = match model.kind {
+            ModelKind::Hybrid => "its links carry nothing while packets bypass them",
+            _ => "it does not tell what each link does",
+        };
+        let message = format!("model \"{}\" takes no [energy]: {why}", model.about.name);
         diagnostics.push(Diagnostic::new(section.home, message).help("use model \"packet\""));
     }
     let Some(section) = &experiment.resilience else { return };
-    let message = format!("model \"{}\" takes no [resilience]: its links lose nothing", model.about.name);
+    let why = match model.kind {
+        ModelKind::Hybrid => "predictors know only what arrived",
+        _ => "its links lose nothing",
+    };
+    let message = format!("model \"{}\" takes no [resilience]: {why}", model.about.name);
     let help = match model.kind {
         ModelKind::Delay => {
             "use model \"packet\", or `cost = \"resilient\"`, which has `loss` among its keys"

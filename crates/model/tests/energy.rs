@@ -7,13 +7,14 @@ use model::{
     Setup,
     delay::{self, DelayConfig},
     energy::{Energy, LinkEnergy},
+    flow::{self, FlowConfig, FlowSetup, rules::Rules},
     packet::transport::{
         config::{Ack, Resilience},
         losses::Chance,
     },
     resilient::Protocol,
     samples::{self, int},
-    setup::{Scheduling, Until},
+    setup::{Measure, Scheduling, Until},
     simulate,
 };
 use results::summary::Summary;
@@ -74,6 +75,52 @@ fn every_part_takes_what_its_closed_form_says() {
     near(e.total_j, e.routers_j + e.nics_j + e.links_j);
     near(e.mean_w * seconds, e.total_j);
     assert!(e.links.iter().all(|l| l.asleep_j == 0.0 && l.wakings == 0));
+}
+
+/// Flows use their bytes on every link of their way; what is static is the same.
+#[test]
+fn flows_take_what_their_closed_form_says() {
+    let (hops, count) = (3, 5);
+    let packet = line(hops, count);
+    for half_duplex in [false, true] {
+        let config = FlowConfig { half_duplex, ..FlowConfig::new(Rules::plain()) };
+        let setup = FlowSetup {
+            fabric: Arc::clone(&packet.fabric),
+            routing: Some(Arc::clone(&packet.routing)),
+            change: None,
+            links: packet.links.clone(),
+            jobs: packet.jobs.clone(),
+            config,
+            seed: 1,
+            until: packet.until,
+            warmup: 0,
+            measure: Measure::default(),
+            energy: Some(energy(packet.fabric.classes.len())),
+        };
+        let summary = flow::simulate(&setup, &mut |_| true).unwrap().summary;
+        let (e, seconds) = (summary.energy.unwrap(), summary.simulated_ps as f64 / 1e12);
+        let bits = (2 * count * 1024 * 8) as f64;
+        near(e.routers_j + e.nics_j, 4.0 * (2.0 + 3.0) * seconds);
+        near(e.links[0].bits, 2.0 * bits);
+        near(e.links[1..].iter().map(|l| l.bits).sum(), hops as f64 * bits);
+        near(e.links_j, 14.0 * 0.5 * seconds + (hops + 2) as f64 * bits * 10e-12);
+    }
+}
+
+/// Bits are counted, not derived from times: chunks of 8.9 ps are no shorter on links than 8 B.
+#[test]
+fn short_times_lose_no_bits() {
+    for (chunk, message) in [(8, 64), (8, 61)] {
+        let mut setup = line(1, 20);
+        setup.links.iter_mut().for_each(|l| *l = samples::link(900_000_000_000, 20_000, 10_000, 1 << 15));
+        let job = (2, message, setup.links[0].bandwidth);
+        let count = [("count", int(20))];
+        setup.jobs[0].work = samples::traffic("uniform", &count, ("constant", 0.002), job, 3);
+        (setup.packet.packet, setup.packet.chunk) = (64, chunk);
+        setup.energy = Some(energy(setup.fabric.classes.len()));
+        let e = run(&setup).energy.unwrap();
+        near(e.links.iter().map(|l| l.bits).sum(), (2 * 20 * message * 8 * 3) as f64);
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
         until: Until::WorkloadDone { limit: 1 << 58 },
         warmup: 0,
         measure: Measure { messages: true, pairs: true, ..Measure::default() },
+        energy: None,
     }
 }
 

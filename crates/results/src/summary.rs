@@ -191,7 +191,8 @@ impl State {
     }
 }
 
-/// Things that enter and leave; `injected = delivered + in_flight`.
+/// Things that enter and leave; `injected = delivered + in_flight`, and with `[resilience]` what links lost besides: `delivered` is what arrived, then also
+/// acknowledgements, duplicates and what was tampered with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Handed to the network.

@@ -50,11 +50,11 @@ pub fn render(summary: &Summary, style: Style) -> String {
 
 fn energy(out: &mut String, summary: &Summary) {
     let Some(e) = &summary.energy else { return };
-    let parts =
-        format!("routers {:.4e} J, interfaces {:.4e} J, links {:.4e} J", e.routers_j, e.nics_j, e.links_j);
-    line(out, "energy", &format!("{:.4e} J ({parts}), {:.4} W", e.total_j, e.mean_w));
+    let [total, routers, nics, links] = [e.total_j, e.routers_j, e.nics_j, e.links_j].map(|j| si(j, "J"));
+    let parts = format!("routers {routers}, interfaces {nics}, links {links}");
+    line(out, "energy", &format!("{total} ({parts}), {}", si(e.mean_w, "W")));
     if let (Some(all), Some(bits)) = (e.per_message_j, e.bits_per_message_j) {
-        line(out, "", &format!("{all:.4e} J per message, {bits:.4e} J of it for bits on links"));
+        line(out, "", &format!("{} per message, {} of it for bits on links", si(all, "J"), si(bits, "J")));
     }
     for l in e.links.iter().filter(|l| l.asleep_share > 0.0) {
         line(
@@ -156,7 +156,7 @@ fn congestion(out: &mut String, c: &Congestion) {
     if let Some(mean) = c.effective_bandwidth.filter(|_| c.runs > 1) {
         let half = c
             .effective_bandwidth_half_width
-            .map_or_else(String::new, |h| format!(" +- {} at 95 %", percent(h)));
+            .map_or_else(String::new, |h| format!(" ± {} at 95 %", percent(h)));
         line(out, "effective", &format!("{}{half}, mean over mappings", percent(mean)));
     }
     line(out, "sum of maxima", &c.sum_max_cong.to_string());
@@ -346,6 +346,39 @@ fn bytes(n: f64) -> String {
     }
 }
 
+/// Four digits and a prefix of the SI.
+fn si(x: f64, unit: &str) -> String {
+    let prefixes = [
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+        (1e3, "k"),
+        (1.0, ""),
+        (1e-3, "m"),
+        (1e-6, "u"),
+        (1e-9, "n"),
+        (1e-12, "p"),
+    ];
+    // What is rounded up to a thousand has the next prefix.
+    let fits = |size: f64| x.abs() >= size * 0.999_95;
+    let (size, prefix) = prefixes.into_iter().find(|p| fits(p.0)).unwrap_or(if x == 0.0 {
+        (1.0, "")
+    } else {
+        prefixes[prefixes.len() - 1]
+    });
+    let scaled = x / size;
+    let digits = if scaled.abs() >= 999.95 {
+        0
+    } else if scaled.abs() >= 99.995 {
+        1
+    } else if scaled.abs() >= 9.999_5 {
+        2
+    } else {
+        3
+    };
+    format!("{scaled:.digits$} {prefix}{unit}")
+}
+
 /// `1234567` as `1,234,567`.
 fn thousands(n: u64) -> String {
     let digits = n.to_string();
@@ -362,6 +395,17 @@ fn thousands(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantities_have_four_digits() {
+        let of = |x| si(x, "J");
+        assert_eq!((of(0.448_8), of(3.116_7e-4)), ("448.8 mJ".to_owned(), "311.7 uJ".to_owned()));
+        assert_eq!((of(4_505.41), of(0.0)), ("4.505 kJ".to_owned(), "0.000 J".to_owned()));
+        assert_eq!(
+            (of(999.97), of(12.346), of(2e-13)),
+            ("1.000 kJ".to_owned(), "12.35 J".to_owned(), "0.200 pJ".to_owned())
+        );
+    }
     use crate::summary::{Verdict, tests::full};
     use base::hash::Fingerprint;
 

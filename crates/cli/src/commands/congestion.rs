@@ -296,7 +296,7 @@ fn text(c: &Congestion, metric: Metric) -> String {
                 let _ = writeln!(out, "{low} to {high:.2}: {n} mappings");
             }
             let half =
-                c.effective_bandwidth_half_width.map_or_else(String::new, |h| format!(" +- {h:.6} (95 %)"));
+                c.effective_bandwidth_half_width.map_or_else(String::new, |h| format!(" ± {h:.6} (95 %)"));
             let _ = writeln!(out, "mean: {:.6}{half}", c.effective_bandwidth.unwrap_or(0.0));
         }
         Metric::DepMaxDelay => {

@@ -74,6 +74,9 @@ pub fn run(
         }
         console.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
     }
+    if let Some(text) = store.remark() {
+        console.remark(&format!("row {}: {text}", row.name));
+    }
     Ok((found, pictures))
 }
 

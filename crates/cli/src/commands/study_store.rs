@@ -2,7 +2,8 @@
 //!
 //! With an output directory each run is stored when it ends, in `runs/NAME-HASH.json`. The hash is that of everything the run depends on:
 //! the version of the program, the resolved experiment (without `[hybrid]` in high fidelity), the order of simultaneous events, the width of the windows. A
-//! study that is started again, after a crash or with more seeds, takes what is there and runs the rest. A file that cannot be read is run anew.
+//! study that is started again, after a crash or with more seeds, takes what is there and runs the rest. A file that cannot be read is run anew. Each
+//! file tells which revision of the program ran it; the study says so if that was another one.
 //! Seconds are those of the machine that ran it.
 
 use crate::{exit::Exit, failure::Failure, prepare::Prepared};
@@ -15,6 +16,7 @@ use results::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     path::{Path, PathBuf},
     time::Instant,
@@ -34,6 +36,9 @@ pub struct Run {
     pub phases: Vec<Phase>,
     /// What it had cost by the end of each window.
     pub passed: Vec<(Ps, Cost)>,
+    /// Revision of the program that ran it.
+    #[serde(default)]
+    pub revision: String,
 }
 
 /// Seconds, elapsed and of the processor (elapsed ones too where the system does not tell).
@@ -66,13 +71,28 @@ impl Run {
 }
 
 /// Where finished runs are kept.
-pub struct Store(Option<PathBuf>);
+pub struct Store {
+    directory: Option<PathBuf>,
+    /// Runs that other revisions of the program left.
+    others: Cell<u64>,
+}
+
+const REVISION: &str = env!("NETLOOM_REVISION");
 
 impl Store {
     /// Below an output directory; without one nothing is kept.
     #[must_use]
     pub fn new(out: Option<&Path>) -> Self {
-        Self(out.map(|out| out.join("runs")))
+        Self { directory: out.map(|out| out.join("runs")), others: Cell::new(0) }
+    }
+
+    /// What is to be said of the runs that were taken from it, if anything.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let n = self.others.get();
+        (n > 0).then(|| {
+            format!("{n} of its runs were kept by another revision of this program; remove `runs` to run them anew")
+        })
     }
 
     /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
@@ -83,13 +103,15 @@ impl Store {
         if let AnySetup::Packet(setup) = &mut prepared.setup {
             setup.ties = ties;
         }
-        let Some(directory) = &self.0 else { return simulate(prepared, every) };
+        let Some(directory) = &self.directory else { return simulate(prepared, every) };
         let failed = |e: std::io::Error| {
             Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()))
         };
         let path = directory.join(format!("{}-{}.json", file_name(name), key(prepared, ties, every)));
-        let known = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let known: Option<Run> =
+            std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         if let Some(run) = known {
+            self.others.set(self.others.get() + u64::from(run.revision != REVISION));
             return Ok(run);
         }
         let run = simulate(prepared, every)?;
@@ -139,7 +161,7 @@ fn simulate(prepared: &Prepared, every: Ps) -> Result<Run, Failure> {
     let Finished { summary, tables } = finished.map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
     let phases = summary.hybrid.map_or_else(Vec::new, |h| h.phases);
-    Ok(Run { windows, cost, phases, passed })
+    Ok(Run { windows, cost, phases, passed, revision: REVISION.to_owned() })
 }
 
 /// The series by window.
@@ -219,13 +241,24 @@ mod tests {
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(files(), 5);
+        assert_eq!(store.remark(), None);
+        let old = Run { revision: "0".to_owned(), ..first.clone() };
+        std::fs::write(&path, serde_json::to_vec(&old).unwrap()).unwrap();
+        assert_eq!(again(&[], 0).revision, "0");
+        assert!(store.remark().is_some_and(|r| r.starts_with("1 of its runs")));
     }
 
     #[test]
     fn costs_between_windows_are_in_proportion() {
         let cost = |cpu| Cost { wall: 0.0, cpu };
         let passed = vec![(10, cost(1.0)), (20, cost(3.0))];
-        let run = Run { windows: Windows::new(), cost: cost(9.0), phases: Vec::new(), passed };
+        let run = Run {
+            windows: Windows::new(),
+            cost: cost(9.0),
+            phases: Vec::new(),
+            passed,
+            revision: String::new(),
+        };
         let tenths = [0, 5, 10, 15, 20, 25].map(|t| (run.at(t) * 10.0).round() as u64);
         assert_eq!(tenths, [0, 5, 10, 20, 30, 90]);
     }

@@ -134,14 +134,17 @@ pub fn run(
                 iterations,
                 makespan: job.makespan_ps.ok_or_else(|| ours("a replay did not end"))?,
                 application: job.compute_fraction.unwrap_or(0.0),
-                times: table.and_then(times).ok_or_else(|| ours("a replay has no times of messages"))?,
+                times: table
+                    .and_then(|t| times(t, s))
+                    .ok_or_else(|| ours("a replay has no times of messages"))?,
             });
         }
     }
     Ok(replays)
 }
 
-fn times(table: &Table) -> Option<BTreeMap<u64, Times>> {
+/// Times of the application's own messages: those of collectives, which the paper does not count, have sizes of their own.
+fn times(table: &Table, s: &Scenario) -> Option<BTreeMap<u64, Times>> {
     let column = |name| match table.column(name) {
         Some(Column::U64(column)) => Some(column),
         _ => None,
@@ -153,5 +156,6 @@ fn times(table: &Table) -> Option<BTreeMap<u64, Times>> {
         let times = Times { messages: messages[i], transfer: sum(transfer[i]), received: sum(received[i]) };
         (bytes[i], times)
     };
-    Some((0..bytes.len()).map(one).collect())
+    let own = |&i: &usize| s.counts.keys().any(|k| k.0 == bytes[i]);
+    Some((0..bytes.len()).filter(own).map(one).collect())
 }

@@ -94,20 +94,29 @@ pub fn nets() -> Result<Vec<Net>, Failure> {
 /// # Errors
 /// None that a user could make.
 pub fn program(application: usize) -> Result<Arc<dyn Program>, Failure> {
-    shortened(application, 0, 0)
+    generated(application, 0, 0, false)
 }
 
-/// The same with so many iterations of the main run (0: all) and computation of each rank.
+/// The same with collectives, so many iterations of the main run (0: all) and computation of each rank.
 ///
 /// # Errors
 /// None that a user could make.
 pub fn shortened(application: usize, iterations: u64, compute: Ps) -> Result<Arc<dyn Program>, Failure> {
+    generated(application, iterations, compute, true)
+}
+
+fn generated(
+    application: usize,
+    iterations: u64,
+    compute: Ps,
+    reductions: bool,
+) -> Result<Arc<dyn Program>, Failure> {
     let entry = find(WORKLOADS, APPLICATIONS[application].1).ok_or_else(|| ours("a generator is missing"))?;
     let values = Values::default()
         .with("class", Value::Text("D".to_owned()))
         .with("total_compute", Value::Time(compute))
         .with("iterations", Value::Int(iterations))
-        .with("reductions", Value::Bool(false));
+        .with("reductions", Value::Bool(reductions));
     let context = JobContext {
         ranks: NODES,
         asked: true,
