@@ -16,11 +16,15 @@ impl Draft {
     /// A file that will have this name. Nothing is made yet.
     ///
     /// # Errors
-    /// If there is one already, unless it may be replaced.
+    /// If there is one already, unless it may be replaced; devices and directories never are.
     pub fn new(to: &Path, force: bool) -> Result<Self, Failure> {
         if !force && to.exists() {
             let message = format!("`{}` exists already", to.display());
             return Err(Failure::new(Exit::Output, message).with_help("--force replaces it"));
+        }
+        if to.exists() && !to.is_file() {
+            let message = format!("`{}` is no file: it cannot be replaced by one", to.display());
+            return Err(Failure::new(Exit::Output, message));
         }
         Ok(Self { to: to.to_owned(), part: to.with_added_extension("part") })
     }
@@ -43,5 +47,31 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn files_come_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let to = folder.path().join("result");
+        let write = |text: &str, force| -> Result<Draft, Exit> {
+            let draft = Draft::new(&to, force).map_err(|f| f.exit())?;
+            fs::write(draft.part(), text).expect("written");
+            Ok(draft)
+        };
+        drop(write("cut", false));
+        assert_eq!(fs::read_dir(&folder).expect("a directory").count(), 0);
+        write("one", false).expect("a draft").keep().expect("renamed");
+        assert_eq!(write("two", false).err(), Some(Exit::Output));
+        write("two", true).expect("a draft").keep().expect("renamed");
+        assert_eq!(fs::read_to_string(&to).expect("it is there"), "two");
+        assert!(
+            Draft::new(Path::new("/dev/null"), true).is_err() && Draft::new(folder.path(), true).is_err()
+        );
     }
 }
