@@ -181,9 +181,15 @@ pub struct PortalsRunArgs {
     /// Tell simulated time and messages on standard error when all is over
     #[arg(long)]
     pub summary: bool,
+    /// Form in which it is told how the run ended; with json the output of ranks goes to standard error
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// Write down what the ranks ask of their interfaces, for `portals replay`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Replace the record if it exists
+    #[arg(long, requires = "record")]
+    pub force: bool,
     /// Library that the program links and of which each rank gets a copy of its own; may be repeated
     #[arg(long = "private", value_name = "LIBRARY")]
     pub private: Vec<PathBuf>,
@@ -207,6 +213,9 @@ pub struct PortalsReplayArgs {
     /// Tell also when each rank ended, here and when it was recorded
     #[arg(long)]
     pub ranks: bool,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// Arguments of `check`.

@@ -14,6 +14,7 @@ pub mod cluster_args;
 pub mod commands;
 pub mod console;
 pub mod deadlocks;
+pub mod draft;
 pub mod execute;
 pub mod exit;
 pub mod experiment;

@@ -3,6 +3,7 @@
 use crate::{
     args::{Input, MemoryLimit},
     assemble,
+    commands::portals::machine,
     console::Console,
     deadlocks,
     exit::Exit,
@@ -40,6 +41,8 @@ pub struct Prepared {
     pub intervals: Intervals,
     /// Threads asked for.
     pub threads: u32,
+    /// It is a machine for Portals programs, without jobs: ranks on each node.
+    pub machine: Option<u32>,
 }
 
 /// What the command line asks of a run beside the experiment.
@@ -53,11 +56,13 @@ pub struct Wishes {
     pub memory: Option<MemoryLimit>,
     /// Run the checkers.
     pub checkers: bool,
+    /// A machine for Portals programs, without jobs, will do.
+    pub machine: bool,
 }
 
 impl Default for Wishes {
     fn default() -> Self {
-        Self { threads: 1, partitions: None, memory: None, checkers: false }
+        Self { threads: 1, partitions: None, memory: None, checkers: false, machine: false }
     }
 }
 
@@ -84,7 +89,8 @@ pub fn prepare_text(
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Failure::Experiment(Box::new(diagnostics))) };
-    if experiment.portals.is_some() && experiment.jobs.is_empty() && diagnostics.is_empty() {
+    let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
+    if portals.is_some() && !wishes.machine && diagnostics.is_empty() {
         let message = format!("`{name}` describes a machine for Portals programs: it has no [[job]]");
         let help = format!("netloom portals run -n 2 --fabric {name} PROGRAM");
         return Err(Failure::new(Exit::Experiment, message).with_help(help));
@@ -98,7 +104,10 @@ pub fn prepare_text(
     let Some(setup) = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)? else {
         return Err(Failure::Experiment(Box::new(diagnostics)));
     };
-    setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let machine = portals.and_then(|p| machine::build((&experiment, p), &setup, None, &mut diagnostics));
+    if portals.is_none() {
+        setup.validate().map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    }
     let memory = setup.memory();
     fits("the run", memory.bytes, limit)?;
     stages.tell("looking for deadlocks");
@@ -114,6 +123,7 @@ pub fn prepare_text(
         memory,
         intervals,
         threads: wishes.threads,
+        machine: machine.map(|(_, params)| params.ranks_per_node),
     })
 }
 

@@ -74,6 +74,9 @@ pub struct ResilientArgs {
     /// Fit times of windows of 1 to --window packets over --hops and write the fits into this file, for `evaluate = "fit"` of model `delay`; takes one protocol
     #[arg(long, value_name = "FILE", conflicts_with_all = ["link_loss", "bytes", "loss", "bit_errors"])]
     pub fit: Option<PathBuf>,
+    /// With --fit: replace the file if it exists
+    #[arg(long, requires = "fit")]
+    pub force: bool,
     /// With --fit: losses from 0 to this
     #[arg(long, value_name = "P", default_value_t = 0.05, requires = "fit")]
     pub most_loss: f64,

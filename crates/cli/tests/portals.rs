@@ -5,8 +5,11 @@
 #[path = "portals/program.rs"]
 mod program;
 
-use program::{Compiled, compile, compile_as, netloom};
-use std::process::Output;
+use program::{Compiled, compile, compile_as, compile_text, netloom};
+use std::{
+    fs,
+    process::{Command, Output},
+};
 
 #[test]
 fn data_move_on_every_kind_of_interface() {
@@ -58,6 +61,17 @@ fn the_other_dialect_is_understood() {
         let text = program.good(ranks, &[], &[]);
         assert_eq!(text.matches("dialect is understood").count(), ranks as usize);
     }
+    // In C++ nothing may be narrowed.
+    if Command::new("c++").arg("--version").output().is_err() {
+        return;
+    }
+    let source = program.path.with_extension("cpp");
+    let text = "#include <portals4.h>\nint main() { ptl_uid_t uid{PTL_UID_ANY}; return uid == PTL_UID_ANY ? 0 : 1; }\n";
+    fs::write(&source, text).expect("written");
+    let mut command = netloom();
+    command.env("CC", "c++").args(["portals", "cc", "--dialect", "bull"]).arg(&source);
+    assert!(command.arg("-o").arg(&program.path).status().expect("it runs").success());
+    program.good(1, &[], &[]);
 }
 
 /// Rank 0 adds one a hundred times at rank 1, from 200 us on; how often that went well there and here.
@@ -226,6 +240,132 @@ fn what_cannot_be_loaded_is_refused_by_name() {
     refused("int nowhere(void); int main(void) { return nowhere(); }", "nobody defines nowhere");
     let out = program.run(100, &[], &[]);
     assert!(String::from_utf8_lossy(&out.stderr).contains("need 100 terminals, and the fabric has 64"));
+}
+
+/// What a library calls is looked for before anything runs, whether ranks share it or each has a copy.
+#[test]
+fn what_libraries_lack_is_refused_by_name() {
+    let main =
+        "int call(void); int helper(void) { return 7; } int main(void) { return call() == 7 ? 0 : 1; }\n";
+    for (library, private, told) in [
+        ("int helper(void); int call(void) { return helper(); }", true, ""),
+        ("int helper(void); int call(void) { return helper(); }", false, ""),
+        ("int nowhere(void); int call(void) { return nowhere(); }", true, "nobody defines nowhere"),
+        (
+            "int nowhere(void); int call(void) { return nowhere(); }",
+            false,
+            "nobody defines nowhere (for libcalls.so)",
+        ),
+        ("#include <portals4.h>\nint call(void) { return PtlInit() + 7; }", true, ""),
+        ("#include <portals4.h>\nint call(void) { return PtlInit() + 7; }", false, "needs a copy: --private"),
+    ] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let make = |text: &str, arguments: &[&str]| {
+            fs::write(directory.path().join("source.c"), text).expect("written");
+            let mut command = netloom();
+            command.args(["portals", "cc", "source.c"]).args(arguments).current_dir(&directory);
+            assert!(command.status().expect("it runs").success());
+        };
+        let Some(program) = compile("crates/cli/tests/portals/codes.c") else { return };
+        make(library, &["-o", "libcalls.so"]);
+        make(main, &["-o", "calls", "-L.", "-lcalls", "-Wl,-rpath,."]);
+        let mut command = netloom();
+        command.args(["portals", "run", "-n", "2", "--fabric"]).arg(&program.fabric);
+        command.args(if private { &["--private", "libcalls.so"][..] } else { &[] });
+        let out = command.arg("./calls").current_dir(&directory).output().expect("it runs");
+        let text = String::from_utf8_lossy(&out.stderr);
+        let code = if told.is_empty() { 0 } else { 4 };
+        assert!(
+            out.status.code() == Some(code) && text.contains(told),
+            "{library} {private}: {:?} {text}",
+            out.status
+        );
+    }
+}
+
+/// A program that only looks ends as a deadlock if nothing can come any more; one that counts its looks or reads a clock goes on.
+#[test]
+fn looking_in_vain_is_a_deadlock() {
+    let Some(program) = compile("crates/cli/tests/portals/vain.c") else { return };
+    let lost = ["--set", "portals.loss=1.0"];
+    for (how, told) in [
+        ("queue", "rank 1 looks again and again by PtlEQGet, in vain"),
+        ("poll", "rank 0 looks again and again by PtlCTPoll, in vain"),
+        ("get", "rank 1 looks again and again by PtlCTGet, in vain"),
+        ("sync", "rank 0 looks again and again by PtlAtomicSync, in vain"),
+        ("wait", "rank 1 waits in PtlCTWait"),
+    ] {
+        let out = program.run(2, &lost, &[how]);
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.code() == Some(5) && text.contains(told), "{how}: {text}");
+    }
+    assert_eq!(program.good(2, &[], &["poll"]), "soon\n");
+    assert_eq!(program.good(2, &[], &["count", "300000"]), "soon\n");
+    assert_eq!(program.good(2, &lost, &["clock"]), "late\n");
+}
+
+#[test]
+fn records_come_whole_or_not_at_all() {
+    let Some(program) = compile("crates/cli/tests/portals/failing.c") else { return };
+    let record = program.path.with_extension("record");
+    let name = record.display().to_string();
+    let options = ["--record", name.as_str()];
+    let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+    let left = || {
+        let all = fs::read_dir(program.path.parent().expect("it lies somewhere")).expect("a directory");
+        all.filter(|e| e.as_ref().is_ok_and(|e| e.path().extension().is_some_and(|e| e == "part"))).count()
+    };
+    // Of a run that fails there is a record as well.
+    assert_eq!(program.run(2, &options, &["exit"]).status.code(), Some(12));
+    let whole = fs::read(&record).expect("it is there");
+    let out = program.run(2, &options, &["exit"]);
+    assert!(out.status.code() == Some(7) && told(&out).contains("exists already"), "{}", told(&out));
+    assert_eq!(program.run(2, &[options[0], options[1], "--force"], &["exit"]).status.code(), Some(12));
+    assert_eq!(fs::read(&record).expect("it is there"), whole);
+    // What cannot be loaded leaves it alone.
+    fs::write(&program.path, "no program").expect("written");
+    assert_eq!(program.run(2, &[options[0], options[1], "--force"], &[]).status.code(), Some(4));
+    assert_eq!((fs::read(&record).expect("it is there"), left()), (whole, 0));
+    fs::remove_file(&record).expect("removed");
+    // Why there is no record is told, and how the program ended is the status.
+    let threads = "#include <pthread.h>\n#include <stdlib.h>\nstatic void *none(void *p) { return p; }\n\
+                   int main(int n, char **v) { pthread_t t; pthread_create(&t, 0, none, 0); pthread_join(t, 0); return atoi(v[1]); }\n";
+    let Some(threads) = compile_text(threads) else { return };
+    for (status, code) in [("0", 7), ("3", 12)] {
+        let out = threads.run(1, &options, &[status]);
+        assert!(
+            out.status.code() == Some(code) && told(&out).contains("there is no record"),
+            "{}",
+            told(&out)
+        );
+        assert!(!record.exists() && left() == 0);
+    }
+}
+
+#[test]
+fn how_a_run_ended_as_json() {
+    let Some(program) = compile("crates/cli/tests/portals/failing.c") else { return };
+    let object = |how: &str, code: i32| {
+        let out = program.run(2, &["--format", "json"], &[how]);
+        assert_eq!(out.status.code(), Some(code), "{how}");
+        serde_json::from_slice::<serde_json::Value>(&out.stdout).expect("one object")
+    };
+    let exit = object("exit", 12);
+    assert_eq!((&exit["state"], &exit["ranks"][1]["status"]), (&"failed".into(), &7.into()));
+    let null = object("null", 12);
+    assert_eq!((&null["ranks"][1]["signal"], &null["ranks"][1]["address"]), (&11.into(), &8.into()));
+    let deadlock = object("deadlock", 5);
+    assert_eq!((&deadlock["state"], &deadlock["ranks"][1]["state"]), (&"deadlock".into(), &"waiting".into()));
+    assert!(deadlock["simulated_ps"].is_u64() && deadlock["waiting"][0].as_str().is_some());
+}
+
+/// Copies of a program are gone while it runs, so that nothing stays behind if it is killed.
+#[test]
+fn a_run_keeps_no_files() {
+    let looks = "#include <stdio.h>\n#include <unistd.h>\nint main(void) { char name[64];\n\
+                 snprintf(name, sizeof name, \"/dev/shm/netloom-ranks-%d\", (int)getpid()); return access(name, F_OK) ? 0 : 1; }\n";
+    let Some(program) = compile_text(looks) else { return };
+    program.good(3, &[], &[]);
 }
 
 /// Microseconds per operation that `rate` prints.

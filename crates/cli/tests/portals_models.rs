@@ -141,8 +141,50 @@ fn programs_run_alike_on_every_model() {
     ] {
         let options: Vec<&str> = sets.iter().flat_map(|s| ["--set", s]).collect();
         let out = program.run(2, &options, &[]);
-        assert!(!out.status.success() && text(&out.stderr).contains(told), "{sets:?}: {}", text(&out.stderr));
+        let text = text(&out.stderr);
+        assert!(
+            out.status.code() == Some(3) && text.contains(told) && text.contains("--> "),
+            "{sets:?}: {text}"
+        );
     }
+    program.machine(&format!("{SWITCH}[faults]\nat = \"5 us\"\nlink_fraction = 0.1\n"));
+    let failing = text(&program.run(2, &[], &[]).stderr);
+    assert!(failing.contains("links do not fail while") && failing.contains("at = \"5 us\""), "{failing}");
+}
+
+/// Without a network the model `delay` has a node for each rank, as far as `outages` and nodes of their own go.
+#[test]
+fn delays_without_a_network_have_as_many_nodes_as_ranks() {
+    let Some(program) = compile("crates/cli/tests/portals/order.c") else { return };
+    let (head, rest) = SWITCH.split_once("[fabric]").expect("it has one");
+    let model = rest.split_once("[model]").expect("it has one").1.replace("\"flow\"", "\"delay\"");
+    let own = "outages = [\"3 at 900 s\"]\n[[portals.node]]\nnodes = \"1-3\"\ncommands = false\n";
+    program.machine(&format!("{head}[model]{model}{own}"));
+    program.good(4, &[], &[]);
+    let out = program.run(3, &[], &[]);
+    let told = text(&out.stderr);
+    assert!(out.status.code() == Some(3) && told.contains("there is no node 3: the machine has 3"), "{told}");
+    assert!(told.contains("there is no node 3, the machine has 3"), "{told}");
+}
+
+#[test]
+fn a_machine_can_be_checked() {
+    let check = |text: &str, options: &[&str]| {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(&file, text).expect("written");
+        netloom().arg("check").arg(file.path()).args(options).output().expect("it runs")
+    };
+    let out = check(SWITCH, &[]);
+    assert!(
+        out.status.success() && text(&out.stdout).contains("Portals programs can run"),
+        "{}",
+        text(&out.stderr)
+    );
+    let out = check(SWITCH, &["--format", "json", "--set", "portals.ranks_per_node=2"]);
+    let object: serde_json::Value = serde_json::from_slice(&out.stdout).expect("one object");
+    assert_eq!((&object["valid"], &object["portals"]["ranks_per_node"]), (&true.into(), &2.into()));
+    let out = check(SWITCH, &["--set", "portals.outages=[\"64 at 1 us\"]"]);
+    assert!(out.status.code() == Some(3) && text(&out.stderr).contains("there is no node 64"));
 }
 
 /// A small message of s bytes between interfaces takes h = 2 ns + 1 us + s / 10 GB/s + 50 ns. Each doubling of the ranks adds one to the barrier and the
@@ -184,7 +226,7 @@ fn a_replay_is_the_run_without_its_program() {
         let name = record.display().to_string();
         for kind in KINDS {
             let set = format!("model.kind=\"{kind}\"");
-            program.good(ranks, &["--record", &name, "--set", &set], arguments);
+            program.good(ranks, &["--record", &name, "--force", "--set", &set], arguments);
             let all = format!("{ranks} of {ranks} ranks end at the same picosecond");
             let here = program.replay(&record, &["--set", &set]);
             assert!(
@@ -218,6 +260,44 @@ fn a_replay_on_another_machine_ends_as_the_program_does_there() {
     }
 }
 
+/// What is looked for in a replay may never come there; and refused looks take the time of a call there, too.
+#[test]
+fn replays_of_looks() {
+    let Some(program) = compile("crates/cli/tests/portals/vain.c") else { return };
+    program.machine(SWITCH);
+    let record = program.path.with_extension("record");
+    let name = record.display().to_string();
+    for how in ["poll", "get"] {
+        program.good(2, &["--record", &name, "--force"], &[how]);
+        for kind in KINDS {
+            let set = format!("model.kind=\"{kind}\"");
+            let out = program.replay(&record, &["--set", &set, "--set", "portals.loss=1.0"]);
+            let told = text(&out.stderr);
+            let all = (0..2).all(|r| told.contains(&format!("rank {r} looks again and again, in vain")));
+            assert!(out.status.code() == Some(5) && all, "{how}: {told}");
+        }
+    }
+    // A deadlock on record is one again.
+    assert_eq!(
+        program.run(2, &["--record", &name, "--force", "--set", "portals.loss=1.0"], &["poll"]).status.code(),
+        Some(5)
+    );
+    let out = program.replay(&record, &["--set", "portals.loss=1.0"]);
+    assert_eq!(out.status.code(), Some(5), "{}", text(&out.stderr));
+    let Some(program) = compile("crates/cli/tests/portals/polls.c") else { return };
+    program.machine(SWITCH);
+    let call = ["--set", "portals.call_time=25 ns"];
+    program.good(3, &["--record", &name, "--force", call[0], call[1]], &[]);
+    let out = program.replay(&record, &[call[0], call[1], "--format", "json", "--ranks"]);
+    let object: serde_json::Value = serde_json::from_slice(&out.stdout).expect("one object");
+    assert_eq!((&object["state"], &object["ranks_as_recorded"]), (&"done".into(), &3.into()), "{object}");
+    assert_eq!(object["ends"][2]["recorded_ps"], object["ends"][2]["replayed_ps"]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("this system has it");
+    let mut command = netloom();
+    command.args(["portals", "replay"]).arg(&record).arg("--fabric").arg(&program.fabric).stdout(full);
+    assert_eq!(command.output().expect("it runs").status.code(), Some(7));
+}
+
 #[test]
 fn damaged_records_are_refused_in_words() {
     let Some(program) = compile("crates/cli/tests/portals/order.c") else { return };
@@ -248,6 +328,6 @@ fn damaged_records_are_refused_in_words() {
     let other = program.replay(&record, &["--set", "portals.ranks_per_node=3"]);
     assert!(text(&other.stderr).contains("recorded with 1 ranks per node"), "{}", text(&other.stderr));
     let Some(threads) = compile("crates/cli/tests/portals/system.c") else { return };
-    let out = threads.run(2, &["--record", &name], &["one", "--two"]);
+    let out = threads.run(2, &["--record", &name, "--force"], &["one", "--two"]);
     assert!(text(&out.stderr).contains("has several threads"), "{}", text(&out.stderr));
 }

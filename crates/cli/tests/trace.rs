@@ -222,6 +222,8 @@ fn fits_take_the_place_of_samples() {
         "1",
     ]);
     assert_eq!(made.lines().count(), 5, "{made}");
+    let again = netloom(&["resilient", "--protocol", "pnc", "--hops", "1", "--fit", &path("fits.txt")]);
+    assert!(again.status == 7 && !folder.path().join("fits.txt.part").exists());
     let experiment = |dims: &str, more: &str| {
         format!(
             "[experiment]\nname = \"fit\"\nseed = 1\nuntil = \"workload-done\"\n[fabric]\ntopology = \"mesh\"\ndims = {dims}\nterminals_per_router = 1\n\

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include <portals4_types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,18 +35,10 @@ enum ptl_retvals {
 };
 #define PTL_STATUS_LAST (PTL_PT_IN_USE + 1)
 
-typedef uint64_t ptl_size_t;
-typedef uint64_t ptl_match_bits_t;
-typedef uint64_t ptl_hdr_data_t;
-typedef uint32_t ptl_pt_index_t;
-typedef uint32_t ptl_nid_t;
-typedef uint32_t ptl_pid_t;
-typedef uint32_t ptl_rank_t;
 typedef uint32_t ptl_uid_t;
 typedef unsigned int ptl_time_t; /* milliseconds */
 typedef unsigned int ptl_interface_t;
 typedef uint32_t ptl_handle_any_t;
-typedef int ptl_sr_value_t;
 typedef unsigned char ptl_ni_fail_t;
 typedef unsigned char ptl_list_t;
 typedef unsigned char ptl_search_op_t;
@@ -59,7 +53,6 @@ typedef ptl_handle_any_t ptl_handle_md_t;
 typedef ptl_handle_any_t ptl_handle_le_t;
 typedef ptl_handle_any_t ptl_handle_me_t;
 
-typedef enum { PTL_SR_DROP_COUNT, PTL_SR_PERMISSION_VIOLATIONS, PTL_SR_OPERATION_VIOLATIONS } ptl_sr_index_t;
 #define PTL_SR_LAST (PTL_SR_OPERATION_VIOLATIONS + 1)
 #define PTL_SR_PERMISSIONS_VIOLATIONS PTL_SR_PERMISSION_VIOLATIONS
 #define PTL_SR_OPERATIONS_VIOLATIONS PTL_SR_OPERATION_VIOLATIONS
@@ -81,11 +74,6 @@ typedef struct {
 } ptl_md_t;
 
 typedef struct {
-    void *iov_base;
-    ptl_size_t iov_len;
-} ptl_iovec_t;
-
-typedef struct {
     void *start;
     ptl_size_t length;
     ptl_handle_ct_t ct_handle;
@@ -105,10 +93,6 @@ typedef struct {
     ptl_size_t min_free;
 } ptl_me_t;
 
-typedef struct {
-    ptl_size_t success;
-    ptl_size_t failure;
-} ptl_ct_event_t;
 typedef enum { PTL_CT_OPERATION, PTL_CT_BYTE } ptl_ct_type_t;
 
 typedef struct {
@@ -128,25 +112,6 @@ typedef struct {
     ptl_op_t atomic_operation;
     ptl_datatype_t atomic_type;
 } ptl_event_t;
-
-typedef struct {
-    int max_entries;
-    int max_unexpected_headers;
-    int max_mds;
-    int max_cts;
-    int max_eqs;
-    int max_pt_index;
-    int max_iovecs;
-    int max_list_size;
-    int max_triggered_ops;
-    ptl_size_t max_msg_size;
-    ptl_size_t max_atomic_size;
-    ptl_size_t max_fetch_atomic_size;
-    ptl_size_t max_waw_ordered_size;
-    ptl_size_t max_war_ordered_size;
-    ptl_size_t max_volatile_size;
-    unsigned int features;
-} ptl_ni_limits_t;
 
 /* Nothing, anything. */
 #define PTL_EQ_NONE ((ptl_handle_eq_t)0x3fffffff)
@@ -168,7 +133,6 @@ typedef struct {
 #define PTL_NI_LOGICAL (1 << 2)
 #define PTL_NI_PHYSICAL (1 << 3)
 #define PTL_NI_INIT_OPTIONS_MASK 15
-#define PTL_NI_OK 0
 #define PTL_NI_UNDELIVERABLE 1
 #define PTL_NI_DROPPED 2
 #define PTL_NI_PT_DISABLED 3
@@ -176,9 +140,6 @@ typedef struct {
 #define PTL_NI_OP_VIOLATION 5
 #define PTL_NI_NO_MATCH 6
 #define PTL_NI_SEGV 7
-#define PTL_TARGET_BIND_INACCESSIBLE (1 << 0)
-#define PTL_TOTAL_DATA_ORDERING (1 << 1)
-#define PTL_COHERENT_ATOMICS (1 << 2)
 
 /* Portal table entries. */
 #define PTL_PT_ONLY_USE_ONCE (1 << 0)
@@ -221,30 +182,10 @@ typedef struct {
 #define PTL_ME_MAY_ALIGN (1 << 17)
 #define PTL_ME_LOCAL_INC_UH_RLENGTH (1 << 18)
 #define PTL_ME_ACK_DISABLE (1 << 19)
-#define PTL_LE_OP_PUT PTL_ME_OP_PUT
-#define PTL_LE_OP_GET PTL_ME_OP_GET
-#define PTL_LE_USE_ONCE PTL_ME_USE_ONCE
-#define PTL_LE_UNEXPECTED_HDR_DISABLE PTL_ME_UNEXPECTED_HDR_DISABLE
-#define PTL_LE_IS_ACCESSIBLE PTL_ME_IS_ACCESSIBLE
-#define PTL_LE_EVENT_LINK_DISABLE PTL_ME_EVENT_LINK_DISABLE
-#define PTL_LE_EVENT_COMM_DISABLE PTL_ME_EVENT_COMM_DISABLE
-#define PTL_LE_EVENT_FLOWCTRL_DISABLE PTL_ME_EVENT_FLOWCTRL_DISABLE
-#define PTL_LE_EVENT_SUCCESS_DISABLE PTL_ME_EVENT_SUCCESS_DISABLE
-#define PTL_LE_EVENT_OVER_DISABLE PTL_ME_EVENT_OVER_DISABLE
-#define PTL_LE_EVENT_UNLINK_DISABLE PTL_ME_EVENT_UNLINK_DISABLE
-#define PTL_LE_EVENT_CT_COMM PTL_ME_EVENT_CT_COMM
-#define PTL_LE_EVENT_CT_OVERFLOW PTL_ME_EVENT_CT_OVERFLOW
-#define PTL_LE_EVENT_CT_BYTES PTL_ME_EVENT_CT_BYTES
-#define PTL_LE_ACK_DISABLE PTL_ME_ACK_DISABLE
 #define PTL_LE_APPEND_OPTIONS_MASK ((1 << 15) - 1)
 #define PTL_ME_APPEND_OPTIONS_MASK ((1 << 19) - 1)
-#define PTL_PRIORITY_LIST 0
-#define PTL_OVERFLOW_LIST 1
-#define PTL_SEARCH_ONLY 0
-#define PTL_SEARCH_DELETE 1
 
 /* Data movement. */
-#define PTL_NO_ACK_REQ 0
 #define PTL_ACK_REQ 1
 #define PTL_CT_ACK_REQ 2
 #define PTL_OC_ACK_REQ 3

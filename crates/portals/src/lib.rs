@@ -14,6 +14,7 @@ pub mod runtime;
 /// The one in `bull` is Bull's dialect; it translates to the other.
 pub const HEADERS: &[(&str, &str)] = &[
     ("portals4.h", include_str!("../include/portals4.h")),
+    ("portals4_types.h", include_str!("../include/portals4_types.h")),
     ("pmi.h", include_str!("../include/pmi.h")),
     ("bull/portals4.h", include_str!("../include/bull/portals4.h")),
 ];

@@ -7,9 +7,10 @@
 use crate::{
     core::{
         call::Call,
+        initiate::Op,
         message::Message,
         process::{Out, Process},
-        types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId},
+        types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, md},
     },
     net::Net,
     nic::{Params, size},
@@ -70,6 +71,33 @@ struct Flight {
     holds_engine: bool,
     /// Nobody may need it any more once it has no copies.
     over: bool,
+}
+
+impl Flight {
+    /// A message of a rank between two nodes, with a copy to be sent.
+    fn new(message: Box<Message>, from: u32, ends: (u32, u32)) -> Self {
+        Self {
+            message,
+            from,
+            to: NONE,
+            ends,
+            answers: NONE,
+            answered: 0,
+            low_level: false,
+            order: None,
+            copies: 1,
+            attempts: 0,
+            serial: 0,
+            launched: 0,
+            open: false,
+            served: false,
+            lost: false,
+            cut: false,
+            reliable: false,
+            holds_engine: false,
+            over: false,
+        }
+    }
 }
 
 /// What becomes due.
@@ -287,6 +315,12 @@ impl Machine {
         idle
     }
 
+    /// True if nothing is due but what [`Machine::wake_at`] was told: only programs can make more happen.
+    #[must_use]
+    pub fn is_idle(&mut self) -> bool {
+        self.happened.is_empty() && self.due.only_wakes() && self.net.next().is_none()
+    }
+
     /// Opens an interface for a rank.
     ///
     /// # Errors
@@ -309,6 +343,21 @@ impl Machine {
             ids.insert(place, (pid, rank));
         }
         Ok(opened)
+    }
+
+    /// Time in which a rank's processor writes the payload of an operation itself: small ones of volatile descriptors that do not travel in the command.
+    #[must_use]
+    pub fn written_time(&mut self, rank: u32, op: &Op) -> Ps {
+        let options = if op.sends() { self.processes[rank as usize].md_options(op.put.0) } else { 0 };
+        let (p, volatile) = (self.of_rank(rank), options & md::VOLATILE != 0);
+        if volatile && op.length > p.inline && op.length <= p.pio { p.pio_time } else { 0 }
+    }
+
+    /// Time of a look that found nothing, with how many there were in a row: it takes longer the more there were, up to a hundred.
+    #[must_use]
+    pub fn miss_time(&self, rank: u32, misses: &mut u32) -> Ps {
+        *misses = (*misses + 1).min(100);
+        self.of_rank(rank).poll_time * u64::from(*misses)
     }
 
     /// A rank asks something of its interface, which does what follows from it: a handle or number, if the call has one.

@@ -267,7 +267,7 @@ pub fn outages(texts: &[String], most: u32) -> Result<Vec<Outage>, Vec<Problem>>
     for text in texts {
         match one(text) {
             Some(Outage { node, .. }) if node >= most => {
-                let message = format!("{text:?}: there is no node {node}, the fabric has {most} terminals");
+                let message = format!("{text:?}: there is no node {node}, the machine has {most}");
                 problems.push(Problem::new("outages", message));
             }
             Some(outage) => all.push(outage),
@@ -292,7 +292,7 @@ pub fn nodes(text: &str, most: u32) -> Result<Vec<u32>, Problem> {
         match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
             (Ok(first), Ok(last)) if first <= last && last < most => all.extend(first..=last),
             (Ok(_), Ok(last)) if last >= most => {
-                let message = format!("there is no node {last}: the fabric has {most} terminals");
+                let message = format!("there is no node {last}: the machine has {most}");
                 return Err(Problem::new("nodes", message));
             }
             _ => {

@@ -7,7 +7,7 @@
 use crate::{
     core::{
         call::Call,
-        types::{Code, Fault, INVALID, Limits, Memory, TIME_FOREVER, md},
+        types::{Code, Fault, INVALID, Limits, Memory, TIME_FOREVER},
     },
     machine::{Counts, Happening, Machine},
     net::Net,
@@ -94,6 +94,8 @@ struct Rank {
     waiting: Waiting,
     ticket: u32,
     misses: u32,
+    /// It looks for something, or waits for it, without an end: see [`World::in_vain`].
+    vain: bool,
     /// Computed before what follows.
     computed: Ps,
     /// Handles of the record that are others here.
@@ -109,7 +111,15 @@ struct World {
     ready: VecDeque<u32>,
     /// Ranks at the barrier, and barriers so far.
     barrier: (u32, u64),
+    /// Looks that found nothing; no rank has done anything else since all were gone through.
+    looks: u64,
+    calm: bool,
+    /// Nobody will find what all look for.
+    hopeless: bool,
 }
+
+/// Looks after which all ranks are gone through, to see whether one of them can go on.
+const AGAIN: u64 = 1 << 10;
 
 /// Replays a record on a network.
 ///
@@ -131,6 +141,7 @@ pub fn run(record: Record, net: Box<dyn Net>, params: Params) -> Result<Replayed
         waiting: Waiting::No,
         ticket: 0,
         misses: 0,
+        vain: false,
         computed: 0,
         handles: BTreeMap::new(),
         ended: None,
@@ -142,6 +153,9 @@ pub fn run(record: Record, net: Box<dyn Net>, params: Params) -> Result<Replayed
         ranks: (0..count).map(rank).collect(),
         ready: (0..count).collect(),
         barrier: (0, 0),
+        looks: 0,
+        calm: false,
+        hopeless: false,
     };
     while let Some(rank) = world.next() {
         world.drive(rank)?;
@@ -153,10 +167,10 @@ impl World {
     /// The rank that goes on next; `None` if none ever will.
     fn next(&mut self) -> Option<u32> {
         loop {
-            if let Some(rank) = self.ready.pop_front() {
+            if let (Some(rank), false) = (self.ready.pop_front(), self.hopeless) {
                 return Some(rank);
             }
-            if self.ranks.iter().all(|r| r.ended.is_some()) {
+            if self.hopeless || self.ranks.iter().all(|r| r.ended.is_some()) {
                 return None;
             }
             match self.machine.next(&mut self.memory)? {
@@ -174,7 +188,7 @@ impl World {
     fn wake(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         if r.waiting != Waiting::No {
-            r.waiting = Waiting::No;
+            (r.waiting, r.vain) = (Waiting::No, false);
             r.ticket = r.ticket.wrapping_add(1);
             self.ready.push_back(rank);
         }
@@ -189,6 +203,7 @@ impl World {
     fn wait(&mut self, rank: u32, waiting: Waiting, until: Option<Ps>) {
         let r = &mut self.ranks[rank as usize];
         r.waiting = waiting;
+        r.vain |= until.is_none();
         if let Some(until) = until {
             let what = u64::from(rank) << 32 | u64::from(r.ticket);
             self.machine.wake_at(until, what);
@@ -210,7 +225,10 @@ impl World {
         loop {
             let Some(part) = self.ranks[rank as usize].parts.pop_front() else {
                 match self.record.next(rank)? {
-                    Some(step) => self.begin(rank, step),
+                    Some(step) => {
+                        (self.ranks[rank as usize].vain, self.calm) = (false, false);
+                        self.begin(rank, step);
+                    }
                     None => {
                         // It never ended.
                         self.wait(rank, Waiting::Rank("what it waited for when it was recorded"), None);
@@ -219,7 +237,7 @@ impl World {
                 }
                 continue;
             };
-            if !self.part(rank, part) {
+            if !self.part(rank, part) || self.hopeless {
                 return Ok(());
             }
         }
@@ -299,18 +317,14 @@ impl World {
 
     /// What a call takes before it takes effect.
     fn begin_call(&mut self, rank: u32, call: &Call) {
-        let p = self.machine.of_rank(rank);
-        let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
         if matches!(call, Call::Init | Call::Fini | Call::Abort) {
             return;
         }
+        let p = self.machine.of_rank(rank);
         let command = if call.commands() { p.control_time(size::COMMAND) } else { 0 };
-        if let Call::Begin(op) = call
-            && op.sends()
-        {
-            let options = self.machine.processes[rank as usize].md_options(op.put.0);
-            let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
-            if written && time > 0 {
+        if let Call::Begin(op) = call {
+            let time = self.machine.written_time(rank, op);
+            if time > 0 {
                 self.ranks[rank as usize].parts.push_back(Part::Pause(time));
             }
         }
@@ -320,9 +334,27 @@ impl World {
     /// Time of a look that found nothing.
     fn missed(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
-        r.misses = (r.misses + 1).min(100);
-        let span = self.machine.of_rank(rank).poll_time * u64::from(r.misses);
+        let span = self.machine.miss_time(rank, &mut r.misses);
         r.parts.push_back(Part::Pause(span));
+    }
+
+    /// A look that is repeated until it finds something found nothing. If nothing is due any more and all others look or wait like this, or have ended, nobody
+    /// ever will: unlike programs, records do not count such looks.
+    fn in_vain(&mut self, rank: u32) {
+        self.ranks[rank as usize].vain = true;
+        self.looks += 1;
+        if !self.looks.is_multiple_of(AGAIN)
+            || !self.machine.is_idle()
+            || !self.ranks.iter().all(|r| r.ended.is_some() || r.vain)
+        {
+            return;
+        }
+        self.hopeless = self.calm;
+        // What was served a moment ago is found by the next look.
+        self.calm = true;
+        for r in self.ranks.iter_mut().filter(|r| !matches!(r.waiting, Waiting::Rank(_))) {
+            r.vain &= self.hopeless;
+        }
     }
 
     fn read_count(&mut self, rank: u32, counter: u32, shown: (u64, u64), again: u64) {
@@ -370,6 +402,9 @@ impl World {
                     let value = self.machine.processes[rank as usize].ct_get(counter);
                     value.map_or(true, |v| reached((v.success, v.failure), shown))
                 };
+                if !there {
+                    self.in_vain(rank);
+                }
                 if !there || again > 0 {
                     let left = if there { again - 1 } else { again };
                     let shown = if there { (0, 0) } else { shown };
@@ -451,6 +486,9 @@ impl World {
             self.wait(rank, Waiting::Rank(what), until);
             return false;
         }
+        if misses == 0 {
+            self.in_vain(rank);
+        }
         if timeout == 0 {
             self.missed(rank);
         }
@@ -484,18 +522,19 @@ impl World {
         let mut waiting = Vec::new();
         for (n, r) in self.ranks.iter().enumerate().filter(|(_, r)| r.ended.is_none()) {
             let what = match r.waiting {
-                Waiting::Rank(what) => what,
-                Waiting::Time => "the time at which it would go on",
-                Waiting::No => "its turn",
+                Waiting::Rank(what) => format!("waits for {what}"),
+                _ if self.hopeless => "looks again and again, in vain".to_owned(),
+                Waiting::Time | Waiting::No => "was still running".to_owned(),
             };
-            waiting.push(format!("rank {n} waits for {what}"));
+            waiting.push(format!("rank {n} {what}"));
         }
+        let running = |r: &Rank| r.ended.is_none() && r.waiting == Waiting::Time;
         Replayed {
             ended: self.ranks.iter().map(|r| r.ended).collect(),
             time: self.machine.now,
             counts: self.machine.counts,
             waiting,
-            limited: self.ranks.iter().any(|r| r.ended.is_none() && r.waiting == Waiting::Time),
+            limited: !self.hopeless && self.ranks.iter().any(running),
         }
     }
 }

@@ -16,7 +16,8 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
-    let prepared = prepare(&args.input, &Wishes::default(), console)?;
+    let wishes = Wishes { machine: true, ..Wishes::default() };
+    let prepared = prepare(&args.input, &wishes, console)?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,
@@ -48,11 +49,21 @@ fn text(prepared: &Prepared) -> String {
     for outlook in outlooks(setup) {
         lines.push(("will send", outlook.line()));
     }
+    if let Some(ranks) = prepared.machine {
+        let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
+        lines.push(("portals", format!("{many} on each node")));
+        lines.push(("verdict", "Portals programs can run on this machine".to_owned()));
+        return lined(&lines);
+    }
     lines.push(("memory", format!("at most {}", rounded(prepared.memory.bytes))));
     for (part, bytes) in &prepared.memory.parts {
         lines.push(("", format!("{} {part}", rounded(*bytes))));
     }
     lines.push(("verdict", "this experiment can run".to_owned()));
+    lined(&lines)
+}
+
+fn lined(lines: &[(&str, String)]) -> String {
     lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }
 
@@ -78,6 +89,10 @@ fn object(prepared: &Prepared) -> Json {
     }
     if let Some(report) = &prepared.routing {
         object["routing"] = json!(report.to_string());
+    }
+    if let Some(ranks) = prepared.machine {
+        object["portals"] = json!({"ranks_per_node": ranks});
+        return object;
     }
     object["jobs"] = jobs;
     let known: Vec<Json> = outlooks(setup).iter().map(Outlook::json).collect();

@@ -1,40 +1,36 @@
 //! `netloom portals cc` and `netloom portals run`: real Portals 4 programs on a simulated machine.
 
 use crate::{
-    args::{Dialect, Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
-    assemble,
+    args::{Dialect, Format, Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
     console::Console,
-    deadlocks,
+    draft::Draft,
     exit::Exit,
-    experiment::{self, reader::Section},
     failure::{Failure, Outcome},
-    prepare::{Wishes, read_file},
-    stages::Stages,
 };
-use base::{
-    diag::Diagnostics,
-    time::{self, Ps},
-};
-use model::AnySetup;
+use base::time::{self, Ps};
 use portals::{
     HEADERS,
     core::types::Limits,
     machine::Machine,
-    net,
-    nic::{self, Params},
-    record::{Record, Recorder},
-    replay,
+    record::{Record, Recorder, Trailer},
+    replay::{self, Replayed},
     runtime::{self, Program, Report, Status, loader::Library, world::Sink},
 };
+use serde_json::{Value as Json, json};
 use std::{
     cell::RefCell,
     fs,
-    io::Write,
     path::{Path, PathBuf},
     process::Command as Process,
     rc::Rc,
     time::{Duration, Instant},
 };
+
+pub mod machine;
+mod told;
+
+use machine::machine_of;
+use told::{sink, state, stuck, tell};
 
 /// Runs one of the commands about Portals programs.
 ///
@@ -102,90 +98,43 @@ fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Failure> {
     }
 }
 
-/// Network and parameters of the machine that an experiment describes.
-///
-/// # Errors
-/// If the file cannot be read, has mistakes, or names a model that does not carry Portals programs.
-pub fn machine_of(input: &Input, console: &Console<'_>) -> Result<(AnySetup, Params), Failure> {
-    let text = read_file(&input.file)?;
-    let name = input.file.display().to_string();
-    let stages = Stages::new(console.err_terminal);
-    let mut diagnostics = Diagnostics::default();
-    let told = |diagnostics| Failure::Experiment(Box::new(diagnostics));
-    let Some(experiment) = experiment::read(&name, &text, &input.set, &mut diagnostics) else {
-        return Err(told(diagnostics));
-    };
-    let setup =
-        assemble::assemble(&experiment, &Wishes::default(), (&stages, &|_, _| Ok(())), &mut diagnostics)?;
-    let (Some(setup), true) = (setup, diagnostics.is_empty()) else { return Err(told(diagnostics)) };
-    let Some(section) = &experiment.portals else {
-        let help = "add [portals]; its keys have defaults, those of BXI";
-        let message =
-            format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
-        return Err(Failure::new(Exit::Experiment, message).with_help(help));
-    };
-    deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
-    if setup.change().is_some() {
-        let help = "use `outages` of [portals]: \"3 at 5 us for 2 ms\"; links that fail from the start may be in [faults]";
-        let message = "[faults] at: links do not fail while Portals programs run";
-        return Err(Failure::new(Exit::Experiment, message).with_help(help));
-    }
-    let params = interfaces(
-        section,
-        &experiment.portals_nodes,
-        setup.fabric().map_or(0, fabric::graph::Fabric::terminals),
-        &mut diagnostics,
-    );
-    if !diagnostics.is_empty() {
-        return Err(told(diagnostics));
-    }
-    Ok((setup, params))
-}
-
-/// Parameters of all interfaces: the section's, its outages, and those of nodes of their own.
-fn interfaces(section: &Section, nodes: &[Section], most: u32, diagnostics: &mut Diagnostics) -> Params {
-    let mut params = Params::from_values(&section.values);
-    match nic::outages(&section.values.texts("outages"), most) {
-        Ok(outages) => params.outages = outages,
-        Err(problems) => section.tell(problems, diagnostics),
-    }
-    for own in nodes {
-        match nic::nodes(&own.values.text("nodes"), most) {
-            Ok(nodes) => {
-                let mut values = section.values.clone();
-                values.0.extend(own.values.0.clone());
-                params.own.push((nodes, Params::from_values(&values)));
-            }
-            Err(problem) => own.tell(vec![problem], diagnostics),
-        }
-    }
-    params
-}
-
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
+    let draft = args.record.as_deref().map(|to| Draft::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let (setup, params) = machine_of(&input, console)?;
+    let machine = machine_of(&input, args.ranks, console)?;
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{path}`: {e}")))?;
     let private: Result<Vec<Library>, Failure> = args.private.iter().map(|path| library(path)).collect();
     let private = private?;
-    let recorder = args.record.as_deref().map(|to| recorder(to, args, &params)).transpose()?;
-    let sinks = (sink(args.ranks, args.label), recorder);
-    let report = execute((&setup, params), args.ranks, (&args.program, &bytes, &private, args.stack), sinks)?;
+    let recorder = draft.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
+    let sinks = (sink(args), recorder);
+    let report = execute(machine, args.ranks, (&args.program, &bytes, &private, args.stack), sinks)?;
     let outcome = tell(&report, args, console);
-    if let (Err(why), Some(file)) = (&report.recorded, &args.record) {
-        let message = format!("there is no record `{}`: {why}", file.display());
-        return Err(Failure::new(Exit::Output, message));
+    let kept = draft.map_or(Ok(()), |draft| {
+        report.recorded.clone().and_then(|()| draft.keep().map_err(|e| format!("it cannot be renamed: {e}")))
+    });
+    match (kept, outcome) {
+        (Ok(()), outcome) => outcome,
+        (Err(why), Ok(_)) => Err(Failure::new(Exit::Output, no_record(args, &why))),
+        (Err(why), Err(graver)) => {
+            console.remark(&format!("note: {}", no_record(args, &why)));
+            Err(graver)
+        }
     }
-    outcome
 }
 
-fn recorder(to: &Path, args: &PortalsRunArgs, params: &Params) -> Result<Recorder, Failure> {
+fn no_record(args: &PortalsRunArgs, why: &str) -> String {
+    let name = args.record.as_ref().map_or_else(String::new, |to| to.display().to_string());
+    format!("there is no record `{name}`: {why}")
+}
+
+fn recorder(draft: &Draft, args: &PortalsRunArgs, ranks_per_node: u32) -> Result<Recorder, Failure> {
+    let to = draft.part();
     let cannot = |e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", to.display()));
     let file = fs::File::create(to).map_err(cannot)?;
     let file = Box::new(std::io::BufWriter::new(file));
-    Recorder::new(file, &args.program.join(" "), args.ranks, params.ranks_per_node).map_err(cannot)
+    Recorder::new(file, &args.program.join(" "), args.ranks, ranks_per_node).map_err(cannot)
 }
 
 /// Replays a record.
@@ -196,10 +145,23 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let cannot = |why: String| Failure::new(Exit::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let (setup, params) = machine_of(&input, console)?;
-    let network = net::of(&setup).map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let (network, params) = machine_of(&input, record.trailer.ranks.len() as u32, console)?;
     let then = record.trailer.clone();
     let now = replay::run(record, network, params).map_err(cannot)?;
+    let failure = stuck(&now.waiting, now.limited, false);
+    let told = match args.format {
+        Format::Text => console.print(&text(&then, &now, args.ranks)),
+        Format::Json => console.print_json(&object((&then, &now), args.ranks, state(failure.as_ref()))),
+    };
+    failure.map_or(told.map(|()| Exit::Done), Err)
+}
+
+/// How many ranks end at the picosecond at which they ended.
+fn same(then: &Trailer, now: &Replayed) -> usize {
+    then.ranks.iter().zip(&now.ended).filter(|(a, b)| a.time == **b).count()
+}
+
+fn text(then: &Trailer, now: &Replayed, ranks: bool) -> String {
     let mut text = format!("{}: {} ranks\n", then.program, then.ranks.len());
     let line = |what: &str, time: Ps, messages: (u64, u64)| {
         format!("{what} {}: {} messages, {} B on the network\n", time::display(time), messages.0, messages.1)
@@ -207,35 +169,26 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     text += &line("recorded", then.time, then.messages);
     text += &line("replayed", now.time, (now.counts.messages, now.counts.bytes));
     let ends = |t: Option<Ps>| t.map_or("never".to_owned(), |t| format!("{t} ps"));
-    let pairs = then.ranks.iter().zip(&now.ended);
-    let same = pairs.clone().filter(|(a, b)| a.time == **b).count();
-    text += &format!("{same} of {} ranks end at the same picosecond\n", now.ended.len());
-    if args.ranks {
-        for (rank, (then, now)) in pairs.enumerate() {
-            text += &format!("rank {rank} ended at {}, replayed {}\n", ends(then.time), ends(*now));
-        }
+    text += &format!("{} of {} ranks end at the same picosecond\n", same(then, now), now.ended.len());
+    for (rank, (then, now)) in then.ranks.iter().zip(&now.ended).enumerate().filter(|_| ranks) {
+        text += &format!("rank {rank} ended at {}, replayed {}\n", ends(then.time), ends(*now));
     }
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    stuck(&now.waiting, now.limited, false).map_or(Ok(Exit::Done), Err)
+    text
 }
 
-/// Why ranks that wait will never end.
-fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Failure> {
-    if waiting.is_empty() {
-        return None;
+fn object((then, now): (&Trailer, &Replayed), ranks: bool, state: &str) -> Json {
+    let whole = |time: Ps, messages: (u64, u64)| json!({"simulated_ps": time, "messages": messages.0, "bytes": messages.1});
+    let mut object = json!({
+        "program": then.program, "state": state,
+        "recorded": whole(then.time, then.messages),
+        "replayed": whole(now.time, (now.counts.messages, now.counts.bytes)),
+        "ranks": now.ended.len(), "ranks_as_recorded": same(then, now), "waiting": now.waiting,
+    });
+    if ranks {
+        let pairs = then.ranks.iter().zip(&now.ended);
+        object["ends"] = pairs.map(|(a, b)| json!({"recorded_ps": a.time, "replayed_ps": b})).collect();
     }
-    let (exit, what) = match (limited, failed) {
-        (true, _) => (Exit::Limit, "the run was ended by its limit"),
-        (_, true) => (Exit::Program, "ranks wait for what never comes, since others failed"),
-        _ => (Exit::Deadlock, "deadlock: ranks wait for what never comes"),
-    };
-    let most = 16;
-    let mut lines: Vec<&str> = waiting.iter().take(most).map(String::as_str).collect();
-    let more = format!("and {} more", waiting.len().saturating_sub(most));
-    if waiting.len() > most {
-        lines.push(&more);
-    }
-    Some(Failure::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
+    object
 }
 
 /// A library, by the name that programs need it by.
@@ -262,7 +215,7 @@ pub fn output_of(
         &["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()],
         Dialect::Sandia,
     )?;
-    let machine = machine_of(input, console)?;
+    let machine = machine_of(input, 2, console)?;
     let bytes =
         fs::read(&binary).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{binary}`: {e}")))?;
     let text = Rc::new(RefCell::new(Vec::new()));
@@ -274,7 +227,7 @@ pub fn output_of(
     });
     let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
     let begin = Instant::now();
-    let report = execute((&machine.0, machine.1), 2, (&program, &bytes, &[], 1 << 20), (sink, None))?;
+    let report = execute(machine, 2, (&program, &bytes, &[], 1 << 20), (sink, None))?;
     let took = begin.elapsed();
     if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
         let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
@@ -285,13 +238,12 @@ pub fn output_of(
 }
 
 fn execute(
-    (setup, params): (&AnySetup, Params),
+    (net, params): machine::Machine,
     ranks: u32,
     (arguments, bytes, private, stack): (&[String], &[u8], &[Library], usize),
     sinks: (Sink, Option<Recorder>),
 ) -> Result<Report, Failure> {
     let refuse = |message: String| Failure::new(Exit::Experiment, message);
-    let net = net::of(setup).map_err(|e| refuse(e.to_string()))?;
     let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
     let copies = Scratch::new("ranks")?;
     let program = Program { bytes, private, arguments, directory: &copies.0, stack };
@@ -300,89 +252,4 @@ fn execute(
         let help = "programs are shared objects: compile them with `netloom portals cc`";
         Failure::new(Exit::Input, format!("cannot load `{name}`: {message}")).with_help(help)
     })
-}
-
-/// Output of ranks goes out line by line, so that lines of different ranks do not mix.
-struct Lines {
-    label: bool,
-    /// What of a line each rank has written to output and error.
-    parts: Vec<[Vec<u8>; 2]>,
-}
-
-impl Lines {
-    fn take(&mut self, rank: u32, error: bool, bytes: &[u8]) {
-        let part = &mut self.parts[rank as usize][usize::from(error)];
-        part.extend_from_slice(bytes);
-        let Some(end) = part.iter().rposition(|&b| b == b'\n') else { return };
-        let rest = part.split_off(end + 1);
-        let lines = std::mem::replace(part, rest);
-        let mut text = Vec::new();
-        for line in lines.split_inclusive(|&b| b == b'\n') {
-            if self.label {
-                text.extend_from_slice(format!("[{rank}] ").as_bytes());
-            }
-            text.extend_from_slice(line);
-        }
-        // Nobody can be told that output cannot be written.
-        let _ = if error { std::io::stderr().write_all(&text) } else { std::io::stdout().write_all(&text) };
-    }
-}
-
-impl Drop for Lines {
-    /// Lines without an end get one.
-    fn drop(&mut self) {
-        for rank in 0..self.parts.len() {
-            for error in [false, true] {
-                if !self.parts[rank][usize::from(error)].is_empty() {
-                    self.take(rank as u32, error, b"\n");
-                }
-            }
-        }
-    }
-}
-
-fn sink(ranks: u32, label: bool) -> Sink {
-    let mut lines = Lines { label, parts: vec![[Vec::new(), Vec::new()]; ranks as usize] };
-    Box::new(move |rank, error, bytes| lines.take(rank, error, bytes))
-}
-
-/// Says how ranks ended.
-fn tell(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
-    let _ = std::io::stdout().flush();
-    if args.summary {
-        let c = report.counts;
-        let time = time::display(report.time);
-        console.remark(&format!("simulated {time}: {} messages, {} B on the network", c.messages, c.bytes));
-        if c.lost > 0 {
-            let line = format!("{} lost, {} sent again, {} given up", c.lost, c.sent_again, c.given_up);
-            console.remark(&line);
-        }
-    }
-    let mut failed = false;
-    for (rank, status) in report.ranks.iter().enumerate() {
-        let how = match status {
-            Status::Running | Status::Exited(0) => continue,
-            Status::Exited(code) => format!("exited with status {code}"),
-            Status::Signal(signal, Some(at)) => format!("was ended by {} at {at:#x}", signal_name(*signal)),
-            Status::Signal(signal, None) => format!("was ended by {}", signal_name(*signal)),
-        };
-        failed = true;
-        console.remark(&format!("rank {rank} {how}"));
-    }
-    if let Some(failure) = stuck(&report.waiting, report.limited, failed) {
-        return Err(failure);
-    }
-    if failed { Err(Failure::new(Exit::Program, "a rank failed")) } else { Ok(Exit::Done) }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => "SIGILL (an instruction that is none)",
-        6 => "SIGABRT (abort or a failed assertion)",
-        7 => "SIGBUS (memory that is not there)",
-        8 => "SIGFPE (such as a division by zero)",
-        11 => "SIGSEGV (a wrong address, or its stack is full)",
-        14 => "SIGALRM (its alarm)",
-        _ => "a signal",
-    }
 }

@@ -35,6 +35,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         partitions: Some(header.partitions),
         memory: args.memory_limit,
         checkers: header.checkers,
+        machine: false,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
     let prepared = prepare_text(&input, header.file.1.clone(), &wishes, console.err_terminal)?;

@@ -1,20 +1,9 @@
 /* Bull's dialect: handles are pointers, structures of zeros mean "none" and "any", calls that never block, numbers of its own. */
 #include <pmi.h>
 #include <portals4.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define EXPECT(what)                                                                       \
-    do {                                                                                   \
-        if (!(what)) {                                                                     \
-            fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank, #what); \
-            exit(1);                                                                       \
-        }                                                                                  \
-    } while (0)
-#define OK(call) EXPECT((call) == PTL_OK)
-
-static int rank, size;
+#include "expect.h"
 
 static ptl_event_t next_event(ptl_handle_eq_t eq, enum ptl_event_kind kind)
 {

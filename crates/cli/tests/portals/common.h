@@ -1,20 +1,9 @@
 /* What the test programs share: start-up, an interface with a map, and checks that end the rank. */
 #include <pmi.h>
 #include <portals4.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define EXPECT(what)                                                                       \
-    do {                                                                                   \
-        if (!(what)) {                                                                     \
-            fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank, #what); \
-            exit(1);                                                                       \
-        }                                                                                  \
-    } while (0)
-#define OK(call) EXPECT((call) == PTL_OK)
-
-static int rank, size;
+#include "expect.h"
 
 /* Opens an interface; on logical ones all ranks are mapped. */
 static ptl_handle_ni_t open_interface(unsigned int options, const ptl_ni_limits_t *wish)

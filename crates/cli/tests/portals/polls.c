@@ -71,6 +71,9 @@ int main(void)
     for (int n = 4; n <= 7; n++)
         next_event(eq, PTL_EVENT_PUT);
     EXPECT(PtlEQGet(eq, &event) == PTL_EQ_EMPTY);
+    /* Arrays that are not there are looked into in vain. */
+    EXPECT(PtlEQPoll((ptl_handle_eq_t *)16, 1, 0, &event, &which) == PTL_ARG_INVALID);
+    EXPECT(PtlCTPoll(&ct, (ptl_size_t *)16, 1, 0, &count, &which) == PTL_ARG_INVALID);
     PMI_Barrier();
     printf("waited\n");
     return 0;

@@ -23,6 +23,15 @@ pub fn compile(source: &str) -> Option<Compiled> {
     compile_as("sandia", source)
 }
 
+/// Compiles a text.
+#[allow(dead_code, reason = "not all tests do")]
+pub fn compile_text(text: &str) -> Option<Compiled> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let source = directory.path().join("text.c");
+    std::fs::write(&source, text).expect("written");
+    compile(&source.display().to_string())
+}
+
 /// The same in one of the dialects.
 pub fn compile_as(dialect: &str, source: &str) -> Option<Compiled> {
     if Command::new("cc").arg("--version").output().is_err() || cfg!(not(target_arch = "x86_64")) {

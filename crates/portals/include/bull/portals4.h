@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <portals4_types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,7 +24,7 @@ extern "C" {
 #define PTL_INVALID_HANDLE NULL
 #define PTL_PT_ANY (~0)
 #define PTL_PID_ANY 0x0
-#define PTL_UID_ANY 0xffffffff
+#define PTL_UID_ANY ((ptl_uid_t)0xffffffff)
 #define PTL_NID_ANY 0x0
 #define PTL_RANK_ANY 0x7fffff
 
@@ -30,21 +32,16 @@ extern "C" {
 #define PTL_NI_MATCHING (1 << 1)
 #define PTL_NI_LOGICAL (1 << 2)
 #define PTL_NI_NO_MATCHING (1 << 3)
-#define PTL_TARGET_BIND_INACCESSIBLE 1
-#define PTL_TOTAL_DATA_ORDERING 2
-#define PTL_COHERENT_ATOMICS 4
 #define PTL_UNRELIABLE 8
 #define PTL_PT_ONLY_USE_ONCE 1
 #define PTL_PT_ONLY_TRUNCATE 2
 #define PTL_PT_FLOWCTRL 4
 
-#define PTL_NO_ACK_REQ 0
 #define PTL_CT_ACK_REQ 1
 #define PTL_OC_ACK_REQ 2
 #define PTL_ACK_REQ 3
 
 /* How operations fare, and what calls return: one row of numbers. */
-#define PTL_NI_OK 0
 #define PTL_NI_PERM_VIOLATION 1
 #define PTL_NI_SEGV 2
 #define PTL_NI_PT_DISABLED 3
@@ -91,21 +88,6 @@ extern "C" {
 #define PTL_ME_UNEXPECTED_HDR_DISABLE 0x10000
 #define PTL_ME_EVENT_FLOWCTRL_DISABLE 0x20000
 #define PTL_ME_IS_ACCESSIBLE 0x40000
-#define PTL_LE_OP_PUT PTL_ME_OP_PUT
-#define PTL_LE_OP_GET PTL_ME_OP_GET
-#define PTL_LE_USE_ONCE PTL_ME_USE_ONCE
-#define PTL_LE_ACK_DISABLE PTL_ME_ACK_DISABLE
-#define PTL_LE_UNEXPECTED_HDR_DISABLE PTL_ME_UNEXPECTED_HDR_DISABLE
-#define PTL_LE_IS_ACCESSIBLE PTL_ME_IS_ACCESSIBLE
-#define PTL_LE_EVENT_COMM_DISABLE PTL_ME_EVENT_COMM_DISABLE
-#define PTL_LE_EVENT_FLOWCTRL_DISABLE PTL_ME_EVENT_FLOWCTRL_DISABLE
-#define PTL_LE_EVENT_SUCCESS_DISABLE PTL_ME_EVENT_SUCCESS_DISABLE
-#define PTL_LE_EVENT_OVER_DISABLE PTL_ME_EVENT_OVER_DISABLE
-#define PTL_LE_EVENT_UNLINK_DISABLE PTL_ME_EVENT_UNLINK_DISABLE
-#define PTL_LE_EVENT_LINK_DISABLE PTL_ME_EVENT_LINK_DISABLE
-#define PTL_LE_EVENT_CT_COMM PTL_ME_EVENT_CT_COMM
-#define PTL_LE_EVENT_CT_OVERFLOW PTL_ME_EVENT_CT_OVERFLOW
-#define PTL_LE_EVENT_CT_BYTES PTL_ME_EVENT_CT_BYTES
 #define PTL_MD_EVENT_SUCCESS_DISABLE 0x1
 #define PTL_MD_EVENT_CT_SEND 0x2
 #define PTL_MD_EVENT_CT_REPLY 0x4
@@ -114,16 +96,6 @@ extern "C" {
 #define PTL_MD_UNORDERED 0x20
 #define PTL_MD_EVENT_SEND_DISABLE 0x40
 #define PTL_MD_VOLATILE 0x100
-#define PTL_SEARCH_ONLY 0
-#define PTL_SEARCH_DELETE 1
-#define PTL_PRIORITY_LIST 0
-#define PTL_OVERFLOW_LIST 1
-
-typedef enum ptl_sr_index {
-    PTL_SR_DROP_COUNT,
-    PTL_SR_PERMISSION_VIOLATIONS,
-    PTL_SR_OPERATION_VIOLATIONS
-} ptl_sr_index_t;
 
 typedef enum ptl_event_kind {
     PTL_EVENT_GET,
@@ -182,21 +154,13 @@ typedef enum ptl_datatype {
     PTL_LONG_DOUBLE_COMPLEX = 0x15
 } ptl_datatype_t;
 
-typedef unsigned int ptl_pid_t;
-typedef unsigned int ptl_nid_t;
-typedef unsigned int ptl_rank_t;
 typedef unsigned int ptl_index_t;
-typedef unsigned int ptl_pt_index_t;
 typedef unsigned int ptl_ni_fail_t;
 typedef unsigned int ptl_search_op_t;
 typedef int ptl_ack_req_t;
 typedef int ptl_interface_t;
-typedef int ptl_sr_value_t;
 typedef int ptl_uid_t;
 typedef int ptl_list_t;
-typedef uint64_t ptl_size_t;
-typedef uint64_t ptl_match_bits_t;
-typedef uint64_t ptl_hdr_data_t;
 typedef long ptl_time_t; /* milliseconds */
 typedef void *ptl_addr_t;
 typedef void *ptl_handle_any_t;
@@ -206,25 +170,6 @@ typedef void *ptl_handle_eq_t;
 typedef void *ptl_handle_ct_t;
 typedef void *ptl_handle_le_t;
 typedef void *ptl_handle_me_t;
-
-typedef struct ptl_ni_limits {
-    int max_entries;
-    int max_unexpected_headers;
-    int max_mds;
-    int max_cts;
-    int max_eqs;
-    int max_pt_index;
-    int max_iovecs;
-    int max_list_size;
-    int max_triggered_ops;
-    ptl_size_t max_msg_size;
-    ptl_size_t max_atomic_size;
-    ptl_size_t max_fetch_atomic_size;
-    ptl_size_t max_waw_ordered_size;
-    ptl_size_t max_war_ordered_size;
-    ptl_size_t max_volatile_size;
-    unsigned int features;
-} ptl_ni_limits_t;
 
 typedef union ptl_process {
     struct {
@@ -270,16 +215,6 @@ typedef struct ptl_event {
     ptl_op_t atomic_operation;
     ptl_datatype_t atomic_type;
 } ptl_event_t;
-
-typedef struct ptl_iovec {
-    ptl_addr_t iov_base;
-    ptl_size_t iov_len;
-} ptl_iovec_t;
-
-typedef struct ptl_ct_event {
-    ptl_size_t success;
-    ptl_size_t failure;
-} ptl_ct_event_t;
 
 /* ---- The other side: Sandia's structures and numbers. ---- */
 

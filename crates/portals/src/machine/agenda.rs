@@ -37,6 +37,11 @@ impl Agenda {
         if self.rings() { self.timers.peek() } else { self.near.peek() }
     }
 
+    /// True if nothing is due but what the program's side asked to be told.
+    pub(super) fn only_wakes(&self) -> bool {
+        self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.2, Due::Wake(_)))
+    }
+
     /// Takes it.
     pub(super) fn pop(&mut self) -> Option<Item> {
         if self.rings() { self.timers.pop() } else { self.near.pop() }

@@ -23,28 +23,9 @@ impl Machine {
     pub(super) fn low_level(&mut self, flight: u32) {
         // Nobody reads its message: any will do.
         let message = self.spare.take().unwrap_or_default();
-        let f = &self.flights[flight as usize];
-        let ack = self.take(Flight {
-            message,
-            from: f.from,
-            to: NONE,
-            ends: (f.ends.1, f.ends.0),
-            answers: flight,
-            answered: f.serial,
-            low_level: true,
-            order: None,
-            copies: 1,
-            attempts: 0,
-            serial: 0,
-            launched: 0,
-            open: false,
-            served: false,
-            lost: false,
-            cut: false,
-            reliable: false,
-            holds_engine: false,
-            over: false,
-        });
+        let &Flight { from, ends, serial, .. } = &self.flights[flight as usize];
+        let ack = Flight::new(message, from, (ends.1, ends.0));
+        let ack = self.take(Flight { answers: flight, answered: serial, low_level: true, ..ack });
         // The message must be there when it is acknowledged.
         self.flights[flight as usize].copies += 1;
         self.queue(ack);

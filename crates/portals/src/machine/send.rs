@@ -30,26 +30,14 @@ impl Machine {
             self.serving.1 = true;
         }
         let answers = if request { NONE } else { self.serving.0 };
+        let ends = (source, to.map_or(source, |to| self.node(to)));
         let flight = self.take(Flight {
-            ends: (source, to.map_or(source, |to| self.node(to))),
-            message,
-            from: rank,
             to: to.unwrap_or(NONE),
             answers,
             answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
-            low_level: false,
             order,
-            copies: 1,
-            attempts: 0,
-            serial: 0,
-            launched: 0,
-            open: false,
-            served: false,
-            lost: false,
-            cut: false,
             reliable,
-            holds_engine: false,
-            over: false,
+            ..Flight::new(message, rank, ends)
         });
         let quick = self.of(source).quick_acks && !reliable;
         if quick && self.flights[flight as usize].message.request == Request::Ack {

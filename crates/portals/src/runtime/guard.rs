@@ -10,6 +10,7 @@ use crate::core::types::{Fault, Memory};
 use std::{
     arch::global_asm,
     cell::{Cell, UnsafeCell},
+    collections::BTreeSet,
 };
 
 global_asm!(
@@ -54,19 +55,41 @@ pub fn put<T: Copy>(to: *mut T, value: T) -> bool {
     copy(to as u64, &raw const value as u64, size_of::<T>())
 }
 
+/// Most pieces of memory that were not there of a record.
+const MOST: usize = 1 << 16;
+
 /// Memory of all ranks: they share one address space.
-#[derive(Default)]
 pub struct Direct {
-    /// Pieces that were not there: address, bytes.
-    pub faults: Vec<(u64, u64)>,
+    /// Pieces that were not there: address, bytes; for a record alone, and one more than it takes at most.
+    faults: Option<BTreeSet<(u64, u64)>>,
 }
 
 impl Direct {
+    /// Memory; what was not there is kept if the run is recorded.
+    #[must_use]
+    pub fn new(recorded: bool) -> Self {
+        Self { faults: recorded.then(BTreeSet::new) }
+    }
+
+    /// Pieces that were not there, in order.
+    ///
+    /// # Errors
+    /// If there are more than a record takes.
+    pub fn faults(&mut self) -> Result<Vec<(u64, u64)>, String> {
+        let faults = self.faults.take().unwrap_or_default();
+        if faults.len() > MOST {
+            return Err(format!("operations named more than {MOST} pieces of memory that are not there"));
+        }
+        Ok(faults.into_iter().collect())
+    }
+
     fn checked(&mut self, there: bool, address: u64, bytes: usize) -> Result<(), Fault> {
         if there {
             return Ok(());
         }
-        self.faults.push((address, bytes as u64));
+        if let Some(faults) = self.faults.as_mut().filter(|f| f.len() <= MOST) {
+            faults.insert((address, bytes as u64));
+        }
         Err(Fault)
     }
 }
@@ -149,6 +172,20 @@ pub fn install() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrong_addresses_are_kept_once_and_for_records_alone() {
+        let told = |recorded, count: u64| {
+            let mut memory = Direct::new(recorded);
+            for n in (0..count).chain(0..count) {
+                assert!(memory.checked(false, n, 1).is_err());
+            }
+            memory.faults().map(|f| f.len())
+        };
+        assert_eq!(told(false, 5), Ok(0));
+        assert_eq!(told(true, 5), Ok(5));
+        assert!(told(true, MOST as u64 + 9).is_err());
+    }
 
     #[test]
     fn copies_and_survives_wrong_addresses() {

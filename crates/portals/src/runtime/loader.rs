@@ -1,7 +1,8 @@
 //! Private copies of a program: each rank loads a file of its own, and its calls of Portals, PMI, clocks, threads and exit lead to us.
 //!
 //! A shared object's dynamic relocations name what it imports. After `dlopen` (lazy, so that functions nobody else has are no error) the cells of names that
-//! we define are overwritten; what neither we nor a library defines is a missing symbol, told before anything runs.
+//! we define are overwritten, in the program and in the libraries of which each rank has a copy; what neither we nor a library defines is a missing symbol,
+//! told before anything runs. Libraries that ranks share are loaded once: they are looked through, and keep their cells.
 
 #![allow(unsafe_code, reason = "loading programs")]
 
@@ -30,6 +31,7 @@ struct LinkMap {
     base: usize,
     name: *const c_char,
     dynamic: *const [usize; 2],
+    next: *const LinkMap,
 }
 
 #[repr(C)]
@@ -91,16 +93,20 @@ pub fn load(
     // The files are needed no more: their mappings stay.
     made.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
     let (library, libraries) = opened?;
-    for copy in libraries {
-        bind(copy, names)?;
+    let map = map_of(library)?;
+    let own = libraries.iter().map(|&l| map_of(l)).collect::<Result<Vec<_>, String>>()?;
+    let defined = |name: &CStr| [libc::RTLD_DEFAULT, library].into_iter().any(|l| find(l, name) != 0);
+    let mut missing = bind(map, names, defined);
+    for (&map, &library) in own.iter().zip(&libraries) {
+        missing.extend(bind(map, names, |name| defined(name) || find(library, name) != 0));
     }
-    let (base, missing) = bind(library, names)?;
+    missing.extend(shared(map, &own, names, defined));
     if !missing.is_empty() {
         return Err(format!("nobody defines {}", missing.join(", ")));
     }
     match find(library, c"main") {
         0 => Err("it has no `main`".to_owned()),
-        main => Ok(Loaded { main, code: code(program, base) }),
+        main => Ok(Loaded { main, code: code(program, base_of(map)) }),
     }
 }
 
@@ -133,19 +139,34 @@ fn find(library: *mut c_void, name: &CStr) -> usize {
     unsafe { libc::dlsym(library, name.as_ptr()) as usize }
 }
 
-/// Overwrites the cells of names that we define; gives the names that nobody defines.
-fn bind(library: *mut c_void, names: &Names) -> Result<(usize, Vec<String>), String> {
-    let mut missing = Vec::new();
-    let base;
-    // SAFETY: the link map of a library that dlopen gave is valid while that is open, and its dynamic section leads to tables of the sizes
-    // it tells, in memory that is mapped; cells are within its data and are made writable first.
+/// The link map of what `dlopen` gave.
+fn map_of(library: *mut c_void) -> Result<*const LinkMap, String> {
+    let mut map: *const LinkMap = std::ptr::null();
+    // SAFETY: the library is open, and the request writes one pointer.
+    let code = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    if code != 0 || map.is_null() { Err(error()) } else { Ok(map) }
+}
+
+fn base_of(map: *const LinkMap) -> usize {
+    // SAFETY: link maps of libraries that are open are valid, and none is closed.
+    unsafe { (*map).base }
+}
+
+/// A name that a loaded object imports, and the cell of its address.
+struct Import {
+    name: &'static CStr,
+    cell: usize,
+    addend: usize,
+    weak: bool,
+}
+
+/// What a loaded object imports.
+fn imports(map: *const LinkMap) -> Vec<Import> {
+    let mut all = Vec::new();
+    // SAFETY: the link map of a library that dlopen gave is valid while that is open (none is closed), and its dynamic section leads to tables of the sizes
+    // it tells, in memory that is mapped.
     unsafe {
-        let mut map: *const LinkMap = std::ptr::null();
-        if libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0 || map.is_null() {
-            return Err(error());
-        }
         let mut entry = (*map).dynamic;
-        base = (*map).base;
         let mut tags = [0usize; 32];
         while (*entry)[0] != 0 {
             if let Some(tag) = tags.get_mut((*entry)[0]) {
@@ -163,24 +184,63 @@ fn bind(library: *mut c_void, names: &Names) -> Result<(usize, Vec<String>), Str
                     continue;
                 }
                 let symbol = *(symbols as *const Symbol).add((relocation.info >> 32) as usize);
-                let name = CStr::from_ptr((strings + symbol.name as usize) as *const c_char);
-                if symbol.section != 0 {
-                    continue;
-                }
-                let text = name.to_str().unwrap_or("");
-                if let Some(&ours) = names.get(text) {
-                    write_cell(base + relocation.offset, ours.wrapping_add(relocation.addend as usize));
-                } else if symbol.info >> 4 != 2
-                    && find(libc::RTLD_DEFAULT, name) == 0
-                    && find(library, name) == 0
-                    && !missing.iter().any(|m| m == text)
-                {
-                    missing.push(text.to_owned());
+                if symbol.section == 0 {
+                    all.push(Import {
+                        name: CStr::from_ptr((strings + symbol.name as usize) as *const c_char),
+                        cell: (*map).base + relocation.offset,
+                        addend: relocation.addend as usize,
+                        weak: symbol.info >> 4 == 2,
+                    });
                 }
             }
         }
     }
-    Ok((base, missing))
+    all
+}
+
+/// Overwrites the cells of names that we define; gives the names that nobody defines.
+fn bind(map: *const LinkMap, names: &Names, defined: impl Fn(&CStr) -> bool) -> Vec<String> {
+    let mut missing = Vec::new();
+    for import in imports(map) {
+        let name = import.name.to_string_lossy();
+        if let Some(&ours) = names.get(&*name) {
+            write_cell(import.cell, ours.wrapping_add(import.addend));
+        } else if !import.weak && !defined(import.name) && !missing.iter().any(|m| *m == *name) {
+            missing.push(name.into_owned());
+        }
+    }
+    missing
+}
+
+/// Names that nobody defines of libraries that came with the program and of which ranks have no copies. They are loaded with the first rank's program,
+/// and stand behind it.
+fn shared(
+    program: *const LinkMap,
+    own: &[*const LinkMap],
+    names: &Names,
+    defined: impl Fn(&CStr) -> bool,
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    // SAFETY: link maps are a list that ends in null; none is closed, and only this thread opens any.
+    let next = |map: &*const LinkMap| Some(unsafe { (**map).next }).filter(|n| !n.is_null());
+    for map in std::iter::successors(next(&program), next).filter(|map| !own.contains(map)) {
+        // SAFETY: as above; the name is a C string.
+        let path = unsafe { CStr::from_ptr((*map).name) }.to_string_lossy();
+        let library = path.rsplit('/').next().unwrap_or("");
+        for import in imports(map) {
+            let name = import.name.to_string_lossy();
+            let ours = names.contains_key(&*name);
+            if (import.weak && !ours) || defined(import.name) {
+                continue;
+            }
+            let why = if ours { ", of which each rank needs a copy: --private" } else { "" };
+            let text = format!("{name} (for {library}{why})");
+            if !missing.contains(&text) {
+                missing.push(text);
+            }
+        }
+    }
+    missing
 }
 
 /// Where a program's code lies: the segment of its file that can be executed. Empty if the file does not tell.

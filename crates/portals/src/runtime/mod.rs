@@ -26,11 +26,14 @@ pub mod pmi;
 pub mod preempt;
 pub mod private;
 pub mod ptl;
+pub mod report;
 pub mod stdio;
 pub mod system;
+pub mod vain;
 pub mod world;
 
-pub use world::{Program, Report, Status, run};
+pub use report::Report;
+pub use world::{Program, Status, run};
 
 /// All that programs can call here instead of elsewhere.
 #[must_use]

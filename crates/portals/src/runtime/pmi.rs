@@ -68,7 +68,10 @@ super::calls! {
     fn PMI_KVS_Commit(_name: *const c_char) -> c_int { OK }
     fn PMI_KVS_Put(_name: *const c_char, key: *const c_char, value: *const c_char) -> c_int {
         let (key, value) = (text(key), text(value));
-        with(|w, _| w.pmi.pairs.insert(key, value));
+        with(|w, _| {
+            w.active();
+            w.pmi.pairs.insert(key, value)
+        });
         OK
     }
     fn PMI_KVS_Get(_name: *const c_char, key: *const c_char, value: *mut c_char, size: c_int) -> c_int {

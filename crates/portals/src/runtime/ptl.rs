@@ -13,7 +13,7 @@ use crate::{
         process::Process,
         types::{
             AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, INVALID, Iovec, Le, Limits, List, Md, Me,
-            ProcessId, RANK_ANY, TIME_FOREVER, md, me,
+            ProcessId, RANK_ANY, TIME_FOREVER, me,
         },
     },
     nic::size,
@@ -114,16 +114,8 @@ fn list(number: c_int) -> Answer<List> {
 
 /// A data movement: the processor writes small payloads of volatile descriptors itself.
 fn begin(op: Answer<Op>, trigger: Option<(u32, u64)>) -> c_int {
-    if let (Ok(op), None) = (&op, trigger)
-        && op.sends()
-    {
-        let span = with(|w, rank| {
-            let p = w.machine.of_rank(rank);
-            let (inline, pio, time) = (p.inline, p.pio, p.pio_time);
-            let options = w.machine.processes[rank as usize].md_options(op.put.0);
-            let written = options & md::VOLATILE != 0 && op.length > inline && op.length <= pio;
-            if written { time } else { 0 }
-        });
+    if let (Ok(op), None) = (&op, trigger) {
+        let span = with(|w, rank| w.machine.written_time(rank, op));
         if span > 0 {
             world::pause(span);
         }
@@ -190,15 +182,10 @@ fn operand(op: Op, from: *const u8) -> Answer<Op> {
     Ok(Op { operand: bytes, ..op })
 }
 
-/// Counts a look that found nothing: it takes longer the more there were.
-fn missed() {
-    let span = with(|w, rank| {
-        let misses = &mut w.ranks[rank as usize].misses;
-        *misses = (*misses + 1).min(100);
-        let misses = u64::from(*misses);
-        w.machine.of_rank(rank).poll_time * misses
-    });
-    world::pause(span);
+/// A look found nothing: time passes.
+fn missed(call: &'static str) {
+    world::looked(call);
+    world::pause(with(|w, rank| w.machine.miss_time(rank, &mut w.ranks[rank as usize].misses)));
 }
 
 fn hit() {
@@ -228,10 +215,11 @@ fn events(
     let result = loop {
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::EqEmpty });
         for n in 0..count {
-            let Some(eq) = get(eqs.wrapping_add(n as usize)) else { return Code::ArgInvalid as c_int };
-            let got = with(|w, rank| {
-                let process = &mut w.machine.processes[rank as usize];
-                if process.aborted { Err(Code::Aborted) } else { process.eq_get(eq) }
+            let got = read(eqs.wrapping_add(n as usize)).and_then(|eq| {
+                with(|w, rank| {
+                    let process = &mut w.machine.processes[rank as usize];
+                    if process.aborted { Err(Code::Aborted) } else { process.eq_get(eq) }
+                })
             });
             if got != Err(Code::EqEmpty) {
                 found = got.map(|(event, gap)| (n, event, gap));
@@ -245,6 +233,9 @@ fn events(
     };
     leave();
     with(|w, rank| {
+        if result.is_ok() {
+            w.active();
+        }
         w.record(|r| match result {
             Ok(_) | Err(Code::EqEmpty) => r.events(rank, list_of(eqs, count), timeout, result.is_ok()),
             Err(_) => r.step(rank, nothing()),
@@ -276,17 +267,17 @@ fn counts(
         let mut found = Err(if count == 0 { Code::ArgInvalid } else { Code::CtNoneReached });
         for n in 0..count {
             let at = n as usize;
-            let (ct, test) = (read(cts.wrapping_add(at))?, read(tests.wrapping_add(at))?);
-            let value = with(|w, rank| {
-                let process = &mut w.machine.processes[rank as usize];
-                if process.aborted { Err(Code::Aborted) } else { process.ct_get(ct) }
+            let pair = read(cts.wrapping_add(at)).and_then(|ct| Ok((ct, read(tests.wrapping_add(at))?)));
+            let value = pair.and_then(|(ct, test)| {
+                let value = with(|w, rank| {
+                    let process = &mut w.machine.processes[rank as usize];
+                    if process.aborted { Err(Code::Aborted) } else { process.ct_get(ct) }
+                })?;
+                Ok(Some(value).filter(|v| v.success >= test || v.failure > 0))
             });
-            match value {
-                Ok(value) if value.success < test && value.failure == 0 => {}
-                other => {
-                    found = other.map(|value| (n, value));
-                    break;
-                }
+            if let Some(value) = value.transpose() {
+                found = value.map(|value| (n, value));
+                break;
             }
         }
         match found {
@@ -299,6 +290,9 @@ fn counts(
     };
     leave();
     with(|w, rank| {
+        if result.is_ok() {
+            w.active();
+        }
         w.record(|r| match result {
             Ok(_) | Err(Code::CtNoneReached) => {
                 let pairs = list_of(cts, count).into_iter().zip(list_of(tests, count)).collect();
@@ -308,7 +302,7 @@ fn counts(
         });
     });
     if timeout == 0 && result == Err(Code::CtNoneReached) {
-        missed();
+        missed(why);
     }
     result
 }
@@ -409,7 +403,7 @@ super::calls! {
     fn PtlCTFree(ct: u32) -> c_int { issue(Call::CtFree(ct)) }
     fn PtlCTCancelTriggered(ct: u32) -> c_int { issue(Call::CtCancel(ct)) }
     fn PtlCTGet(ct: u32, value: *mut Count) -> c_int {
-        missed();
+        missed("PtlCTGet");
         enter(0);
         let shown = with(|w, rank| {
             let shown = w.machine.processes[rank as usize].ct_get(ct);
@@ -459,7 +453,7 @@ super::calls! {
     }
     fn PtlAtomicSync() -> c_int {
         // Who polls memory calls it in a loop: time passes.
-        missed();
+        missed("PtlAtomicSync");
         enter(0);
         let started = with(|w, rank| {
             let served = Count { success: w.machine.served[rank as usize], failure: 0 };
@@ -476,7 +470,7 @@ super::calls! {
     fn PtlEQGet(eq: u32, event: *mut Event) -> c_int {
         let code = events(&raw const eq, 1, 0, event, std::ptr::null_mut(), "PtlEQGet");
         if code == Code::EqEmpty as c_int {
-            missed();
+            missed("PtlEQGet");
         }
         code
     }
@@ -486,7 +480,7 @@ super::calls! {
     fn PtlEQPoll(eqs: *const u32, size: u32, timeout: u32, event: *mut Event, which: *mut u32) -> c_int {
         let code = events(eqs, size, timeout, event, which, "PtlEQPoll");
         if timeout == 0 && code == Code::EqEmpty as c_int {
-            missed();
+            missed("PtlEQPoll");
         }
         code
     }

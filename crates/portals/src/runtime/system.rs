@@ -6,7 +6,7 @@
 
 use super::{
     guard::{get, put},
-    world::{self, Entry, Status, end_thread, enter_only, idle, leave, pause, wait, with},
+    world::{self, Entry, Status, end_thread, enter_only, idle, leave, looked, pause, wait, with},
 };
 use base::time::{NS, Ps, S, US};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
@@ -15,9 +15,12 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
 const EPOCH: u64 = 0;
 const EINVAL: c_int = libc::EINVAL;
 
-/// Now, in seconds of the epoch and picoseconds.
+/// Now, in seconds of the epoch and picoseconds. Who reads a clock does not look in vain: he may be waiting for its time.
 fn now() -> (u64, Ps) {
-    let now = with(|w, _| w.machine.now);
+    let now = with(|w, _| {
+        w.active();
+        w.machine.now
+    });
     (EPOCH + now / S, now % S)
 }
 
@@ -61,8 +64,14 @@ fn lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
         if code != libc::EBUSY {
             return code;
         }
-        idle(100 * NS, false);
+        again("pthread_mutex_lock");
     }
+}
+
+/// What was not there is looked for again after a while.
+fn again(call: &'static str) {
+    looked(call);
+    idle(100 * NS, false);
 }
 
 fn wait_condition(condition: usize, mutex: *mut libc::pthread_mutex_t, until: Option<Ps>) -> c_int {
@@ -130,7 +139,10 @@ super::calls! {
         }
         seconds
     }
-    fn clock() -> c_long { (with(|w, _| w.machine.now) / US) as c_long }
+    fn clock() -> c_long {
+        let (seconds, ps) = now();
+        ((seconds - EPOCH) * (S / US) + ps / US) as c_long
+    }
     fn sleep(seconds: c_uint) -> c_uint { sleep_for(u64::from(seconds) * S); 0 }
     fn usleep(us: c_uint) -> c_int { sleep_for(u64::from(us) * US); 0 }
     fn nanosleep(span: *const Pair, _left: usize) -> c_int {
@@ -178,8 +190,8 @@ super::calls! {
         let good = name.len() <= size && name.bytes().enumerate().all(|(n, b)| put(to.wrapping_add(n), b as c_char));
         if good { 0 } else { -1 }
     }
-    fn sched_yield() -> c_int { idle(100 * NS, false); 0 }
-    fn pthread_yield() -> c_int { idle(100 * NS, false); 0 }
+    fn sched_yield() -> c_int { again("sched_yield"); 0 }
+    fn pthread_yield() -> c_int { again("pthread_yield"); 0 }
     fn pthread_create(to: *mut u64, _attributes: usize, function: usize, argument: usize) -> c_int {
         let thread = with(|w, rank| w.spawn(rank, Entry::Thread(function, argument)));
         if put(to, u64::from(thread) + 1) { 0 } else { EINVAL }

@@ -9,14 +9,17 @@ use super::{
     guard::{self, Direct},
     loader::{self, Library, Loaded, Names},
     pmi::Pmi,
-    preempt, stdio,
+    preempt,
+    report::{Report, report},
+    stdio,
+    vain::Looks,
 };
 use crate::{
     core::{
         call::Call,
         types::{Code, Iovec},
     },
-    machine::{Counts, Happening, Machine},
+    machine::{Happening, Machine},
     record::{Recorder, Step},
 };
 use base::time::Ps;
@@ -38,23 +41,6 @@ pub enum Status {
     Exited(i32),
     /// It was ended by a signal; at an address, for faults.
     Signal(i32, Option<u64>),
-}
-
-/// What a run gives.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// By rank.
-    pub ranks: Vec<Status>,
-    /// Simulated time at the end.
-    pub time: Ps,
-    /// Messages.
-    pub counts: Counts,
-    /// What ranks that have not ended wait for.
-    pub waiting: Vec<String>,
-    /// The run was ended by its limit.
-    pub limited: bool,
-    /// Why there is no record, if one was asked for.
-    pub recorded: Result<(), String>,
 }
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
@@ -88,6 +74,10 @@ pub struct Thread {
     pub rank: u32,
     /// What it waits for.
     pub waiting: Waiting,
+    /// It waits until a time at most.
+    pub timed: bool,
+    /// What it looked for in vain.
+    pub looks: Looks,
     ticket: u32,
     entry: Entry,
     errno: i32,
@@ -130,6 +120,10 @@ pub struct World {
     pub current: u32,
     /// Where output goes.
     pub sink: Sink,
+    /// Counts what happened and what was done: see [`super::vain`].
+    pub done: u64,
+    /// Nobody will find what all look for.
+    pub hopeless: bool,
     ready: VecDeque<u32>,
     /// Processor time of this thread when the program last began to compute, in nanoseconds.
     since: Option<u64>,
@@ -154,6 +148,9 @@ impl World {
     /// The thread that may run next; `None` if none ever will.
     fn next(&mut self) -> Option<u32> {
         loop {
+            if self.hopeless {
+                return None;
+            }
             while let Some(thread) = self.ready.pop_front() {
                 let t = &self.threads[thread as usize];
                 if t.result.is_none() && self.ranks[t.rank as usize].status == Status::Running {
@@ -186,6 +183,7 @@ impl World {
 
     /// All threads of a rank look again for what they wait for.
     pub fn wake_rank(&mut self, rank: u32) {
+        self.active();
         if let Some(Thread { waiting: Waiting::Rank(..), .. }) = self.threads.get(rank as usize) {
             self.wake(rank);
         }
@@ -199,6 +197,7 @@ impl World {
 
     /// A new thread of a rank; it may run at once.
     pub fn spawn(&mut self, rank: u32, entry: Entry) -> u32 {
+        self.active();
         if let Entry::Thread(..) = entry {
             self.record(|r| {
                 r.give_up(format!("rank {rank} has several threads, and a record has one of each rank"))
@@ -207,6 +206,8 @@ impl World {
         let thread = Thread {
             rank,
             waiting: Waiting::No,
+            timed: false,
+            looks: Looks::default(),
             ticket: 0,
             entry,
             errno: 0,
@@ -223,10 +224,13 @@ impl World {
     fn wait(&mut self, waiting: Waiting, until: Option<Ps>) {
         let thread = self.current;
         let t = &mut self.threads[thread as usize];
-        t.waiting = waiting;
-        if let Some(until) = until {
-            let what = u64::from(thread) << 32 | u64::from(t.ticket);
-            self.machine.wake_at(until, what);
+        (t.waiting, t.timed) = (waiting, until.is_some());
+        match until {
+            Some(until) => {
+                let what = u64::from(thread) << 32 | u64::from(t.ticket);
+                self.machine.wake_at(until, what);
+            }
+            None => self.active(),
         }
     }
 
@@ -242,10 +246,18 @@ impl World {
 
     /// Writes down what a rank asked of its interface.
     pub fn asked(&mut self, rank: u32, call: Call, answer: Result<u32, Code>) {
+        if !matches!(call, Call::Nothing(false)) {
+            self.active();
+        }
         let Some(recorder) = &mut self.recorder else { return };
         let mut pieces = Vec::new();
         if let Some((start, count)) = call.pieces() {
             let most = u64::from(u16::MAX);
+            if count > most && answer.is_ok() {
+                recorder.give_up(format!(
+                    "rank {rank} named {count} pieces of memory, and a record takes {most}"
+                ));
+            }
             let at = |n: u64| guard::get((start + n * size_of::<Iovec>() as u64) as *const Iovec);
             pieces = (0..count.min(most)).map_while(at).collect();
         }
@@ -346,6 +358,15 @@ pub fn poll_memory() {
     });
 }
 
+/// The thread that runs looked and found nothing: the end of the run, if nobody ever will find anything.
+pub fn looked(call: &'static str) {
+    if with(|w, _| w.looked(call)) {
+        loop {
+            suspend();
+        }
+    }
+}
+
 /// Ends the rank that runs, in order: hooks, buffers.
 pub fn exit(status: i32, hooks: bool) -> ! {
     while let Some((hook, argument)) = with(|w, r| w.ranks[r as usize].hooks.pop()).filter(|_| hooks) {
@@ -399,7 +420,7 @@ pub struct Program<'a> {
     pub private: &'a [Library],
     /// Name and arguments.
     pub arguments: &'a [String],
-    /// Where copies are made.
+    /// Where copies are made; removed when all are loaded, and no file of it is needed any more.
     pub directory: &'a Path,
     /// Bytes of each stack.
     pub stack: usize,
@@ -420,13 +441,15 @@ pub fn run(
     let mut loaded = Vec::new();
     let world = World {
         machine,
-        memory: Direct::default(),
+        memory: Direct::new(recorder.is_some()),
         threads: Vec::new(),
         ranks: Vec::new(),
         pmi: Pmi::default(),
         conditions: Vec::new(),
         current: 0,
         sink,
+        done: 0,
+        hopeless: false,
         ready: VecDeque::new(),
         since: None,
         recorder,
@@ -434,6 +457,8 @@ pub fn run(
     for rank in 0..ranks {
         loaded.push(loader::load((program.bytes, program.private), program.directory, rank, names)?);
     }
+    // Whatever ends this process later leaves nothing behind.
+    let _ = std::fs::remove_dir_all(program.directory);
     WORLD.set(Some(world));
     WORLD.with_borrow_mut(|world| {
         let world = world.as_mut().expect("it was just put there");
@@ -460,8 +485,10 @@ pub fn run(
     if let Some(recorder) = world.recorder.take() {
         let counts = world.machine.counts;
         let messages = (counts.messages, counts.bytes);
-        let faults = std::mem::take(&mut world.memory.faults);
-        report.recorded = recorder.finish(world.machine.now, messages, faults);
+        report.recorded = match world.memory.faults() {
+            Ok(faults) => recorder.finish(world.machine.now, messages, faults),
+            Err(why) => Err(why),
+        };
     }
     Ok(report)
 }
@@ -560,43 +587,4 @@ fn resume(routine: &mut Routine, thread: u32, errno: i32, files: [*mut c_void; 2
     stdio::swap(own);
     debug_assert!(matches!(result, CoroutineResult::Yield(())), "threads never return");
     with(|w, _| w.threads[thread as usize].errno = errno);
-}
-
-fn report(world: &World) -> Report {
-    let mut waiting = Vec::new();
-    for (n, t) in world.threads.iter().enumerate() {
-        if t.result.is_some() || world.ranks[t.rank as usize].status != Status::Running {
-            continue;
-        }
-        let (rank, which) =
-            (t.rank, if n < world.ranks.len() { String::new() } else { format!(", thread {n}") });
-        let what = match t.waiting {
-            Waiting::Rank("PtlCTWait", handle, test) => {
-                format!("PtlCTWait: counter {handle:#x} to reach {test}")
-            }
-            Waiting::Rank("PMI_Barrier", done, all) => {
-                format!("PMI_Barrier: {done} of {all} ranks are there")
-            }
-            Waiting::Rank(call @ ("PtlEQWait" | "PtlEQPoll" | "PtlCTPoll"), handle, _) => {
-                format!("{call}: {handle:#x}")
-            }
-            Waiting::Rank(call, ..) => call.to_owned(),
-            Waiting::Time => "the time at which it would go on".to_owned(),
-            Waiting::No => "its turn".to_owned(),
-        };
-        waiting.push(format!("rank {rank}{which} waits in {what}"));
-    }
-    let limited = world.threads.iter().any(|t| {
-        t.waiting == Waiting::Time
-            && t.result.is_none()
-            && world.ranks[t.rank as usize].status == Status::Running
-    });
-    Report {
-        ranks: world.ranks.iter().map(|r| r.status.clone()).collect(),
-        time: world.machine.now,
-        counts: world.machine.counts,
-        waiting,
-        limited,
-        recorded: Ok(()),
-    }
 }

@@ -4,13 +4,14 @@ use super::{damaged, read};
 use crate::{
     args::ConvertArgs,
     console::Console,
+    draft::Draft,
     exit::Exit,
     failure::{Failure, Outcome},
 };
 use base::param::Problem;
 use flate2::{Compression, write::GzEncoder};
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, BufWriter, Write},
     path::Path,
 };
@@ -39,17 +40,10 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
         let message = "a GOAL binary is not packed, since its readers map it into memory";
         return Err(Failure::new(Exit::Usage, message).with_help("leave `.gz` out"));
     }
-    if !args.force && args.out.exists() {
-        let message = format!("`{out}` exists already");
-        return Err(Failure::new(Exit::Output, message).with_help("--force replaces it"));
-    }
+    let draft = Draft::new(&args.out, args.force)?;
     let content = read(&args.input)?.1;
-    let part = args.out.with_added_extension("part");
-    let result = write(&content, format, args, &part, packed).and_then(|losses| {
-        fs::rename(&part, &args.out).map_err(|e| unwritable(&args.out, &e))?;
-        Ok(losses)
-    });
-    let losses = result.inspect_err(|_| _ = fs::remove_file(&part))?;
+    let losses = write(&content, format, args, draft.part(), packed)?;
+    draft.keep().map_err(|e| unwritable(&args.out, &e))?;
     for line in losses.lines() {
         console.remark(&format!("note: {line}"));
     }

@@ -1,0 +1,63 @@
+//! What a run gives, and in words what ranks wait for that have not ended.
+
+use super::world::{Status, Waiting, World};
+use crate::machine::Counts;
+use base::time::Ps;
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// By rank.
+    pub ranks: Vec<Status>,
+    /// Simulated time at the end.
+    pub time: Ps,
+    /// Messages.
+    pub counts: Counts,
+    /// What ranks that have not ended wait for.
+    pub waiting: Vec<String>,
+    /// The run was ended by its limit.
+    pub limited: bool,
+    /// Why there is no record, if one was asked for.
+    pub recorded: Result<(), String>,
+}
+
+/// The report of a world in which nobody can go on.
+pub(super) fn report(world: &World) -> Report {
+    let mut waiting = Vec::new();
+    let mut limited = false;
+    for (n, t) in world.threads.iter().enumerate() {
+        if t.result.is_some() || world.ranks[t.rank as usize].status != Status::Running {
+            continue;
+        }
+        let (rank, which) =
+            (t.rank, if n < world.ranks.len() { String::new() } else { format!(", thread {n}") });
+        let what = match t.waiting {
+            _ if world.hopeless && world.looks_in_vain(t) => {
+                format!("looks again and again by {}, in vain", t.looks.call)
+            }
+            Waiting::Rank("PtlCTWait", handle, test) => {
+                format!("waits in PtlCTWait: counter {handle:#x} to reach {test}")
+            }
+            Waiting::Rank("PMI_Barrier", done, all) => {
+                format!("waits in PMI_Barrier: {done} of {all} ranks are there")
+            }
+            Waiting::Rank(call @ ("PtlEQWait" | "PtlEQPoll" | "PtlCTPoll"), handle, _) => {
+                format!("waits in {call}: {handle:#x}")
+            }
+            Waiting::Rank(call, ..) => format!("waits in {call}"),
+            Waiting::Time | Waiting::No => {
+                limited |= t.waiting == Waiting::Time && !world.hopeless;
+                "was still running".to_owned()
+            }
+        };
+        waiting.push(format!("rank {rank}{which} {what}"));
+    }
+    Report {
+        ranks: world.ranks.iter().map(|r| r.status.clone()).collect(),
+        time: world.machine.now,
+        counts: world.machine.counts,
+        waiting,
+        limited,
+        recorded: Ok(()),
+    }
+}

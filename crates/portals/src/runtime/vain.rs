@@ -1,0 +1,56 @@
+//! Looks that find nothing: once nothing is due any more, and all that still run do nothing but look, the run is a deadlock.
+//!
+//! Whether a program looks for ever nobody can know: it may count its looks and go on. [`ENOUGH`] in a row by every thread that does not wait anyway, while
+//! nothing happens and nobody does anything else or reads a clock, are taken for it.
+
+use super::world::{Status, Thread, Waiting, World};
+
+/// Looks in vain of a thread after which it is taken for one that looks for ever.
+pub const ENOUGH: u64 = 1 << 20;
+
+/// Looks after which all threads are gone through again.
+const AGAIN: u64 = 1 << 12;
+
+/// Looks of a thread that found nothing, in a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Looks {
+    /// The call of the last one.
+    pub call: &'static str,
+    number: u64,
+    /// What had been done by then: see [`World::active`].
+    done: u64,
+}
+
+impl World {
+    /// Something happened or was done: looks before it tell nothing.
+    pub fn active(&mut self) {
+        self.done += 1;
+    }
+
+    /// The thread that runs looked and found nothing; true if nobody ever will find anything.
+    pub fn looked(&mut self, call: &'static str) -> bool {
+        let done = self.done;
+        let looks = &mut self.threads[self.current as usize].looks;
+        let number = if looks.done == done { looks.number + 1 } else { 1 };
+        *looks = Looks { call, number, done };
+        if number >= ENOUGH && number.is_multiple_of(AGAIN) {
+            if self.machine.is_idle() {
+                self.hopeless = self.threads.iter().all(|t| self.is_stuck(t));
+            } else {
+                self.active();
+            }
+        }
+        self.hopeless
+    }
+
+    /// True if a thread looks in vain, and has done so for long.
+    pub fn looks_in_vain(&self, t: &Thread) -> bool {
+        t.looks.done == self.done && t.looks.number >= ENOUGH
+    }
+
+    fn is_stuck(&self, t: &Thread) -> bool {
+        let waits = matches!(t.waiting, Waiting::Rank(..)) && !t.timed;
+        let over = t.result.is_some() || self.ranks[t.rank as usize].status != Status::Running;
+        over || waits || self.looks_in_vain(t)
+    }
+}
