@@ -79,6 +79,19 @@ pub struct Sums {
     pub received: (u64, u64),
 }
 
+impl Sums {
+    /// Adds what another partition or another terminal of the rank did.
+    pub fn add(&mut self, other: &Self) {
+        self.compute += other.compute;
+        self.overhead += other.overhead;
+        self.transfer += other.transfer;
+        self.last = self.last.max(other.last);
+        self.operations += other.operations;
+        self.sent = (self.sent.0 + other.sent.0, self.sent.1 + other.sent.1);
+        self.received = (self.received.0 + other.received.0, self.received.1 + other.received.1);
+    }
+}
+
 /// Sums of a collective of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collective {
@@ -155,13 +168,7 @@ impl Tally {
     /// Adds what another partition's ranks did.
     pub fn merge(&mut self, other: Self) {
         for (a, b) in self.ranks.iter_mut().zip(other.ranks) {
-            a.compute += b.compute;
-            a.overhead += b.overhead;
-            a.transfer += b.transfer;
-            a.last = a.last.max(b.last);
-            a.operations += b.operations;
-            a.sent = (a.sent.0 + b.sent.0, a.sent.1 + b.sent.1);
-            a.received = (a.received.0 + b.received.0, a.received.1 + b.received.1);
+            a.add(&b);
         }
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
@@ -205,20 +212,18 @@ impl Tally {
     }
 
     fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
-        let mut rows: Vec<((u32, u32), &Sums)> = place
-            .iter()
-            .zip(&self.ranks)
-            .filter(|((job, _), _)| jobs.get(*job as usize).is_some_and(|j| j.program.is_some()))
-            .map(|(&place, sums)| (place, sums))
-            .collect();
-        rows.sort_unstable_by_key(|r| r.0);
-        // A node of several terminals has its rank on the first.
-        rows.dedup_by_key(|r| r.0);
+        // A node of several rails has as many terminals, and any of them may have sent a message of its rank.
+        let mut rows = BTreeMap::<(u32, u32), Sums>::new();
+        for (&(job, rank), sums) in place.iter().zip(&self.ranks) {
+            if jobs.get(job as usize).is_some_and(|j| j.program.is_some()) {
+                rows.entry((job, rank)).or_default().add(sums);
+            }
+        }
         let mut table = rank_table();
         for ((job, rank), r) in rows {
             let job = &jobs[job as usize];
             let cpus = job.program.map_or(1, |p| u64::from(p.cpus().max(1)));
-            push_rank(&mut table, (job.name, rank), r.last.saturating_sub(job.start), cpus, r);
+            push_rank(&mut table, (job.name, rank), r.last.saturating_sub(job.start), cpus, &r);
         }
         table
     }
