@@ -3,7 +3,7 @@
 use super::instances::{self, Step};
 use base::time::Ps;
 use results::{
-    table::{Cell, Column, Table, TextColumn},
+    table::{Cell, Column, Table},
     timeline,
 };
 use serde::{Deserialize, Serialize};
@@ -229,33 +229,21 @@ impl Tally {
     }
 }
 
-fn u32s() -> Column {
-    Column::U32(Vec::new())
-}
-
-fn u64s() -> Column {
-    Column::U64(Vec::new())
-}
-
-fn text() -> Column {
-    Column::Text(TextColumn::default())
-}
-
 /// An empty table `ranks`: one row per rank.
 #[must_use]
 pub fn rank_table() -> Table {
     Table::new("ranks")
-        .with("job", text())
-        .with("rank", u32s())
-        .with("makespan_ps", u64s())
-        .with("compute_ps", u64s())
-        .with("overhead_ps", u64s())
-        .with("transfer_ps", u64s())
-        .with("wait_ps", u64s())
-        .with("operations", u64s())
-        .with("messages_sent", u64s())
-        .with("bytes_sent", u64s())
-        .with("messages_received", u64s())
+        .with("job", Column::text())
+        .with("rank", Column::u32s())
+        .with("makespan_ps", Column::u64s())
+        .with("compute_ps", Column::u64s())
+        .with("overhead_ps", Column::u64s())
+        .with("transfer_ps", Column::u64s())
+        .with("wait_ps", Column::u64s())
+        .with("operations", Column::u64s())
+        .with("messages_sent", Column::u64s())
+        .with("bytes_sent", Column::u64s())
+        .with("messages_received", Column::u64s())
 }
 
 /// Adds a rank to [`rank_table`]: it waits when its processors neither compute nor handle messages.
@@ -280,12 +268,12 @@ pub fn push_rank(table: &mut Table, (job, rank): (&str, u32), span: Ps, cpus: u6
 /// The table `collectives`: one row per job and collective.
 pub fn collectives(jobs: &[JobOf<'_>], rows: impl Iterator<Item = (u32, u16, Collective)>) -> Table {
     let mut table = Table::new("collectives")
-        .with("job", text())
-        .with("collective", text())
-        .with("operations", u64s())
-        .with("messages", u64s())
-        .with("bytes", u64s())
-        .with("busy_ps", u64s());
+        .with("job", Column::text())
+        .with("collective", Column::text())
+        .with("operations", Column::u64s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s())
+        .with("busy_ps", Column::u64s());
     for (job, index, c) in rows {
         let job = &jobs[job as usize];
         table.push(&[
