@@ -360,7 +360,7 @@ pub struct StudyArgs {
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Only rows whose name contains this
+    /// Only rows whose name contains this; figures, and what is computed beside rows, are left out
     #[arg(long, value_name = "TEXT")]
     pub row: Option<String>,
     /// Write the study's figures (SVG) into this directory; runs of hybrid studies are kept there and not run again

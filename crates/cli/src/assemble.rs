@@ -525,9 +525,7 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         (workload.build)(&context, values).map_err(|problems| section.tell(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
-    // Who talks to whom is told of ranks, not of groups of them.
-    let program = program.filter(|_| each == 1);
-    let job = JobToPlace { ranks: ranks.div_ceil(each), index, program };
+    let job = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
     let groups = place(placement, section, site, &job, free, diagnostics);
     let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
@@ -549,6 +547,7 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
 /// What a placement asks about a job.
 struct JobToPlace<'a> {
     ranks: u32,
+    each: u32,
     index: u32,
     program: Option<&'a dyn workload::program::Program>,
 }
@@ -587,8 +586,8 @@ fn place(
         }
         return Some((0..job.ranks).collect());
     };
-    let (ranks, index, program) = (job.ranks, job.index, job.program);
-    let context = PlacementContext { ranks, fabric, free, seed: site.seed, job: index, program };
+    let JobToPlace { ranks, each, index, program } = *job;
+    let context = PlacementContext { ranks, each, fabric, free, seed: site.seed, job: index, program };
     (entry.build)(&context, &section.values).map_err(|problems| section.tell(problems, diagnostics)).ok()
 }
 

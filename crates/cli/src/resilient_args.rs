@@ -78,7 +78,7 @@ pub struct ResilientArgs {
     #[arg(long, requires = "fit")]
     pub force: bool,
     /// With --fit: losses from 0 to this
-    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "fit")]
+    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "fit", value_parser = part)]
     pub most_loss: f64,
     /// With --fit: steps of the loss
     #[arg(long, value_name = "N", default_value_t = 20, requires = "fit", value_parser = clap::value_parser!(u32).range(4..=10_000))]
@@ -87,7 +87,7 @@ pub struct ResilientArgs {
     #[arg(long, value_enum, default_value_t = Form::Pieces, requires = "fit")]
     pub shape: Form,
     /// With --fit: sample until standard errors are at most this, relative to the mean (at most 1,024 times --samples)
-    #[arg(long, value_name = "E", default_value_t = 0.0005, requires = "fit")]
+    #[arg(long, value_name = "E", default_value_t = 0.0005, requires = "fit", value_parser = positive)]
     pub error: f64,
     /// Samples of each message
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -208,6 +208,17 @@ fn hops(text: &str) -> Result<Hops, String> {
         }
     }
     Ok(Hops(all))
+}
+
+/// A finite number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+    number.ok_or_else(|| "write a number above 0".to_owned())
+}
+
+/// A probability that is neither 0 nor 1.
+fn part(text: &str) -> Result<f64, String> {
+    positive(text).ok().filter(|n| *n < 1.0).ok_or_else(|| "write a number above 0 and below 1".to_owned())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

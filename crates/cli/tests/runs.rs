@@ -188,6 +188,13 @@ why = "because"
     let hops = rows.iter().find(|r| r["key"] == "latency_by_hops.0.hops").expect("a row");
     assert_eq!(hops["ours"], 1.0);
 
+    let run = netloom(&[&["study", "small", "--smoke", "--row", "half"], &studies[..]].concat());
+    assert!(run.status == 0 && run.out.contains("half load"), "{}", run.err);
+    let run = netloom(&[&["study", "small", "--row", "half laod"], &studies[..]].concat());
+    assert_eq!((run.status, run.out.as_str()), (2, ""));
+    assert!(run.err.contains("no row of the study has `half laod`"), "{}", run.err);
+    assert!(run.err.contains("rows are such as `half load`"), "{}", run.err);
+
     fs::write(dir.join("published.toml"), "[study]\n").expect("written");
     let run = netloom(&[&["study", "small"], &studies[..]].concat());
     assert_eq!((run.status, run.out.as_str()), (3, ""));

@@ -58,6 +58,13 @@ fn print_shows_operations() {
     let all = json(&["trace", "print", GOAL]);
     let last = json(&["trace", "print", GOAL, "--from", "1"]);
     assert_eq!(all[0]["operations"][1], last[0]["operations"][0]);
+    // What lies before a window is not shown, so the rank is not whole.
+    assert_eq!((&last[0]["complete"], &last[0]["total"]), (&Json::from(false), &all[0]["total"]));
+    assert_eq!(all[0]["total"].as_u64(), Some(all[0]["operations"].as_array().expect("rows").len() as u64));
+    let beyond = json(&["trace", "print", GOAL, "--from", "99"]);
+    assert_eq!((&beyond[0]["complete"], &beyond[0]["total"]), (&Json::from(false), &all[0]["total"]));
+    let told = good(&["trace", "print", GOAL, "--from", "99"]);
+    assert_eq!(told, format!("rank 0\n  nothing from 99 on: there are {}, from 0\n", all[0]["total"]));
     assert!(good(&["trace", "print", RANKS, "--from", "1"]).starts_with("rank 0\n  ..\n"));
 }
 
@@ -142,6 +149,10 @@ fn mistakes_are_told_with_their_lines() {
         (&["trace", "print", GOAL, "--ranks", "2-3"][..], 2, "there is no rank 3"),
         (&["trace", "print", GOAL, "--ranks", "3-2"], 2, "write ranks as 0-3,7"),
         (&["trace", "info", GOAL, "--unit", "0 ns"], 2, "needs some time"),
+        (&["resilient", "--fit", "x", "--error", "nan"], 2, "above 0"),
+        (&["resilient", "--fit", "x", "--error", "0"], 2, "above 0"),
+        (&["resilient", "--fit", "x", "--error=-1"], 2, "above 0"),
+        (&["resilient", "--fit", "x", "--most-loss", "1"], 2, "below 1"),
         (&["trace", "info", GOAL, "--unit", "5"], 2, "no unit"),
         (&["trace", "info", GOAL, "--expand"], 2, "nothing to expand"),
         (&["trace", "info", RANKS, "--expand", "none"], 2, "none"),
@@ -152,6 +163,42 @@ fn mistakes_are_told_with_their_lines() {
         let run = netloom(arguments);
         assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
         assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+    }
+}
+
+/// Groups of ranks that share a terminal are placed by the messages between them, and keys that a cost does not read are refused.
+#[test]
+fn groups_of_ranks_are_placed_by_their_messages() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("run.toml").display().to_string();
+    // Ranks 4 apart write to each other, and groups of two ranks are 2 apart.
+    let calls = "ranks 8\nall {\nirecv 8 B from (rank + 4) % 8 as r\nsend 8 B to (rank + 4) % 8\nwait r\n}\n";
+    fs::write(folder.path().join("far.ranks"), calls).expect("it can be written");
+    let run = |placement: &str, more: &str| {
+        let text = format!(
+            "[experiment]\nname = \"groups\"\nseed = 1\nuntil = \"workload-done\"\n[fabric]\ntopology = \"mesh\"\ndims = [4]\nterminals_per_router = 1\n\
+             link.terminal = {{ bandwidth = \"9 GB/s\", latency = \"100 ns\", credit_delay = \"100 ns\", vc_buffer = \"16 KiB\" }}\n\
+             link.local = {{ bandwidth = \"9 GB/s\", latency = \"1 us\", credit_delay = \"1 us\", vc_buffer = \"16 KiB\" }}\n\
+             [routing]\nalgorithm = \"dimension-order\"\n[[job]]\nworkload = \"trace\"\nfile = \"far.ranks\"\nranks_per_terminal = 2\n\
+             placement = \"{placement}\"\n[model]\nkind = \"delay\"\ncost = \"pure\"\nlatency = \"1 ns\"\nhop_latency = \"1 us\"\n{more}\n"
+        );
+        fs::write(&file, text).expect("it can be written");
+        netloom(&["run", &file, "--format", "json"])
+    };
+    for (placement, ps) in [("linear", 2_001_000), ("min-manhattan", 1_001_000), ("least-hops", 1_001_000)] {
+        let run = run(placement, "");
+        assert_eq!(run.status, 0, "{placement}: {}", run.err);
+        let summary: Json = serde_json::from_str(&run.out).expect("a summary");
+        assert_eq!(summary["jobs"][0]["makespan_ps"], ps, "{placement}");
+    }
+    for (key, more) in [
+        ("fit", "fit = \"nosuch.txt\""),
+        ("evaluate", "evaluate = \"fit\""),
+        ("class_loss", "class_loss = [\"local=0.1\"]"),
+    ] {
+        let run = run("linear", more);
+        assert_eq!(run.status, 3, "{more}: {}", run.err);
+        assert!(run.err.contains(&format!("`{key}` has no effect with `cost = \"pure\"`")), "{}", run.err);
     }
 }
 
@@ -240,13 +287,20 @@ fn fits_take_the_place_of_samples() {
     };
     let fine = run("[3, 2]", "fit = \"fits.txt\"");
     assert_eq!(fine.status, 0, "{}", fine.err);
+    let text = experiment("[3, 2]", "fit = \"fits.txt\"").replace("evaluate = \"fit\"\n", "");
+    fs::write(&file, text).expect("it can be written");
+    assert!(netloom(&["check", &file]).err.contains("`fit` has no effect with `evaluate = \"samples\"`"));
     for (dims, more, told) in [
         ("[3, 2]", "", "needs a file of fits"),
         ("[3, 2]", "fit = \"none.txt\"", "cannot be read"),
         ("[3, 2]", "fit = \"run.toml\"", "a file of fits begins with"),
         ("[3, 2]", "fit = \"fits.txt\"\nloss = 0.03", "outside of what was fitted"),
         ("[3, 2]", "fit = \"fits.txt\"\nwindow = 6", "1 to 5 packets were fitted"),
-        ("[3, 2]", "fit = \"fits.txt\"\noccupancy = \"wire\"", "of other parameters"),
+        (
+            "[3, 2]",
+            "fit = \"fits.txt\"\noccupancy = \"wire\"",
+            "of other parameters: occupancy=hop (here wire)",
+        ),
         ("[4, 3]", "fit = \"fits.txt\"", "no fit of 5 hops, only of 1 to 4"),
     ] {
         let run = run(dims, more);

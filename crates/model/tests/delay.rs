@@ -378,6 +378,30 @@ fn a_short_message_does_not_overtake() {
     }
 }
 
+/// The time of a short message counts that it was held back behind a long one, on the direct way, in partitions, and if its rank does not run ahead.
+#[test]
+fn times_of_messages_tell_that_one_was_held_back() {
+    for source in [0, ANY_SOURCE] {
+        let mut ranks = vec![Rank::default(); 2];
+        for bytes in [1_000, 1] {
+            let after = if bytes == 1 { After::Finish } else { After::Nothing };
+            ranks[0].push(Op { after, ..send(1, bytes, 0) });
+            ranks[1].push(Op { after, ..recv(source, 1_000, 0) });
+        }
+        let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(1_000, 0, 1_000_000));
+        setup.measure = Measure { messages: true, ..Measure::default() };
+        for partitions in [1, 2] {
+            let scheduling = Scheduling::Sequential { partitions };
+            let finished = run(&DelaySetup { scheduling, ..setup.clone() });
+            let table = finished.tables.iter().find(|t| t.name() == "message_times").unwrap();
+            for name in ["transfer_ps", "received_ps", "longest_ps"] {
+                let expected = Column::U64(vec![1_000_001_000; 2]);
+                assert_eq!(table.column(name), Some(&expected), "{source} {partitions} {name}");
+            }
+        }
+    }
+}
+
 /// Ranks that all run ahead need no engine; their state can be stored in any pause and taken up again.
 #[test]
 fn the_direct_way_can_be_resumed() {

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use base::rng::{Purpose, Stream};
+use common::undone;
 use model::{
     Setup,
     delay::{self, DelayConfig},
-    packet::{config::RoutePer, network::Network, observe::Observer, state::PacketDomain},
+    packet::config::RoutePer,
     samples::{self, int},
     setup::{Scheduling, Until},
     simulate,
@@ -416,13 +419,5 @@ fn every_handler_can_be_undone() {
     let mut setup = dragonfly(random(30, 400, 9));
     setup.packet.eager = 1000;
     setup.packet.overhead = 20_000;
-    let end = 200 * US;
-    let net = Arc::new(Network::new(&setup, 1));
-    let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
-    let (mut plain, mut again) = (observer(), observer());
-    let domain = || PacketDomain::new(Arc::clone(&net), 0);
-    let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
-    assert!(events > 1000, "{events} events");
-    engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
-    assert_eq!(again.fingerprint, plain.fingerprint, "a rollback left a trace");
+    undone(&setup, 200 * US);
 }

@@ -303,6 +303,47 @@ fn programs_match_in_order_across_rails() {
     }
 }
 
+/// A rank's row adds up what all rails of its node did, wherever the rank is placed.
+#[test]
+fn ranks_count_all_rails() {
+    let ranks = 40u32;
+    let program = || {
+        let mut all = vec![Rank::default(); ranks as usize];
+        for r in 0..ranks {
+            for n in 1..6u32 {
+                all[r as usize].push(send((r + n) % ranks, 3_000 + u64::from(n), n));
+                all[r as usize].push(recv((r + ranks - n) % ranks, 3_000 + u64::from(n), n));
+            }
+        }
+        Arc::new(List::new(all))
+    };
+    let run = |rails: u32| {
+        let mut setup = dragonfly("minimal", rails, 0.5);
+        setup.measure.messages = true;
+        setup.jobs[0].message = None;
+        setup.jobs[0].work = Work::Program(program());
+        setup.jobs[0].placement = (0..ranks).map(|r| r * 7 % ranks).collect();
+        setup.until = Until::WorkloadDone { limit: 100_000 * US };
+        let done = simulate(&setup, &mut |_| true).unwrap();
+        let column = |table: &str, name: &str| match done
+            .tables
+            .iter()
+            .find(|t| t.name() == table)
+            .and_then(|t| t.column(name))
+        {
+            Some(Column::U64(values)) => values.clone(),
+            other => panic!("{table}.{name}: {other:?}"),
+        };
+        let counts = ["operations", "messages_sent", "bytes_sent", "messages_received"];
+        let latencies: u64 = column("messages", "latency_ps").iter().sum();
+        assert_eq!(column("ranks", "transfer_ps").iter().sum::<u64>(), latencies, "{rails} rails");
+        counts.map(|name| column("ranks", name))
+    };
+    let one = run(1);
+    assert_eq!(one[0], vec![10; ranks as usize]);
+    assert_eq!(run(2), one);
+}
+
 /// Distances of the delay model are those of one plane, failures or not as long as some plane is whole.
 #[test]
 fn the_delay_model_sees_one_plane() {

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod common;
+
 use base::{
     param::Value,
     rng::{Purpose, Stream},
 };
+use common::undone;
 use engine::executor::Threads;
 use fabric::{
     graph::Fabric,
@@ -17,9 +20,6 @@ use model::{
     delay::{self, DelayConfig},
     packet::{
         config::RouterKind,
-        network::Network,
-        observe::Observer,
-        state::PacketDomain,
         transport::{
             config::{Ack, Resilience},
             losses::Chance,
@@ -422,15 +422,7 @@ fn rails_lose_and_repeat_each_for_itself() {
 #[test]
 fn every_handler_can_be_undone() {
     for setup in [program(60), dragonfly(Protocol::Ncd, Ack::OutOfBand(US), RouterKind::InputQueued)] {
-        let end = 8 * US;
-        let net = Arc::new(Network::new(&setup, 1));
-        let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
-        let (mut plain, mut again) = (observer(), observer());
-        let domain = || PacketDomain::new(Arc::clone(&net), 0);
-        let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
-        assert!(events > 1000, "{events} events");
-        engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
-        assert_eq!(again.fingerprint, plain.fingerprint, "a rollback left a trace");
+        undone(&setup, 8 * US);
     }
 }
 

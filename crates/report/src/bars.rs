@@ -1,10 +1,10 @@
 //! Panels of bars over whole numbers, two in a row, as SVG.
 
+use crate::picture::{Root, Wrong, colour, picture};
 use plotters::prelude::*;
 
 /// Size of a panel.
 const SIZE: (u32, u32) = (450, 300);
-const COLOUR: RGBColor = RGBColor(0, 114, 178);
 
 /// A panel.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,21 +34,19 @@ impl Bars {
     /// # Errors
     /// If the figure cannot be drawn, with the reason.
     pub fn svg(&self) -> Result<String, String> {
-        let mut text = String::new();
-        self.draw(&mut text).map_err(|e| e.to_string())?;
-        Ok(text)
+        picture((2 * SIZE.0, 30 + self.rows() as u32 * SIZE.1), |root| self.draw(root))
     }
 
-    fn draw(&self, text: &mut String) -> Result<(), Box<dyn std::error::Error + '_>> {
-        let rows = self.panels.len().div_ceil(2).max(1);
-        let size = (2 * SIZE.0, 30 + rows as u32 * SIZE.1);
-        let root = SVGBackend::with_string(text, size).into_drawing_area();
-        root.fill(&WHITE)?;
+    fn rows(&self) -> usize {
+        self.panels.len().div_ceil(2).max(1)
+    }
+
+    fn draw<'a>(&self, root: &Root<'a>) -> Result<(), Wrong<'a>> {
         let below = root.titled(&self.title, ("sans-serif", 18))?;
         let bars = || self.panels.iter().flat_map(|p| &p.bars);
         let right = f64::from(bars().map(|b| b.0).max().unwrap_or(0)) + 1.0;
         let top = bars().map(|b| b.1).fold(f64::MIN_POSITIVE, f64::max);
-        for (panel, area) in self.panels.iter().zip(below.split_evenly((rows, 2))) {
+        for (panel, area) in self.panels.iter().zip(below.split_evenly((self.rows(), 2))) {
             let mut chart = ChartBuilder::on(&area)
                 .caption(&panel.title, ("sans-serif", 15))
                 .margin(8)
@@ -65,10 +63,9 @@ impl Bars {
                 .draw()?;
             chart.draw_series(panel.bars.iter().map(|&(x, y)| {
                 let x = f64::from(x);
-                Rectangle::new([(x - 0.4, 0.0), (x + 0.4, y)], COLOUR.filled())
+                Rectangle::new([(x - 0.4, 0.0), (x + 0.4, y)], colour(2).filled())
             }))?;
         }
-        root.present()?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Values of several series by row on a logarithmic axis, with error bars, as SVG.
 
-use crate::lines::{COLOURS, SIZE};
-use plotters::{coord::Shift, prelude::*};
+use crate::picture::{Root, SIZE, Wrong, colour, legend, picture};
+use plotters::prelude::*;
 
 /// A value with the ends of its error bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,17 +46,10 @@ impl Dots {
     /// # Errors
     /// If the figure cannot be drawn, with the reason.
     pub fn svg(&self) -> Result<String, String> {
-        let mut text = String::new();
-        self.draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area())
-            .map_err(|e| e.to_string())?;
-        Ok(text)
+        picture(SIZE, |root| self.draw(root))
     }
 
-    fn draw<'a>(
-        &self,
-        root: &DrawingArea<SVGBackend<'a>, Shift>,
-    ) -> Result<(), Box<dyn std::error::Error + 'a>> {
-        root.fill(&WHITE)?;
+    fn draw<'a>(&self, root: &Root<'a>) -> Result<(), Wrong<'a>> {
         let values = || self.series.iter().flat_map(|s| s.values.iter().flatten());
         let top = values().map(|v| v.high).fold(self.least * 10.0, f64::max) * 1.5;
         let rows = self.rows.len() as f64;
@@ -86,7 +79,8 @@ impl Dots {
             }
         }
         let step = 0.7 / self.series.len().max(1) as f64;
-        for (n, (series, colour)) in self.series.iter().zip(COLOURS.iter().cycle()).enumerate() {
+        for (n, series) in self.series.iter().enumerate() {
+            let colour = colour(n);
             let style = if series.hollow { colour.stroke_width(2) } else { colour.filled() };
             let place = |row: usize| row as f64 + 0.15 + step * (n as f64 + 0.5);
             let seen = || series.values.iter().enumerate().filter_map(|(row, v)| Some((place(row), (*v)?)));
@@ -101,14 +95,7 @@ impl Dots {
                 .label(&series.label)
                 .legend(move |(x, y)| Circle::new((x + 9, y), 4, style));
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerLeft)
-            .border_style(BLACK.mix(0.3))
-            .background_style(WHITE)
-            .draw()?;
-        root.present()?;
-        Ok(())
+        legend(&mut chart, SeriesLabelPosition::LowerLeft)
     }
 }
 

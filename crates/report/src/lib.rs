@@ -3,6 +3,7 @@
 pub mod bars;
 pub mod dots;
 pub mod lines;
+mod picture;
 pub mod sizes;
 
 pub use bars::{Bars, Panel};

@@ -1,18 +1,7 @@
 //! Curves over a common axis, with error bars, as SVG.
 
+use crate::picture::{Root, SIZE, Wrong, colour, legend, picture};
 use plotters::prelude::*;
-
-/// Size of a picture.
-pub(crate) const SIZE: (u32, u32) = (900, 480);
-
-/// Colours of curves, in order; told apart by colour-blind eyes (Okabe and Ito).
-pub(crate) const COLOURS: [RGBColor; 5] = [
-    RGBColor(0, 0, 0),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-];
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,18 +44,14 @@ impl Lines {
     /// # Errors
     /// If the figure cannot be drawn, with the reason.
     pub fn svg(&self) -> Result<String, String> {
-        let mut text = String::new();
-        self.draw(&mut text).map_err(|e| e.to_string())?;
-        Ok(text)
+        picture(SIZE, |root| self.draw(root))
     }
 
-    fn draw(&self, text: &mut String) -> Result<(), Box<dyn std::error::Error + '_>> {
-        let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
+    fn draw<'a>(&self, root: &Root<'a>) -> Result<(), Wrong<'a>> {
         let points = || self.curves.iter().flat_map(|c| &c.points);
         let right = points().map(|p| p.x).fold(f64::MIN_POSITIVE, f64::max);
         let top = points().map(|p| p.y + p.error).fold(f64::MIN_POSITIVE, f64::max);
-        let mut chart = ChartBuilder::on(&root)
+        let mut chart = ChartBuilder::on(root)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(44)
@@ -77,7 +62,8 @@ impl Lines {
         });
         chart.draw_series(bands)?;
         chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
-        for (n, (curve, colour)) in self.curves.iter().zip(COLOURS.iter().cycle()).enumerate() {
+        for (n, curve) in self.curves.iter().enumerate() {
+            let colour = colour(n);
             let width = if n == 0 { 4 } else { 2 };
             let path: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.x, p.y)).collect();
             let bars = curve.points.iter().filter(|p| p.error > 0.0);
@@ -93,14 +79,7 @@ impl Lines {
                     PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(width))
                 });
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .border_style(BLACK.mix(0.3))
-            .background_style(WHITE)
-            .draw()?;
-        root.present()?;
-        Ok(())
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)
     }
 }
 

@@ -1,10 +1,7 @@
 //! Quantities by size of message, both axes logarithmic: curves of what was computed, circles for what others measured.
 
-use crate::lines::COLOURS;
+use crate::picture::{Root, SIZE, Wrong, colour, legend, picture};
 use plotters::prelude::*;
-
-/// Size of a picture.
-const SIZE: (u32, u32) = (900, 480);
 
 /// A curve, or circles.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,14 +48,10 @@ impl BySize {
     /// # Errors
     /// If the figure cannot be drawn, with the reason.
     pub fn svg(&self) -> Result<String, String> {
-        let mut text = String::new();
-        self.draw(&mut text).map_err(|e| e.to_string())?;
-        Ok(text)
+        picture(SIZE, |root| self.draw(root))
     }
 
-    fn draw(&self, text: &mut String) -> Result<(), Box<dyn std::error::Error + '_>> {
-        let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
+    fn draw<'a>(&self, root: &Root<'a>) -> Result<(), Wrong<'a>> {
         let points = || self.series.iter().flat_map(|s| &s.points);
         let right = points().map(|p| p.0).fold(10.0, f64::max);
         let least = points().map(|p| p.1).fold(f64::INFINITY, f64::min);
@@ -67,7 +60,7 @@ impl BySize {
         } else {
             (1.0, 10.0)
         };
-        let mut chart = ChartBuilder::on(&root)
+        let mut chart = ChartBuilder::on(root)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(44)
@@ -77,7 +70,7 @@ impl BySize {
         mesh.x_desc("size of message").y_desc(&self.y).light_line_style(WHITE);
         mesh.x_label_formatter(&bytes).y_label_formatter(&plain).draw()?;
         for series in &self.series {
-            let colour = COLOURS[series.colour % COLOURS.len()];
+            let colour = colour(series.colour);
             if series.circles {
                 let circles = series.points.iter().map(|&p| Circle::new(p, 4, colour.stroke_width(1)));
                 chart
@@ -91,12 +84,7 @@ impl BySize {
                 });
             }
         }
-        let mut labels = chart.configure_series_labels();
-        labels.position(SeriesLabelPosition::UpperLeft).border_style(BLACK.mix(0.3));
-        labels.background_style(WHITE).draw()?;
-        drop(labels);
-        root.present()?;
-        Ok(())
+        legend(&mut chart, SeriesLabelPosition::UpperLeft)
     }
 }
 

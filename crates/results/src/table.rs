@@ -122,6 +122,30 @@ impl Table {
 }
 
 impl Column {
+    /// An empty column of unsigned 32-bit integers.
+    #[must_use]
+    pub const fn u32s() -> Self {
+        Self::U32(Vec::new())
+    }
+
+    /// An empty column of unsigned 64-bit integers.
+    #[must_use]
+    pub const fn u64s() -> Self {
+        Self::U64(Vec::new())
+    }
+
+    /// An empty column of floats.
+    #[must_use]
+    pub const fn f64s() -> Self {
+        Self::F64(Vec::new())
+    }
+
+    /// An empty column of texts.
+    #[must_use]
+    pub fn text() -> Self {
+        Self::Text(TextColumn::default())
+    }
+
     /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {

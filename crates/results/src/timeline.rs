@@ -118,16 +118,14 @@ impl<'a> Columns<'a> {
 /// An empty `operations` table: one row per operation, by job, rank and number.
 #[must_use]
 pub fn operations() -> Table {
-    let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
-    let text = || Column::Text(TextColumn::default());
     Table::new("operations")
-        .with("job", text())
-        .with("rank", u32s())
-        .with("operation", u32s())
-        .with("kind", text())
-        .with("start_ps", u64s())
-        .with("end_ps", u64s())
-        .with("bytes", u64s())
+        .with("job", Column::text())
+        .with("rank", Column::u32s())
+        .with("operation", Column::u32s())
+        .with("kind", Column::text())
+        .with("start_ps", Column::u64s())
+        .with("end_ps", Column::u64s())
+        .with("bytes", Column::u64s())
 }
 
 #[cfg(test)]

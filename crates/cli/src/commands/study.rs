@@ -23,7 +23,9 @@
 //! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke: see `study_programs.rs`.
 
 use super::{
-    haec_sim, study_figures, study_hybrid,
+    haec_sim,
+    study_figures::{self, Extras},
+    study_hybrid,
     study_programs::{self, Curves, Program},
 };
 use crate::{
@@ -125,6 +127,7 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         }
         return haec_sim::verify(args, console);
     }
+    is_there(&study, args)?;
     let mut curves = Curves::default();
     let mut lines = if study.hybrid {
         hybrid(&study, &directory, args, console)?
@@ -132,12 +135,15 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         run(&study, &directory, (args, &mut curves), console)?
     };
     let mut computed = None;
-    if name == haec_sim::NAME {
+    if name == haec_sim::NAME && args.row.is_none() {
         let mut all = haec_sim::run(&directory, args, console)?;
         lines.append(&mut all.lines);
         computed = Some(all);
     }
-    let extras = study_figures::run(&directory, shorter(&study, args), console)?;
+    let extras = match args.row {
+        None => study_figures::run(&directory, shorter(&study, args), console)?,
+        Some(_) => Extras::default(),
+    };
     if let Some(out) = &args.out {
         extras.draw(out)?;
         curves.draw(out)?;
@@ -194,6 +200,22 @@ fn shorter<'a>(study: &'a Study, args: &StudyArgs) -> &'a [String] {
 
 fn is_wanted(row: &Row, args: &StudyArgs) -> bool {
     args.row.as_ref().is_none_or(|part| row.name.contains(part.as_str()))
+}
+
+/// Refuses a choice of rows in which there is none.
+fn is_there(study: &Study, args: &StudyArgs) -> Result<(), Failure> {
+    let Some(part) = args.row.as_deref().filter(|_| !study.rows.iter().any(|row| is_wanted(row, args)))
+    else {
+        return Ok(());
+    };
+    let names = || study.rows.iter().map(|row| row.name.as_str());
+    let near = nearest(part, names());
+    let shown = if near.is_empty() { names().take(8).collect() } else { near };
+    let help = match shown.as_slice() {
+        [] => "all that it tells is computed beside rows: leave `--row` out".to_owned(),
+        shown => format!("rows are such as `{}`", shown.join("`, `")),
+    };
+    Err(Failure::new(Exit::Usage, format!("no row of the study has `{part}` in its name")).with_help(help))
 }
 
 /// Runs the rows of a hybrid study, each told when it is done, and draws their pictures.

@@ -211,6 +211,9 @@ impl DelayConfig {
             ties: if values.text("ties") == "queue" { Ties::Queue } else { Ties::Causes },
             resilient: None,
         };
+        if values.text("cost") != "resilient" {
+            resilient::unread(values)?;
+        }
         let config = match values.text("cost").as_str() {
             "loggops" => all,
             "loggp" => Self { byte_overhead: 0, eager: u64::MAX, ..all },

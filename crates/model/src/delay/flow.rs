@@ -149,6 +149,7 @@ impl Machine {
             bytes,
             posted: arrival,
             there: 0,
+            held: 0,
             instance: 0,
         });
         let row = self.messages.take(message);

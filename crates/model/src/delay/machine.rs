@@ -56,6 +56,8 @@ pub struct Context {
     pub nics: u32,
     /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
     pub coupled: bool,
+    /// Times of received messages are asked for, and a message may be held back behind an earlier one.
+    pub holds: bool,
     /// Times depend on sizes alone: a short message would overtake a long one of its pair if it did not stay behind it.
     pub overtaking: bool,
     /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
@@ -243,6 +245,8 @@ pub struct Record {
     pub posted: Ps,
     /// When the message was there, of a sending and of a receive; 0 of others.
     pub there: Ps,
+    /// Of a receive, how long its message was held back behind an earlier one; only if [`Context::holds`].
+    pub held: Ps,
     /// Its collective call, see [`crate::rank::instances::of`].
     pub instance: u64,
 }

@@ -205,11 +205,11 @@ impl Observer {
         }
     }
 
-    /// A receive is over: how long its message took. When it was sent follows from when it was there.
+    /// A receive is over: how long its message took. When it was sent follows from when it was there and how long it was held back.
     fn received(&mut self, r: &Record) {
         let (cx, to) = (&self.cx, self.cx.places[r.host as usize]);
         let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
-        let transfer = cx.config.overhead + delay;
+        let transfer = cx.config.overhead + delay + r.held;
         let received = (r.end + transfer).saturating_sub(r.there);
         let one = MessageTimes {
             messages: 1,

@@ -177,14 +177,13 @@ impl Resilient {
             return Err(vec![Problem::new("injection", "a message must take time, also to the same node")]);
         }
         parameters.delays().map_err(|message| vec![Problem::new("protocol", message)])?;
-        let fits = if values.text("evaluate") == "fit" {
-            let file = match values.0.get("fit") {
-                Some(Value::Text(file)) => file.as_str(),
-                _ => "",
-            };
-            Some(fits(file, &parameters)?)
-        } else {
-            None
+        let fits = match (values.text("evaluate") == "fit", file(values)) {
+            (true, file) => Some(fits(file, &parameters)?),
+            (false, "") => None,
+            (false, _) => {
+                let problem = Problem::new("fit", "`fit` has no effect with `evaluate = \"samples\"`");
+                return Err(vec![problem.help("remove it, or write `evaluate = \"fit\"`")]);
+            }
         };
         if fits.is_some() && !values.texts("class_loss").is_empty() {
             let problem =
@@ -193,6 +192,32 @@ impl Resilient {
         }
         Ok(Self { parameters, samples: values.int("samples"), seed: 1, class_loss: None, fits })
     }
+}
+
+/// The file of fits that is named.
+fn file(values: &Values) -> &str {
+    match values.0.get("fit") {
+        Some(Value::Text(file)) => file,
+        _ => "",
+    }
+}
+
+/// Refuses what would have no effect with other costs, though it was written.
+///
+/// # Errors
+/// Each such key.
+pub(super) fn unread(values: &Values) -> Result<(), Vec<Problem>> {
+    let written = [
+        ("class_loss", !values.texts("class_loss").is_empty()),
+        ("evaluate", values.text("evaluate") == "fit"),
+        ("fit", !file(values).is_empty()),
+    ];
+    let problem = |(key, _)| {
+        let message = format!("`{key}` has no effect with `cost = \"{}\"`", values.text("cost"));
+        Problem::new(key, message).help("remove it, or write `cost = \"resilient\"`")
+    };
+    let problems: Vec<Problem> = written.into_iter().filter(|w| w.1).map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Reads a file of fits, which must cover the parameters.

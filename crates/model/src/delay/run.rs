@@ -208,6 +208,55 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     }
     let config = setup.config.clone();
     let delays = delays(setup)?;
+    let (places, bases) = places(setup)?;
+    let jobs = || setup.jobs.iter().map(|j| &j.program);
+    let cpus = u32::from(jobs().map(|p| p.cpus()).max().unwrap_or(1).max(1));
+    let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
+    let rendezvous =
+        jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
+    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
+    let hosts = places.len() as u32;
+    // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
+    let parts = if coupled || config.resilient.is_some() {
+        1
+    } else {
+        setup.scheduling.partitions().min(hosts.max(1))
+    };
+    let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
+    let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
+    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
+    let overtaking = config.cost == Cost::Pure && config.byte_time > 0;
+    let mut cx = Context {
+        delays,
+        programs: jobs().map(Arc::clone).collect(),
+        starts: setup.jobs.iter().map(|j| j.start).collect(),
+        compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+        bases,
+        places,
+        bounds,
+        cpus,
+        nics,
+        coupled,
+        holds: setup.measure.messages && (overtaking || config.resilient.is_some()),
+        overtaking,
+        filed: parts == 1,
+        flows,
+        slot_shift: 7,
+        end: setup.limit,
+        energy: setup.energy.is_some(),
+        config,
+    };
+    if cx.lookahead() == 0 {
+        return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
+    }
+    cx.slot_shift = slot_shift(&cx);
+    Ok(cx)
+}
+
+/// All hosts, and the first of each job.
+fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
+    let refuse = |text: String| Err(Failure::Setup(text));
     let (mut places, mut bases) = (Vec::new(), vec![0]);
     for (n, job) in setup.jobs.iter().enumerate() {
         let ranks = job.program.ranks();
@@ -232,47 +281,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     {
         return refuse("a rank is placed on a terminal that the network does not have".into());
     }
-    let jobs = || setup.jobs.iter().map(|j| &j.program);
-    let cpus = u32::from(jobs().map(|p| p.cpus()).max().unwrap_or(1).max(1));
-    let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
-    let rendezvous =
-        jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
-    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
-    let hosts = places.len() as u32;
-    // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
-    let parts = if coupled || config.resilient.is_some() {
-        1
-    } else {
-        setup.scheduling.partitions().min(hosts.max(1))
-    };
-    let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
-    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
-    let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
-    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
-    let mut cx = Context {
-        delays,
-        programs: jobs().map(Arc::clone).collect(),
-        starts: setup.jobs.iter().map(|j| j.start).collect(),
-        compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
-        bases,
-        places,
-        bounds,
-        cpus,
-        nics,
-        coupled,
-        overtaking: config.cost == Cost::Pure && config.byte_time > 0,
-        filed: parts == 1,
-        flows,
-        slot_shift: 7,
-        end: setup.limit,
-        energy: setup.energy.is_some(),
-        config,
-    };
-    if cx.lookahead() == 0 {
-        return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
-    }
-    cx.slot_shift = slot_shift(&cx);
-    Ok(cx)
+    Ok((places, bases))
 }
 
 /// How long messages are under way; the jobs are left alone.

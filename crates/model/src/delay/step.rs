@@ -155,7 +155,7 @@ impl Machine {
         (peer, bytes): (u32, u64),
         fx: &mut impl Effects<Self>,
     ) {
-        self.over(row, (act, start, end), (peer, bytes, 0), fx);
+        self.over(row, (act, start, end), (peer, bytes), (0, 0), fx);
     }
 
     /// Ends a receive of this message.
@@ -166,8 +166,17 @@ impl Machine {
         message: &Message,
         fx: &mut impl Effects<Self>,
     ) {
-        let from = (self.source(message), message.bytes, message.arrival);
-        self.over(row, (Act::Recv, start, end), from, fx);
+        let from = self.source(message);
+        let held = if self.cx.holds { self.held(from, message) } else { 0 };
+        self.over(row, (Act::Recv, start, end), (from, message.bytes), (message.arrival, held), fx);
+    }
+
+    /// How long a message was held back behind an earlier one of its pair.
+    fn held(&self, from: u32, message: &Message) -> Ps {
+        let place = |host: u32| self.cx.places[host as usize].terminal;
+        let delay = self.cx.delays.delay(place(from), place(message.to), message.bytes);
+        // Where messages are held back, hosts are not coupled: the stamp tells when it was sent.
+        message.arrival.saturating_sub(message.stamp.created + self.cx.config.overhead + delay)
     }
 
     #[inline]
@@ -175,7 +184,8 @@ impl Machine {
         &mut self,
         row: u32,
         (act, start, end): (Act, Ps, Ps),
-        (peer, bytes, there): (u32, u64, Ps),
+        (peer, bytes): (u32, u64),
+        (there, held): (Ps, Ps),
         fx: &mut impl Effects<Self>,
     ) {
         let r = self.window.get(row);
@@ -183,7 +193,20 @@ impl Machine {
         let posted =
             if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
         let instance = instances::of(&r.op);
-        fx.record(Record { act, host, number, collective, start, end, peer, bytes, posted, there, instance });
+        fx.record(Record {
+            act,
+            host,
+            number,
+            collective,
+            start,
+            end,
+            peer,
+            bytes,
+            posted,
+            there,
+            held,
+            instance,
+        });
         self.window.finish(row, end, &mut self.freed);
     }
 
@@ -237,6 +260,7 @@ impl Machine {
             bytes: op.amount,
             posted: now,
             there: arrival,
+            held: 0,
             instance: instances::of(&op),
         });
         if eager {
@@ -317,6 +341,7 @@ impl Machine {
             bytes: m.bytes,
             posted: now,
             there: 0,
+            held: 0,
             instance: 0,
         };
         fx.record(record);

@@ -12,21 +12,9 @@ use crate::rank::{
 use base::time::Ps;
 use results::{
     otf2_out,
-    table::{Cell, Column, Table, TextColumn},
+    table::{Cell, Column, Table},
     timeline,
 };
-
-fn u32s() -> Column {
-    Column::U32(Vec::new())
-}
-
-fn u64s() -> Column {
-    Column::U64(Vec::new())
-}
-
-fn text() -> Column {
-    Column::Text(TextColumn::default())
-}
 
 /// All tables; `makespans` by host.
 #[must_use]
@@ -75,9 +63,9 @@ fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) 
 /// One row per power of two that occurs.
 fn sizes(observer: &Observer) -> Table {
     let mut table = Table::new("message_sizes")
-        .with("from_bytes", u64s())
-        .with("below_bytes", u64s())
-        .with("messages", u64s());
+        .with("from_bytes", Column::u64s())
+        .with("below_bytes", Column::u64s())
+        .with("messages", Column::u64s());
     for (n, &count) in observer.sizes.iter().enumerate().filter(|s| *s.1 > 0) {
         let from = if n == 0 { 0 } else { 1 << (n - 1) };
         let below = 1u64.checked_shl(n as u32).unwrap_or(u64::MAX);
@@ -103,12 +91,12 @@ fn calls(cx: &Context, jobs: &[JobOf<'_>], observer: &Observer) -> Vec<Table> {
 /// One row per job and size of message: mean times from the send until the message was there, and until its receive was over.
 fn message_times(names: &[String], observer: &Observer) -> Table {
     let mut table = Table::new("message_times")
-        .with("job", text())
-        .with("bytes", u64s())
-        .with("messages", u64s())
-        .with("transfer_ps", u64s())
-        .with("received_ps", u64s())
-        .with("longest_ps", u64s());
+        .with("job", Column::text())
+        .with("bytes", Column::u64s())
+        .with("messages", Column::u64s())
+        .with("transfer_ps", Column::u64s())
+        .with("received_ps", Column::u64s())
+        .with("longest_ps", Column::u64s());
     for (&(job, bytes), times) in &observer.messages {
         let mean = |sum: u128| Cell::U64((sum / u128::from(times.messages)) as u64);
         table.push(&[
@@ -126,11 +114,11 @@ fn message_times(names: &[String], observer: &Observer) -> Table {
 /// One row per pair of ranks with messages.
 fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
     let mut table = Table::new("pairs")
-        .with("job", text())
-        .with("source", u32s())
-        .with("destination", u32s())
-        .with("messages", u64s())
-        .with("bytes", u64s());
+        .with("job", Column::text())
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s());
     for (&(from, to), &(messages, bytes)) in &observer.pairs {
         let (from, to) = (cx.places[from as usize], cx.places[to as usize]);
         table.push(&[
@@ -194,14 +182,14 @@ pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
 #[must_use]
 pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> Table {
     let mut table = Table::new("critical_path")
-        .with("job", text())
-        .with("part", text())
-        .with("rank", u32s())
-        .with("operation", u32s())
-        .with("peer", u32s())
-        .with("start_ps", u64s())
-        .with("end_ps", u64s())
-        .with("bytes", u64s());
+        .with("job", Column::text())
+        .with("part", Column::text())
+        .with("rank", Column::u32s())
+        .with("operation", Column::u32s())
+        .with("peer", Column::u32s())
+        .with("start_ps", Column::u64s())
+        .with("end_ps", Column::u64s())
+        .with("bytes", Column::u64s());
     for s in paths.iter().flatten() {
         let place = cx.places[s.host as usize];
         table.push(&[

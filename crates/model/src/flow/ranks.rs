@@ -14,33 +14,19 @@ use super::{
 use crate::{
     map::Map,
     rank::{
+        cpu::{Cpu, is_eager},
         envelope::{Envelope, Role},
         matching::{Label, Matching},
-        stuck::{self, Left, RankState, Stuck},
+        stuck::{self, RankState, Stuck},
         tally::Finished,
         window::{Row, Window, turn},
     },
     setup::JobSetup,
 };
 use base::time::Ps;
-use engine::{
-    domain::Effects,
-    key::Class,
-    state::{Fifo, NIL},
-};
+use engine::{domain::Effects, key::Class, state::NIL};
 use std::sync::Arc;
-use workload::program::{Kind, Op, mpi::Mode};
-
-/// A processor of a rank.
-#[derive(Clone, Copy, Debug)]
-struct Cpu {
-    /// When what it does is done.
-    free: Ps,
-    /// Row of the operation in hand, [`NIL`] if idle.
-    running: u32,
-    /// Operations that wait for it.
-    queue: Fifo,
-}
+use workload::program::{Kind, Op};
 
 /// All ranks of programs.
 pub struct Ranks {
@@ -83,11 +69,10 @@ impl Ranks {
             first_cpu.push(owner.len() as u32);
             programs.push((Arc::clone(program), rank));
         }
-        let idle = Cpu { free: 0, running: NIL, queue: Fifo::default() };
         Self {
             matching: Matching::new(programs.len() as u32),
             window: Window::new(programs),
-            cpus: vec![idle; owner.len()],
+            cpus: vec![Cpu::idle(); owner.len()],
             rank_of,
             terminal_of,
             first_cpu,
@@ -125,15 +110,6 @@ impl Ranks {
                 (self.incoming.len() - 1) as u32
             }
         }
-    }
-}
-
-/// True if a message goes without asking.
-fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
-    match mode {
-        Mode::Standard => bytes <= most,
-        Mode::Synchronous => false,
-        Mode::Buffered => true,
     }
 }
 
@@ -412,25 +388,9 @@ pub fn stuck(cx: &Context, ranks: &Ranks) -> Stuck {
 }
 
 fn state(cx: &Context, ranks: &Ranks, rank: u32, terminal: u32) -> RankState {
-    let (job, number) = cx.rank[terminal as usize];
-    let mut state =
-        RankState { job, rank: number, ended: ranks.window.is_over(rank), ..RankState::default() };
-    for row in ranks.window.of_rank(rank).map(|r| ranks.window.get(r)).filter(|r| !r.is_finished()) {
-        state.ended = false;
-        if row.is_started() {
-            state.waiting.push(row.number);
-        } else {
-            state.idle += 1;
-        }
-    }
-    state.waiting.sort_unstable();
-    let left = |(label, row): (Label, u32)| {
+    let message = |row: u32| {
         let (envelope, source) = ranks.incoming[row as usize];
-        let from = cx.rank[source as usize].1;
-        (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+        (envelope, cx.rank[source as usize].1)
     };
-    let mut messages: Vec<(u32, Left)> = ranks.matching.messages(rank).map(left).collect();
-    messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
-    state.messages = messages.into_iter().map(|m| m.1).collect();
-    state
+    RankState::of(&ranks.window, &ranks.matching, rank, cx.rank[terminal as usize], message)
 }

@@ -7,23 +7,7 @@ use super::{
 use crate::{rank::tally::JobOf, setup::JobSetup};
 use base::time::Ps;
 use fabric::graph::Peer;
-use results::table::{Cell, Column, Table, TextColumn};
-
-fn u32s() -> Column {
-    Column::U32(Vec::new())
-}
-
-fn u64s() -> Column {
-    Column::U64(Vec::new())
-}
-
-fn f64s() -> Column {
-    Column::F64(Vec::new())
-}
-
-fn text() -> Column {
-    Column::Text(TextColumn::default())
-}
+use results::table::{Cell, Column, Table};
 
 /// All tables that the setup asks for.
 #[must_use]
@@ -43,16 +27,16 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
 /// One row per directed link: what it connects and what it is like. A platform's links have a name and no ends.
 fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
     let mut table = Table::new("topology")
-        .with("link", u32s())
-        .with("from_kind", text())
-        .with("from", u32s())
-        .with("from_port", u32s())
-        .with("to_kind", text())
-        .with("to", u32s())
-        .with("to_port", u32s())
-        .with("class", text())
-        .with("bandwidth_bytes_per_s", f64s())
-        .with("latency_ps", u64s());
+        .with("link", Column::u32s())
+        .with("from_kind", Column::text())
+        .with("from", Column::u32s())
+        .with("from_port", Column::u32s())
+        .with("to_kind", Column::text())
+        .with("to", Column::u32s())
+        .with("to_port", Column::u32s())
+        .with("class", Column::text())
+        .with("bandwidth_bytes_per_s", Column::f64s())
+        .with("latency_ps", Column::u64s());
     for u in uses {
         let (from, to) =
             if cx.platform().is_some() { (("none", 0, 0), ("none", 0, 0)) } else { ends(cx, u.link) };
@@ -104,8 +88,10 @@ fn ends(cx: &Context, link: u32) -> (End, End) {
 
 /// One row per directed link: bytes and utilisation over the whole run.
 fn links(uses: &[LinkUse]) -> Table {
-    let mut table =
-        Table::new("links").with("link", u32s()).with("bytes", f64s()).with("utilisation", f64s());
+    let mut table = Table::new("links")
+        .with("link", Column::u32s())
+        .with("bytes", Column::f64s())
+        .with("utilisation", Column::f64s());
     for u in uses {
         table.push(&[Cell::U32(u.link), Cell::F64(u.bytes), Cell::F64(u.utilisation)]);
     }
@@ -115,10 +101,10 @@ fn links(uses: &[LinkUse]) -> Table {
 /// Long form: time, quantity, link (all links together: 4294967295), value.
 fn series(cx: &Context, ended: &Ended) -> Table {
     let mut table = Table::new("series")
-        .with("time_ps", u64s())
-        .with("quantity", text())
-        .with("link", u32s())
-        .with("value", f64s());
+        .with("time_ps", Column::u64s())
+        .with("quantity", Column::text())
+        .with("link", Column::u32s())
+        .with("value", Column::f64s());
     let length = cx.measure.window;
     for u in &ended.machine.sharing.uses {
         for &(link, bytes) in &u.links {
@@ -142,13 +128,13 @@ fn series(cx: &Context, ended: &Ended) -> Table {
 /// One row per pair of terminals with messages.
 fn pairs(ended: &Ended) -> Table {
     let mut table = Table::new("pairs")
-        .with("source", u32s())
-        .with("destination", u32s())
-        .with("messages", u64s())
-        .with("bytes", u64s())
-        .with("latency_min_ps", u64s())
-        .with("latency_mean_ps", f64s())
-        .with("latency_max_ps", u64s());
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s())
+        .with("latency_min_ps", Column::u64s())
+        .with("latency_mean_ps", Column::f64s())
+        .with("latency_max_ps", Column::u64s());
     for (&(source, destination), p) in &ended.observer.pairs {
         table.push(&[
             Cell::U32(source),

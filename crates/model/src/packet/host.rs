@@ -23,9 +23,10 @@ use super::{
 use crate::{
     map::Map,
     rank::{
+        cpu::{Cpu, is_eager},
         envelope::{Envelope, Role},
         matching::{Label, Matching},
-        stuck::{self, Left, RankState, Stuck},
+        stuck::{self, RankState, Stuck},
         tally::Finished,
         window::{Row, Window, turn},
     },
@@ -33,11 +34,11 @@ use crate::{
 use base::time::Ps;
 use engine::{
     key::Class,
-    state::{Fifo, Journal, Linked, NIL, Pool, Table},
+    state::{Journal, Linked, NIL, Pool, Table},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use workload::program::{Kind, Op, mpi::Mode};
+use workload::program::{Kind, Op};
 
 /// A message or request that waits for a receive, or for earlier ones of its pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,17 +56,6 @@ impl Linked for Incoming {
     fn set_next(&mut self, next: u32) {
         self.next = next;
     }
-}
-
-/// A processor of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Cpu {
-    /// When what it does is done.
-    free: Ps,
-    /// Row of the operation in hand, [`NIL`] if idle.
-    running: u32,
-    /// Operations that wait for it.
-    queue: Fifo,
 }
 
 /// The ranks of a partition. Empty where no job runs a program.
@@ -132,12 +122,11 @@ impl Host {
             programs.push((Arc::clone(program), rank));
         }
         let ranks = programs.len();
-        let idle = Cpu { free: 0, running: NIL, queue: Fifo::default() };
         Self {
             rank_of: Arc::new(rank_of),
             terminal_of: Arc::new(terminal_of),
             first_cpu: Arc::new(first_cpu),
-            cpus: Table::new(owner.len(), idle),
+            cpus: Table::new(owner.len(), Cpu::idle()),
             owner: Arc::new(owner),
             window: Window::new(programs),
             matching: Matching::new(ranks as u32),
@@ -475,15 +464,6 @@ impl State {
     }
 }
 
-/// True if a message goes without asking.
-fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
-    match mode {
-        Mode::Standard => bytes <= most,
-        Mode::Synchronous => false,
-        Mode::Buffered => true,
-    }
-}
-
 /// The first program source that turned out to be damaged while it was read: its rank stopped there, so the run means nothing.
 #[must_use]
 pub fn damage(net: &Network, hosts: &[(&Local, &Host)]) -> Option<String> {
@@ -518,24 +498,10 @@ pub fn stuck(net: &Network, hosts: &[(&Local, &Host)]) -> Stuck {
     Stuck::of(&states, &op, &describe)
 }
 
-fn state(net: &Network, host: &Host, (job, number): (u32, u32), rank: u32) -> RankState {
-    let mut state = RankState { job, rank: number, ended: host.window.is_over(rank), ..RankState::default() };
-    for row in host.window.of_rank(rank).map(|r| host.window.get(r)).filter(|r| !r.is_finished()) {
-        state.ended = false;
-        if row.is_started() {
-            state.waiting.push(row.number);
-        } else {
-            state.idle += 1;
-        }
-    }
-    state.waiting.sort_unstable();
-    let left = |(label, row): (Label, u32)| {
+fn state(net: &Network, host: &Host, place: (u32, u32), rank: u32) -> RankState {
+    let message = |row: u32| {
         let Incoming { envelope, source, .. } = *host.incoming.get(row);
-        let from = net.rank[source as usize].1;
-        (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+        (envelope, net.rank[source as usize].1)
     };
-    let mut messages: Vec<(u32, Left)> = host.matching.messages(rank).map(left).collect();
-    messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
-    state.messages = messages.into_iter().map(|m| m.1).collect();
-    state
+    RankState::of(&host.window, &host.matching, rank, place, message)
 }

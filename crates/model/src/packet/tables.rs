@@ -11,7 +11,7 @@ use crate::{
 };
 use base::time::Ps;
 use fabric::graph::Peer;
-use results::table::{Cell, Column, Table, TextColumn};
+use results::table::{Cell, Column, Table};
 
 /// All tables that the setup asks for.
 #[must_use]
@@ -33,20 +33,18 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
 
 /// One row per directed link: what it connects and what it is like.
 fn topology(net: &Network) -> Table {
-    let (u32s, u64s) = (|| Column::U32(Vec::new()), || Column::U64(Vec::new()));
-    let text = || Column::Text(TextColumn::default());
     let mut table = Table::new("topology")
-        .with("link", u32s())
-        .with("from_kind", text())
-        .with("from", u32s())
-        .with("from_port", u32s())
-        .with("to_kind", text())
-        .with("to", u32s())
-        .with("to_port", u32s())
-        .with("class", text())
-        .with("bandwidth_bytes_per_s", Column::F64(Vec::new()))
-        .with("latency_ps", u64s())
-        .with("vc_buffer_bytes", u64s());
+        .with("link", Column::u32s())
+        .with("from_kind", Column::text())
+        .with("from", Column::u32s())
+        .with("from_port", Column::u32s())
+        .with("to_kind", Column::text())
+        .with("to", Column::u32s())
+        .with("to_port", Column::u32s())
+        .with("class", Column::text())
+        .with("bandwidth_bytes_per_s", Column::f64s())
+        .with("latency_ps", Column::u64s())
+        .with("vc_buffer_bytes", Column::u64s());
     for link in 0..net.links() {
         if net.is_unplugged(link) {
             continue;
@@ -74,9 +72,9 @@ fn topology(net: &Network) -> Table {
 /// One row per directed link: chunks carried and utilisation over the whole run.
 fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
     let mut table = Table::new("links")
-        .with("link", Column::U32(Vec::new()))
-        .with("chunks", Column::U32(Vec::new()))
-        .with("utilisation", Column::F64(Vec::new()));
+        .with("link", Column::u32s())
+        .with("chunks", Column::u32s())
+        .with("utilisation", Column::f64s());
     for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
         if !net.is_unplugged(link) {
             let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
@@ -89,10 +87,10 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
 /// Long form: time, quantity, link (all links together: 4294967295), value.
 fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
     let mut table = Table::new("series")
-        .with("time_ps", Column::U64(Vec::new()))
-        .with("quantity", Column::Text(TextColumn::default()))
-        .with("link", Column::U32(Vec::new()))
-        .with("value", Column::F64(Vec::new()));
+        .with("time_ps", Column::u64s())
+        .with("quantity", Column::text())
+        .with("link", Column::u32s())
+        .with("value", Column::f64s());
     let all = u32::MAX;
     let chunk = u64::from(net.config.chunk);
     for s in &ended.samples {
@@ -128,12 +126,12 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
 /// One row per pair of nodes with traffic.
 fn pairs(observer: &Observer) -> Table {
     let mut table = Table::new("pairs")
-        .with("source", Column::U32(Vec::new()))
-        .with("destination", Column::U32(Vec::new()))
-        .with("packets", Column::U64(Vec::new()))
-        .with("latency_min_ps", Column::U64(Vec::new()))
-        .with("latency_mean_ps", Column::F64(Vec::new()))
-        .with("latency_max_ps", Column::U64(Vec::new()));
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("packets", Column::u64s())
+        .with("latency_min_ps", Column::u64s())
+        .with("latency_mean_ps", Column::f64s())
+        .with("latency_max_ps", Column::u64s());
     for (&(source, destination), m) in &observer.pairs {
         table.push(&[
             Cell::U32(source),

@@ -6,7 +6,7 @@
 
 use super::tally::JobOf;
 use base::time::Ps;
-use results::table::{Cell, Column, Table, TextColumn};
+use results::table::{Cell, Column, Table};
 use workload::program::Op;
 
 /// An operation of a collective call.
@@ -94,34 +94,31 @@ fn part(steps: &[Step]) -> Part {
 }
 
 fn named(name: &str) -> Table {
-    let text = || Column::Text(TextColumn::default());
     Table::new(name)
-        .with("job", text())
-        .with("collective", text())
-        .with("communicator", Column::U32(Vec::new()))
-        .with("call", Column::U32(Vec::new()))
+        .with("job", Column::text())
+        .with("collective", Column::text())
+        .with("communicator", Column::u32s())
+        .with("call", Column::u32s())
 }
 
 fn calls() -> Table {
-    let u64s = || Column::U64(Vec::new());
     named("collective_calls")
-        .with("ranks", Column::U32(Vec::new()))
-        .with("first_start_ps", u64s())
-        .with("last_start_ps", u64s())
-        .with("first_end_ps", u64s())
-        .with("last_end_ps", u64s())
-        .with("time_ps", u64s())
-        .with("wait_ps", u64s())
-        .with("longest_wait_ps", u64s())
+        .with("ranks", Column::u32s())
+        .with("first_start_ps", Column::u64s())
+        .with("last_start_ps", Column::u64s())
+        .with("first_end_ps", Column::u64s())
+        .with("last_end_ps", Column::u64s())
+        .with("time_ps", Column::u64s())
+        .with("wait_ps", Column::u64s())
+        .with("longest_wait_ps", Column::u64s())
 }
 
 fn ranks() -> Table {
-    let u64s = || Column::U64(Vec::new());
     named("collective_ranks")
-        .with("rank", Column::U32(Vec::new()))
-        .with("start_ps", u64s())
-        .with("end_ps", u64s())
-        .with("wait_ps", u64s())
+        .with("rank", Column::u32s())
+        .with("start_ps", Column::u64s())
+        .with("end_ps", Column::u64s())
+        .with("wait_ps", Column::u64s())
 }
 
 #[cfg(test)]

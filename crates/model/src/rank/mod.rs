@@ -1,7 +1,8 @@
 //! What ranks do, whatever network is below: the operations that are not yet finished ([`window`]) and the matching of messages with
-//! receives ([`matching`]), whose state lies in engine tables; what travels beside a message ([`envelope`]); what was done, added up ([`tally`]) and by
+//! receives ([`matching`]), whose state lies in engine tables; processors ([`cpu`]); what travels beside a message ([`envelope`]); what was done, added up ([`tally`]) and by
 //! collective call ([`instances`]); and why ranks cannot go on ([`stuck`]).
 
+pub mod cpu;
 pub mod envelope;
 pub mod heap;
 pub mod instances;

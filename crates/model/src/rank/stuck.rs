@@ -1,5 +1,10 @@
 //! Why a program did not come to its end: who waits for what.
 
+use super::{
+    envelope::Envelope,
+    matching::{Label, Matching},
+    window::Window,
+};
 use std::fmt;
 use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
 
@@ -103,6 +108,38 @@ pub struct RankState {
     pub idle: u64,
     /// Messages that nobody received.
     pub messages: Vec<Left>,
+}
+
+impl RankState {
+    /// Where the rank `local` of a window stands. Messages that nobody received come by sender, in the order of sending; `message` gives
+    /// envelope and sending rank of one that waits in `matching`.
+    #[must_use]
+    pub fn of(
+        window: &Window,
+        matching: &Matching,
+        local: u32,
+        (job, rank): (u32, u32),
+        message: impl Fn(u32) -> (Envelope, u32),
+    ) -> Self {
+        let mut state = Self { job, rank, ended: window.is_over(local), ..Self::default() };
+        for row in window.of_rank(local).map(|r| window.get(r)).filter(|r| !r.is_finished()) {
+            state.ended = false;
+            if row.is_started() {
+                state.waiting.push(row.number);
+            } else {
+                state.idle += 1;
+            }
+        }
+        state.waiting.sort_unstable();
+        let left = |(label, row): (Label, u32)| {
+            let (envelope, from) = message(row);
+            (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+        };
+        let mut messages: Vec<(u32, Left)> = matching.messages(local).map(left).collect();
+        messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
+        state.messages = messages.into_iter().map(|m| m.1).collect();
+        state
+    }
 }
 
 impl Stuck {

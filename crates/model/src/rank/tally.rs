@@ -3,7 +3,7 @@
 use super::instances::{self, Step};
 use base::time::Ps;
 use results::{
-    table::{Cell, Column, Table, TextColumn},
+    table::{Cell, Column, Table},
     timeline,
 };
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,19 @@ pub struct Sums {
     pub sent: (u64, u64),
     /// Messages received, and their bytes.
     pub received: (u64, u64),
+}
+
+impl Sums {
+    /// Adds what another partition or another terminal of the rank did.
+    pub fn add(&mut self, other: &Self) {
+        self.compute += other.compute;
+        self.overhead += other.overhead;
+        self.transfer += other.transfer;
+        self.last = self.last.max(other.last);
+        self.operations += other.operations;
+        self.sent = (self.sent.0 + other.sent.0, self.sent.1 + other.sent.1);
+        self.received = (self.received.0 + other.received.0, self.received.1 + other.received.1);
+    }
 }
 
 /// Sums of a collective of a job.
@@ -155,13 +168,7 @@ impl Tally {
     /// Adds what another partition's ranks did.
     pub fn merge(&mut self, other: Self) {
         for (a, b) in self.ranks.iter_mut().zip(other.ranks) {
-            a.compute += b.compute;
-            a.overhead += b.overhead;
-            a.transfer += b.transfer;
-            a.last = a.last.max(b.last);
-            a.operations += b.operations;
-            a.sent = (a.sent.0 + b.sent.0, a.sent.1 + b.sent.1);
-            a.received = (a.received.0 + b.received.0, a.received.1 + b.received.1);
+            a.add(&b);
         }
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
@@ -205,52 +212,38 @@ impl Tally {
     }
 
     fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
-        let mut rows: Vec<((u32, u32), &Sums)> = place
-            .iter()
-            .zip(&self.ranks)
-            .filter(|((job, _), _)| jobs.get(*job as usize).is_some_and(|j| j.program.is_some()))
-            .map(|(&place, sums)| (place, sums))
-            .collect();
-        rows.sort_unstable_by_key(|r| r.0);
-        // A node of several terminals has its rank on the first.
-        rows.dedup_by_key(|r| r.0);
+        // A node of several rails has as many terminals, and any of them may have sent a message of its rank.
+        let mut rows = BTreeMap::<(u32, u32), Sums>::new();
+        for (&(job, rank), sums) in place.iter().zip(&self.ranks) {
+            if jobs.get(job as usize).is_some_and(|j| j.program.is_some()) {
+                rows.entry((job, rank)).or_default().add(sums);
+            }
+        }
         let mut table = rank_table();
         for ((job, rank), r) in rows {
             let job = &jobs[job as usize];
             let cpus = job.program.map_or(1, |p| u64::from(p.cpus().max(1)));
-            push_rank(&mut table, (job.name, rank), r.last.saturating_sub(job.start), cpus, r);
+            push_rank(&mut table, (job.name, rank), r.last.saturating_sub(job.start), cpus, &r);
         }
         table
     }
-}
-
-fn u32s() -> Column {
-    Column::U32(Vec::new())
-}
-
-fn u64s() -> Column {
-    Column::U64(Vec::new())
-}
-
-fn text() -> Column {
-    Column::Text(TextColumn::default())
 }
 
 /// An empty table `ranks`: one row per rank.
 #[must_use]
 pub fn rank_table() -> Table {
     Table::new("ranks")
-        .with("job", text())
-        .with("rank", u32s())
-        .with("makespan_ps", u64s())
-        .with("compute_ps", u64s())
-        .with("overhead_ps", u64s())
-        .with("transfer_ps", u64s())
-        .with("wait_ps", u64s())
-        .with("operations", u64s())
-        .with("messages_sent", u64s())
-        .with("bytes_sent", u64s())
-        .with("messages_received", u64s())
+        .with("job", Column::text())
+        .with("rank", Column::u32s())
+        .with("makespan_ps", Column::u64s())
+        .with("compute_ps", Column::u64s())
+        .with("overhead_ps", Column::u64s())
+        .with("transfer_ps", Column::u64s())
+        .with("wait_ps", Column::u64s())
+        .with("operations", Column::u64s())
+        .with("messages_sent", Column::u64s())
+        .with("bytes_sent", Column::u64s())
+        .with("messages_received", Column::u64s())
 }
 
 /// Adds a rank to [`rank_table`]: it waits when its processors neither compute nor handle messages.
@@ -275,12 +268,12 @@ pub fn push_rank(table: &mut Table, (job, rank): (&str, u32), span: Ps, cpus: u6
 /// The table `collectives`: one row per job and collective.
 pub fn collectives(jobs: &[JobOf<'_>], rows: impl Iterator<Item = (u32, u16, Collective)>) -> Table {
     let mut table = Table::new("collectives")
-        .with("job", text())
-        .with("collective", text())
-        .with("operations", u64s())
-        .with("messages", u64s())
-        .with("bytes", u64s())
-        .with("busy_ps", u64s());
+        .with("job", Column::text())
+        .with("collective", Column::text())
+        .with("operations", Column::u64s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s())
+        .with("busy_ps", Column::u64s());
     for (job, index, c) in rows {
         let job = &jobs[job as usize];
         table.push(&[

@@ -8,7 +8,7 @@ use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use workload::program::{After, Batch, Cursor, Kind, Op, Program};
+use workload::program::{After, Batch, Cursor, Damage, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -244,7 +244,7 @@ impl Window {
         if read.is_ok() && source.chained && !workload::program::chained(&self.batch.ops, reach.read == 0) {
             read = Err("its operations do not follow each other, as it promised".to_owned());
         }
-        if let Err(damage) = read {
+        if let Err(damage) = read.and_then(|()| counted(reach.read, &self.batch).map(drop).map_err(|d| d.0)) {
             self.damage.get_or_insert((rank, damage));
             self.batch.clear();
         }
@@ -331,12 +331,8 @@ impl Window {
         }
         self.rows.edit(list).state |= LAST;
         *self.open.edit(0) += batch.ops.len() as u64;
-        *self.reach.edit(rank) = Reach {
-            read: read.checked_add(batch.ops.len() as u32).expect("a rank has fewer than 2^32 operations"),
-            rows: list,
-            last: list,
-            ..*self.reach.get(rank)
-        };
+        *self.reach.edit(rank) =
+            Reach { read: read + batch.ops.len() as u32, rows: list, last: list, ..*self.reach.get(rank) };
         for &row in &fresh {
             if self.rows.get(row).waits == 0 {
                 self.rows.edit(row).state |= EXECUTABLE;
@@ -528,4 +524,13 @@ impl PartialEq for Window {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && self.links == other.links && self.reach == other.reach
     }
+}
+
+/// Operations of a rank with those of its next batch.
+///
+/// # Errors
+/// If 32 bits do not number them.
+pub fn counted(read: u32, batch: &Batch) -> Result<u32, Damage> {
+    u32::try_from(u64::from(read) + batch.ops.len() as u64)
+        .map_err(|_| Damage("a rank has more than 2^32 operations".to_owned()))
 }

@@ -228,6 +228,10 @@ impl Fit {
             let [from, to, first, last, coefficients @ ..] = numbers.as_slice() else {
                 return Err(wrong(line));
             };
+            let whole = numbers.iter().all(|n| n.is_finite());
+            if !whole || from >= to || first > last || *first < 0.0 {
+                return Err(wrong(line));
+            }
             let (first, last) = (*first as u32, *last as u32);
             let terms = if first == last { TERMS } else { TERMS * TERMS };
             if coefficients.len() > terms || coefficients.is_empty() {
@@ -373,6 +377,12 @@ mod tests {
         }
         assert!(Fit::of(&made(Protocol::Pnc, &losses(), &[1], |_, _| 1.0), Shape::Biquartic).is_err());
         assert!(Fit::read("dor six\n").is_err() && Fit::read("dor 6\n0 1 1 1\n").is_err());
+        assert!(Fit::read("dor 6\n0 1 1 1 5e6\n").is_ok());
+        for damaged in
+            ["0 1 1 1 inf", "NaN 1 1 1 5e6", "1 1 1 1 5e6", "0 inf 1 1 5e6", "0 1 2 1 5e6", "0 1 -1 1 5e6"]
+        {
+            assert!(Fit::read(&format!("dor 6\n{damaged}\n")).is_err(), "{damaged}");
+        }
     }
 
     /// The surface of `NCD_r` is stepped: pieces follow it, the polynomial does not.

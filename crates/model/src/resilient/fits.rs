@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 
 const HEAD: &str = "netloom fits of window times, in ps";
 
+/// No time in ps is longer: virtual time ends here.
+const LONGEST: f64 = (1u64 << 59) as f64;
+
 /// Parts of a picosecond that means are kept in.
 pub const PARTS: u64 = 1_000;
 
@@ -44,6 +47,32 @@ pub struct Quality {
 fn key(p: &Parameters) -> String {
     let window = if p.protocol.codes() && p.timeout == Timeout::Window { p.window } else { 0 };
     format!("{:?}", Parameters { loss: 0.0, window, ..*p })
+}
+
+/// Which parameters of two keys differ: `packet=1500 (here 1400)`.
+fn differing(theirs: &str, ours: &str) -> String {
+    let parts = |key: &str| -> Vec<(String, String)> {
+        let inside = key.split_once('{').map_or(key, |k| k.1);
+        let mut depth = 0;
+        // Commas of a parameter that is a structure itself do not part.
+        let part = |c: char| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            c == ',' && depth == 0
+        };
+        let pair = |text: &str| {
+            let (name, value) = text.split_once(':').unwrap_or((text, ""));
+            // A bandwidth is a fraction of bytes and seconds.
+            let value = value.replace("Bandwidth { numerator: ", "").replace(", denominator: ", "/");
+            (name.trim().to_owned(), value.trim_matches([' ', '}']).to_lowercase())
+        };
+        inside.strip_suffix('}').unwrap_or(inside).split(part).map(pair).collect()
+    };
+    let (theirs, ours) = (parts(theirs), parts(ours));
+    let value = |name: &str| theirs.iter().find(|t| t.0 == name).map_or("unknown", |t| t.1.as_str());
+    let differing = ours.iter().filter(|(name, ours)| value(name) != ours);
+    let told: Vec<String> =
+        differing.map(|(name, ours)| format!("{name}={} (here {ours})", value(name))).collect();
+    told.join(", ")
 }
 
 impl Fits {
@@ -117,7 +146,10 @@ impl Fits {
         }
         let ours = key(parameters);
         if ours != self.key {
-            return Err(("fit", format!("the fits are of other parameters:\n{}\nnot\n{ours}", self.key)));
+            return Err((
+                "fit",
+                format!("the fits are of other parameters: {}", differing(&self.key, &ours)),
+            ));
         }
         let Some(&hops) = self.all.keys().next() else { return Err(("fit", "there is no fit".to_owned())) };
         self.hop(hops, parameters).map(|_| ()).map_err(|message| ("loss", message))
@@ -137,7 +169,9 @@ impl Fits {
         };
         let scale = parameters.delays()?.scale;
         let time = |fit: &Fit, packets: u32| match fit.time(parameters.loss, packets) {
-            Some(ps) if ps.is_finite() && ps >= 0.0 => Ok((ps * scale as f64 * PARTS as f64).round() as u128),
+            Some(ps) if (0.0..=LONGEST).contains(&ps) => {
+                Ok((ps * scale as f64 * PARTS as f64).round() as u128)
+            }
             Some(ps) => Err(format!("the fit of {hops} hops gives {ps} ps")),
             None => Err(format!(
                 "a loss of {} with windows of {packets} lies outside of what was fitted over {hops} hops; nothing is extrapolated",
@@ -189,6 +223,18 @@ mod tests {
         assert_eq!(wrong(Parameters { loss: 0.05, ..p }), "loss");
         assert_eq!(wrong(Parameters { window: 6, ..p }), "window");
         assert_eq!(wrong(Parameters { protocol: Protocol::Ncd, ..p }), "fit");
+        let bandwidth = base::rate::Bandwidth::new(7, 2).unwrap();
+        let told =
+            fits.covers(&Parameters { protocol: Protocol::Ncd, bandwidth, sign: 3, ..p }).unwrap_err().1;
+        let differing = "protocol=pnc (here ncd), bandwidth=9375000000/1 (here 7/2), sign=40000 (here 3)";
+        assert_eq!(told, format!("the fits are of other parameters: {differing}"));
+        // A damaged coefficient gives no time that virtual time does not have.
+        let mut text = fits.text();
+        let at = text.rfind(' ').unwrap();
+        text.replace_range(at.., " 1e300\n");
+        let damaged = Fits::read(&text).unwrap();
+        let highest = Parameters { loss: 0.0399, ..p };
+        assert!(damaged.hop(3, &highest).unwrap_err().contains("gives"));
         // Timers of coding count with the window.
         assert_eq!(wrong(Parameters { window: 4, ..p }), "fit");
         assert!(

@@ -17,6 +17,9 @@ use model::{
     packet::{
         PacketConfig,
         config::{Arbiter, RoutePer, RouterKind},
+        network::Network,
+        observe::Observer,
+        state::PacketDomain,
     },
     samples::{self, int},
     setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
@@ -352,4 +355,16 @@ impl Sketch {
         };
         shares.into_iter().filter(|(p, _)| !p.is_empty()).enumerate().map(job).collect()
     }
+}
+
+/// Runs a setup until `end` with every handler undone and done again, then with rollbacks: neither leaves a trace.
+pub fn undone(setup: &Setup, end: Ps) {
+    let net = Arc::new(Network::new(setup, 1));
+    let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
+    let (mut plain, mut again) = (observer(), observer());
+    let domain = || PacketDomain::new(Arc::clone(&net), 0);
+    let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
+    assert!(events > 1000, "{events} events");
+    engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
+    assert_eq!(again.fingerprint, plain.fingerprint, "a rollback left a trace");
 }

@@ -46,7 +46,8 @@ pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<u3
             Problem::new("placement", message).help("use it with a trace or a generated program"),
         ]);
     };
-    let mut pairs = matrix::pairs(program).map_err(|damage| vec![Problem::new("placement", damage.0)])?;
+    let pairs = matrix::pairs(program, context.each);
+    let mut pairs = pairs.map_err(|damage| vec![Problem::new("placement", damage.0)])?;
     pairs.retain(|p| (p.high as usize) < ranks);
     pairs.sort_by_key(|p| (std::cmp::Reverse(p.messages), p.low, p.high));
     let mut placing = Placing::new(context, ranks);

@@ -21,8 +21,10 @@ use fabric::graph::Fabric;
 /// What a placement is built from, beside its own parameters.
 #[derive(Clone, Copy)]
 pub struct PlacementContext<'a> {
-    /// Number of ranks to place.
+    /// Number of ranks to place, or of groups of them.
     pub ranks: u32,
+    /// Ranks of a group, in their order: they share a terminal.
+    pub each: u32,
     /// The network.
     pub fabric: &'a Fabric,
     /// Terminals that no earlier job uses, ascending.
@@ -42,12 +44,16 @@ impl PlacementContext<'_> {
         if ranks <= free {
             return Ok(ranks);
         }
+        let (who, holds) = match self.each {
+            1 => ("ranks".to_owned(), "rank".to_owned()),
+            each => (format!("groups of {each} ranks"), format!("group of {each} ranks")),
+        };
         let message = format!(
-            "{ranks} ranks do not fit on {free} free terminals (the network has {})",
+            "{ranks} {who} do not fit on {free} free terminals (the network has {})",
             self.fabric.terminals()
         );
         let off = &self.fabric.cut_off;
-        let mut help = "one terminal holds one rank".to_owned();
+        let mut help = format!("one terminal holds one {holds}");
         if !off.is_empty() {
             let names: Vec<String> = off.iter().take(8).map(ToString::to_string).collect();
             let more = if off.len() > 8 { ", .." } else { "" };
@@ -95,7 +101,7 @@ mod tests {
         }
         let known = Known(ring::build(&asking(ranks.max(2)), &defaults(&ring::ABOUT)).unwrap());
         let program: Option<&dyn Program> = (ranks > 1).then_some(&known);
-        let context = PlacementContext { ranks, fabric: &fabric, free, seed, job, program };
+        let context = PlacementContext { ranks, fabric: &fabric, free, seed, job, program, each: 1 };
         (entry.build)(&context, &values)
     }
 

@@ -54,5 +54,5 @@ pub(crate) fn place_program(
     program: Option<&dyn Program>,
 ) -> Result<Vec<u32>, Vec<Problem>> {
     let free: Vec<u32> = (0..fabric.terminals()).collect();
-    build(&PlacementContext { ranks, fabric, free: &free, seed: 1, job: 0, program }, values)
+    build(&PlacementContext { ranks, fabric, free: &free, seed: 1, job: 0, program, each: 1 }, values)
 }

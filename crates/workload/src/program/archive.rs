@@ -355,18 +355,20 @@ impl Reader {
     }
 
     fn envelope(&self, peer: u32, comm: u32, tag: u32, bytes: u64) -> Result<Envelope, Damage> {
-        let (peer, comm) = match self.trace.groups.get(&comm) {
-            Some(Group::World) => (peer, WORLD),
-            Some(Group::Alone) => (self.rank, WORLD),
-            Some(Group::Some(number, _)) => (peer, *number),
-            None => {
-                let name = self.trace.describe(self.rank, self.position);
-                return Err(Damage(format!(
-                    "{name}: communicator {comm} is not defined, or not one of MPI's ranks"
-                )));
-            }
+        let wrong = |what: String| {
+            let name = self.trace.describe(self.rank, self.position);
+            Err(Damage(format!("{name}: {what}")))
         };
-        Ok(Envelope { peer, tag, bytes, comm })
+        let (number, size) = match self.trace.groups.get(&comm) {
+            Some(Group::World) => (WORLD, self.trace.ranks.len()),
+            Some(Group::Alone) => return Ok(Envelope { peer: self.rank, tag, bytes, comm: WORLD }),
+            Some(Group::Some(number, members)) => (*number, members.len()),
+            None => return wrong(format!("communicator {comm} is not defined, or not one of MPI's ranks")),
+        };
+        if peer as usize >= size {
+            return wrong(format!("rank {peer} is not among the {size} ranks of communicator {comm}"));
+        }
+        Ok(Envelope { peer, tag, bytes, comm: number })
     }
 
     fn event(&mut self, time: u64, kind: EventKind) -> Result<(), Damage> {
@@ -443,17 +445,17 @@ impl Reader {
                     }
                 }
             }
-            EventKind::IsendComplete { request } | EventKind::CollectiveComplete { request, .. } => {
-                self.wait(request);
-            }
-            EventKind::Irecv { request, .. } if self.wait(request) => {}
-            // Some tracers do not tell when a receive is posted.
+            EventKind::IsendComplete { request } => _ = self.wait(request),
+            EventKind::Irecv { request, .. } | EventKind::CollectiveComplete { request, .. }
+                if self.wait(request) => {}
+            // Some tracers do not tell when a receive is posted, or a collective.
             EventKind::Irecv { sender, comm, tag, bytes, .. }
             | EventKind::Recv { sender, comm, tag, bytes } => {
                 let envelope = self.envelope(sender, comm, tag, bytes)?;
                 self.push(Call::Recv(envelope));
             }
-            EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
+            EventKind::CollectiveComplete { operation, comm, root, sent, received, .. }
+            | EventKind::CollectiveEnd { operation, comm, root, sent, received } => {
                 self.collective(operation, (comm, root), (sent, received), None)?;
             }
             _ => {}

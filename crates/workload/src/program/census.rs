@@ -73,9 +73,12 @@ impl Balance {
         Self { sent: zero.clone(), received: zero, sum: 0, open: false, unknown: false }
     }
 
-    fn send(&mut self, from: u32, to: u32, tag: u32, context: u32) {
-        self.sent[to as usize] += 1;
+    fn send(&mut self, from: u32, to: u32, tag: u32, context: u32) -> Result<(), Damage> {
+        let ranks = self.sent.len();
+        let sent = self.sent.get_mut(to as usize);
+        *sent.ok_or_else(|| Damage(format!("rank {from} sends to rank {to}, but there are {ranks}")))? += 1;
         self.sum = self.sum.wrapping_add(hash4(from.into(), to.into(), tag.into(), context.into()));
+        Ok(())
     }
 
     fn receive(&mut self, from: u32, to: u32, tag: u32, context: u32) {
@@ -122,7 +125,7 @@ impl Census {
                 }
                 census.edges += batch.edges.len() as u64;
                 for op in &batch.ops {
-                    census.operation(rank, op, &mut balance);
+                    census.operation(rank, op, &mut balance)?;
                     match op.kind {
                         Kind::Send => _ = peers.insert(op.peer),
                         Kind::Calc => compute = compute.saturating_add(op.amount),
@@ -147,7 +150,7 @@ impl Census {
         Ok(census)
     }
 
-    fn operation(&mut self, rank: u32, op: &Op, balance: &mut Balance) {
+    fn operation(&mut self, rank: u32, op: &Op, balance: &mut Balance) -> Result<(), Damage> {
         let name = match op.kind {
             Kind::Send => "send",
             Kind::Recv => "recv",
@@ -160,11 +163,12 @@ impl Census {
         match op.kind {
             Kind::Send => {
                 self.message(op.amount);
-                balance.send(rank, op.peer, op.tag, op.context);
+                balance.send(rank, op.peer, op.tag, op.context)?;
             }
             Kind::Recv => balance.receive(op.peer, rank, op.tag, op.context),
             _ => {}
         }
+        Ok(())
     }
 
     fn message(&mut self, bytes: u64) {
@@ -187,12 +191,13 @@ impl Census {
             while let Some((call, _)) = calls.next()? {
                 *census.kinds.entry(name(&call)).or_default() += 1;
                 let mut send = |e: &Envelope, census: &mut Self, balance: &mut Balance| {
-                    if e.peer != PROC_NULL {
-                        census.message(e.bytes);
-                        peers.insert(e.peer);
-                        balance.unknown |= e.comm != super::mpi::WORLD;
-                        balance.send(rank, e.peer, e.tag, e.comm);
+                    if e.peer == PROC_NULL {
+                        return Ok(());
                     }
+                    census.message(e.bytes);
+                    peers.insert(e.peer);
+                    balance.unknown |= e.comm != super::mpi::WORLD;
+                    balance.send(rank, e.peer, e.tag, e.comm)
                 };
                 let receive = |e: &Envelope, balance: &mut Balance| {
                     if e.peer != PROC_NULL {
@@ -202,10 +207,10 @@ impl Census {
                 };
                 match &call {
                     Call::Compute(ps) => compute = compute.saturating_add(*ps),
-                    Call::Send(e, _) | Call::Isend(e, ..) => send(e, &mut census, &mut balance),
+                    Call::Send(e, _) | Call::Isend(e, ..) => send(e, &mut census, &mut balance)?,
                     Call::Recv(e) | Call::Irecv(e, _) => receive(e, &mut balance),
                     Call::SendRecv(s, r) => {
-                        send(s, &mut census, &mut balance);
+                        send(s, &mut census, &mut balance)?;
                         receive(r, &mut balance);
                     }
                     Call::SendInit(e, _, r) => _ = prepared.insert(*r, (*e, true)),
@@ -213,7 +218,7 @@ impl Census {
                     Call::Start(list) => {
                         for r in list.iter() {
                             match prepared.get(r) {
-                                Some((e, true)) => send(e, &mut census, &mut balance),
+                                Some((e, true)) => send(e, &mut census, &mut balance)?,
                                 Some((e, false)) => receive(e, &mut balance),
                                 None => {}
                             }
@@ -304,6 +309,12 @@ mod tests {
             BTreeMap::from([("allgatherv".into(), (2, 6)), ("allreduce".into(), (2, 16))])
         );
         assert_eq!((all.compute, all.peers), (vec![5_000_000; 2], vec![1; 2]));
+    }
+
+    #[test]
+    fn a_send_to_nobody_is_told() {
+        let error = Balance::new(2).send(0, 5, 0, 0).unwrap_err();
+        assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
     }
 
     #[test]

@@ -40,17 +40,18 @@ fn read(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
     Ok(totals.into_iter().map(|((peer, bytes), messages)| Sent { peer, bytes, messages }).collect())
 }
 
-/// The pairs of different ranks that send to each other, by lower, then higher rank.
+/// The pairs of different ranks that send to each other, by lower, then higher rank. With more than one rank to a group, in their order,
+/// the pairs of groups.
 ///
 /// # Errors
 /// If the program's source is damaged.
-pub fn pairs(program: &dyn Program) -> Result<Vec<Pair>, Damage> {
+pub fn pairs(program: &dyn Program, each: u32) -> Result<Vec<Pair>, Damage> {
     let mut all: Vec<Pair> = Vec::new();
     for rank in 0..program.ranks() {
         // Messages of different sizes to the same peer stand side by side.
-        let first = all.len();
-        for s in sent(program, rank)?.into_iter().filter(|s| s.peer != rank) {
-            let (low, high) = (rank.min(s.peer), rank.max(s.peer));
+        let (first, group) = (all.len(), rank / each);
+        for s in sent(program, rank)?.into_iter().filter(|s| s.peer / each != group) {
+            let (low, high) = (group.min(s.peer / each), group.max(s.peer / each));
             match all[first..].last_mut() {
                 Some(last) if (last.low, last.high) == (low, high) => last.messages += s.messages,
                 _ => all.push(Pair { low, high, messages: s.messages }),
@@ -165,7 +166,9 @@ mod tests {
             vec![(1, true)],
         ]);
         let expected = [Pair { low: 0, high: 1, messages: 3 }, Pair { low: 0, high: 2, messages: 1 }];
-        assert_eq!(pairs(&program).unwrap(), expected);
+        assert_eq!(pairs(&program, 1).unwrap(), expected);
+        // Ranks 0 and 1 share a place, and rank 2 has one of its own.
+        assert_eq!(pairs(&program, 2).unwrap(), [Pair { low: 0, high: 1, messages: 1 }]);
         assert_eq!(sent(&program, 1).unwrap()[0], Sent { peer: 0, bytes: 8, messages: 2 });
     }
 }

@@ -144,6 +144,7 @@ pub fn scenario(
     let free: Vec<u32> = (0..NODES).collect();
     let context = PlacementContext {
         ranks: NODES,
+        each: 1,
         fabric: &on.fabric,
         free: &free,
         seed: 1,

@@ -30,16 +30,17 @@ pub(super) fn print(
     }
     let mut object = Vec::new();
     for rank in chosen.iter().flat_map(|r| r.first..=r.last) {
-        let (rows, more) = match &content {
+        let shown = match &content {
             Content::Program(program) => operations(&**program, rank, window),
             Content::Script(script) => calls(&**script, rank, window),
         }
         .map_err(damaged)?;
         match format {
-            Format::Text => console.print(&text(rank, &rows, more))?,
+            Format::Text => console.print(&text(rank, window, &shown))?,
             Format::Json => {
-                let rows: Json = rows.into_iter().map(|row| row.object).collect();
-                object.push(json!({"rank": rank, "complete": !more, "operations": rows}));
+                let (total, complete) = (shown.total, shown.is_complete());
+                let rows: Json = shown.rows.into_iter().map(|row| row.object).collect();
+                object.push(json!({"rank": rank, "complete": complete, "total": total, "operations": rows}));
             }
         }
     }
@@ -58,8 +59,25 @@ struct Row {
     object: Json,
 }
 
-fn text(rank: u32, rows: &[Row], more: bool) -> String {
+/// What lies in a window.
+struct Shown {
+    rows: Vec<Row>,
+    /// How many the rank has, if the window reaches to its end.
+    total: Option<u64>,
+}
+
+impl Shown {
+    /// True if nothing lies before or behind the window.
+    fn is_complete(&self) -> bool {
+        self.total == Some(self.rows.len() as u64)
+    }
+}
+
+fn text(rank: u32, window: &Range<u64>, Shown { rows, total }: &Shown) -> String {
     let mut text = format!("rank {rank}\n");
+    if let (Some(total), true) = (total, rows.is_empty() && window.start > 0) {
+        let _ = writeln!(text, "  nothing from {} on: there are {total}, from 0", window.start);
+    }
     if rows.first().is_some_and(|r| r.number > 0) {
         text += "  ..\n";
     }
@@ -71,21 +89,21 @@ fn text(rank: u32, rows: &[Row], more: bool) -> String {
             format!("{:>numbers$}  {:texts$}  {:afters$}  {}", row.number, row.text, row.after, row.place);
         let _ = writeln!(text, "  {}", line.trim_end());
     }
-    if more {
+    if total.is_none() {
         text += "  ..\n";
     }
     text
 }
 
-/// The operations of a rank in a window, and whether there are more behind it.
-fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<(Vec<Row>, bool), Damage> {
+/// The operations of a rank in a window.
+fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<Shown, Damage> {
     let (mut cursor, mut batch, mut rows, mut first) =
         (program.open(rank), Batch::default(), Vec::new(), 0u64);
     loop {
         batch.clear();
         cursor.fill(&mut batch)?;
         if batch.ops.is_empty() {
-            return Ok((rows, false));
+            return Ok(Shown { rows, total: Some(first) });
         }
         let mut before: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
         for edge in batch.edges.iter().filter(|e| window.contains(&e.after)) {
@@ -93,7 +111,7 @@ fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<(
         }
         for (number, op) in (first..).zip(&batch.ops) {
             if number >= window.end {
-                return Ok((rows, true));
+                return Ok(Shown { rows, total: None });
             }
             if number < window.start {
                 continue;
@@ -157,13 +175,14 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
     Row { number, text, after, place: program.describe(rank, op.origin), object }
 }
 
-/// The calls of a rank in a window, and whether there are more behind it.
-fn calls(script: &dyn Script, rank: u32, window: &Range<u64>) -> Result<(Vec<Row>, bool), Damage> {
-    let (mut reader, mut rows) = (script.open(rank), Vec::new());
-    for number in 0.. {
-        let Some((call, position)) = reader.next()? else { break };
+/// The calls of a rank in a window.
+fn calls(script: &dyn Script, rank: u32, window: &Range<u64>) -> Result<Shown, Damage> {
+    let (mut reader, mut rows, mut count) = (script.open(rank), Vec::new(), 0u64);
+    while let Some((call, position)) = reader.next()? {
+        let number = count;
+        count += 1;
         if number >= window.end {
-            return Ok((rows, true));
+            return Ok(Shown { rows, total: None });
         }
         if number < window.start {
             continue;
@@ -174,5 +193,5 @@ fn calls(script: &dyn Script, rank: u32, window: &Range<u64>) -> Result<(Vec<Row
         let object = json!({"number": number, "call": text, "place": place});
         rows.push(Row { number, text, after: String::new(), place, object });
     }
-    Ok((rows, false))
+    Ok(Shown { rows, total: Some(count) })
 }

@@ -36,7 +36,10 @@ use engine::{
 };
 use rank::{Doing, Rank};
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 use workload::program::{After, Batch, Kind, Op};
 
 /// Operations in one turn of a rank: what its neighbours need soon, and enough to have its memory at hand.
@@ -54,6 +57,8 @@ const MANY: usize = 256;
 struct State {
     ranks: Vec<Rank>,
     nodes: Nodes,
+    /// How long messages on their way are held back behind earlier ones, by sending host and number; kept if the context wants it.
+    held: BTreeMap<(u32, u32), Ps>,
     /// Ranks that can go on.
     queue: VecDeque<u32>,
     /// Ranks that wait for the horizon, and when they go on.
@@ -94,6 +99,7 @@ impl Direct {
         let state = State {
             ranks,
             nodes: Nodes::default(),
+            held: BTreeMap::new(),
             queue,
             later: Vec::new(),
             horizon: first.saturating_add(span),
@@ -324,7 +330,11 @@ impl Direct {
         r.before = (now, now);
         r.advance();
         if self.cx.overtaking {
-            arrival = r.in_order(op.peer, arrival);
+            let alone = arrival;
+            arrival = r.in_order(op.peer, alone);
+            if self.cx.holds && arrival > alone {
+                self.state.held.insert((host, number), arrival - alone);
+            }
         }
         let bytes = op.amount;
         let sent = record(Act::Send, (host, number), part(op), (now, now), (to, bytes));
@@ -355,7 +365,8 @@ impl Direct {
         let collective = receive.bytes as u16;
         let part = part(&Op { collective, ..*op });
         let done = record(Act::Recv, (to, receive.number), part, (at, at), (host, bytes));
-        self.observer.commit(&Record { posted: receive.time, there: arrival, ..done });
+        let held = self.held(host, number);
+        self.observer.commit(&Record { posted: receive.time, there: arrival, held, ..done });
         self.state.done += 1;
     }
 
@@ -372,9 +383,16 @@ impl Direct {
             r.before.1 = at;
             let from = self.cx.bases[self.cx.places[host as usize].job as usize] + op.peer;
             let done = record(Act::Recv, (host, number), part(op), (at, at), (from, message.bytes));
-            self.observer.commit(&Record { posted: now, there: message.time, ..done });
+            let held = self.held(from, message.number);
+            self.observer.commit(&Record { posted: now, there: message.time, held, ..done });
             self.state.done += 1;
         }
+    }
+
+    /// How long the message of this send was held back, which is asked once.
+    #[inline]
+    fn held(&mut self, host: u32, number: u32) -> Ps {
+        if self.cx.holds { self.state.held.remove(&(host, number)).unwrap_or(0) } else { 0 }
     }
 
     #[inline]
@@ -398,7 +416,20 @@ fn record(
     (start, end): (Ps, Ps),
     (peer, bytes): (u32, u64),
 ) -> Record {
-    Record { act, host, number, collective, start, end, peer, bytes, posted: start, there: 0, instance }
+    Record {
+        act,
+        host,
+        number,
+        collective,
+        start,
+        end,
+        peer,
+        bytes,
+        posted: start,
+        there: 0,
+        held: 0,
+        instance,
+    }
 }
 
 /// Finds out when the next operation of a rank can begin; else the number of the receive that it waits for.

@@ -1,6 +1,7 @@
 //! What the direct way keeps of a rank.
 
 use super::channels::Channels;
+use crate::rank::window::counted;
 use base::time::Ps;
 use serde::{Deserialize, Serialize};
 use workload::program::{Batch, Cursor, Damage, Program};
@@ -106,8 +107,7 @@ impl Rank {
     /// Reads the next batch; false if there is none.
     pub fn read(&mut self, program: &dyn Program, rank: u32) -> Result<bool, Damage> {
         let cursor = self.cursor.get_or_insert_with(|| program.open(rank));
-        let read = self.first.checked_add(self.batch.ops.len() as u32);
-        self.first = read.expect("a rank has fewer than 2^32 operations");
+        self.first = counted(self.first, &self.batch)?;
         (self.at, self.edge) = (0, 0);
         self.batch.clear();
         cursor.fill(&mut self.batch)?;

@@ -149,6 +149,45 @@ fn what_is_missing_is_told() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
+#[test]
+fn a_rank_that_a_communicator_does_not_have_is_told() {
+    use EventKind::{Irecv, IrecvRequest, Isend, Recv, Send};
+    let events = [
+        vec![(1, Send { receiver: 2, comm: 5, tag: 0, bytes: 7 })],
+        vec![(1, Isend { receiver: 2, comm: 5, tag: 0, bytes: 7, request: 1 })],
+        vec![(1, Recv { sender: u32::MAX, comm: 5, tag: 0, bytes: 7 })],
+        vec![
+            (1, IrecvRequest { request: 1 }),
+            (1, Irecv { sender: 2, comm: 5, tag: 0, bytes: 7, request: 1 }),
+        ],
+    ];
+    for zero in events {
+        let (directory, script) = written(&["main"], &[zero, Vec::new()]);
+        let error = script.open(0).next().unwrap_err().0;
+        assert!(error.contains("is not among the 2 ranks of communicator 5"), "{error}");
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}
+
+/// The bytes of a collective are told by rank and call, so none may be left out.
+#[test]
+fn a_collective_that_was_not_posted_blocks() {
+    use EventKind::CollectiveComplete;
+    let operation = operation::GATHERV;
+    let end = |sent, request| CollectiveComplete { operation, comm: 5, root: 0, sent, received: 0, request };
+    let rank = |own: u64| vec![(1, end(10 + own, 1)), (2, end(20 + own, 2))];
+    let (directory, script) = written(&["main"], &[rank(0), rank(1)]);
+    let told: Vec<_> = calls(script.as_ref(), 1)
+        .into_iter()
+        .filter_map(|call| match call {
+            Call::Collective(c) => Some((c.request, c.counts.unwrap().to_vec())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(None, vec![10, 11]), (None, vec![20, 21])]);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
 /// What a non-blocking collective is, its completion tells; two that end in another order than they began keep theirs.
 #[test]
 fn non_blocking_collectives_are_posted_and_waited_for() {

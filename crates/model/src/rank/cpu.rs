@@ -1,0 +1,35 @@
+//! Processors of ranks that live on terminals, and which messages need no answer: the rules that `packet` and `flow` share.
+
+use base::time::Ps;
+use engine::state::{Fifo, NIL};
+use serde::{Deserialize, Serialize};
+use workload::program::mpi::Mode;
+
+/// A processor of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// When what it does is done.
+    pub free: Ps,
+    /// Row of the operation in hand, [`NIL`] if idle.
+    pub running: u32,
+    /// Operations that wait for it.
+    pub queue: Fifo,
+}
+
+impl Cpu {
+    /// One that has nothing to do.
+    #[must_use]
+    pub fn idle() -> Self {
+        Self { free: 0, running: NIL, queue: Fifo::default() }
+    }
+}
+
+/// True if a message goes without asking.
+#[must_use]
+pub fn is_eager(mode: Mode, bytes: u64, most: u64) -> bool {
+    match mode {
+        Mode::Standard => bytes <= most,
+        Mode::Synchronous => false,
+        Mode::Buffered => true,
+    }
+}
