@@ -26,7 +26,7 @@ pub enum Exit {
     Interrupted = 8,
     /// Started under a launcher that does not match its MPI.
     Launcher = 9,
-    /// `compare` found differences.
+    /// `compare`, `flow scenarios` or `study --verify` found differences.
     Differences = 10,
     /// A checker found a violated invariant.
     Violated = 11,
@@ -61,12 +61,12 @@ impl Exit {
             Self::Usage => "usage",
             Self::Experiment => "experiment invalid",
             Self::Input => "input unreadable",
-            Self::Deadlock => "deadlock or starvation",
+            Self::Deadlock => "deadlock or starvation; tables that are unsound",
             Self::Limit => "ended by a limit (time, memory, events)",
             Self::Output => "output failed",
             Self::Interrupted => "interrupted, checkpoint saved",
             Self::Launcher => "launcher or MPI mismatch",
-            Self::Differences => "compare found differences",
+            Self::Differences => "compare, flow scenarios or study --verify found differences",
             Self::Violated => "invariant violated",
             Self::Program => "a rank of a program failed",
         }

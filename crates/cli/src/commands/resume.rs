@@ -2,10 +2,10 @@
 
 use super::run::{conclude, inputs, tell};
 use crate::{
-    args::{Input, ResumeArgs},
+    args::{Format, Input, ResumeArgs},
     checkpoint::{self, Header},
     console::Console,
-    execute::execute_kept,
+    execute::{execute_kept, exit_of},
     exit::Exit,
     failure::{Failure, Outcome},
     keeper::Keeper,
@@ -23,9 +23,14 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         .map_err(|e| Failure::new(Exit::Input, format!("cannot find `{}`: {e}", args.dir.display())))?;
     let path = checkpoint::path_of(&dir)?;
     let (header, state) = checkpoint::load(&path)?;
-    if let Some(summary) = ended(&dir, &header) {
+    if let Some((summary, stored)) = ended(&dir, &header) {
         console.remark("note: the run had ended before it was killed: this is what it stored");
         let _ = std::fs::remove_file(path);
+        if args.format == Format::Json {
+            // As it was stored: numbers that are read and written again may end in another digit.
+            console.print(&stored)?;
+            return Ok(exit_of(summary.verdict.state));
+        }
         return tell(&summary, args.format, console);
     }
     enter(&header)?;
@@ -48,11 +53,14 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
 }
 
 /// The results of a run that was killed between storing them and taking its checkpoint away.
-fn ended(dir: &Path, header: &Header) -> Option<Summary> {
-    let read = |name: &str| std::fs::read(dir.join(name)).ok();
-    let manifest: serde_json::Value = serde_json::from_slice(&read("manifest.json")?).ok()?;
-    let same = manifest["started"].as_str() == Some(&header.started);
-    same.then(|| serde_json::from_slice(&read("summary.json")?).ok()).flatten()
+fn ended(dir: &Path, header: &Header) -> Option<(Summary, String)> {
+    let read = |name: &str| std::fs::read_to_string(dir.join(name)).ok();
+    let manifest: serde_json::Value = serde_json::from_str(&read("manifest.json")?).ok()?;
+    if manifest["started"].as_str() != Some(&header.started) {
+        return None;
+    }
+    let stored = read("summary.json")?;
+    Some((serde_json::from_str(&stored).ok()?, stored))
 }
 
 /// Goes where the run began: names of files are meant from there.

@@ -76,6 +76,23 @@ fn refuse(experiment: &Experiment, setup: &AnySetup, diagnostics: &mut Diagnosti
         let help = "use `outages` of [portals]: \"3 at 5 us for 2 ms\"; links that fail from the start may be in [faults]";
         diagnostics.push(Diagnostic::new(faults.place("at"), message).help(help));
     }
+    let others = [
+        (
+            &experiment.resilience,
+            "[resilience]: interfaces of Portals programs make up for losses themselves",
+            "use `loss` and `reliability` of [portals]",
+        ),
+        (
+            &experiment.energy,
+            "[energy] is for jobs: it is not told of Portals programs",
+            "remove the section",
+        ),
+    ];
+    for (section, message, help) in others {
+        if let Some(section) = section {
+            diagnostics.push(Diagnostic::new(section.home, message).help(help));
+        }
+    }
     let planes = setup.fabric().map_or(1, fabric::graph::Fabric::planes);
     if let (Some(model), Some(fabric), 2..) = (&experiment.model, &experiment.fabric, planes)
         && model.entry.kind == ModelKind::Packet
