@@ -23,6 +23,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command as Process,
     rc::Rc,
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -44,14 +45,18 @@ pub fn portals(command: &PortalsCommand, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-/// A directory of this process that is removed at the end.
+/// Directories made so far.
+static SCRATCHES: AtomicU32 = AtomicU32::new(0);
+
+/// A directory of this process that is removed at the end. No two have one name: what was loaded from a name once is not loaded from it again.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(what: &str) -> Result<Self, Failure> {
         let shared = Path::new("/dev/shm");
         let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
-        let path = parent.join(format!("netloom-{what}-{}", std::process::id()));
+        let number = SCRATCHES.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("netloom-{what}-{}-{number}", std::process::id()));
         fs::create_dir_all(&path)
             .map_err(|e| Failure::new(Exit::Output, format!("cannot make `{}`: {e}", path.display())))?;
         Ok(Self(path))
