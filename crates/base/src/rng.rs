@@ -81,17 +81,36 @@ impl Stream {
         u64::from(out[0]) | u64::from(out[1]) << 32
     }
 
+    /// What [`Stream::next_u64`] draws at each of these positions: several at a time, which processors do side by side.
+    #[inline]
+    #[must_use]
+    pub fn draw_at<const N: usize>(&self, counters: [u64; N]) -> [u64; N] {
+        let owner = [self.owner as u32, (self.owner >> 32) as u32];
+        let mut drawn = [0; N];
+        philox_lanes(&counters, owner, self.key, &mut drawn);
+        drawn
+    }
+
     /// Uniform integer in `0..n` without bias (multiply and reject, Lemire 2019). `n` must not be zero.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        debug_assert!(n > 0);
         loop {
-            let product = u128::from(self.next_u64()) * u128::from(n);
-            // The threshold is below n: its division is needed for one draw in 2^64 / n.
-            if product as u64 >= n || product as u64 >= n.wrapping_neg() % n {
-                return (product >> 64) as u64;
+            let draw = self.next_u64();
+            if let Some(chosen) = choose(draw, n) {
+                return chosen;
             }
         }
+    }
+
+    /// What [`Stream::below`] chooses from each of these positions on.
+    #[inline]
+    #[must_use]
+    pub fn below_at<const N: usize>(&self, counters: [u64; N], n: u64) -> [u64; N] {
+        let mut chosen = self.draw_at(counters);
+        for (draw, &counter) in chosen.iter_mut().zip(&counters) {
+            *draw = choose(*draw, n).unwrap_or_else(|| self.at(counter).below(n));
+        }
+        chosen
     }
 
     /// Uniform in (0, 1] with 53 bits: never zero, so that its logarithm is finite.
@@ -105,6 +124,37 @@ impl Stream {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
         }
+    }
+}
+
+/// An integer in `0..n` from 64 random bits; `None` if they are to be drawn again.
+#[inline]
+fn choose(draw: u64, n: u64) -> Option<u64> {
+    debug_assert!(n > 0);
+    let product = u128::from(draw) * u128::from(n);
+    // The threshold is below n: its division is needed for one draw in 2^64 / n.
+    let kept = product as u64 >= n || product as u64 >= n.wrapping_neg() % n;
+    kept.then_some((product >> 64) as u64)
+}
+
+/// The first 64 bits of [`philox4x32_10`] for several counters of one owner. Words of 32 bits lie in lanes of 64, where they are multiplied: compilers
+/// make vectors of the loop over counters, out of line at least.
+#[inline(never)]
+fn philox_lanes<const N: usize>(counters: &[u64; N], owner: [u32; 2], key: [u32; 2], into: &mut [u64; N]) {
+    const LOW: u64 = u32::MAX as u64;
+    for (counter, drawn) in counters.iter().zip(into) {
+        let (mut a, mut b) = (counter & LOW, counter >> 32);
+        let (mut c, mut d) = (u64::from(owner[0]), u64::from(owner[1]));
+        let mut key = key;
+        for round in 0..10 {
+            if round > 0 {
+                key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+            }
+            let (p, q) = (a * 0xD251_1F53, c * 0xCD9E_8D57);
+            (a, b) = (q >> 32 ^ b ^ u64::from(key[0]), q & LOW);
+            (c, d) = (p >> 32 ^ d ^ u64::from(key[1]), p & LOW);
+        }
+        *drawn = a | b << 32;
     }
 }
 
@@ -141,6 +191,20 @@ mod tests {
             philox4x32_10([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344], [0xa409_3822, 0x299f_31d0]),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
+    }
+
+    /// Several draws at a time are those of one at a time, in either word of the counter and when a choice is drawn again.
+    #[test]
+    fn lanes_draw_what_streams_draw() {
+        let stream = Stream::new(7, Purpose::Test, 5 << 32 | 9);
+        let counters = [0, 1, 2, 3, u64::from(u32::MAX), 1 << 32, u64::MAX - 1, 77];
+        assert_eq!(stream.draw_at(counters), counters.map(|c| stream.at(c).next_u64()));
+        // Three draws of eight are made again.
+        let n = (1 << 63) + (1 << 61);
+        let many: [u64; 64] = std::array::from_fn(|i| 4 * i as u64);
+        let again = many.iter().filter(|&&c| choose(stream.at(c).next_u64(), n).is_none()).count();
+        assert!((8..40).contains(&again), "{again}");
+        assert_eq!(stream.below_at(many, n), many.map(|c| stream.at(c).below(n)));
     }
 
     #[test]

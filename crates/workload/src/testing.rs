@@ -1,6 +1,9 @@
 //! Shared by the tests: contexts, default parameters, and the laws that every registered workload obeys.
 
-use crate::registry::{ARRIVALS, ArrivalChoice, JobContext, Takes, WORKLOADS, WorkloadEntry};
+use crate::{
+    registry::{ARRIVALS, ArrivalChoice, JobContext, Takes, WORKLOADS, WorkloadEntry},
+    traffic::Message,
+};
 use base::{
     param::{Kind, Value, Values},
     rate::Bandwidth,
@@ -110,6 +113,10 @@ fn a_count_ends_a_pattern() {
         let sender = (0..16).find(|&rank| traffic.message(rank, 0, 0).is_some()).unwrap();
         assert!(traffic.message(sender, 2, 0).is_some(), "{}", entry.about.name);
         assert!(traffic.message(sender, 3, 0).is_none(), "{}", entry.about.name);
+        for fit in [1, 4, 20] {
+            let left = traffic.messages(sender, 2, 0, &mut vec![Message::default(); fit]);
+            assert_eq!(left, 1, "{}", entry.about.name);
+        }
     }
 }
 
@@ -132,6 +139,13 @@ proptest! {
                 prop_assert!(m.time >= previous);
                 messages.push((index, previous, m));
                 previous = m.time;
+            }
+            for (from, fit) in [(0, messages.len()), (7, 1), (13, 2), (100, 13), (2, 8), (55, 64)] {
+                let (from, end) = (from.min(messages.len()), (from + fit).min(messages.len()));
+                let mut together = vec![Message::default(); end - from];
+                let (index, previous) = messages.get(from).map_or((0, 0), |m| (m.0, m.1));
+                prop_assert_eq!(traffic.messages(rank, index, previous, &mut together), together.len());
+                prop_assert!(together.iter().eq(messages[from..end].iter().map(|m| &m.2)), "{}", entry.about.name);
             }
             let again = build();
             for &(index, previous, m) in messages.iter().rev() {

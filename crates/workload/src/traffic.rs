@@ -7,7 +7,7 @@ use crate::{interval::Interval, levels::LevelPattern};
 use base::time::Ps;
 
 /// One message of an open-loop source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// When the workload creates it.
     pub time: Ps,
@@ -22,6 +22,18 @@ pub trait Traffic: Send + Sync {
     /// The `index`-th message of `rank` (0-based); `previous` is the time of the one before (0 for the first).
     /// `None` when the rank sends no more. Times never decrease with the index.
     fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message>;
+
+    /// The messages of `rank` from the `index`-th on, as many as fit: what [`Traffic::message`] tells one by one. Returns how many there are; fewer
+    /// than fit if the rank sends no more.
+    fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
+        let mut previous = previous;
+        for (i, slot) in into.iter_mut().enumerate() {
+            let Some(message) = self.message(rank, index + i as u64, previous) else { return i };
+            previous = message.time;
+            *slot = message;
+        }
+        into.len()
+    }
 
     /// The most that the `index`-th message of `rank` may flow at, in bytes per second, if it is limited. Only models of flows heed it.
     fn rate(&self, _rank: u32, _index: u64) -> Option<f64> {

@@ -101,6 +101,12 @@ pub(crate) fn place(stream: Stream, job: u32, rank: u32, index: u64) -> Stream {
     stream.owned_by(u64::from(job) << 32 | u64::from(rank)).at(index.wrapping_mul(DRAWS))
 }
 
+/// The positions of so many draws from `index` on in the stream of [`place`].
+#[inline]
+pub(crate) fn places<const N: usize>(index: u64) -> [u64; N] {
+    std::array::from_fn(|i| index.wrapping_add(i as u64).wrapping_mul(DRAWS))
+}
+
 /// Random draws that every index of a stream reserves.
 const DRAWS: u64 = 4;
 

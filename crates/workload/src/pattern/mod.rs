@@ -33,7 +33,15 @@ pub(crate) const COUNT: Param = Param {
 pub(crate) trait Destinations: Send + Sync {
     /// Destination of the `index`-th message of `rank`: a pure function, never `rank` itself.
     fn destination(&self, rank: u32, index: u64) -> u32;
+
+    /// Destinations of the messages of `rank` from the `index`-th on.
+    fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
+        std::array::from_fn(|i| self.destination(rank, index.wrapping_add(i as u64)))
+    }
 }
+
+/// Destinations that are worth drawing together.
+pub(crate) const TOGETHER: usize = 8;
 
 /// Open-loop traffic of equal messages: a rule for destinations and a process of arrivals.
 struct OpenLoop<D> {
@@ -51,6 +59,23 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         }
         let time = self.arrival.time(rank, index, previous)?;
         Some(Message { time, destination: self.destinations.destination(rank, index), bytes: self.bytes })
+    }
+
+    fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
+        let (mut index, mut previous, mut done) = (index, previous, 0);
+        for chunk in into.chunks_mut(TOGETHER) {
+            // Of few the rest would be drawn in vain.
+            let several = chunk.len() > TOGETHER / 4;
+            let drawn = if several { self.destinations.destinations(rank, index) } else { [0; TOGETHER] };
+            for (slot, drawn) in chunk.iter_mut().zip(drawn) {
+                let due = if index < self.count { self.arrival.time(rank, index, previous) } else { None };
+                let Some(time) = due else { return done };
+                let destination = if several { drawn } else { self.destinations.destination(rank, index) };
+                *slot = Message { time, destination, bytes: self.bytes };
+                (index, previous, done) = (index + 1, time, done + 1);
+            }
+        }
+        done
     }
 
     fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {

@@ -1,8 +1,8 @@
 //! Uniform random traffic: every message goes to a rank drawn anew.
 
-use super::{COUNT, Destinations, open_loop};
+use super::{COUNT, Destinations, TOGETHER, open_loop};
 use crate::{
-    arrival::place,
+    arrival::{place, places},
     registry::{JobContext, Work},
 };
 use base::{
@@ -36,16 +36,35 @@ struct Uniform {
     codes: bool,
 }
 
+impl Uniform {
+    /// What is drawn from.
+    #[inline]
+    fn choices(&self) -> u64 {
+        u64::from(self.ranks) - u64::from(!self.codes)
+    }
+
+    /// The rank that a draw stands for.
+    #[inline]
+    fn other(&self, rank: u32, drawn: u64) -> u32 {
+        let drawn = drawn as u32;
+        match self.codes {
+            true if drawn == rank => (rank + 1) % self.ranks,
+            true => drawn,
+            false => drawn + u32::from(drawn >= rank),
+        }
+    }
+}
+
 impl Destinations for Uniform {
     #[inline]
     fn destination(&self, rank: u32, index: u64) -> u32 {
-        let mut stream = place(self.stream, self.job, rank, index);
-        if self.codes {
-            let drawn = stream.below(u64::from(self.ranks)) as u32;
-            return if drawn == rank { (rank + 1) % self.ranks } else { drawn };
-        }
-        let drawn = stream.below(u64::from(self.ranks) - 1) as u32;
-        drawn + u32::from(drawn >= rank)
+        self.other(rank, place(self.stream, self.job, rank, index).below(self.choices()))
+    }
+
+    #[inline]
+    fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
+        let stream = place(self.stream, self.job, rank, 0);
+        stream.below_at(places(index), self.choices()).map(|drawn| self.other(rank, drawn))
     }
 }
 
