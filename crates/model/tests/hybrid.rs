@@ -305,6 +305,28 @@ fn queues_go_on_growing_in_a_stay() {
     }
 }
 
+/// A packet that is handed over and arrives between two ticks counts the same in one pass, which is for sums only, as piece by piece.
+#[test]
+fn sums_in_one_pass_are_those_of_single_records() {
+    for (workload, load) in [("uniform", 0.9), ("all-to-all", 0.5)] {
+        let mut setup = dragonfly(load, 256);
+        let job = (40, 256, setup.links[0].bandwidth);
+        setup.jobs[0].work = samples::traffic(workload, &[], ("constant", load), job, 3);
+        setup.warmup = 25 * US;
+        let single = switched(setup, "zombies", "packet", "mean", &[20 * US, 50 * US]);
+        let mut sums = single.clone();
+        sums.check = false;
+        sums.measure = Measure { window: single.measure.window, ..Measure::default() };
+        let [(one, series), (other, others)] = [&single, &sums].map(|setup| {
+            let done = simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+            let series = done.tables.into_iter().find(|t| t.name() == "series").unwrap();
+            (done.summary.without_performance().to_json(), series)
+        });
+        assert_eq!(one, other, "{workload}");
+        assert_eq!(series, others, "{workload}");
+    }
+}
+
 /// Queues, what a network lacks at the return and sources that slow down are the same however a run is cut.
 #[test]
 fn one_answer_of_queues() {

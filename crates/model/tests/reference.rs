@@ -47,7 +47,8 @@ fn seen(record: &Record) -> Seen {
         | Record::Operation { .. }
         | Record::Bypassed { .. }
         | Record::Predicted { .. }
-        | Record::Alone { .. } => {
+        | Record::Alone { .. }
+        | Record::Through { .. } => {
             unreachable!("patterns in high fidelity")
         }
     }

@@ -108,6 +108,13 @@ pub enum Record {
         /// What arrived.
         packet: Predicted,
     },
+    /// [`Record::Created`] and [`Record::Alone`] of one packet, of at most 2^32 bytes, told together.
+    Through {
+        /// When it is complete.
+        time: Ps,
+        /// What was handed over and arrived.
+        packet: Predicted,
+    },
     /// An operation of a rank is finished.
     Operation(Finished),
     /// A message is complete at its destination.

@@ -13,7 +13,10 @@ use super::{
 };
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
-use workload::{registry::Work, traffic::Traffic};
+use workload::{
+    registry::Work,
+    traffic::{Message, Traffic},
+};
 
 /// Steps of a [`Pace`], divided in advance.
 struct Steps {
@@ -39,6 +42,31 @@ impl Steps {
         let carry = parts >= u64::from(self.of);
         self.rest = (parts - if carry { u64::from(self.of) } else { 0 }) as u32;
         self.whole + u64::from(carry)
+    }
+}
+
+/// Messages of a source, read several at a time: it mostly hands over many until the next tick.
+#[derive(Default)]
+struct Ahead {
+    messages: [Message; 8],
+    /// How many are read, and how many of them are used.
+    known: usize,
+    used: usize,
+}
+
+impl Ahead {
+    /// The `index`-th message of a rank, after those that were asked for before.
+    #[inline]
+    fn next(&mut self, traffic: &dyn Traffic, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        if self.used == self.known {
+            // The first may be the only one.
+            let fit = if self.known == 0 { 1 } else { self.messages.len() };
+            self.known = traffic.messages(rank, index, previous, &mut self.messages[..fit]);
+            self.used = 0;
+        }
+        let next = self.messages[..self.known].get(self.used).copied();
+        self.used += 1;
+        next
     }
 }
 
@@ -90,7 +118,7 @@ impl State {
         let (mut steps, mut held) = (Steps::of(&pace, cx.slowness), self.surrogate.phase().held);
         // The pace of messages of one size, which most are.
         let mut usual = (u64::from(net.config.packet), net.packet_pace);
-        let mut last = None;
+        let (mut last, mut ahead) = (None, Ahead::default());
         loop {
             let created = row.upcoming.saturating_add(net.config.adapter_delay).max(pace.next);
             if created >= t {
@@ -107,7 +135,7 @@ impl State {
                 packets: 1,
             };
             (row.packets, row.messages) = (row.packets.wrapping_add(1), row.messages + 1);
-            match traffic.message(rank, row.index, row.upcoming.saturating_sub(start)) {
+            match ahead.next(traffic, rank, row.index, row.upcoming.saturating_sub(start)) {
                 Some(m) => {
                     row.upcoming = m.time.saturating_add(start);
                     let destination = placement[m.destination as usize];
@@ -121,20 +149,16 @@ impl State {
                 usual = (packet.bytes, net.pace_of(packet.bytes as u32));
             }
             (pace.last, pace.next) = (created, created + steps.next(usual.1));
-            fx.record(Record::Created {
-                time: created,
-                id: packet.id,
-                bytes: packet.bytes as u32,
-                destination: packet.destination,
-            });
             let latency = match table {
                 Some(table) => table[packet.destination as usize],
                 None => predictor.latency(terminal, packet.destination, packet.id as u32),
             };
             let due = created + cx.with_wait(terminal, packet.destination, latency);
             if due < t {
-                fx.record(Record::Alone { time: due, packet });
+                fx.record(Record::Through { time: due, packet });
             } else {
+                let Predicted { id, bytes, destination, .. } = packet;
+                fx.record(Record::Created { time: created, id, bytes: bytes as u32, destination });
                 self.surrogate.hold(held, due, packet);
                 held += 1;
             }
