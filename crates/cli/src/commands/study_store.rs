@@ -5,10 +5,19 @@
 //! study that is started again, after a crash or with more seeds, takes what is there and runs the rest. A file that cannot be read is run anew. Each
 //! file tells which revision of the program ran it; the study says so if that was another one.
 //! Seconds are those of the machine that ran it.
+//!
+//! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
+//! command goes on, if it is the same build. The seconds that it had cost are added up.
 
-use crate::{exit::Exit, failure::Failure, prepare::Prepared};
-use base::time::Ps;
-use model::{AnySetup, Finished, performance::thread_time, run::Watch};
+use crate::{
+    checkpoint::{self, Header},
+    exit::Exit,
+    failure::Failure,
+    keeper::{Intervals, Keeper, Wish},
+    prepare::Prepared,
+};
+use base::time::{Ps, display};
+use model::{AnySetup, Finished, Progress, performance::thread_time, run::Watch};
 use results::{
     summary::Phase,
     table::{Column, Table},
@@ -19,8 +28,11 @@ use std::{
     cell::Cell,
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
+
+/// How often a run is saved that has not ended.
+const SAVED: Duration = Duration::from_secs(240);
 
 /// Windows of a run: packets, their latencies' sum and sum of squares (us), bytes in buffers.
 pub type Windows = BTreeMap<Ps, [f64; 4]>;
@@ -103,7 +115,9 @@ impl Store {
         if let AnySetup::Packet(setup) = &mut prepared.setup {
             setup.ties = ties;
         }
-        let Some(directory) = &self.directory else { return simulate(prepared, every) };
+        let Some(directory) = &self.directory else {
+            return simulate(prepared, every, None, &mut |_, _| true);
+        };
         let failed = |e: std::io::Error| {
             Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()))
         };
@@ -114,15 +128,86 @@ impl Store {
             self.others.set(self.others.get() + u64::from(run.revision != REVISION));
             return Ok(run);
         }
-        let run = simulate(prepared, every)?;
         std::fs::create_dir_all(directory).map_err(failed)?;
+        let saved = path.with_extension("checkpoint");
+        let run = kept(prepared, every, &saved)?;
         // Whoever stops the program meanwhile leaves no half file under that name.
         let part = path.with_extension(format!("part-{}", std::process::id()));
         std::fs::write(&part, serde_json::to_vec(&run).expect("keys are strings or integers"))
             .map_err(failed)?;
         std::fs::rename(&part, &path).map_err(failed)?;
+        // The result is there; what would continue the run is of no more use.
+        let _ = std::fs::remove_file(saved);
         Ok(run)
     }
+}
+
+/// A run as far as it was saved.
+#[derive(Debug, Default, PartialEq)]
+struct Begun {
+    cost: Cost,
+    passed: Vec<(Ps, Cost)>,
+    state: Vec<u8>,
+}
+
+impl Begun {
+    /// Costs as JSON with their length before them, then the state.
+    fn bytes(&self) -> Vec<u8> {
+        let costs = serde_json::to_vec(&(self.cost, &self.passed)).expect("keys are strings");
+        [&(costs.len() as u64).to_le_bytes()[..], &costs, &self.state].concat()
+    }
+
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        let (costs, state) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let (cost, passed) = serde_json::from_slice(costs).ok()?;
+        Some(Self { cost, passed, state: state.to_vec() })
+    }
+}
+
+/// What a study's checkpoint tells beside the state: its name is a hash of all that the run depends on, so only the build is asked for.
+fn header() -> Header {
+    Header {
+        build: checkpoint::build_name(),
+        file: Default::default(),
+        set: Vec::new(),
+        directory: PathBuf::new(),
+        inputs: Vec::new(),
+        partitions: 0,
+        threads: 1,
+        checkers: false,
+        force: false,
+        started: String::new(),
+        now: 0,
+    }
+}
+
+/// Simulates, saved at `path`, and goes on from there if this build left something. What another build left, or what is damaged, is begun anew.
+fn kept(prepared: &Prepared, every: Ps, path: &Path) -> Result<Run, Failure> {
+    if !prepared.setup.kind().is_kept() {
+        return simulate(prepared, every, None, &mut |_, _| true);
+    }
+    let begun = checkpoint::load(path).ok().and_then(|(_, bytes)| Begun::of(&bytes));
+    let mut keeper = Keeper::new(path.to_owned(), header(), Intervals { virtual_time: 0, wall: SAVED });
+    let mut left = None;
+    let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
+        let wish = keeper.wish(at.now);
+        if wish == Wish::Nothing {
+            return true;
+        }
+        let stored = keeper.store(at, &save().bytes());
+        if wish == Wish::Leave {
+            left = Some(stored.map(|()| at.now));
+            return false;
+        }
+        // The run is worth more than its checkpoint.
+        true
+    };
+    let run = simulate(prepared, every, begun, &mut keep);
+    let Some(stored) = left else { return run };
+    let message =
+        format!("interrupted at {} of virtual time; saved to `{}`", display(stored?), path.display());
+    Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"))
 }
 
 /// Letters, digits and hyphens.
@@ -143,20 +228,29 @@ fn key(prepared: &Prepared, ties: u64, every: Ps) -> String {
     blake3::hash(all.to_string().as_bytes()).to_hex()[..16].to_owned()
 }
 
-fn simulate(prepared: &Prepared, every: Ps) -> Result<Run, Failure> {
-    let (begun, before) = (Instant::now(), thread_time());
+/// Runs an experiment, or what is left of it. In each pause `keep` may ask for what was `begun`, and stops the run by returning false.
+fn simulate(
+    prepared: &Prepared,
+    every: Ps,
+    begun: Option<Begun>,
+    keep: &mut dyn FnMut(&Progress, &mut dyn FnMut() -> Begun) -> bool,
+) -> Result<Run, Failure> {
+    let (start, before) = (Instant::now(), thread_time());
+    let resume = begun.is_some();
+    let Begun { cost: spent, mut passed, state } = begun.unwrap_or_default();
     let cost = || {
-        let wall = begun.elapsed().as_secs_f64();
-        Cost { wall, cpu: thread_time().zip(before).map_or(wall, |(now, then)| now - then) }
+        let wall = start.elapsed().as_secs_f64();
+        let cpu = thread_time().zip(before).map_or(wall, |(now, then)| now - then);
+        Cost { wall: spent.wall + wall, cpu: spent.cpu + cpu }
     };
-    let mut passed: Vec<(Ps, Cost)> = Vec::new();
-    let mut pause = |at: model::Progress, _: &mut dyn FnMut() -> Vec<u8>| {
+    let mut pause = |at: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
         if at.now.is_multiple_of(every) && passed.last().is_none_or(|p| p.0 < at.now) {
             passed.push((at.now, cost()));
         }
-        true
+        keep(&at, &mut || Begun { cost: cost(), passed: passed.clone(), state: save() })
     };
-    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume: None });
+    let resume = resume.then_some(state.as_slice());
+    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
     let cost = cost();
     let Finished { summary, tables } = finished.map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
@@ -246,6 +340,49 @@ mod tests {
         std::fs::write(&path, serde_json::to_vec(&old).unwrap()).unwrap();
         assert_eq!(again(&[], 0).revision, "0");
         assert!(store.remark().is_some_and(|r| r.starts_with("1 of its runs")));
+    }
+
+    /// A run that was stopped in any pause ends as if it had not been; what it had cost is added.
+    #[test]
+    fn unfinished_runs_go_on() {
+        let out = tempfile::tempdir().unwrap();
+        let store = Store::new(Some(out.path()));
+        let set = ["model.kind=hybrid"];
+        let run = |store: &Store| {
+            store.run("a", &mut prepared(&set), 0, 1_000_000).unwrap_or_else(|_| panic!("it runs"))
+        };
+        let whole = run(&Store::new(None));
+        let key = key(&prepared(&set), 0, 1_000_000);
+        let [result, saved] = ["json", "checkpoint"].map(|e| out.path().join(format!("runs/a-{key}.{e}")));
+        for stop in [1_000_000, 2_000_000] {
+            let mut begun = None;
+            let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
+                let go_on = at.now < stop;
+                if !go_on {
+                    begun = Some(Begun { cost: Cost { wall: 100.0, cpu: 90.0 }, ..save() });
+                }
+                go_on
+            };
+            assert!(simulate(&prepared(&set), 1_000_000, None, &mut keep).is_err());
+            let begun = begun.unwrap();
+            assert_eq!(Begun::of(&begun.bytes()).as_ref(), Some(&begun));
+            let mut header = header();
+            checkpoint::store(&saved, &header, &begun.bytes()).unwrap_or_else(|_| panic!("it is stored"));
+            let rest = run(&store);
+            assert!(rest.windows == whole.windows && rest.cost.wall >= 100.0 && rest.cost.cpu >= 90.0);
+            let times = |run: &Run| run.passed.iter().map(|p| p.0).collect::<Vec<_>>();
+            assert_eq!(times(&rest), times(&whole));
+            let ends = |run: &Run| run.phases.iter().map(|p| (p.end_ps, p.packets)).collect::<Vec<_>>();
+            assert_eq!(ends(&rest), ends(&whole));
+            assert!(result.exists() && !saved.exists());
+            // Another build's, or a damaged one, is begun anew.
+            std::fs::remove_file(&result).unwrap();
+            header.build = "another".to_owned();
+            checkpoint::store(&saved, &header, &begun.bytes()).unwrap_or_else(|_| panic!("it is stored"));
+            assert!(run(&store).cost.wall < 100.0);
+            std::fs::remove_file(&result).unwrap();
+        }
+        assert!(Begun::of(&[9, 0, 0, 0, 0, 0, 0, 0, 1]).is_none() && Begun::of(&[1]).is_none());
     }
 
     #[test]
