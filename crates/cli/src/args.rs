@@ -519,7 +519,7 @@ pub struct ConvertArgs {
 /// A file of rank programs.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// GOAL text or binary, or MPI calls as text; packed by gzip or not
+    /// GOAL text or binary, or MPI calls as text, packed by gzip or not; or an OTF2 archive (its traces.otf2)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Time of one unit of GOAL's computations

@@ -56,6 +56,7 @@ fn by_name(name: &str) -> Result<Format, Failure> {
         Some("goal") => Ok(Format::Goal),
         Some("bin") => Ok(Format::GoalBinary),
         Some("ranks") => Ok(Format::Ranks),
+        Some("otf2") => Ok(Format::Otf2),
         _ => {
             let message = format!("the name `{name}` does not tell the format");
             let help = "end it with .goal, .bin or .ranks, or add --to goal, goal-binary or ranks";
