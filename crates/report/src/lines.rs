@@ -51,7 +51,8 @@ impl Lines {
         let points = || self.curves.iter().flat_map(|c| &c.points);
         let right = points().map(|p| p.x).fold(f64::MIN_POSITIVE, f64::max);
         let top = points().map(|p| p.y + p.error).fold(f64::MIN_POSITIVE, f64::max);
-        let mut chart = ChartBuilder::on(root)
+        let (ground, side) = root.split_horizontally(SIZE.0 - self.side());
+        let mut chart = ChartBuilder::on(&ground)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(44)
@@ -64,7 +65,7 @@ impl Lines {
         chart.configure_mesh().x_desc(&self.x).y_desc(&self.y).light_line_style(WHITE).draw()?;
         for (n, curve) in self.curves.iter().enumerate() {
             let colour = colour(n);
-            let width = if n == 0 { 4 } else { 2 };
+            let width = width(n);
             let path: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.x, p.y)).collect();
             let bars = curve.points.iter().filter(|p| p.error > 0.0);
             // Bars of several curves overlap: they must not hide the curves.
@@ -79,8 +80,32 @@ impl Lines {
                     PathElement::new(vec![(x, y), (x + 18, y)], colour.stroke_width(width))
                 });
         }
-        legend(&mut chart, SeriesLabelPosition::UpperLeft)
+        if self.side() == 0 { legend(&mut chart, SeriesLabelPosition::UpperLeft) } else { self.names(&side) }
     }
+
+    /// Width of a column for the names of curves, which would hide some of many; 0 if they find room in a corner.
+    fn side(&self) -> u32 {
+        let longest = self.curves.iter().map(|c| c.label.chars().count()).max().unwrap_or(0);
+        if self.curves.len() <= IN_CORNER { 0 } else { 40 + 7 * longest as u32 }
+    }
+
+    /// Names of the curves, each beside its line.
+    fn names<'a>(&self, side: &Root<'a>) -> Result<(), Wrong<'a>> {
+        for (n, curve) in self.curves.iter().enumerate() {
+            let y = 60 + 20 * n as i32;
+            side.draw(&PathElement::new(vec![(4, y), (22, y)], colour(n).stroke_width(width(n))))?;
+            side.draw(&Text::new(curve.label.clone(), (28, y - 6), ("sans-serif", 12)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Most curves whose names stand in a corner of the picture.
+const IN_CORNER: usize = 5;
+
+/// Width of a curve's line: the first shows where others lie on it.
+fn width(curve: usize) -> u32 {
+    if curve == 0 { 4 } else { 2 }
 }
 
 #[cfg(test)]
@@ -106,9 +131,12 @@ mod tests {
         for word in ["Squares", "side", "area", "first", "second"] {
             assert!(svg.contains(word), "{word}");
         }
-        // The ground, a band, and the legend's box.
+        // The ground, a band, and the box of the legend with its border.
         assert_eq!(svg.matches("<rect").count(), 4);
         assert_eq!(svg, figure.svg().expect("a figure"), "the same bytes each time");
+        let many = Lines { curves: (0..9).map(|n| curve(&format!("curve {n}"))).collect(), ..figure.clone() };
+        assert!((0..9).all(|n| svg.contains(&format!("curve {n}"))));
+        assert_eq!(svg.matches("<rect").count(), 2, "no box over the curves");
         let empty = Lines { curves: vec![Curve { label: "none".into(), points: Vec::new() }], ..figure };
         assert!(empty.svg().is_ok());
     }
