@@ -135,6 +135,7 @@ mod tests {
         assert_eq!(svg.matches("<rect").count(), 4);
         assert_eq!(svg, figure.svg().expect("a figure"), "the same bytes each time");
         let many = Lines { curves: (0..9).map(|n| curve(&format!("curve {n}"))).collect(), ..figure.clone() };
+        let svg = many.svg().expect("a figure");
         assert!((0..9).all(|n| svg.contains(&format!("curve {n}"))));
         assert_eq!(svg.matches("<rect").count(), 2, "no box over the curves");
         let empty = Lines { curves: vec![Curve { label: "none".into(), points: Vec::new() }], ..figure };
