@@ -8,6 +8,7 @@ use base::time::{NEVER, Ps};
 use model::Progress;
 use std::{
     path::PathBuf,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -50,15 +51,21 @@ pub struct Keeper {
     intervals: Intervals,
     due: Ps,
     since: Instant,
-    signals: Signals,
+    signals: Rc<Signals>,
 }
 
 impl Keeper {
     /// Saves to `path`, beginning at virtual time `now`; from now on signals are heeded.
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals) -> Self {
+        Self::heeding(path, header, intervals, Rc::new(Signals::heed()))
+    }
+
+    /// The same with signals that are heeded already.
+    #[must_use]
+    pub fn heeding(path: PathBuf, header: Header, intervals: Intervals, signals: Rc<Signals>) -> Self {
         let due = intervals.after(header.now);
-        Self { path, header, intervals, due, since: Instant::now(), signals: Signals::heed() }
+        Self { path, header, intervals, due, since: Instant::now(), signals }
     }
 
     /// Virtual time between pauses that saving needs; 0 for none.
@@ -69,7 +76,7 @@ impl Keeper {
 
     /// What is wanted of a pause at `now`.
     pub fn wish(&mut self, now: Ps) -> Wish {
-        if self.signals.leave.swap(false, Ordering::Relaxed) {
+        if self.signals.leave() {
             return Wish::Leave;
         }
         let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
@@ -97,8 +104,9 @@ impl Keeper {
     }
 }
 
-/// Signals as flags: SIGTERM and SIGINT ask to save and leave, SIGUSR1 to save. Asked twice to leave, the process ends at once.
-struct Signals {
+/// Signals as flags: SIGTERM and SIGINT ask to save and leave, SIGUSR1 to save. Asked twice to leave, the process ends at once. Once they were heeded
+/// signals no longer end the process by themselves, so who saves several runs heeds them once for all.
+pub struct Signals {
     leave: Arc<AtomicBool>,
     save: Arc<AtomicBool>,
     #[cfg(unix)]
@@ -106,8 +114,15 @@ struct Signals {
 }
 
 impl Signals {
+    /// True once after each wish to leave.
+    pub fn leave(&self) -> bool {
+        self.leave.swap(false, Ordering::Relaxed)
+    }
+
+    /// From now on.
     #[cfg(unix)]
-    fn heed() -> Self {
+    #[must_use]
+    pub fn heed() -> Self {
         use signal_hook::{consts, flag};
         let (leave, save) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let mut heard = Vec::new();
@@ -120,8 +135,10 @@ impl Signals {
         Self { leave, save, heard }
     }
 
+    /// No system, no signals.
     #[cfg(not(unix))]
-    fn heed() -> Self {
+    #[must_use]
+    pub fn heed() -> Self {
         Self { leave: Arc::default(), save: Arc::default() }
     }
 }

@@ -93,6 +93,44 @@ fn heeds(child: &Child) {
     });
 }
 
+/// A study that is asked to leave saves the run that it is at, and goes on with it.
+#[test]
+fn studies_leave_and_go_on() {
+    let root = tempfile::tempdir().unwrap();
+    let study = root.path().join("studies/small");
+    fs::create_dir_all(&study).unwrap();
+    let text = fs::read_to_string(EXAMPLE).unwrap();
+    let hybrid = "[hybrid]\ndirector = \"times\"\nswitch = [\"0.3 ms\", \"0.5 ms\"]\nwindow = \"0.2 ms\"\n[output]\nwindow = \"50 us\"\n";
+    fs::write(study.join("a.toml"), format!("{text}\n{hybrid}")).unwrap();
+    let published = "[study]\ntitle = \"Small\"\npaper = \"none\"\nform = \"hybrid\"\n[[row]]\nname = \"a\"\nexperiment = \"a.toml\"\n\
+        set = ['experiment.duration=0.6 ms', 'model.kind=hybrid']\nwhy = \"a test\"\npublished = { \"floor.mape_percent\" = 0.0 }\n";
+    fs::write(study.join("published.toml"), published).unwrap();
+    let out = root.path().join("out");
+    let start = || {
+        let mut command = netloom(&["study", "small", "--studies"]);
+        command.arg(root.path().join("studies")).arg("--out").arg(&out);
+        command
+    };
+    let saved = || -> Vec<PathBuf> {
+        let files = fs::read_dir(out.join("runs")).into_iter().flatten();
+        files
+            .map(|f| f.unwrap().path())
+            .filter(|p| p.extension().is_some_and(|e| e == "checkpoint"))
+            .collect()
+    };
+    let child = start().spawn().unwrap();
+    heeds(&child);
+    until("a directory for runs", || out.join("runs").exists());
+    signal(&child, "TERM");
+    let left = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&left.stderr);
+    assert_eq!((left.status.code(), saved().len()), (Some(8), 1), "{text}");
+    assert!(text.contains("interrupted at") && text.contains("the same command goes on"), "{text}");
+    let output = start().output().unwrap();
+    done(&output);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("anew") && saved().is_empty());
+}
+
 /// A run that was killed after its results were stored and before its checkpoint went away has ended.
 #[test]
 fn a_run_that_had_ended_is_not_run_again() {

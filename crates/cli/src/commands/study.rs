@@ -27,6 +27,7 @@ use super::{
     study_figures::{self, Extras},
     study_hybrid,
     study_programs::{self, Curves, Program},
+    study_store::Store,
 };
 use crate::{
     args::{Format, Input, StudyArgs},
@@ -225,7 +226,7 @@ fn hybrid(
     args: &StudyArgs,
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
-    let (mut lines, mut all) = (Vec::new(), Vec::new());
+    let (mut lines, mut all, store) = (Vec::new(), Vec::new(), Store::new(args.out.as_deref()));
     for row in study.rows.iter().filter(|row| is_wanted(row, args)) {
         let own = match (args.smoke, args.quick) {
             (true, _) => row.shorter[0].as_slice(),
@@ -235,7 +236,7 @@ fn hybrid(
         let set: Vec<String> = row.set.iter().chain(shorter(study, args)).chain(own).cloned().collect();
         let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
         let input = Input { file: directory.join(&row.experiment), set };
-        let (found, pictures) = study_hybrid::run(row, &input, seeds, args.out.as_deref(), console)?;
+        let (found, pictures) = study_hybrid::run(row, &input, seeds, &store, console)?;
         if let Some(out) = &args.out {
             study_hybrid::draw(out, &pictures)?;
         }

@@ -33,7 +33,7 @@ type Shown = dyn Fn(&[f64; 4]) -> Option<(f64, f64)>;
 
 const TREATMENTS: [&str; 3] = ["lite", "zombies", "reheat"];
 
-/// Runs a row with seeds from 1 on, as far as it is not found below `out`; pictures show the first.
+/// Runs a row with seeds from 1 on, as far as it is not found in the store; pictures show the first.
 ///
 /// # Errors
 /// If an experiment has mistakes or fails.
@@ -41,7 +41,7 @@ pub fn run(
     row: &Row,
     input: &Input,
     seeds: u32,
-    out: Option<&Path>,
+    store: &Store,
     console: &mut Console<'_>,
 ) -> Result<(Found, Vec<Picture>), Failure> {
     let mut found = Found::new();
@@ -50,9 +50,8 @@ pub fn run(
         None => found.push((key, vec![value])),
     };
     let mut pictures = Vec::new();
-    let store = Store::new(out);
     for seed in 1..=seeds {
-        let go = |mode: &str, set: &str, ties: u64| {
+        let mut go = |mode: &str, set: &str, ties: u64| {
             let set = input.set.iter().cloned().chain([format!("experiment.seed={seed}"), set.to_owned()]);
             let input = Input { file: input.file.clone(), set: set.collect() };
             let mut prepared = prepare(&input, &Wishes::default(), console)?;
@@ -60,7 +59,9 @@ pub fn run(
                 AnySetup::Packet(setup) => setup.measure.window,
                 _ => 0,
             };
-            store.run(&format!("{}, seed {seed}, {mode}", row.name), &mut prepared, ties, every)
+            let run = store.run(&format!("{}, seed {seed}, {mode}", row.name), &mut prepared, ties, every);
+            store.remarks().iter().for_each(|text| console.remark(&format!("row {}: {text}", row.name)));
+            run
         };
         let plain = go("high fidelity", "model.kind=packet", 0)?;
         let mut hybrids = Vec::new();
@@ -74,7 +75,7 @@ pub fn run(
         }
         console.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
     }
-    if let Some(text) = store.remark() {
+    if let Some(text) = store.others() {
         console.remark(&format!("row {}: {text}", row.name));
     }
     Ok((found, pictures))

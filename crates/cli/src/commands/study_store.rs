@@ -7,13 +7,13 @@
 //! Seconds are those of the machine that ran it.
 //!
 //! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
-//! command goes on, if it is the same build. The seconds that it had cost are added up.
+//! command goes on, if it is the same program, not only the same revision. The seconds that it had cost are added up.
 
 use crate::{
     checkpoint::{self, Header},
     exit::Exit,
     failure::Failure,
-    keeper::{Intervals, Keeper, Wish},
+    keeper::{Intervals, Keeper, Signals, Wish},
     prepare::Prepared,
 };
 use base::time::{Ps, display};
@@ -25,10 +25,11 @@ use results::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    rc::Rc,
+    time::{Duration, Instant, SystemTime},
 };
 
 /// How often a run is saved that has not ended.
@@ -84,24 +85,33 @@ impl Run {
 
 /// Where finished runs are kept.
 pub struct Store {
-    directory: Option<PathBuf>,
+    kept: Option<(PathBuf, Rc<Signals>)>,
     /// Runs that other revisions of the program left.
     others: Cell<u64>,
+    /// What is to be said of runs that had not ended.
+    remarks: RefCell<Vec<String>>,
 }
 
 const REVISION: &str = env!("NETLOOM_REVISION");
 
 impl Store {
-    /// Below an output directory; without one nothing is kept.
+    /// Below an output directory, heeding signals from now on; without one nothing is kept.
     #[must_use]
     pub fn new(out: Option<&Path>) -> Self {
-        Self { directory: out.map(|out| out.join("runs")), others: Cell::new(0) }
+        let kept = out.map(|out| (out.join("runs"), Rc::new(Signals::heed())));
+        Self { kept, others: Cell::new(0), remarks: RefCell::default() }
     }
 
-    /// What is to be said of the runs that were taken from it, if anything.
+    /// What is to be said of runs that had not ended, since this was last asked.
     #[must_use]
-    pub fn remark(&self) -> Option<String> {
-        let n = self.others.get();
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.take()
+    }
+
+    /// How many runs other revisions of the program left, since this was last asked, if any.
+    #[must_use]
+    pub fn others(&self) -> Option<String> {
+        let n = self.others.take();
         (n > 0).then(|| {
             format!("{n} of its runs were kept by another revision of this program; remove `runs` to run them anew")
         })
@@ -110,36 +120,101 @@ impl Store {
     /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
     ///
     /// # Errors
-    /// If the run fails or cannot be stored.
+    /// If the run fails, cannot be stored or is interrupted.
     pub fn run(&self, name: &str, prepared: &mut Prepared, ties: u64, every: Ps) -> Result<Run, Failure> {
         if let AnySetup::Packet(setup) = &mut prepared.setup {
             setup.ties = ties;
         }
-        let Some(directory) = &self.directory else {
-            return simulate(prepared, every, None, &mut |_, _| true);
+        let Some((directory, signals)) = &self.kept else {
+            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failed(&e));
         };
-        let failed = |e: std::io::Error| {
+        if signals.leave() {
+            let message = format!("interrupted; runs that ended are kept in `{}`", directory.display());
+            return Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"));
+        }
+        let unwritable = |e: std::io::Error| {
             Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()))
         };
         let path = directory.join(format!("{}-{}.json", file_name(name), key(prepared, ties, every)));
+        let saved = path.with_extension("checkpoint");
         let known: Option<Run> =
             std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         if let Some(run) = known {
+            let _ = std::fs::remove_file(saved);
             self.others.set(self.others.get() + u64::from(run.revision != REVISION));
             return Ok(run);
         }
-        std::fs::create_dir_all(directory).map_err(failed)?;
-        let saved = path.with_extension("checkpoint");
-        let run = kept(prepared, every, &saved)?;
+        std::fs::create_dir_all(directory).map_err(unwritable)?;
+        let run = self.go_on(prepared, every, &saved, signals)?;
         // Whoever stops the program meanwhile leaves no half file under that name.
         let part = path.with_extension(format!("part-{}", std::process::id()));
         std::fs::write(&part, serde_json::to_vec(&run).expect("keys are strings or integers"))
-            .map_err(failed)?;
-        std::fs::rename(&part, &path).map_err(failed)?;
+            .map_err(unwritable)?;
+        std::fs::rename(&part, &path).map_err(unwritable)?;
         // The result is there; what would continue the run is of no more use.
         let _ = std::fs::remove_file(saved);
         Ok(run)
     }
+
+    /// Simulates, saved at `path`, and goes on from there if this program left something. What another one left, or what is damaged, is begun anew.
+    fn go_on(
+        &self,
+        prepared: &Prepared,
+        every: Ps,
+        path: &Path,
+        signals: &Rc<Signals>,
+    ) -> Result<Run, Failure> {
+        if !prepared.setup.kind().is_kept() {
+            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failed(&e));
+        }
+        let remark = |text: String| self.remarks.borrow_mut().push(text);
+        let anew = |why: &str| remark(format!("`{}` {why}: that run was begun anew", path.display()));
+        let begun = match begun(path) {
+            Ok(begun) => begun,
+            Err(why) => {
+                anew(&why);
+                None
+            }
+        };
+        let header = header(program());
+        let mut keeper = Keeper::heeding(
+            path.to_owned(),
+            header,
+            Intervals { virtual_time: 0, wall: SAVED },
+            Rc::clone(signals),
+        );
+        let mut left = None;
+        let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
+            let wish = keeper.wish(at.now);
+            if wish == Wish::Nothing {
+                return true;
+            }
+            let stored = keeper.store(at, &save().bytes());
+            if wish == Wish::Leave {
+                left = Some(stored.map(|()| at.now));
+                return false;
+            }
+            if let Err(failure) = stored {
+                // The run is worth more than its checkpoint.
+                remark(failure.text(false).trim_end().to_owned());
+            }
+            true
+        };
+        let resumed = begun.is_some();
+        let mut run = simulate(prepared, every, begun, &mut keep);
+        if resumed && matches!(run, Err(model::Failure::Damaged)) {
+            anew("holds no state of this experiment");
+            run = simulate(prepared, every, None, &mut keep);
+        }
+        let Some(stored) = left else { return run.map_err(|e| failed(&e)) };
+        let message =
+            format!("interrupted at {} of virtual time; saved to `{}`", display(stored?), path.display());
+        Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"))
+    }
+}
+
+fn failed(error: &model::Failure) -> Failure {
+    Failure::new(Exit::Experiment, error.to_string())
 }
 
 /// A run as far as it was saved.
@@ -165,12 +240,19 @@ impl Begun {
     }
 }
 
-/// What a study's checkpoint tells beside the state: its name is a hash of all that the run depends on, so only the build is asked for.
-fn header() -> Header {
+/// Length and date of this program's file: revisions do not tell programs apart whose sources were changed since. Nothing if the system does not tell.
+fn program() -> Option<String> {
+    let file = std::fs::metadata(std::env::current_exe().ok()?).ok()?;
+    let date = file.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(format!("{} B of {} ns", file.len(), date.as_nanos()))
+}
+
+/// What a study's checkpoint tells beside the state: its name is a hash of all that the run depends on, so only the program is asked for.
+fn header(program: Option<String>) -> Header {
     Header {
         build: checkpoint::build_name(),
         file: Default::default(),
-        set: Vec::new(),
+        set: program.into_iter().collect(),
         directory: PathBuf::new(),
         inputs: Vec::new(),
         partitions: 0,
@@ -182,32 +264,16 @@ fn header() -> Header {
     }
 }
 
-/// Simulates, saved at `path`, and goes on from there if this build left something. What another build left, or what is damaged, is begun anew.
-fn kept(prepared: &Prepared, every: Ps, path: &Path) -> Result<Run, Failure> {
-    if !prepared.setup.kind().is_kept() {
-        return simulate(prepared, every, None, &mut |_, _| true);
+/// What this program left at `path`, if there is something, or why it is of no use.
+fn begun(path: &Path) -> Result<Option<Begun>, String> {
+    if !path.exists() {
+        return Ok(None);
     }
-    let begun = checkpoint::load(path).ok().and_then(|(_, bytes)| Begun::of(&bytes));
-    let mut keeper = Keeper::new(path.to_owned(), header(), Intervals { virtual_time: 0, wall: SAVED });
-    let mut left = None;
-    let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
-        let wish = keeper.wish(at.now);
-        if wish == Wish::Nothing {
-            return true;
-        }
-        let stored = keeper.store(at, &save().bytes());
-        if wish == Wish::Leave {
-            left = Some(stored.map(|()| at.now));
-            return false;
-        }
-        // The run is worth more than its checkpoint.
-        true
-    };
-    let run = simulate(prepared, every, begun, &mut keep);
-    let Some(stored) = left else { return run };
-    let message =
-        format!("interrupted at {} of virtual time; saved to `{}`", display(stored?), path.display());
-    Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"))
+    let (header, bytes) = checkpoint::load(path).map_err(|_| "is damaged or was written by another build")?;
+    if program().is_none_or(|program| header.set != [program]) {
+        return Err("was written by another build".to_owned());
+    }
+    Begun::of(&bytes).map(Some).ok_or_else(|| "is damaged".to_owned())
 }
 
 /// Letters, digits and hyphens.
@@ -234,7 +300,7 @@ fn simulate(
     every: Ps,
     begun: Option<Begun>,
     keep: &mut dyn FnMut(&Progress, &mut dyn FnMut() -> Begun) -> bool,
-) -> Result<Run, Failure> {
+) -> Result<Run, model::Failure> {
     let (start, before) = (Instant::now(), thread_time());
     let resume = begun.is_some();
     let Begun { cost: spent, mut passed, state } = begun.unwrap_or_default();
@@ -252,7 +318,7 @@ fn simulate(
     let resume = resume.then_some(state.as_slice());
     let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
     let cost = cost();
-    let Finished { summary, tables } = finished.map_err(|e| Failure::new(Exit::Experiment, e.to_string()))?;
+    let Finished { summary, tables } = finished?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
     let phases = summary.hybrid.map_or_else(Vec::new, |h| h.phases);
     Ok(Run { windows, cost, phases, passed, revision: REVISION.to_owned() })
@@ -335,11 +401,11 @@ mod tests {
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(files(), 5);
-        assert_eq!(store.remark(), None);
+        assert_eq!(store.others(), None);
         let old = Run { revision: "0".to_owned(), ..first.clone() };
         std::fs::write(&path, serde_json::to_vec(&old).unwrap()).unwrap();
         assert_eq!(again(&[], 0).revision, "0");
-        assert!(store.remark().is_some_and(|r| r.starts_with("1 of its runs")));
+        assert!(store.others().is_some_and(|r| r.starts_with("1 of its runs")) && store.others().is_none());
     }
 
     /// A run that was stopped in any pause ends as if it had not been; what it had cost is added.
@@ -366,7 +432,7 @@ mod tests {
             assert!(simulate(&prepared(&set), 1_000_000, None, &mut keep).is_err());
             let begun = begun.unwrap();
             assert_eq!(Begun::of(&begun.bytes()).as_ref(), Some(&begun));
-            let mut header = header();
+            let header = header(program());
             checkpoint::store(&saved, &header, &begun.bytes()).unwrap_or_else(|_| panic!("it is stored"));
             let rest = run(&store);
             assert!(rest.windows == whole.windows && rest.cost.wall >= 100.0 && rest.cost.cpu >= 90.0);
@@ -375,13 +441,29 @@ mod tests {
             let ends = |run: &Run| run.phases.iter().map(|p| (p.end_ps, p.packets)).collect::<Vec<_>>();
             assert_eq!(ends(&rest), ends(&whole));
             assert!(result.exists() && !saved.exists());
-            // Another build's, or a damaged one, is begun anew.
+            let cost = |run: &Run| run.phases.iter().map(|p| p.wall_s).sum::<f64>();
+            assert!(cost(&rest) > 0.0 && store.remarks().is_empty());
             std::fs::remove_file(&result).unwrap();
-            header.build = "another".to_owned();
-            checkpoint::store(&saved, &header, &begun.bytes()).unwrap_or_else(|_| panic!("it is stored"));
-            assert!(run(&store).cost.wall < 100.0);
-            std::fs::remove_file(&result).unwrap();
+            // Another build's or program's is begun anew, and so is what holds no state, or nothing whole.
+            let other = Begun { state: vec![7; 40], ..Begun::default() };
+            for (header, bytes) in [
+                (Header { build: "another".to_owned(), ..header.clone() }, begun.bytes()),
+                (Header { set: vec!["another".to_owned()], ..header.clone() }, begun.bytes()),
+                (header.clone(), other.bytes()),
+                (header.clone(), vec![1, 2, 3]),
+            ] {
+                checkpoint::store(&saved, &header, &bytes).unwrap_or_else(|_| panic!("it is stored"));
+                let anew = run(&store);
+                assert!(anew.windows == whole.windows && anew.cost.wall < 100.0);
+                assert!(store.remarks()[0].ends_with("that run was begun anew"));
+                std::fs::remove_file(&result).unwrap();
+            }
         }
+        // What a run left that had ended goes away.
+        run(&store);
+        std::fs::write(&saved, "left").unwrap();
+        run(&store);
+        assert!(!saved.exists());
         assert!(Begun::of(&[9, 0, 0, 0, 0, 0, 0, 0, 1]).is_none() && Begun::of(&[1]).is_none());
     }
 
