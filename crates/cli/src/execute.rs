@@ -82,7 +82,8 @@ fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
     experiment
 }
 
-fn failure(error: &model::Failure) -> Failure {
+/// A run's failure with its exit code.
+pub fn failure(error: &model::Failure) -> Failure {
     let exit = match error {
         model::Failure::Invariant(_) => Exit::Violated,
         model::Failure::Setup(_) => Exit::Experiment,

@@ -11,6 +11,7 @@
 
 use crate::{
     checkpoint::{self, Header},
+    execute::failure,
     exit::Exit,
     failure::Failure,
     keeper::{Intervals, Keeper, Signals, Wish},
@@ -126,7 +127,7 @@ impl Store {
             setup.ties = ties;
         }
         let Some((directory, signals)) = &self.kept else {
-            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failed(&e));
+            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failure(&e));
         };
         if signals.leave() {
             let message = format!("interrupted; runs that ended are kept in `{}`", directory.display());
@@ -165,7 +166,7 @@ impl Store {
         signals: &Rc<Signals>,
     ) -> Result<Run, Failure> {
         if !prepared.setup.kind().is_kept() {
-            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failed(&e));
+            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failure(&e));
         }
         let remark = |text: String| self.remarks.borrow_mut().push(text);
         let anew = |why: &str| remark(format!("`{}` {why}: that run was begun anew", path.display()));
@@ -206,15 +207,11 @@ impl Store {
             anew("holds no state of this experiment");
             run = simulate(prepared, every, None, &mut keep);
         }
-        let Some(stored) = left else { return run.map_err(|e| failed(&e)) };
+        let Some(stored) = left else { return run.map_err(|e| failure(&e)) };
         let message =
             format!("interrupted at {} of virtual time; saved to `{}`", display(stored?), path.display());
         Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"))
     }
-}
-
-fn failed(error: &model::Failure) -> Failure {
-    Failure::new(Exit::Experiment, error.to_string())
 }
 
 /// A run as far as it was saved.
