@@ -19,7 +19,7 @@ const MAGIC: &[u8; 21] = b"netloom checkpoint 1\n";
 const HASH: usize = 32;
 
 /// What a run needs beside its state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version and revision of the build.
     pub build: String,

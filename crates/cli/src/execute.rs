@@ -1,12 +1,6 @@
 //! Runs a setup and shows progress to whoever watches.
 
-use crate::{
-    console::Console,
-    exit::Exit,
-    failure::Failure,
-    keeper::{Keeper, Wish},
-    prepare::Prepared,
-};
+use crate::{console::Console, exit::Exit, failure::Failure, keeper::Keeper, prepare::Prepared};
 use base::time::{Ps, display};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Finished, Progress, run::Watch};
@@ -34,32 +28,15 @@ pub fn execute_kept(
     let bar = bar(console.err_terminal);
     let start = Instant::now();
     let every = keeper.as_ref().map_or(0, |k| k.every());
-    let mut left = None;
     let mut pause = |progress: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
         show(&bar, &progress, start);
         let Some(keeper) = &mut keeper else { return true };
-        let wish = keeper.wish(progress.now);
-        if wish == Wish::Nothing {
-            return true;
-        }
-        let stored = keeper.store(&progress, &save());
-        if wish == Wish::Leave {
-            left = Some(stored.map(|()| (progress.now, keeper.path().to_owned())));
-            return false;
-        }
-        if let Err(failure) = stored {
-            // The run is worth more than its checkpoint.
-            bar.suspend(|| console.remark(failure.text(false).trim_end()));
-        }
-        true
+        keeper.pause(&progress, save, |text| bar.suspend(|| console.remark(text)))
     };
     let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
     bar.finish_and_clear();
-    if let Some(stored) = left {
-        let (now, path) = stored?;
-        let message =
-            format!("interrupted at {} of virtual time; saved to `{}`", display(now), path.display());
-        return Err(Failure::new(Exit::Interrupted, message).with_help("`netloom resume DIR` goes on"));
+    if let Some(failure) = keeper.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
+        return Err(failure);
     }
     let mut finished = finished.map_err(|e| failure(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);

@@ -2,9 +2,10 @@
 
 use crate::{
     checkpoint::{self, Header},
+    exit::Exit,
     failure::Failure,
 };
-use base::time::{NEVER, Ps};
+use base::time::{NEVER, Ps, display};
 use model::Progress;
 use std::{
     path::PathBuf,
@@ -35,7 +36,7 @@ impl Intervals {
 
 /// What a pause is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+enum Wish {
     /// Go on.
     Nothing,
     /// Save and go on.
@@ -52,6 +53,8 @@ pub struct Keeper {
     due: Ps,
     since: Instant,
     signals: Rc<Signals>,
+    /// The instant at which a wish to leave was heeded, if the state was stored.
+    left: Option<Result<Ps, Failure>>,
 }
 
 impl Keeper {
@@ -65,7 +68,7 @@ impl Keeper {
     #[must_use]
     pub fn heeding(path: PathBuf, header: Header, intervals: Intervals, signals: Rc<Signals>) -> Self {
         let due = intervals.after(header.now);
-        Self { path, header, intervals, due, since: Instant::now(), signals }
+        Self { path, header, intervals, due, since: Instant::now(), signals, left: None }
     }
 
     /// Virtual time between pauses that saving needs; 0 for none.
@@ -74,8 +77,44 @@ impl Keeper {
         self.intervals.virtual_time
     }
 
+    /// Saves in a pause if that is wanted; false if the run is to stop. What keeps it from saving on the way is remarked: the run is worth more than its
+    /// checkpoint.
+    pub fn pause(
+        &mut self,
+        at: &Progress,
+        state: impl FnOnce() -> Vec<u8>,
+        remark: impl FnOnce(&str),
+    ) -> bool {
+        let wish = self.wish(at.now);
+        if wish == Wish::Nothing {
+            return true;
+        }
+        let stored = self.store(at, &state());
+        if wish == Wish::Leave {
+            self.left = Some(stored.map(|()| at.now));
+            return false;
+        }
+        if let Err(failure) = stored {
+            remark(failure.text(false).trim_end());
+        }
+        true
+    }
+
+    /// Why a pause stopped the run, if one did; `help` tells how it goes on.
+    pub fn interrupted(&mut self, help: &str) -> Option<Failure> {
+        let interrupted = |now| {
+            let message = format!(
+                "interrupted at {} of virtual time; saved to `{}`",
+                display(now),
+                self.path.display()
+            );
+            Failure::new(Exit::Interrupted, message).with_help(help)
+        };
+        self.left.take().map(|stored| stored.map_or_else(|failure| failure, interrupted))
+    }
+
     /// What is wanted of a pause at `now`.
-    pub fn wish(&mut self, now: Ps) -> Wish {
+    fn wish(&mut self, now: Ps) -> Wish {
         if self.signals.leave() {
             return Wish::Leave;
         }
@@ -86,21 +125,12 @@ impl Keeper {
         Wish::Nothing
     }
 
-    /// Stores the state of a pause.
-    ///
-    /// # Errors
-    /// If the system refuses; the checkpoint before is still there.
-    pub fn store(&mut self, at: &Progress, state: &[u8]) -> Result<(), Failure> {
+    /// Stores the state of a pause; if the system refuses, the checkpoint before is still there.
+    fn store(&mut self, at: &Progress, state: &[u8]) -> Result<(), Failure> {
         self.since = Instant::now();
         self.due = self.intervals.after(at.now);
         (self.header.now, self.header.partitions) = (at.now, at.partitions);
         checkpoint::store(&self.path, &self.header, state)
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn path(&self) -> &std::path::Path {
-        &self.path
     }
 }
 

@@ -14,10 +14,10 @@ use crate::{
     execute::failure,
     exit::Exit,
     failure::Failure,
-    keeper::{Intervals, Keeper, Signals, Wish},
+    keeper::{Intervals, Keeper, Signals},
     prepare::Prepared,
 };
-use base::time::{Ps, display};
+use base::time::Ps;
 use model::{AnySetup, Finished, Progress, performance::thread_time, run::Watch};
 use results::{
     summary::Phase,
@@ -184,22 +184,8 @@ impl Store {
             Intervals { virtual_time: 0, wall: SAVED },
             Rc::clone(signals),
         );
-        let mut left = None;
         let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
-            let wish = keeper.wish(at.now);
-            if wish == Wish::Nothing {
-                return true;
-            }
-            let stored = keeper.store(at, &save().bytes());
-            if wish == Wish::Leave {
-                left = Some(stored.map(|()| at.now));
-                return false;
-            }
-            if let Err(failure) = stored {
-                // The run is worth more than its checkpoint.
-                remark(failure.text(false).trim_end().to_owned());
-            }
-            true
+            keeper.pause(at, || save().bytes(), |text| remark(text.to_owned()))
         };
         let resumed = begun.is_some();
         let mut run = simulate(prepared, every, begun, &mut keep);
@@ -207,10 +193,8 @@ impl Store {
             anew("holds no state of this experiment");
             run = simulate(prepared, every, None, &mut keep);
         }
-        let Some(stored) = left else { return run.map_err(|e| failure(&e)) };
-        let message =
-            format!("interrupted at {} of virtual time; saved to `{}`", display(stored?), path.display());
-        Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"))
+        let interrupted = keeper.interrupted("the same command goes on");
+        interrupted.map_or_else(|| run.map_err(|e| failure(&e)), Err)
     }
 }
 
@@ -246,19 +230,8 @@ fn program() -> Option<String> {
 
 /// What a study's checkpoint tells beside the state: its name is a hash of all that the run depends on, so only the program is asked for.
 fn header(program: Option<String>) -> Header {
-    Header {
-        build: checkpoint::build_name(),
-        file: Default::default(),
-        set: program.into_iter().collect(),
-        directory: PathBuf::new(),
-        inputs: Vec::new(),
-        partitions: 0,
-        threads: 1,
-        checkers: false,
-        force: false,
-        started: String::new(),
-        now: 0,
-    }
+    let set = program.into_iter().collect();
+    Header { build: checkpoint::build_name(), set, threads: 1, ..Header::default() }
 }
 
 /// What this program left at `path`, if there is something, or why it is of no use.
@@ -299,8 +272,8 @@ fn simulate(
     keep: &mut dyn FnMut(&Progress, &mut dyn FnMut() -> Begun) -> bool,
 ) -> Result<Run, model::Failure> {
     let (start, before) = (Instant::now(), thread_time());
-    let resume = begun.is_some();
-    let Begun { cost: spent, mut passed, state } = begun.unwrap_or_default();
+    let (spent, mut passed, state) =
+        begun.map_or_else(Default::default, |b| (b.cost, b.passed, Some(b.state)));
     let cost = || {
         let wall = start.elapsed().as_secs_f64();
         let cpu = thread_time().zip(before).map_or(wall, |(now, then)| now - then);
@@ -312,8 +285,7 @@ fn simulate(
         }
         keep(&at, &mut || Begun { cost: cost(), passed: passed.clone(), state: save() })
     };
-    let resume = resume.then_some(state.as_slice());
-    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
+    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume: state.as_deref() });
     let cost = cost();
     let Finished { summary, tables } = finished?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();
