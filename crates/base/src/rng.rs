@@ -137,6 +137,15 @@ fn choose(draw: u64, n: u64) -> Option<u64> {
     kept.then_some((product >> 64) as u64)
 }
 
+/// Multipliers of Philox4x32.
+const MULTIPLIERS: [u64; 2] = [0xD251_1F53, 0xCD9E_8D57];
+
+/// The key of Philox's next round.
+#[inline]
+fn next_key(key: [u32; 2]) -> [u32; 2] {
+    [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)]
+}
+
 /// The first 64 bits of [`philox4x32_10`] for several counters of one owner. Words of 32 bits lie in lanes of 64, where they are multiplied: compilers
 /// make vectors of the loop over counters, out of line at least.
 #[inline(never)]
@@ -148,9 +157,9 @@ fn philox_lanes<const N: usize>(counters: &[u64; N], owner: [u32; 2], key: [u32;
         let mut key = key;
         for round in 0..10 {
             if round > 0 {
-                key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+                key = next_key(key);
             }
-            let (p, q) = (a * 0xD251_1F53, c * 0xCD9E_8D57);
+            let (p, q) = (a * MULTIPLIERS[0], c * MULTIPLIERS[1]);
             (a, b) = (q >> 32 ^ b ^ u64::from(key[0]), q & LOW);
             (c, d) = (p >> 32 ^ d ^ u64::from(key[1]), p & LOW);
         }
@@ -164,11 +173,10 @@ fn philox_lanes<const N: usize>(counters: &[u64; N], owner: [u32; 2], key: [u32;
 pub fn philox4x32_10(mut ctr: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for round in 0..10 {
         if round > 0 {
-            key[0] = key[0].wrapping_add(0x9E37_79B9);
-            key[1] = key[1].wrapping_add(0xBB67_AE85);
+            key = next_key(key);
         }
-        let p0 = u64::from(ctr[0]) * 0xD251_1F53;
-        let p1 = u64::from(ctr[2]) * 0xCD9E_8D57;
+        let p0 = u64::from(ctr[0]) * MULTIPLIERS[0];
+        let p1 = u64::from(ctr[2]) * MULTIPLIERS[1];
         ctr =
             [(p1 >> 32) as u32 ^ ctr[1] ^ key[0], p1 as u32, (p0 >> 32) as u32 ^ ctr[3] ^ key[1], p0 as u32];
     }

@@ -305,9 +305,9 @@ fn queues_go_on_growing_in_a_stay() {
     }
 }
 
-/// A packet that is handed over and arrives between two ticks counts the same in one pass, which is for sums only, as piece by piece.
+/// What is kept of single packets, messages and pairs, and the checkers, change no sum and no window of a run.
 #[test]
-fn sums_in_one_pass_are_those_of_single_records() {
+fn rows_and_checks_change_no_sums() {
     for (workload, load) in [("uniform", 0.9), ("all-to-all", 0.5)] {
         let mut setup = dragonfly(load, 256);
         let job = (40, 256, setup.links[0].bandwidth);

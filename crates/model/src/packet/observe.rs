@@ -177,8 +177,6 @@ pub struct Observer {
     pub learner: Option<Box<Learner>>,
     /// The learner hears what is handed over to whom.
     queues: bool,
-    /// Neither the ledger nor rows of single packets, pairs or messages are kept.
-    sums_only: bool,
 }
 
 /// Whose window of the series.
@@ -191,7 +189,7 @@ enum Side {
 engine::kept!(Observer:
     fingerprint, last, packets, messages, jobs, programs, bytes, bytes_total, chunk_hops, latency, message_latency, parts, by_hops,
     batches, windows, pairs, packet_rows, message_rows, tally, from_source, tallies, ledger, learner
-    => net, warmup, end, measure, present, queues, sums_only);
+    => net, warmup, end, measure, present, queues);
 
 impl Observer {
     /// Nothing measured yet.
@@ -200,11 +198,9 @@ impl Observer {
         // Chunks of one packet may be routed before and after a failure.
         let together = net.config.route_per == RoutePer::Packet && !net.routes.change();
         let in_order = together || net.config.router == RouterKind::InputQueued;
-        let sums_only = !(check || measure.pairs || measure.packets || measure.messages);
         Self {
             warmup,
             end,
-            sums_only,
             measure,
             fingerprint: Fingerprint::default(),
             last: 0,
@@ -362,7 +358,7 @@ impl Observer {
     }
 
     /// A packet of the measured part of the run, in all that asks for its latency.
-    #[inline]
+    #[inline(always)]
     fn sample(&mut self, row: Row) {
         let latency = row.delivered - row.created;
         self.latency.record(latency);
@@ -397,7 +393,7 @@ impl Observer {
     }
 
     /// A message is complete.
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, time: Ps, created: Ps, (source, destination): (u32, u32), number: u32) {
         let what = 3 << 32 | u64::from(destination);
         self.fingerprint.add(time, what, u64::from(source), u64::from(number));
@@ -428,48 +424,15 @@ impl Observer {
         }
     }
 
-    /// A predicted packet that is a message has arrived: what [`Observer::predicted`] and [`Observer::message`] count, in one pass, since a stay of
-    /// the surrogate does little else. If more than sums is kept, they do it.
+    /// A predicted packet that is a message has arrived. A stay of the surrogate does little else, so what it counts is in line here.
     #[inline]
     fn alone(&mut self, time: Ps, p: &Predicted) {
-        let (source, destination, latency) = (p.source(), u64::from(p.destination), time - p.created);
-        if !self.sums_only {
-            self.predicted(time, p);
-            return self.message(time, p.message_created, (source, p.destination), p.message);
-        }
-        self.fingerprint.add(time, 5 << 32 | destination, p.id, p.bytes);
-        self.fingerprint.add(time, 3 << 32 | destination, u64::from(source), u64::from(p.message));
-        self.packets.1 += 1;
-        self.messages += 1;
-        self.last = self.last.max(time);
-        self.from_source[source as usize] += 1;
-        self.bytes_total += p.bytes;
-        if let Some(learner) = &mut self.learner {
-            learner.predicted.merge(Seen { count: 1, sum: u128::from(latency) });
-        }
-        if let Some(window) = self.window(Side::Delivered, time) {
-            window.bytes += p.bytes;
-            window.latency.record(latency);
-        }
-        let (job, _) = self.net.rank[p.destination as usize];
-        if let Some(entry) = self.jobs.get_mut(job as usize) {
-            *entry = (entry.0 + 1, entry.1.max(time));
-        }
-        self.tally.message(source, time - p.message_created);
-        if time >= self.warmup {
-            self.bytes += p.bytes;
-        }
-        if p.created >= self.warmup {
-            self.latency.record(latency);
-            self.batches.record(time - self.warmup, latency);
-        }
-        if p.message_created >= self.warmup {
-            self.message_latency.record(time - p.message_created);
-        }
+        self.predicted(time, p);
+        self.message(time, p.message_created, (p.source(), p.destination), p.message);
     }
 
     /// A packet, or message, that was predicted has arrived.
-    #[inline]
+    #[inline(always)]
     fn predicted(&mut self, time: Ps, p: &Predicted) {
         let (source, packets) = (p.source(), u64::from(p.packets));
         self.last = self.last.max(time);

@@ -64,13 +64,10 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
     fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
         let (mut index, mut previous, mut done) = (index, previous, 0);
         for chunk in into.chunks_mut(TOGETHER) {
-            // Of few the rest would be drawn in vain.
-            let several = chunk.len() > TOGETHER / 4;
-            let drawn = if several { self.destinations.destinations(rank, index) } else { [0; TOGETHER] };
-            for (slot, drawn) in chunk.iter_mut().zip(drawn) {
+            let drawn = self.destinations.destinations(rank, index);
+            for (slot, destination) in chunk.iter_mut().zip(drawn) {
                 let due = if index < self.count { self.arrival.time(rank, index, previous) } else { None };
                 let Some(time) = due else { return done };
-                let destination = if several { drawn } else { self.destinations.destination(rank, index) };
                 *slot = Message { time, destination, bytes: self.bytes };
                 (index, previous, done) = (index + 1, time, done + 1);
             }

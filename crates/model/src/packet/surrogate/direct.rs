@@ -45,9 +45,10 @@ impl Steps {
     }
 }
 
-/// Messages of a source, read several at a time: it mostly hands over many until the next tick.
+/// Messages of a source, read several at a time but for the first: mostly many are handed over until the next tick, or one.
 #[derive(Default)]
 struct Ahead {
+    begun: bool,
     messages: [Message; 8],
     /// How many are read, and how many of them are used.
     known: usize,
@@ -58,10 +59,11 @@ impl Ahead {
     /// The `index`-th message of a rank, after those that were asked for before.
     #[inline]
     fn next(&mut self, traffic: &dyn Traffic, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        if !std::mem::replace(&mut self.begun, true) {
+            return traffic.message(rank, index, previous);
+        }
         if self.used == self.known {
-            // The first may be the only one.
-            let fit = if self.known == 0 { 1 } else { self.messages.len() };
-            self.known = traffic.messages(rank, index, previous, &mut self.messages[..fit]);
+            self.known = traffic.messages(rank, index, previous, &mut self.messages);
             self.used = 0;
         }
         let next = self.messages[..self.known].get(self.used).copied();
