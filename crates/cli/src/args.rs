@@ -363,6 +363,9 @@ pub struct StudyArgs {
     /// Only rows whose name contains this; figures, and what is computed beside rows, are left out
     #[arg(long, value_name = "TEXT")]
     pub row: Option<String>,
+    /// Override a value in the experiments of the chosen rows, after all that the study sets: `--set 'experiment.duration=1 ms'`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value, requires = "row")]
+    pub set: Vec<String>,
     /// Write the study's figures (SVG) into this directory; runs of hybrid studies are kept there and not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -190,6 +190,13 @@ why = "because"
 
     let run = netloom(&[&["study", "small", "--smoke", "--row", "half"], &studies[..]].concat());
     assert!(run.status == 0 && run.out.contains("half load"), "{}", run.err);
+    // What the user sets comes after what the row sets.
+    let changed = ["--smoke", "--row", "half", "--set", "job.0.load=0.25"];
+    let run = netloom(&[&["study", "small"], &changed[..], &studies[..]].concat());
+    let line = run.out.lines().find(|l| l.contains("offered_fraction")).expect("a line");
+    assert!(line.contains(" 0.25  because"), "{line}");
+    let run = netloom(&[&["study", "small"], &changed[3..], &studies[..]].concat());
+    assert!(run.status == 2 && run.err.contains("--row <TEXT>"), "{}", run.err);
     let run = netloom(&[&["study", "small", "--row", "half laod"], &studies[..]].concat());
     assert_eq!((run.status, run.out.as_str()), (2, ""));
     assert!(run.err.contains("no row of the study has `half laod`"), "{}", run.err);

@@ -233,7 +233,7 @@ fn hybrid(
             (_, true) => row.shorter[1].as_slice(),
             _ => &[],
         };
-        let set: Vec<String> = row.set.iter().chain(shorter(study, args)).chain(own).cloned().collect();
+        let set = row.set.iter().chain(shorter(study, args)).chain(own).chain(&args.set).cloned().collect();
         let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
         let input = Input { file: directory.join(&row.experiment), set };
         let (found, pictures) = study_hybrid::run(row, &input, seeds, &store, console)?;
@@ -260,7 +260,7 @@ fn run(
     let shorter = shorter(study, args);
     let mut lines = Vec::new();
     for row in study.rows.iter().filter(|row| is_wanted(row, args)) {
-        let set = row.set.iter().chain(shorter).cloned().collect();
+        let set = row.set.iter().chain(shorter).chain(&args.set).cloned().collect();
         let input = Input { file: directory.join(&row.experiment), set };
         let summary: Json = match &row.program {
             Some(program) => study_programs::run(program, directory, &input, (args, curves), console)?,
