@@ -16,11 +16,8 @@ impl Static {
     #[inline]
     pub(super) fn with_wait(&self, source: u32, destination: u32, latency: Ps) -> Ps {
         let Some(&wait) = self.waits.get(destination as usize) else { return latency };
-        if wait >= 0 {
-            return latency + wait as Ps;
-        }
-        let shorter = latency.saturating_sub(wait.unsigned_abs());
-        self.net.hybrid.as_ref().map_or(shorter, |h| h.shape.at_least(source, destination, shorter))
+        let then = latency.saturating_add_signed(wait);
+        self.net.hybrid.as_ref().map_or(then, |h| h.shape.at_least(source, destination, then))
     }
 }
 
