@@ -92,8 +92,8 @@ pub struct Learned {
 /// Unit of [`Learned::ratios`], as a power of two.
 pub const RATIO: u32 = 20;
 
-/// Packets of a pair whose mean is trusted.
-const TRUSTED: u64 = 8;
+/// Packets of a pair, or a source, whose mean is trusted.
+pub const TRUSTED: u64 = 8;
 
 impl Learned {
     /// Adds a packet.

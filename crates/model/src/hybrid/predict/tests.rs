@@ -3,7 +3,12 @@ use base::param::Value;
 
 /// Four routers in a line with two terminals each.
 fn shape() -> Arc<Shape> {
-    let given = [("dims", Value::Ints(vec![4])), ("terminals_per_router", Value::Int(2))];
+    line(2)
+}
+
+/// Four routers in a line.
+fn line(terminals: u64) -> Arc<Shape> {
+    let given = [("dims", Value::Ints(vec![4])), ("terminals_per_router", Value::Int(terminals))];
     let fabric = crate::samples::topology("mesh", &given);
     Arc::new(Shape::new(&fabric, (1000, 100)).expect("a small fabric"))
 }
@@ -51,6 +56,56 @@ fn quantiles_keep_means_and_percentiles() {
     for at in [4_000, 20_000, 30_000, 38_000, 39_600] {
         let off = said[at] as f64 / all[at] as f64 - 1.0;
         assert!(off.abs() < 0.03, "at {at}: {} beside {}", said[at], all[at]);
+    }
+}
+
+#[test]
+fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
+    // 240 terminals, 57,360 pairs, a third of them seen once or twice; nearby ones take a fifth less, every other source takes a tenth more.
+    let (shape, mut learned) = (line(60), Learned::default());
+    let mut random = base::rng::Stream::new(3, base::rng::Purpose::Test, 0);
+    let packet = |random: &mut base::rng::Stream| {
+        let (source, step) = (random.below(240) as u32, random.below(239) as u32 + 1);
+        let destination = (source + step) % 240;
+        let far = 80 + 20 * u64::from(shape.routers(source, destination) > 1);
+        let latency = (300 + random.below(80).pow(2) / 4) * far * u64::from(10 + source % 2);
+        ((source, destination), latency)
+    };
+    for _ in 0..20_000 {
+        let (pair, latency) = packet(&mut random);
+        learned.record(&shape, pair, latency);
+    }
+    let entry = base::registry::find(PREDICTORS, "quantile").expect("a predictor");
+    let recipe = (entry.build)(&Values::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    let p = recipe.train(&learned, &shape);
+    let mut numbers = vec![0; 240];
+    let (mut real, mut said) = (Vec::new(), Vec::new());
+    for _ in 0..40_000 {
+        let ((source, destination), latency) = packet(&mut random);
+        numbers[source as usize] += 1;
+        real.push(latency as f64);
+        said.push(p.latency(source, destination, numbers[source as usize]) as f64);
+    }
+    let close = |real: &mut Vec<f64>, said: &mut Vec<f64>, within: f64| {
+        real.sort_by(f64::total_cmp);
+        said.sort_by(f64::total_cmp);
+        for share in [0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
+            let (real, said) =
+                (real[(real.len() as f64 * share) as usize], said[(said.len() as f64 * share) as usize]);
+            assert!((said / real - 1.0).abs() < within, "{share}: {said} beside {real}");
+        }
+    };
+    close(&mut real, &mut said, 0.05);
+    // Of one source to each distance the same holds, as far as 80 packets tell.
+    for source in [6, 7] {
+        for (step, number) in [(1, 0), (60, 5000)] {
+            let mut said: Vec<f64> =
+                (0..4000).map(|n| p.latency(source, source + step, number + n) as f64).collect();
+            let far = 80 + 20 * u64::from(shape.routers(source, source + step) > 1);
+            let real = |_| (300 + random.below(80).pow(2) / 4) * far * u64::from(10 + source % 2);
+            let mut real: Vec<f64> = (0..4000).map(real).map(|x| x as f64).collect();
+            close(&mut real, &mut said, 0.15);
+        }
     }
 }
 
