@@ -61,6 +61,27 @@ impl Interval {
         k.checked_mul(self.whole)?.checked_add(rounded)
     }
 
+    /// [`Interval::times`] of `k` and those after it, with one division for all; returns how many there are.
+    pub fn times_from(&self, k: u64, into: &mut [Ps]) -> usize {
+        let d = self.denominator;
+        // No time up to there is beyond 2^64 ps.
+        let end = k.checked_add(into.len() as u64 + 1).zip(self.whole.checked_add(1));
+        let end = end.and_then(|(end, most)| end.checked_mul(most));
+        let (Some(p), Some(_)) = (k.checked_mul(self.fraction), end) else {
+            let times = (k..=u64::MAX).map_while(|k| self.times(k));
+            return into.iter_mut().zip(times).map(|(slot, time)| *slot = time).count();
+        };
+        let (mut floor, mut rest) = (k * self.whole + p / d, p % d);
+        for slot in &mut *into {
+            *slot = floor + u64::from(rest >= d - rest);
+            rest += self.fraction;
+            let carry = rest >= d;
+            rest -= if carry { d } else { 0 };
+            floor += self.whole + u64::from(carry);
+        }
+        into.len()
+    }
+
     /// The `k` whose [`Interval::times`] is nearest to `time`: its inverse for intervals above 1 ps.
     #[must_use]
     pub fn index_of(&self, time: Ps) -> u64 {
@@ -123,6 +144,23 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
+
+    proptest! {
+        /// Many at a time or one by one, as far as time goes.
+        #[test]
+        fn times_follow_each_other(
+            whole in prop_oneof![1..1u64 << 20, 1 << 62..1u64 << 63], below in 1..1u64 << 63, share in 0..100u64,
+            k in prop_oneof![0..100u64, 0..1u64 << 40, u64::MAX - 5..=u64::MAX], n in 0usize..20,
+        ) {
+            let denominator = below >> (share % 60);
+            let denominator = denominator.max(1);
+            let interval = Interval { whole, fraction: (denominator - 1) / 100 * share, denominator };
+            let mut many = vec![7; n];
+            let found = interval.times_from(k, &mut many);
+            let each: Vec<Ps> = (k..=u64::MAX).map_while(|k| interval.times(k)).take(n).collect();
+            prop_assert_eq!(&many[..found], &each[..]);
+        }
+    }
 
     /// 1024 B at 2 GiB/s take 5^12 / 2^9 ps = 476,837.158203125 ps: the closed form needs no division.
     #[test]

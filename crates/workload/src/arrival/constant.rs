@@ -26,6 +26,10 @@ impl Arrival for Constant {
         self.0.times(index)
     }
 
+    fn times(&self, _rank: u32, index: u64, _previous: Ps, into: &mut [Ps]) -> usize {
+        self.0.times_from(index, into)
+    }
+
     fn period(&self) -> Option<Interval> {
         Some(self.0)
     }

@@ -16,6 +16,18 @@ pub trait Arrival: Send + Sync {
     /// A pure function; `None` beyond the end of time.
     fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps>;
 
+    /// Times of the arrivals of `rank` from the `index`-th on, as [`Arrival::time`] tells them; returns how many there are.
+    fn times(&self, rank: u32, index: u64, previous: Ps, into: &mut [Ps]) -> usize {
+        let mut last = previous;
+        for (n, slot) in into.iter_mut().enumerate() {
+            let Some(time) = index.checked_add(n as u64).and_then(|i| self.time(rank, i, last)) else {
+                return n;
+            };
+            (*slot, last) = (time, time);
+        }
+        into.len()
+    }
+
     /// The interval between arrivals, if it never varies.
     fn period(&self) -> Option<Interval> {
         None

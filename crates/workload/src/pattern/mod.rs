@@ -64,12 +64,18 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
     fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
         let (mut index, mut previous, mut done) = (index, previous, 0);
         for chunk in into.chunks_mut(TOGETHER) {
+            let wanted =
+                chunk.len().min(usize::try_from(self.count.saturating_sub(index)).unwrap_or(usize::MAX));
+            let mut times = [0; TOGETHER];
+            let found = self.arrival.times(rank, index, previous, &mut times[..wanted]);
             let drawn = self.destinations.destinations(rank, index);
-            for (slot, destination) in chunk.iter_mut().zip(drawn) {
-                let due = if index < self.count { self.arrival.time(rank, index, previous) } else { None };
-                let Some(time) = due else { return done };
+            for (slot, (&time, destination)) in chunk.iter_mut().zip(times[..found].iter().zip(drawn)) {
                 *slot = Message { time, destination, bytes: self.bytes };
-                (index, previous, done) = (index + 1, time, done + 1);
+            }
+            (index, done) = (index + found as u64, done + found);
+            match times[..found].last() {
+                Some(&last) if found == chunk.len() => previous = last,
+                _ => break,
             }
         }
         done

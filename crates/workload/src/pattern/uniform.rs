@@ -64,7 +64,12 @@ impl Destinations for Uniform {
     #[inline]
     fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
         let stream = place(self.stream, self.job, rank, 0);
-        stream.below_at(places(index), self.choices()).map(|drawn| self.other(rank, drawn))
+        let drawn: [u64; TOGETHER] = stream.below_at(places(index), self.choices());
+        let mut chosen = [0; TOGETHER];
+        for (chosen, drawn) in chosen.iter_mut().zip(drawn) {
+            *chosen = self.other(rank, drawn);
+        }
+        chosen
     }
 }
 
