@@ -116,7 +116,7 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
         take_up(state, &mut executor, &mut director)?;
-        director.attach(executor.partitions.iter_mut().map(|p| &mut p.domain));
+        director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain));
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
     let stop = executor.direct(end, &mut director, pauses, |e, d| {

@@ -76,6 +76,8 @@ struct Stage {
     predictor: Option<Arc<dyn Predictor>>,
     flying: Vec<Predicted>,
     since: Since,
+    /// When the run ends at the latest.
+    end: Ps,
 }
 
 /// What a stretch of a run costs.
@@ -109,7 +111,8 @@ impl Since {
 
 /// What a partition tells.
 pub struct Told {
-    share: Share,
+    /// None at a tick of the queues alone.
+    share: Option<Share>,
     counts: Counts,
     learned: Option<Learned>,
     /// At an entry what is in the network, at a return what was predicted and is not delivered.
@@ -185,18 +188,19 @@ impl Conductor {
                 predictor: None,
                 flying: Vec::new(),
                 since: Since::now(),
+                end,
             }),
             _ => None,
         };
         Ok(Self { sampler, stage })
     }
 
-    /// Gives partitions of a loaded run their predictor.
-    pub fn attach<'a>(&self, domains: impl Iterator<Item = &'a mut PacketDomain>) {
+    /// Gives partitions of a run that goes on at `now` their predictor.
+    pub fn attach<'a>(&self, now: Ps, domains: impl Iterator<Item = &'a mut PacketDomain>) {
         let Some(stage) = &self.stage else { return };
         domains.for_each(|d| {
             d.cx.predictor.clone_from(&stage.predictor);
-            stage.tell_waits(d);
+            self.tell(stage, now, d);
         });
     }
 
@@ -250,6 +254,22 @@ impl Conductor {
         };
         Ok((self.sampler, Some(hybrid)))
     }
+
+    /// True unless `now` is a tick of the queues alone, and the run does not end when all is done.
+    fn samples(&self, now: Ps) -> bool {
+        let queues = self.stage.as_ref().filter(|s| s.queues_at(now).is_some() && !s.ticks(now));
+        queues.is_none() || self.sampler.until_done() || self.sampler.next_tick(now - 1) == now
+    }
+
+    /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
+    fn tell(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain) {
+        let asked = if self.sampler.until_done() { self.next_tick(now) } else { self.sampler.asks(now) };
+        domain.cx.asked = asked.min(stage.strategy.next_tick(now)).min(stage.end);
+        if let Some(queues) = &stage.queues {
+            domain.cx.waits = Arc::clone(queues.waits());
+            domain.cx.slowness = queues.slowness();
+        }
+    }
 }
 
 impl Director<PacketDomain, Observer> for Conductor {
@@ -269,7 +289,7 @@ impl Director<PacketDomain, Observer> for Conductor {
         observer: &mut Observer,
         agenda: &Agenda<Wire>,
     ) -> Told {
-        let share = self.sampler.summarise(now, domain, observer, agenda);
+        let share = self.samples(now).then(|| self.sampler.summarise(now, domain, observer, agenda));
         let (flying, offered) = (Vec::new(), Vec::new());
         let mut told = Told { share, counts: counts(observer), learned: None, flying, offered };
         let Some(stage) = &self.stage else { return told };
@@ -297,7 +317,7 @@ impl Director<PacketDomain, Observer> for Conductor {
     }
 
     fn merge(&self, mut a: Told, b: Told) -> Told {
-        a.share = self.sampler.merge(a.share, b.share);
+        a.share = a.share.zip(b.share).map(|(a, b)| self.sampler.merge(a, b));
         a.counts.network.merge(b.counts.network);
         a.counts.predicted.merge(b.counts.predicted);
         a.counts.delivered += b.counts.delivered;
@@ -311,16 +331,13 @@ impl Director<PacketDomain, Observer> for Conductor {
 
     fn decide(&mut self, now: Ps, told: Told, dry: bool) -> Option<(Clock, Step)> {
         let Told { share, counts, learned, flying, offered } = told;
-        let view = View {
-            now,
-            created: share.created(),
-            network: counts.network,
-            predicted: counts.predicted,
-            occupied: share.occupied(),
-        };
+        let (created, occupied) = share.as_ref().map_or((0, 0), |s| (s.created(), s.occupied()));
+        let view = View { now, created, network: counts.network, predicted: counts.predicted, occupied };
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
-        self.sampler.decide(now, share, dry)?;
+        if let Some(share) = share {
+            self.sampler.decide(now, share, dry)?;
+        }
         let Some(stage) = &mut self.stage else { return Some((Clock::Keep, Step::Stay)) };
         if let Some(queues) = stage.queues.as_mut().filter(|q| q.ticks(now)) {
             queues.tick(now, &offered);
@@ -361,7 +378,7 @@ impl Director<PacketDomain, Observer> for Conductor {
 
     fn apply(&self, step: &Step, domain: &mut PacketDomain, fx: &mut impl Effects<PacketDomain>) {
         let Some(stage) = &self.stage else { return };
-        stage.tell_waits(domain);
+        self.tell(stage, fx.instant(), domain);
         match step {
             Step::Stay => {}
             Step::Learn => domain.learn_anew(),
@@ -401,14 +418,6 @@ impl Stage {
     fn lacking(&self, under_way: Vec<Predicted>) -> Vec<Predicted> {
         let Some(queues) = &self.queues else { return Vec::new() };
         queues.lacking(under_way, |bytes| self.net.link_time(bytes))
-    }
-
-    /// Predictions of a partition follow the queues.
-    fn tell_waits(&self, domain: &mut PacketDomain) {
-        if let Some(queues) = &self.queues {
-            domain.cx.waits = Arc::clone(queues.waits());
-            domain.cx.slowness = queues.slowness();
-        }
     }
 
     /// True if the strategy asked for a tick at `now`.

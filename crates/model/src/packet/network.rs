@@ -315,6 +315,7 @@ impl Network {
     }
 
     /// Time that packets of together so many bytes take on a terminal's link.
+    #[inline]
     #[must_use]
     pub fn link_time(&self, bytes: u64) -> Ps {
         let most = u64::from(self.config.packet);

@@ -100,6 +100,20 @@ impl Sampler {
         let half_at = if until_done { NEVER } else { warmup + (end - warmup.min(end)) / 2 };
         Self { period, per_port, until_done, samples: Vec::new(), half: None, half_at, stuck: false }
     }
+
+    /// The next tick after `now` that asks how many packets are under way, or what was delivered from whom: at half of the run, and the last sample
+    /// until then.
+    #[must_use]
+    pub fn asks(&self, now: Ps) -> Ps {
+        let sample = self.half_at.checked_div(self.period).map_or(0, |n| n * self.period);
+        [sample, self.half_at].into_iter().find(|&t| t > now).unwrap_or(NEVER)
+    }
+
+    /// True if the run stops when the workload is done.
+    #[must_use]
+    pub fn until_done(&self) -> bool {
+        self.until_done
+    }
 }
 
 /// A partition's share of a tick.
@@ -209,4 +223,21 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         }
     }
     sample
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is delivered counts at half of the run and in the last sample until then, no later.
+    #[test]
+    fn who_asks_what_was_delivered() {
+        let asks = |period, end, warmup| {
+            let sampler = Sampler::new(period, end, warmup, false, false);
+            [0, 19, 20, 24, 25, 40].map(|now| sampler.asks(now))
+        };
+        assert_eq!(asks(10, 50, 0), [20, 20, 25, 25, NEVER, NEVER]);
+        assert_eq!(asks(10, 30, 10), [20, 20, NEVER, NEVER, NEVER, NEVER]);
+        assert_eq!(asks(0, 50, 0), [25, 25, 25, 25, NEVER, NEVER]);
+    }
 }

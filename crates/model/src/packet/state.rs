@@ -208,6 +208,8 @@ pub struct Static {
     pub waits: Arc<Vec<Wait>>,
     /// See [`Queues::slowness`](crate::hybrid::queues::Queues::slowness). Changes likewise.
     pub slowness: u64,
+    /// The next tick that asks what was delivered: deliveries before it may be told at once. Changes likewise.
+    pub asked: Ps,
 }
 
 /// Everything that changes.
@@ -400,7 +402,14 @@ impl PacketDomain {
             published: Published::new(if net.info_period > 0 { local.router_ports() as usize } else { 0 }),
         };
         Self {
-            cx: Static { net, local, predictor: None, waits: Arc::default(), slowness: 1 << SLOWNESS },
+            cx: Static {
+                net,
+                local,
+                predictor: None,
+                waits: Arc::default(),
+                slowness: 1 << SLOWNESS,
+                asked: 0,
+            },
             state,
         }
     }

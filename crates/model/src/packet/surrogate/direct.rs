@@ -1,5 +1,5 @@
 //! The surrogate without events: where nobody answers and each message is one packet, all that is handed over before a tick is done at the
-//! tick, terminal by terminal.
+//! tick, terminal by terminal. What is due before a tick that asks for it is told with its hand-over; the rest is held.
 //!
 //! This is what a surrogate packet costs, so it works on copies of the terminal's rows and divides once per terminal. It does what
 //! `bypass.rs` does, packet by packet, which terminals with something unusual in hand still take.
@@ -78,7 +78,7 @@ impl State {
         if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.is_direct() {
             return;
         }
-        self.settle_held(t, fx);
+        self.settle_held(t.max(cx.asked), fx);
         for i in 0..cx.local.terminals.len() as u32 {
             let row = self.terminals.get(i);
             let (job, _) = cx.net.rank[cx.local.terminals[i as usize] as usize];
@@ -90,12 +90,12 @@ impl State {
         }
     }
 
-    /// Delivers what was held and is due before `t`.
-    fn settle_held(&mut self, t: Ps, fx: &mut impl Fx) {
+    /// Delivers what was held and is due before `asked`.
+    fn settle_held(&mut self, asked: Ps, fx: &mut impl Fx) {
         let (mut at, mut used) = (0, self.surrogate.phase().held);
         while at < used {
             let (due, packet) = *self.surrogate.held.get(at);
-            if due < t {
+            if due < asked {
                 used -= 1;
                 *self.surrogate.held.edit(at) = *self.surrogate.held.get(used);
                 fx.record(Record::Alone { time: due, packet });
@@ -115,6 +115,7 @@ impl State {
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
         let table = predictor.of_source(terminal);
         let plane = net.fabric.plane_of(terminal);
+        let asked = t.max(cx.asked);
         let mut row: Terminal = *self.terminals.get(i);
         let mut pace = *self.surrogate.paces.get(i);
         let (mut steps, mut held) = (Steps::of(&pace, cx.slowness), self.surrogate.phase().held);
@@ -156,7 +157,7 @@ impl State {
                 None => predictor.latency(terminal, packet.destination, packet.id as u32),
             };
             let due = created + cx.with_wait(terminal, packet.destination, latency);
-            if due < t {
+            if due < asked {
                 fx.record(Record::Through { time: due, packet });
             } else {
                 let Predicted { id, bytes, destination, .. } = packet;
