@@ -111,7 +111,7 @@ impl Since {
 
 /// What a partition tells.
 pub struct Told {
-    /// None at a tick of the queues alone.
+    /// None where [`Conductor::samples`] says no.
     share: Option<Share>,
     counts: Counts,
     learned: Option<Learned>,
@@ -255,10 +255,11 @@ impl Conductor {
         Ok((self.sampler, Some(hybrid)))
     }
 
-    /// True unless `now` is a tick of the queues alone, and the run does not end when all is done.
+    /// False at a tick of the queues alone in the surrogate, unless the run ends when all is done.
     fn samples(&self, now: Ps) -> bool {
-        let queues = self.stage.as_ref().filter(|s| s.queues_at(now).is_some() && !s.ticks(now));
-        queues.is_none() || self.sampler.until_done() || self.sampler.next_tick(now - 1) == now
+        let stay =
+            self.stage.as_ref().filter(|s| s.in_surrogate() && s.queues_at(now).is_some() && !s.ticks(now));
+        stay.is_none() || self.sampler.until_done() || self.sampler.next_tick(now - 1) == now
     }
 
     /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
@@ -335,8 +336,9 @@ impl Director<PacketDomain, Observer> for Conductor {
         let view = View { now, created, network: counts.network, predicted: counts.predicted, occupied };
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
-        if let Some(share) = share {
-            self.sampler.decide(now, share, dry)?;
+        match share {
+            Some(share) => _ = self.sampler.decide(now, share, dry)?,
+            None => self.sampler.stuck = false,
         }
         let Some(stage) = &mut self.stage else { return Some((Clock::Keep, Step::Stay)) };
         if let Some(queues) = stage.queues.as_mut().filter(|q| q.ticks(now)) {

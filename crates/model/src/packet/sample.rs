@@ -35,7 +35,7 @@ pub struct Sample {
     pub busy: bool,
     /// Chunks are on their way out to terminals, which may need no event.
     pub leaving: bool,
-    /// Packets created minus delivered.
+    /// Packets created minus delivered; in the surrogate what will be delivered before [`Sampler::asks`] may count as delivered already.
     pub open: i64,
     /// Packets created since the start.
     pub created: u64,

@@ -4,10 +4,11 @@
 //! Weyl sequence, which visits all shares evenly: mean and distribution are met with the least number of packets, and nothing is drawn at random.
 //!
 //! A pair that was seen often enough takes its own mean. Its factors are what packets were of the mean of their pair before them, over all pairs at
-//! one distance; where these are few, the latencies at that distance, narrowed to the variance within pairs. Any other pair takes the mean of
-//! its distance times how the packets of its source compare with others as far away. Its factors are the latencies at that distance,
-//! narrowed to what sources leave unexplained: one packet's latency says next to nothing about its pair, so that of a large machine,
-//! where few pairs are seen twice in a window, the whole distribution is kept.
+//! one distance; where these are few, the latencies at that distance, narrowed to the variance within pairs. A pair that was never seen takes the
+//! mean of its source's packets at its distance, with the latencies at that distance narrowed to what sources leave unexplained: of a
+//! large machine, where few pairs are seen twice in a window, the whole distribution is kept. Between the two a pair's own mean counts by its
+//! credibility, n / (n + variance within pairs / variance between pairs of a source) with n packets (Buehlmann, ASTIN Bulletin 4, 1967); that of a
+//! source's packets at a distance likewise.
 
 use super::{Predictor, PredictorEntry, Recipe};
 use crate::hybrid::learn::{Learned, Seen, Shape, TRUSTED};
@@ -21,10 +22,11 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
         name: "quantile",
         summary: "the mean of each pair with the distribution of latencies around it",
         doc: "The distribution of latency over its pair's mean, of all pairs at one distance, in 1,024 equal shares, is laid around the mean of each \
-              pair. A pair that was seen less than eight times takes the mean of its distance, scaled as its source's packets compare with \
-              others, and the distribution of latencies at that distance. Packets of a source visit the shares evenly, by a Weyl sequence \
-              of their numbers. So mean and percentiles of predicted packets are those of the window. Correlation between neighbouring \
-              packets is not modelled.",
+              pair. A pair that was never seen takes the mean of its source's packets at that distance and the distribution there, less what \
+              sources explain; a pair that was seen less than eight times is between the two, by how much pairs differ. Packets of a \
+              source visit the shares evenly, by a Weyl sequence of their numbers. So mean and percentiles of predicted packets are those of \
+              the window. A distance that was not seen takes the mean of the source. Correlation between neighbouring packets is not \
+              modelled.",
         source: "",
         params: &[],
     },
@@ -44,84 +46,127 @@ struct Quantile;
 
 impl Recipe for Quantile {
     fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
-        let means: Vec<f64> = learned.classes.iter().map(|c| c.moments().mean().unwrap_or(0.0)).collect();
         let class = |(source, destination)| shape.routers(source, destination) as usize - 1;
-        let mut rows = vec![Row { pairs: Vec::new(), scale: 1.0 }; shape.terminals as usize];
-        let mut sources = vec![(Seen::default(), 0.0); shape.terminals as usize];
+        let count = learned.classes.len();
+        let mut sources = vec![Seen::default(); count * shape.terminals as usize];
+        let mut pairs: Vec<Groups> = learned.classes.iter().map(Groups::new).collect();
         for (&pair, seen) in &learned.pairs {
-            let (all, expected) = &mut sources[pair.0 as usize];
-            all.merge(*seen);
-            *expected += means[class(pair)] * seen.count as f64;
-            if seen.count >= TRUSTED {
-                rows[pair.0 as usize].pairs.push((pair.1, seen.mean().unwrap_or(0)));
-            }
+            sources[pair.0 as usize * count + class(pair)].merge(*seen);
+            pairs[class(pair)].add(*seen);
         }
-        for (row, (all, expected)) in rows.iter_mut().zip(sources) {
-            if all.count >= TRUSTED && expected > 0.0 {
-                row.scale = all.sum as f64 / expected;
-            }
-        }
-        let mut apart = vec![Apart::default(); means.len()];
+        let mut groups: Vec<Groups> = learned.classes.iter().map(Groups::new).collect();
+        sources.iter().enumerate().filter(|s| s.1.count > 0).for_each(|(n, s)| groups[n % count].add(*s));
+        let splits: Vec<Split> = groups.iter().map(Groups::split).collect();
+        let all = learned.total().mean().unwrap_or(0);
+        let row = |of: usize| Row::new(&sources[of * count..][..count], &groups, &splits, all);
+        let mut rows: Vec<Row> = (0..shape.terminals as usize).map(row).collect();
+        let explained = |class: usize| {
+            let of = |row: usize| {
+                (&sources[row * count + class], rows[row].means[class] as f64 - groups[class].mean)
+            };
+            (0..rows.len()).map(of).map(|(seen, off)| seen.count as f64 * off * off).sum::<f64>()
+        };
+        let classes = pairs.iter().zip(learned.classes.iter().zip(&learned.ratios)).enumerate();
+        let classes: Vec<Class> =
+            classes.map(|(n, (pairs, seen))| Class::new(seen, pairs, explained(n))).collect();
         for (&pair, seen) in &learned.pairs {
-            apart[class(pair)].add(*seen, means[class(pair)], rows[pair.0 as usize].scale);
+            let (row, class) = (&mut rows[pair.0 as usize], class(pair));
+            row.pairs.push(classes[class].pair(pair.1, *seen, row.means[class]));
         }
-        let classes = learned.classes.iter().zip(&learned.ratios).zip(apart);
-        let classes =
-            classes.map(|((latencies, ratios), apart)| Class::new(latencies, ratios, apart)).collect();
-        let all = learned.total().mean().unwrap_or(0) as f64;
-        Arc::new(Spread { rows, classes, all, shape: Arc::clone(shape) })
+        Arc::new(Spread { rows, classes, shape: Arc::clone(shape) })
     }
 }
 
-/// How far the pairs at one distance are from each other.
-#[derive(Clone, Default)]
-struct Apart {
-    /// Pairs.
-    pairs: f64,
-    /// Squares of how far the means of pairs are from the mean of all, summed over packets.
-    own: f64,
-    /// The same of means by source.
-    source: f64,
-}
-
-impl Apart {
-    fn add(&mut self, seen: Seen, mean: f64, scale: f64) {
-        let count = seen.count as f64;
-        self.pairs += 1.0;
-        self.own += count * (seen.sum as f64 / count - mean).powi(2);
-        self.source += count * (mean * scale - mean).powi(2);
-    }
-}
-
-/// Pairs at one distance.
-struct Class {
-    /// Mean latency.
+/// Packets at one distance, in groups.
+struct Groups {
+    /// Mean of all.
     mean: f64,
-    /// Factors on the mean of a pair that was seen often enough.
-    known: Vec<u64>,
-    /// Factors on the mean of a source.
-    rare: Vec<u64>,
+    /// Packets.
+    count: f64,
+    /// Squares of how far packets are from the mean, added up.
+    total: f64,
+    groups: f64,
+    /// The same of the means of groups, for each of their packets.
+    apart: f64,
 }
 
-impl Class {
-    fn new(latencies: &LatencyHistogram, ratios: &LatencyHistogram, apart: Apart) -> Self {
+impl Groups {
+    fn new(latencies: &LatencyHistogram) -> Self {
         let moments = latencies.moments();
         let count = moments.count as f64;
         let total = moments.variance().unwrap_or(0.0) * count;
-        let left = |squares: f64| if total > 0.0 { (1.0 - squares / total).max(0.0) } else { 0.0 };
-        let known = match ratios.moments().count {
-            ENOUGH.. => shares(ratios, 1.0),
-            // A pair's own packets made its mean: one degree of freedom less for each pair.
-            _ => {
-                shares(latencies, (left(apart.own) * count / (count - apart.pairs).max(1.0)).min(1.0).sqrt())
-            }
-        };
-        Self {
-            mean: moments.mean().unwrap_or(0.0),
-            known,
-            rare: shares(latencies, left(apart.source).sqrt()),
-        }
+        Self { mean: moments.mean().unwrap_or(0.0), count, total, groups: 0.0, apart: 0.0 }
     }
+
+    fn add(&mut self, group: Seen) {
+        let count = group.count as f64;
+        self.groups += 1.0;
+        self.apart += count * (group.sum as f64 / count - self.mean).powi(2);
+    }
+
+    fn split(&self) -> Split {
+        // A group's packets made its mean: one degree of freedom less for each. If each has one packet, nothing tells them apart.
+        let spare = self.count - self.groups;
+        let known = spare > 0.0 && self.total > 0.0;
+        let within = if known { (self.total - self.apart) / spare * self.count / self.total } else { 1.0 };
+        let within = within.clamp(0.0, 1.0);
+        Split { within, between: 1.0 - within }
+    }
+}
+
+/// Shares of a variance: within groups, and between them.
+struct Split {
+    within: f64,
+    between: f64,
+}
+
+impl Split {
+    /// How much of a group's mean is its own if it has so many packets.
+    fn credibility(&self, count: f64) -> f64 {
+        let own = count * self.between;
+        if own > 0.0 { own / (own + self.within) } else { 0.0 }
+    }
+}
+
+/// Packets of a pair from which on its own mean is all that counts.
+const KNOWN: usize = TRUSTED as usize;
+
+/// Pairs at one distance.
+struct Class {
+    /// Within pairs, and between the pairs of a source.
+    split: Split,
+    /// Factors on the mean of a pair by how often it was seen; may be empty.
+    factors: [Vec<u64>; KNOWN + 1],
+}
+
+impl Class {
+    /// `explained`: squares of how far the means of sources are from the mean, for each packet.
+    fn new(seen: (&LatencyHistogram, &LatencyHistogram), pairs: &Groups, explained: f64) -> Self {
+        let (latencies, ratios) = seen;
+        let Split { within, .. } = pairs.split();
+        let left = if pairs.total > 0.0 { 1.0 - explained / pairs.total } else { 0.0 };
+        let split = Split { within, between: (left - within).max(0.0) };
+        let width = |n: usize| split.within + split.between * (1.0 - split.credibility(n as f64));
+        let mut factors: [Vec<u64>; KNOWN + 1] = std::array::from_fn(|n| shares(latencies, width(n).sqrt()));
+        factors[KNOWN] = match ratios.moments().count {
+            ENOUGH.. => shares(ratios, 1.0),
+            _ => shares(latencies, within.sqrt()),
+        };
+        Self { split, factors }
+    }
+
+    /// A pair of a source with this mean.
+    fn pair(&self, destination: u32, seen: Seen, source: Ps) -> Pair {
+        let own = seen.mean().unwrap_or(source);
+        let known = usize::try_from(seen.count).map_or(KNOWN, |n| n.min(KNOWN));
+        let weight = if known == KNOWN { 1.0 } else { self.split.credibility(seen.count as f64) };
+        Pair { destination, seen: known as u32, mean: between(source, own, weight) }
+    }
+}
+
+/// `weight` of the way from one time to another.
+fn between(from: Ps, to: Ps, weight: f64) -> Ps {
+    if weight < 1.0 { (from as f64 + weight * (to as f64 - from as f64)).round() as Ps } else { to }
 }
 
 /// Factors on a mean; they average to one.
@@ -137,23 +182,50 @@ fn shares(histogram: &LatencyHistogram, width: f64) -> Vec<u64> {
     values.iter().map(|v| ((1.0 + width * (v - middle) / middle).max(0.0) * one).round() as u64).collect()
 }
 
-/// Pairs of one source.
-#[derive(Clone)]
+/// A pair that was seen.
+#[derive(Clone, Copy)]
+struct Pair {
+    destination: u32,
+    /// How often, [`KNOWN`] at most.
+    seen: u32,
+    mean: Ps,
+}
+
+/// Packets of one source.
 struct Row {
-    /// Destinations that were seen often enough, ascending, and their means.
-    pairs: Vec<(u32, Ps)>,
-    /// Mean latency of the source's packets over that of all packets as far away.
-    scale: f64,
+    /// Ascending.
+    pairs: Vec<Pair>,
+    /// Means by distance.
+    means: Vec<Ps>,
+    /// Mean at other distances.
+    other: Ps,
 }
 
 impl Row {
-    /// Mean of a pair that was seen often enough.
-    fn mean(&self, source: u32, destination: u32) -> Option<Ps> {
+    /// By what was `seen` of the source at each distance; `all` is the mean of all.
+    fn new(seen: &[Seen], groups: &[Groups], splits: &[Split], all: Ps) -> Self {
+        let mut total = Seen::default();
+        seen.iter().for_each(|&more| total.merge(more));
+        let mean = |((seen, group), split): ((&Seen, &Groups), &Split)| {
+            let mean = group.mean.round() as Ps;
+            between(mean, seen.mean().unwrap_or(mean), split.credibility(seen.count as f64))
+        };
+        let means = seen.iter().zip(groups).zip(splits).map(mean).collect();
+        let other = if total.count >= TRUSTED { total.mean() } else { None };
+        Self { pairs: Vec::new(), means, other: other.unwrap_or(all) }
+    }
+
+    /// A pair, if it was seen.
+    fn pair(&self, source: u32, destination: u32) -> Option<&Pair> {
         // Its place, if all others were seen as well.
         let guess = destination as usize - usize::from(destination > source);
         match self.pairs.get(guess) {
-            Some(&(found, mean)) if found == destination => Some(mean),
-            _ => self.pairs.binary_search_by_key(&destination, |p| p.0).ok().map(|at| self.pairs[at].1),
+            Some(pair) if pair.destination == destination => Some(pair),
+            _ => self
+                .pairs
+                .binary_search_by_key(&destination, |p| p.destination)
+                .ok()
+                .map(|at| &self.pairs[at]),
         }
     }
 }
@@ -161,26 +233,25 @@ impl Row {
 struct Spread {
     rows: Vec<Row>,
     classes: Vec<Class>,
-    /// Mean of all packets.
-    all: f64,
     shape: Arc<Shape>,
 }
 
 impl Predictor for Spread {
     fn latency(&self, source: u32, destination: u32, number: u32) -> Ps {
         let row = &self.rows[source as usize];
-        let class =
-            self.classes.get(self.shape.routers(source, destination) as usize - 1).filter(|c| c.mean > 0.0);
-        let (mean, factors) = match (class, row.mean(source, destination)) {
-            (Some(class), Some(mean)) => (mean, &class.known),
-            (Some(class), None) => ((class.mean * row.scale).round() as Ps, &class.rare),
-            (None, _) => {
-                return ((self.all * row.scale).round() as Ps).max(self.shape.floor(source, destination));
-            }
+        let class = self.shape.routers(source, destination) as usize - 1;
+        let (mean, seen) = match row.pair(source, destination) {
+            Some(pair) => (pair.mean, pair.seen),
+            None => (row.means.get(class).copied().unwrap_or(0), 0),
         };
         // 2^32 over the golden ratio: the most even of all such sequences.
         let turn = number.wrapping_mul(0x9e37_79b9).wrapping_add(mix64(u64::from(source)) as u32);
-        let latency = (u128::from(mean) * u128::from(factors[(turn >> (32 - SHARES)) as usize])) >> UNIT;
-        (latency as Ps).max(self.shape.floor(source, destination))
+        let factors = self.classes.get(class).map(|c| &c.factors[seen as usize]);
+        let latency = match factors.and_then(|f| f.get((turn >> (32 - SHARES)) as usize)) {
+            Some(&factor) => ((u128::from(mean) * u128::from(factor)) >> UNIT) as Ps,
+            // Nothing was seen at this distance.
+            None => row.other,
+        };
+        latency.max(self.shape.floor(source, destination))
     }
 }

@@ -109,6 +109,45 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     }
 }
 
+/// Pairs that differ much are told apart by a few packets, pairs that do not are not told apart by their chance.
+#[test]
+fn a_few_packets_count_by_how_much_pairs_differ() {
+    let shape = line(60);
+    let recipe = (quantile::ENTRY.build)(&Values::default()).unwrap_or_else(|p| panic!("{p:?}"));
+    for hot in [1, 10] {
+        let (mut learned, mut random) =
+            (Learned::default(), base::rng::Stream::new(5, base::rng::Purpose::Test, 0));
+        // Every terminal beyond the first router sends five packets to terminal 0, which takes `hot` times as long, and five to terminal 1.
+        for source in 60..120 {
+            for n in 0..10 {
+                let latency = (80_000 + random.below(40_000)) * if n % 2 == 0 { hot } else { 1 };
+                learned.record(&shape, (source, n % 2), latency);
+            }
+        }
+        let p = recipe.train(&learned, &shape);
+        for source in [60, 77, 119] {
+            let said = |destination| {
+                (0..2000).map(|n| p.latency(source, destination, n) as f64).sum::<f64>() / 2000.0
+            };
+            let (first, second) = (said(0) / 100_000.0, said(1) / 100_000.0);
+            assert!(
+                (first / hot as f64 - 1.0).abs() < 0.15 && (second - 1.0).abs() < 0.15,
+                "{hot}: {first} {second}"
+            );
+        }
+    }
+}
+
+#[test]
+fn distances_that_were_not_seen_take_the_mean_of_the_source() {
+    let (shape, mut learned) = (shape(), Learned::default());
+    (0..8).for_each(|n| learned.record(&shape, (0, 2), 7_000 + n));
+    learned.record(&shape, (1, 2), 9_000);
+    let p = train("quantile", &Values::default(), &learned);
+    assert_eq!((p.latency(0, 6, 3), p.latency(4, 4, 0)), (7_004, 7_225), "of the source, of all");
+    assert_eq!(train("quantile", &Values::default(), &Learned::default()).latency(0, 6, 0), 1300);
+}
+
 #[test]
 fn a_plane_is_fitted_exactly() {
     let (shape, mut learned) = (shape(), Learned::default());

@@ -73,7 +73,7 @@ impl Ahead {
 }
 
 impl State {
-    /// What is handed over and delivered before `t` without events.
+    /// What is handed over before `t` without events, and what of it is delivered before the next tick that asks.
     pub(in super::super) fn settle_surrogate(&mut self, cx: &Static, t: Ps, fx: &mut impl Fx) {
         if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.is_direct() {
             return;
