@@ -27,7 +27,7 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
               source visit the shares evenly, by a Weyl sequence of their numbers. So mean and percentiles of predicted packets are those of \
               the window. A distance that was not seen takes the mean of the source. Correlation between neighbouring packets is not \
               modelled.",
-        source: "",
+        source: "credibility: Buehlmann, ASTIN Bulletin 4, 1967",
         params: &[],
     },
     build: |_| Ok(Arc::new(Quantile)),
