@@ -3,6 +3,7 @@
 #
 #   ./test.sh            all of it: format, lints, tests, documentation, examples, studies, fuzz target
 #
+# Tests, examples and studies share one build: profile `checked`, optimised, with assertions and overflow checks.
 # Prints one line per step and a closing line `N passed, 0 failed`; the exit status is 0 only if nothing failed.
 # Steps whose tool is not installed are named as SKIPPED, never left out silently.
 set -uo pipefail
@@ -43,7 +44,7 @@ failures() {
 
 tests() {
   local begun=$SECONDS status=0
-  cargo test --locked --workspace --no-fail-fast >"$work/tests" 2>&1 || status=$?
+  cargo test --locked --workspace --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
   local good bad
   good=$(count '^passed' "$work/tests") bad=$(count '^failed' "$work/tests")
   [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
@@ -94,7 +95,7 @@ examples() {
 }
 
 # Random experiments under every scheduler agree; with a fault planted they do not.
-swarm() { "$netloom" swarm --seed 7 --count 60; }
+swarm() { "$netloom" swarm --seed 7 --count 40; }
 planted() {
   if "$netloom" swarm --seed 7 --count 20 --plant wrong-lookahead; then echo 'the planted fault was not found'; return 1; fi
 }
@@ -122,11 +123,11 @@ if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
 fi
 step 'loom: meetings of threads' interleavings
 step 'cargo doc, warnings are errors' documentation
-step 'cargo build --release' cargo build --locked --release
-netloom=${CARGO_TARGET_DIR:-target}/release/netloom
+step 'cargo build' cargo build --locked --workspace --profile checked
+netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 if [ -x "$netloom" ]; then
   examples
-  step 'swarm: 60 experiments, every scheduler, whole and in pieces' swarm
+  step 'swarm: 40 experiments, every scheduler, whole and in pieces' swarm
   step 'swarm finds a planted wrong lookahead' planted
   for study in studies/*/published.toml; do
     [ -e "$study" ] || continue

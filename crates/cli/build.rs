@@ -16,7 +16,8 @@ fn main() {
 /// Short hash of the revision, with `+` if tracked files differ from it.
 fn revision() -> Option<String> {
     let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    // Status would refresh the index, which would seem a change and build all again.
+    let changed = git(&["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])?;
     Some(if changed.is_empty() { hash } else { hash + "+" })
 }
 

@@ -166,9 +166,9 @@ fn same(setup: &Setup, partitions: &[u32], name: &str) -> Summary {
     one
 }
 
-/// A time after which about 10,000 chunks could be injected.
+/// A time after which about 5,000 chunks could be injected.
 fn while_of(fabric: &Fabric) -> u64 {
-    (360 * US / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
+    (180 * US / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
 }
 
 /// The workload that machine number `n` runs, in turns that differ from test to test, so that every workload meets many machines and
