@@ -95,3 +95,19 @@ fn what_opensm_cannot_route_ends_in_time() {
     assert_eq!(run.status, 6, "{}", run.err);
     assert!(run.err.contains("did not end in 3 s"), "{}", run.err);
 }
+
+/// OpenSM keeps LIDs from run to run; here in the run's own directory, so that runs side by side, or in turn, do not disturb each other.
+#[test]
+fn what_opensm_remembers_is_the_runs_own() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("torus.toml");
+    fs::write(&file, "[fabric]\ntopology = \"torus\"\ndims = [3, 3]\n").expect("written");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_netloom"));
+    command.args(["fabric", "opensm"]).arg(&file).args(["--engine", "minhop", "--timeout", "60"]);
+    // With this as its cache OpenSM ends at once.
+    let run = command.env("OSM_CACHE_DIR", "/dev/null/none").output().expect("it runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}

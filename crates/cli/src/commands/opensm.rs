@@ -159,6 +159,8 @@ fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
         command.arg("-Q");
     }
     command.env("LD_PRELOAD", &library).env("IBSIM_SOCKNAME", &socket).env("OSM_TMP_DIR", &scratch.0);
+    // OpenSM remembers LIDs from run to run, in a directory of the system's that two of them must not make at once.
+    command.env("OSM_CACHE_DIR", &scratch.0);
     let output = File::create(at("opensm.out")).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let child = command.current_dir(&scratch.0).stdin(Stdio::null()).stdout(output).stderr(errors).spawn();
