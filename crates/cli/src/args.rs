@@ -369,6 +369,9 @@ pub struct StudyArgs {
     /// Write the study's figures (SVG) into this directory; runs of hybrid studies are kept there and not run again
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// So many runs at a time (hybrid studies); left out: one, whose times nothing disturbs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
     /// Directory that holds the studies
     #[arg(long, value_name = "DIR", default_value = "studies")]
     pub studies: PathBuf,

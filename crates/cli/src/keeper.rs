@@ -9,7 +9,6 @@ use base::time::{NEVER, Ps, display};
 use model::Progress;
 use std::{
     path::PathBuf,
-    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -52,7 +51,7 @@ pub struct Keeper {
     intervals: Intervals,
     due: Ps,
     since: Instant,
-    signals: Rc<Signals>,
+    signals: Arc<Signals>,
     /// The instant at which a wish to leave was heeded, if the state was stored.
     left: Option<Result<Ps, Failure>>,
 }
@@ -61,12 +60,12 @@ impl Keeper {
     /// Saves to `path`, beginning at virtual time `now`; from now on signals are heeded.
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals) -> Self {
-        Self::heeding(path, header, intervals, Rc::new(Signals::heed()))
+        Self::heeding(path, header, intervals, Arc::new(Signals::heed()))
     }
 
     /// The same with signals that are heeded already.
     #[must_use]
-    pub fn heeding(path: PathBuf, header: Header, intervals: Intervals, signals: Rc<Signals>) -> Self {
+    pub fn heeding(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
         let due = intervals.after(header.now);
         Self { path, header, intervals, due, since: Instant::now(), signals, left: None }
     }
@@ -144,9 +143,14 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// True once after each wish to leave.
+    /// True if there was a wish to leave.
     pub fn leave(&self) -> bool {
-        self.leave.swap(false, Ordering::Relaxed)
+        self.leave.load(Ordering::Relaxed)
+    }
+
+    /// Wishes to leave, as a signal does.
+    pub fn wish_to_leave(&self) {
+        self.leave.store(true, Ordering::Relaxed);
     }
 
     /// From now on.

@@ -100,35 +100,51 @@ fn studies_leave_and_go_on() {
     let study = root.path().join("studies/small");
     fs::create_dir_all(&study).unwrap();
     let text = fs::read_to_string(EXAMPLE).unwrap();
-    let hybrid = "[hybrid]\ndirector = \"times\"\nswitch = [\"0.3 ms\", \"0.5 ms\"]\nwindow = \"0.2 ms\"\n[output]\nwindow = \"50 us\"\n";
+    let hybrid = "[hybrid]\ndirector = \"times\"\nswitch = [\"0.15 ms\", \"0.25 ms\"]\nwindow = \"0.1 ms\"\n[output]\nwindow = \"50 us\"\n";
     fs::write(study.join("a.toml"), format!("{text}\n{hybrid}")).unwrap();
-    let published = "[study]\ntitle = \"Small\"\npaper = \"none\"\nform = \"hybrid\"\n[[row]]\nname = \"a\"\nexperiment = \"a.toml\"\n\
-        set = ['experiment.duration=0.6 ms', 'model.kind=hybrid']\nwhy = \"a test\"\npublished = { \"floor.mape_percent\" = 0.0 }\n";
+    let published = "[study]\ntitle = \"Small\"\npaper = \"none\"\nform = \"hybrid\"\n[[row]]\nname = \"a\"\nexperiment = \"a.toml\"\nseeds = 2\n\
+        set = ['experiment.duration=0.3 ms', 'model.kind=hybrid']\nwhy = \"a test\"\npublished = { \"floor.mape_percent\" = 0.0 }\n";
     fs::write(study.join("published.toml"), published).unwrap();
-    let out = root.path().join("out");
-    let start = || {
-        let mut command = netloom(&["study", "small", "--studies"]);
-        command.arg(root.path().join("studies")).arg("--out").arg(&out);
-        command
-    };
-    let saved = || -> Vec<PathBuf> {
-        let files = fs::read_dir(out.join("runs")).into_iter().flatten();
-        files
-            .map(|f| f.unwrap().path())
-            .filter(|p| p.extension().is_some_and(|e| e == "checkpoint"))
-            .collect()
-    };
-    let child = start().spawn().unwrap();
-    heeds(&child);
-    until("a directory for runs", || out.join("runs").exists());
-    signal(&child, "TERM");
-    let left = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&left.stderr);
-    assert_eq!((left.status.code(), saved().len()), (Some(8), 1), "{text}");
-    assert!(text.contains("interrupted at") && text.contains("the same command goes on"), "{text}");
-    let output = start().output().unwrap();
-    done(&output);
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("anew") && saved().is_empty());
+    let mut tables = Vec::new();
+    for threads in ["1", "3"] {
+        let out = root.path().join(threads);
+        let start = || {
+            let mut command =
+                netloom(&["study", "small", "--format", "json", "--threads", threads, "--studies"]);
+            command.arg(root.path().join("studies")).arg("--out").arg(&out);
+            command
+        };
+        let saved = || -> Vec<PathBuf> {
+            let files = fs::read_dir(out.join("runs")).into_iter().flatten();
+            files
+                .map(|f| f.unwrap().path())
+                .filter(|p| p.extension().is_some_and(|e| e == "checkpoint"))
+                .collect()
+        };
+        let child = start().spawn().unwrap();
+        heeds(&child);
+        until("a directory for runs", || out.join("runs").exists());
+        signal(&child, "TERM");
+        let left = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&left.stderr);
+        assert_eq!(left.status.code(), Some(8), "{text}");
+        assert!((1..=threads.parse().unwrap()).contains(&saved().len()), "{text}");
+        assert!(text.contains("interrupted") && text.contains("the same command goes on"), "{text}");
+        let output = start().output().unwrap();
+        done(&output);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("anew") && saved().is_empty());
+        assert_eq!(fs::read_dir(out.join("runs")).unwrap().count(), 10, "five runs of two seeds");
+        let table: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = table["rows"].as_array().unwrap();
+        let errors = rows.iter().filter(|r| r["key"].as_str().unwrap().contains("mape"));
+        tables.push(errors.cloned().collect::<Vec<_>>());
+    }
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[0].len(), 3 * 4, "means and two seeds");
+    let refused =
+        netloom(&["study", "orcs", "--threads", "2", "--studies", "../../studies"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("runs one experiment at a time"));
 }
 
 /// A run that was killed after its results were stored and before its checkpoint went away has ended.

@@ -17,6 +17,7 @@ pub mod resilient;
 pub mod resume;
 pub mod run;
 pub mod schema;
+mod side_by_side;
 pub mod study;
 pub mod study_figures;
 mod study_hybrid;

@@ -25,7 +25,7 @@
 use super::{
     haec_sim,
     study_figures::{self, Extras},
-    study_hybrid,
+    study_hybrid::{self, Case},
     study_programs::{self, Curves, Program},
     study_store::Store,
 };
@@ -129,6 +129,10 @@ pub fn study(args: &StudyArgs, console: &mut Console<'_>) -> Outcome {
         return haec_sim::verify(args, console);
     }
     is_there(&study, args)?;
+    if args.threads.is_some() && !study.hybrid {
+        let message = format!("study `{name}` runs one experiment at a time");
+        return Err(Failure::new(Exit::Usage, message).with_help("leave --threads out"));
+    }
     let mut curves = Curves::default();
     let mut lines = if study.hybrid {
         hybrid(&study, &directory, args, console)?
@@ -219,6 +223,18 @@ fn is_there(study: &Study, args: &StudyArgs) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, format!("no row of the study has `{part}` in its name")).with_help(help))
 }
 
+/// A row of a hybrid study in the form that is asked for.
+fn case<'a>(study: &Study, row: &'a Row, directory: &Path, args: &StudyArgs) -> Case<'a> {
+    let own = match (args.smoke, args.quick) {
+        (true, _) => row.shorter[0].as_slice(),
+        (_, true) => row.shorter[1].as_slice(),
+        _ => &[],
+    };
+    let set = row.set.iter().chain(shorter(study, args)).chain(own).chain(&args.set).cloned().collect();
+    let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
+    Case { row, input: Input { file: directory.join(&row.experiment), set }, seeds }
+}
+
 /// Runs the rows of a hybrid study, each told when it is done, and draws their pictures.
 fn hybrid(
     study: &Study,
@@ -226,27 +242,32 @@ fn hybrid(
     args: &StudyArgs,
     console: &mut Console<'_>,
 ) -> Result<Vec<Line>, Failure> {
+    let cases: Vec<Case<'_>> = study
+        .rows
+        .iter()
+        .filter(|row| is_wanted(row, args))
+        .map(|row| case(study, row, directory, args))
+        .collect();
     let (mut lines, mut all, store) = (Vec::new(), Vec::new(), Store::new(args.out.as_deref()));
-    for row in study.rows.iter().filter(|row| is_wanted(row, args)) {
-        let own = match (args.smoke, args.quick) {
-            (true, _) => row.shorter[0].as_slice(),
-            (_, true) => row.shorter[1].as_slice(),
-            _ => &[],
-        };
-        let set = row.set.iter().chain(shorter(study, args)).chain(own).chain(&args.set).cloned().collect();
-        let seeds = if args.smoke || args.quick { 1 } else { row.seeds };
-        let input = Input { file: directory.join(&row.experiment), set };
-        let (found, pictures) = study_hybrid::run(row, &input, seeds, &store, console)?;
-        if let Some(out) = &args.out {
-            study_hybrid::draw(out, &pictures)?;
-        }
-        let told = study_hybrid::lines(row, &found);
-        console.remark(&format!("row {}: {}", row.name, study_hybrid::told(&told)));
-        lines.extend(told);
-        all.push((row, found));
-    }
+    study_hybrid::run(
+        &cases,
+        args.threads.unwrap_or(1),
+        &store,
+        console,
+        &mut |case, found, pictures, console| {
+            if let Some(out) = &args.out {
+                study_hybrid::draw(out, &pictures)?;
+            }
+            let told = study_hybrid::lines(case.row, &found);
+            console.remark(&format!("row {}: {}", case.row.name, study_hybrid::told(&told)));
+            lines.extend(told);
+            all.push(found);
+            Ok(())
+        },
+    )?;
     if let Some(out) = &args.out {
-        study_hybrid::write(out, "table-3-mape", study_hybrid::table(&study.title, &all).svg())?;
+        let rows: Vec<_> = cases.iter().map(|case| case.row).zip(all).collect();
+        study_hybrid::write(out, "table-3-mape", study_hybrid::table(&study.title, &rows).svg())?;
     }
     Ok(lines)
 }

@@ -7,15 +7,16 @@
 //! are kept: `study_store.rs`.
 
 use super::{
+    side_by_side::{self, Crew, Heard},
     study::{Line, Row, number},
     study_store::{Run, Store, Windows},
 };
 use crate::{
-    args::Input,
+    args::{Input, MemoryLimit},
     console::Console,
     exit::Exit,
     failure::Failure,
-    prepare::{Wishes, prepare},
+    prepare::{Wishes, limit_in_bytes, prepare_text, read_file},
 };
 use base::time::Ps;
 use model::AnySetup;
@@ -33,52 +34,128 @@ type Shown = dyn Fn(&[f64; 4]) -> Option<(f64, f64)>;
 
 const TREATMENTS: [&str; 3] = ["lite", "zombies", "reheat"];
 
-/// Runs a row with seeds from 1 on, as far as it is not found in the store; pictures show the first.
+/// What a seed is run as, in this order.
+const MODES: [&str; 5] = ["high fidelity", "lite", "zombies", "reheat", "floor"];
+
+/// A row to run: its experiment with what it overrides, and seeds from 1 on.
+pub struct Case<'a> {
+    /// The row.
+    pub row: &'a Row,
+    /// Its experiment.
+    pub input: Input,
+    /// How many seeds.
+    pub seeds: u32,
+}
+
+/// What becomes of a case whose runs have ended: what they say, and pictures of the first seed.
+pub type Done<'a> = dyn FnMut(&Case<'_>, Found, Vec<Picture>, &mut Console<'_>) -> Result<(), Failure> + 'a;
+
+/// Runs cases, so many runs at a time, as far as they are not found in the store; each is `done` once all its runs are, in order.
 ///
 /// # Errors
 /// If an experiment has mistakes or fails.
 pub fn run(
-    row: &Row,
-    input: &Input,
-    seeds: u32,
+    cases: &[Case<'_>],
+    threads: u32,
     store: &Store,
     console: &mut Console<'_>,
-) -> Result<(Found, Vec<Picture>), Failure> {
-    let mut found = Found::new();
-    let mut add = |key: String, value: f64| match found.iter_mut().find(|f| f.0 == key) {
-        Some(known) => known.1.push(value),
-        None => found.push((key, vec![value])),
-    };
-    let mut pictures = Vec::new();
-    for seed in 1..=seeds {
-        let mut go = |mode: &str, set: &str, ties: u64| {
-            let set = input.set.iter().cloned().chain([format!("experiment.seed={seed}"), set.to_owned()]);
-            let input = Input { file: input.file.clone(), set: set.collect() };
-            let mut prepared = prepare(&input, &Wishes::default(), console)?;
-            let every = match &prepared.setup {
-                AnySetup::Packet(setup) => setup.measure.window,
-                _ => 0,
-            };
-            let run = store.run(&format!("{}, seed {seed}, {mode}", row.name), &mut prepared, ties, every);
-            store.remarks().iter().for_each(|text| console.remark(&format!("row {}: {text}", row.name)));
-            run
+    done: &mut Done<'_>,
+) -> Result<(), Failure> {
+    let runs = cases.iter().enumerate();
+    let runs: Vec<(usize, u32, &str)> = runs
+        .flat_map(|(n, case)| (1..=case.seeds).flat_map(move |seed| MODES.map(|mode| (n, seed, mode))))
+        .collect();
+    let memory = limit_in_bytes(None).map(|bytes| MemoryLimit::Bytes(bytes / u64::from(threads)));
+    let watched = console.err_terminal && threads == 1;
+    let crew = Runs { cases, runs: &runs, store, memory, watched };
+    let (mut of_seed, mut said) = (Vec::new(), Said::default());
+    let mut next = runs.iter();
+    side_by_side::run((runs.len(), threads as usize), &crew, &mut |heard| {
+        let run = match heard {
+            Heard::Remark(text) => {
+                console.remark(&text);
+                return Ok(());
+            }
+            Heard::Result(run) => run,
         };
-        let plain = go("high fidelity", "model.kind=packet", 0)?;
-        let mut hybrids = Vec::new();
-        for treatment in TREATMENTS {
-            hybrids.push(go(treatment, &format!("hybrid.treatment={treatment}"), 0)?);
+        of_seed.push(run);
+        let Some(&(n, seed, mode)) = next.next() else { return Ok(()) };
+        if mode != MODES[MODES.len() - 1] {
+            return Ok(());
         }
-        let other = go("floor", "model.kind=packet", 1)?;
-        measure(&plain, &other, &hybrids, &mut add);
-        if seed == 1 {
-            pictures = draw_row(row, &plain, &hybrids);
-        }
+        let (row, seeds) = (cases[n].row, cases[n].seeds);
+        said.seed(row, &std::mem::take(&mut of_seed), seed);
         console.remark(&format!("row {}: seed {seed} of {seeds} done", row.name));
+        if seed < seeds {
+            return Ok(());
+        }
+        let Said { found, pictures, others } = std::mem::take(&mut said);
+        if others > 0 {
+            let why = "were kept by another revision of this program; remove `runs` to run them anew";
+            console.remark(&format!("row {}: {others} of its runs {why}", row.name));
+        }
+        done(&cases[n], found, pictures, console)
+    })
+}
+
+/// What the runs of a case have said so far.
+#[derive(Default)]
+struct Said {
+    found: Found,
+    pictures: Vec<Picture>,
+    /// Runs of other revisions of the program.
+    others: usize,
+}
+
+impl Said {
+    /// Adds the runs of a seed, in the order of [`MODES`].
+    fn seed(&mut self, row: &Row, runs: &[Run], seed: u32) {
+        let [plain, hybrids @ .., other] = runs else { return };
+        self.others += runs.iter().filter(|run| run.is_others()).count();
+        measure(plain, other, hybrids, &mut |key, value| match self.found.iter_mut().find(|f| f.0 == key) {
+            Some(known) => known.1.push(value),
+            None => self.found.push((key, vec![value])),
+        });
+        if seed == 1 {
+            self.pictures = draw_row(row, plain, hybrids);
+        }
     }
-    if let Some(text) = store.others() {
-        console.remark(&format!("row {}: {text}", row.name));
+}
+
+/// Who runs them: each by the number of its case, its seed and mode.
+struct Runs<'a> {
+    cases: &'a [Case<'a>],
+    runs: &'a [(usize, u32, &'a str)],
+    store: &'a Store,
+    memory: Option<MemoryLimit>,
+    watched: bool,
+}
+
+impl Crew<Run> for Runs<'_> {
+    fn work(&self, number: usize, remark: &dyn Fn(String)) -> Result<Run, Failure> {
+        let (case, seed, mode) = self.runs[number];
+        let Case { row, input, .. } = &self.cases[case];
+        let (set, ties) = match mode {
+            "high fidelity" => ("model.kind=packet".to_owned(), 0),
+            "floor" => ("model.kind=packet".to_owned(), 1),
+            treatment => (format!("hybrid.treatment={treatment}"), 0),
+        };
+        let set = input.set.iter().cloned().chain([format!("experiment.seed={seed}"), set]).collect();
+        let input = Input { file: input.file.clone(), set };
+        let wishes = Wishes { memory: self.memory, ..Wishes::default() };
+        let mut prepared = prepare_text(&input, read_file(&input.file)?, &wishes, self.watched)?;
+        let every = match &prepared.setup {
+            AnySetup::Packet(setup) => setup.measure.window,
+            _ => 0,
+        };
+        let name = format!("{}, seed {seed}, {mode}", row.name);
+        let remark = |text| remark(format!("row {}: {text}", row.name));
+        self.store.run(&name, &mut prepared, (ties, every), &remark)
     }
-    Ok((found, pictures))
+
+    fn stop(&self) {
+        self.store.stop();
+    }
 }
 
 /// What a seed's runs say, by key.

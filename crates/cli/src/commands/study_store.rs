@@ -26,10 +26,12 @@ use results::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
-    cell::{Cell, RefCell},
     collections::BTreeMap,
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -70,6 +72,11 @@ impl Run {
         self.phases.iter().filter(|p| p.mode == "surrogate")
     }
 
+    /// True if another revision of the program ran it.
+    pub fn is_others(&self) -> bool {
+        self.revision != REVISION
+    }
+
     /// Processor seconds at an instant of virtual time, in proportion between two windows' ends.
     pub fn at(&self, time: Ps) -> f64 {
         let mut before = (0, 0.0);
@@ -86,11 +93,8 @@ impl Run {
 
 /// Where finished runs are kept.
 pub struct Store {
-    kept: Option<(PathBuf, Rc<Signals>)>,
-    /// Runs that other revisions of the program left.
-    others: Cell<u64>,
-    /// What is to be said of runs that had not ended.
-    remarks: RefCell<Vec<String>>,
+    kept: Option<(PathBuf, Arc<Signals>)>,
+    stopped: AtomicBool,
 }
 
 const REVISION: &str = env!("NETLOOM_REVISION");
@@ -99,35 +103,36 @@ impl Store {
     /// Below an output directory, heeding signals from now on; without one nothing is kept.
     #[must_use]
     pub fn new(out: Option<&Path>) -> Self {
-        let kept = out.map(|out| (out.join("runs"), Rc::new(Signals::heed())));
-        Self { kept, others: Cell::new(0), remarks: RefCell::default() }
+        let kept = out.map(|out| (out.join("runs"), Arc::new(Signals::heed())));
+        Self { kept, stopped: AtomicBool::new(false) }
     }
 
-    /// What is to be said of runs that had not ended, since this was last asked.
-    #[must_use]
-    pub fn remarks(&self) -> Vec<String> {
-        self.remarks.take()
-    }
-
-    /// How many runs other revisions of the program left, since this was last asked, if any.
-    #[must_use]
-    pub fn others(&self) -> Option<String> {
-        let n = self.others.take();
-        (n > 0).then(|| {
-            format!("{n} of its runs were kept by another revision of this program; remove `runs` to run them anew")
-        })
+    /// Ends runs that are under way in other threads, as a signal would; those that are not kept are lost.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        if let Some((_, signals)) = &self.kept {
+            signals.wish_to_leave();
+        }
     }
 
     /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
+    /// What is to be said of runs that had not ended goes to `remark`.
     ///
     /// # Errors
     /// If the run fails, cannot be stored or is interrupted.
-    pub fn run(&self, name: &str, prepared: &mut Prepared, ties: u64, every: Ps) -> Result<Run, Failure> {
+    pub fn run(
+        &self,
+        name: &str,
+        prepared: &mut Prepared,
+        (ties, every): (u64, Ps),
+        remark: &dyn Fn(String),
+    ) -> Result<Run, Failure> {
         if let AnySetup::Packet(setup) = &mut prepared.setup {
             setup.ties = ties;
         }
         let Some((directory, signals)) = &self.kept else {
-            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failure(&e));
+            let mut keep = |_: &Progress, _: &mut dyn FnMut() -> Begun| !self.stopped.load(Ordering::Relaxed);
+            return simulate(prepared, every, None, &mut keep).map_err(|e| failure(&e));
         };
         if signals.leave() {
             let message = format!("interrupted; runs that ended are kept in `{}`", directory.display());
@@ -142,11 +147,10 @@ impl Store {
             std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         if let Some(run) = known {
             let _ = std::fs::remove_file(saved);
-            self.others.set(self.others.get() + u64::from(run.revision != REVISION));
             return Ok(run);
         }
         std::fs::create_dir_all(directory).map_err(unwritable)?;
-        let run = self.go_on(prepared, every, &saved, signals)?;
+        let run = go_on(prepared, (&saved, every), signals, remark)?;
         // Whoever stops the program meanwhile leaves no half file under that name.
         let part = path.with_extension(format!("part-{}", std::process::id()));
         std::fs::write(&part, serde_json::to_vec(&run).expect("keys are strings or integers"))
@@ -156,46 +160,44 @@ impl Store {
         let _ = std::fs::remove_file(saved);
         Ok(run)
     }
+}
 
-    /// Simulates, saved at `path`, and goes on from there if this program left something. What another one left, or what is damaged, is begun anew.
-    fn go_on(
-        &self,
-        prepared: &Prepared,
-        every: Ps,
-        path: &Path,
-        signals: &Rc<Signals>,
-    ) -> Result<Run, Failure> {
-        if !prepared.setup.kind().is_kept() {
-            return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failure(&e));
-        }
-        let remark = |text: String| self.remarks.borrow_mut().push(text);
-        let anew = |why: &str| remark(format!("`{}` {why}: that run was begun anew", path.display()));
-        let begun = match begun(path) {
-            Ok(begun) => begun,
-            Err(why) => {
-                anew(&why);
-                None
-            }
-        };
-        let header = header(program());
-        let mut keeper = Keeper::heeding(
-            path.to_owned(),
-            header,
-            Intervals { virtual_time: 0, wall: SAVED },
-            Rc::clone(signals),
-        );
-        let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
-            keeper.pause(at, || save().bytes(), |text| remark(text.to_owned()))
-        };
-        let resumed = begun.is_some();
-        let mut run = simulate(prepared, every, begun, &mut keep);
-        if resumed && matches!(run, Err(model::Failure::Damaged)) {
-            anew("holds no state of this experiment");
-            run = simulate(prepared, every, None, &mut keep);
-        }
-        let interrupted = keeper.interrupted("the same command goes on");
-        interrupted.map_or_else(|| run.map_err(|e| failure(&e)), Err)
+/// Simulates, saved at `path`, and goes on from there if this program left something. What another one left, or what is damaged, is begun anew.
+fn go_on(
+    prepared: &Prepared,
+    (path, every): (&Path, Ps),
+    signals: &Arc<Signals>,
+    remark: &dyn Fn(String),
+) -> Result<Run, Failure> {
+    if !prepared.setup.kind().is_kept() {
+        return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| failure(&e));
     }
+    let anew = |why: &str| remark(format!("`{}` {why}: that run was begun anew", path.display()));
+    let begun = match begun(path) {
+        Ok(begun) => begun,
+        Err(why) => {
+            anew(&why);
+            None
+        }
+    };
+    let header = header(program());
+    let mut keeper = Keeper::heeding(
+        path.to_owned(),
+        header,
+        Intervals { virtual_time: 0, wall: SAVED },
+        Arc::clone(signals),
+    );
+    let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
+        keeper.pause(at, || save().bytes(), |text| remark(text.to_owned()))
+    };
+    let resumed = begun.is_some();
+    let mut run = simulate(prepared, every, begun, &mut keep);
+    if resumed && matches!(run, Err(model::Failure::Damaged)) {
+        anew("holds no state of this experiment");
+        run = simulate(prepared, every, None, &mut keep);
+    }
+    let interrupted = keeper.interrupted("the same command goes on");
+    interrupted.map_or_else(|| run.map_err(|e| failure(&e)), Err)
 }
 
 /// A run as far as it was saved.
@@ -321,6 +323,9 @@ mod tests {
         args::Input,
         prepare::{Wishes, prepare_text},
     };
+    use std::cell::RefCell;
+
+    fn silent(_: String) {}
 
     const TEXT: &str = "[experiment]\nname = \"a\"\nduration = \"3 us\"\n[fabric]\ntopology = \"single-switch\"\nterminals = 4\n\
         link.terminal = { bandwidth = \"2 GiB/s\", latency = \"10 ns\", credit_delay = \"1 ns\", vc_buffer = \"8 KiB\" }\n\
@@ -339,8 +344,9 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let store = Store::new(Some(out.path()));
         let files = || std::fs::read_dir(out.path().join("runs")).unwrap().count();
-        let first =
-            store.run("Row 1, a", &mut prepared(&[]), 0, 1_000_000).unwrap_or_else(|_| panic!("it runs"));
+        let first = store
+            .run("Row 1, a", &mut prepared(&[]), (0, 1_000_000), &silent)
+            .unwrap_or_else(|_| panic!("it runs"));
         assert_eq!((first.windows.len() >= 3, first.passed.len() >= 2, files()), (true, true, 1));
         // What was stored comes back, seconds included; a mark in the file shows that it was read.
         let path = std::fs::read_dir(out.path().join("runs")).unwrap().next().unwrap().unwrap().path();
@@ -348,7 +354,9 @@ mod tests {
         let marked = Run { cost: Cost { wall: 77.0, cpu: 78.0 }, ..first.clone() };
         std::fs::write(&path, serde_json::to_vec(&marked).unwrap()).unwrap();
         let again = |set: &[&str], ties| {
-            store.run("Row 1, a", &mut prepared(set), ties, 1_000_000).unwrap_or_else(|_| panic!("it runs"))
+            store
+                .run("Row 1, a", &mut prepared(set), (ties, 1_000_000), &silent)
+                .unwrap_or_else(|_| panic!("it runs"))
         };
         let read = |run: &Run| run.cost.wall > 76.0;
         assert!(read(&again(&[], 0)));
@@ -370,11 +378,10 @@ mod tests {
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(again(&[], 0).windows, first.windows);
         assert_eq!(files(), 5);
-        assert_eq!(store.others(), None);
+        assert!(!first.is_others() && !again(&[], 0).is_others());
         let old = Run { revision: "0".to_owned(), ..first.clone() };
         std::fs::write(&path, serde_json::to_vec(&old).unwrap()).unwrap();
-        assert_eq!(again(&[], 0).revision, "0");
-        assert!(store.others().is_some_and(|r| r.starts_with("1 of its runs")) && store.others().is_none());
+        assert!(again(&[], 0).is_others());
     }
 
     /// A run that was stopped in any pause ends as if it had not been; what it had cost is added.
@@ -383,8 +390,11 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let store = Store::new(Some(out.path()));
         let set = ["model.kind=hybrid"];
+        let remarks: RefCell<Vec<String>> = RefCell::default();
         let run = |store: &Store| {
-            store.run("a", &mut prepared(&set), 0, 1_000_000).unwrap_or_else(|_| panic!("it runs"))
+            let remark = |text| remarks.borrow_mut().push(text);
+            let run = store.run("a", &mut prepared(&set), (0, 1_000_000), &remark);
+            run.unwrap_or_else(|_| panic!("it runs"))
         };
         let whole = run(&Store::new(None));
         let key = key(&prepared(&set), 0, 1_000_000);
@@ -411,7 +421,7 @@ mod tests {
             assert_eq!(ends(&rest), ends(&whole));
             assert!(result.exists() && !saved.exists());
             let cost = |run: &Run| run.phases.iter().map(|p| p.wall_s).sum::<f64>();
-            assert!(cost(&rest) > 0.0 && store.remarks().is_empty());
+            assert!(cost(&rest) > 0.0 && remarks.borrow().is_empty());
             std::fs::remove_file(&result).unwrap();
             // Another build's or program's is begun anew, and so is what holds no state, or nothing whole.
             let other = Begun { state: vec![7; 40], ..Begun::default() };
@@ -424,7 +434,7 @@ mod tests {
                 checkpoint::store(&saved, &header, &bytes).unwrap_or_else(|_| panic!("it is stored"));
                 let anew = run(&store);
                 assert!(anew.windows == whole.windows && anew.cost.wall < 100.0);
-                assert!(store.remarks()[0].ends_with("that run was begun anew"));
+                assert!(remarks.take()[0].ends_with("that run was begun anew"));
                 std::fs::remove_file(&result).unwrap();
             }
         }
