@@ -370,7 +370,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// So many runs at a time (hybrid studies); left out: one, whose times nothing disturbs
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), requires = "name", conflicts_with = "verify")]
     pub threads: Option<u32>,
     /// Directory that holds the studies
     #[arg(long, value_name = "DIR", default_value = "studies")]

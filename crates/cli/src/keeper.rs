@@ -11,7 +11,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -52,6 +52,8 @@ pub struct Keeper {
     due: Ps,
     since: Instant,
     signals: Arc<Signals>,
+    /// How often a signal had asked to save when this was last looked at.
+    asked: usize,
     /// The instant at which a wish to leave was heeded, if the state was stored.
     left: Option<Result<Ps, Failure>>,
 }
@@ -66,8 +68,8 @@ impl Keeper {
     /// The same with signals that are heeded already.
     #[must_use]
     pub fn heeding(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
-        let due = intervals.after(header.now);
-        Self { path, header, intervals, due, since: Instant::now(), signals, left: None }
+        let (due, asked) = (intervals.after(header.now), signals.asked());
+        Self { path, header, intervals, due, since: Instant::now(), signals, asked, left: None }
     }
 
     /// Virtual time between pauses that saving needs; 0 for none.
@@ -118,7 +120,8 @@ impl Keeper {
             return Wish::Leave;
         }
         let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
-        if wall || now >= self.due || self.signals.save.swap(false, Ordering::Relaxed) {
+        let before = std::mem::replace(&mut self.asked, self.signals.asked());
+        if wall || now >= self.due || self.asked != before {
             return Wish::Save;
         }
         Wish::Nothing
@@ -138,6 +141,10 @@ impl Keeper {
 pub struct Signals {
     leave: Arc<AtomicBool>,
     save: Arc<AtomicBool>,
+    /// How often `save` was up: each of several keepers saves.
+    asked: AtomicUsize,
+    /// A wish to leave that was no signal.
+    stop: AtomicBool,
     #[cfg(unix)]
     heard: Vec<signal_hook::SigId>,
 }
@@ -145,12 +152,18 @@ pub struct Signals {
 impl Signals {
     /// True if there was a wish to leave.
     pub fn leave(&self) -> bool {
-        self.leave.load(Ordering::Relaxed)
+        self.leave.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Wishes to leave, as a signal does.
+    /// Wishes to leave, as the first signal does.
     pub fn wish_to_leave(&self) {
-        self.leave.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// How often it was asked to save.
+    fn asked(&self) -> usize {
+        let more = usize::from(self.save.swap(false, Ordering::Relaxed));
+        self.asked.fetch_add(more, Ordering::Relaxed) + more
     }
 
     /// From now on.
@@ -166,14 +179,19 @@ impl Signals {
             heard.extend(flag::register(signal, Arc::clone(&leave)));
         }
         heard.extend(flag::register(consts::SIGUSR1, Arc::clone(&save)));
-        Self { leave, save, heard }
+        Self { leave, save, asked: AtomicUsize::new(0), stop: AtomicBool::new(false), heard }
     }
 
     /// No system, no signals.
     #[cfg(not(unix))]
     #[must_use]
     pub fn heed() -> Self {
-        Self { leave: Arc::default(), save: Arc::default() }
+        Self {
+            leave: Arc::default(),
+            save: Arc::default(),
+            asked: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+        }
     }
 }
 
@@ -183,5 +201,26 @@ impl Drop for Signals {
         for id in self.heard.drain(..) {
             signal_hook::low_level::unregister(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every keeper heeds a signal once; a wish to leave stays, and the first signal still finds its flag down.
+    #[test]
+    fn several_keepers_heed_one_signal() {
+        let signals = Arc::new(Signals::heed());
+        let keeper =
+            || Keeper::heeding(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
+        let mut keepers = [keeper(), keeper()];
+        let mut wishes = || keepers.each_mut().map(|keeper| keeper.wish(0));
+        assert_eq!(wishes(), [Wish::Nothing; 2]);
+        signals.save.store(true, Ordering::Relaxed);
+        assert_eq!((wishes(), wishes()), ([Wish::Save; 2], [Wish::Nothing; 2]));
+        signals.wish_to_leave();
+        assert_eq!((wishes(), wishes()), ([Wish::Leave; 2], [Wish::Leave; 2]));
+        assert!(!signals.leave.load(Ordering::Relaxed));
     }
 }

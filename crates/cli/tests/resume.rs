@@ -138,6 +138,16 @@ fn studies_leave_and_go_on() {
         let rows = table["rows"].as_array().unwrap();
         let errors = rows.iter().filter(|r| r["key"].as_str().unwrap().contains("mape"));
         tables.push(errors.cloned().collect::<Vec<_>>());
+        // What is told of a run is computed from what is kept under its name.
+        plant(&out.join("runs"));
+        let table: serde_json::Value = serde_json::from_slice(&start().output().unwrap().stdout).unwrap();
+        for (mode, percent) in PLANTED {
+            for seed in [1, 2] {
+                let key = format!("{mode}.mape_percent, seed {seed}");
+                let row = table["rows"].as_array().unwrap().iter().find(|r| r["key"] == key).expect(&key);
+                assert!((row["ours"].as_f64().unwrap() - percent * f64::from(seed)).abs() < 1e-9, "{row}");
+            }
+        }
     }
     assert_eq!(tables[0], tables[1]);
     assert_eq!(tables[0].len(), 3 * 4, "means and two seeds");
@@ -145,6 +155,33 @@ fn studies_leave_and_go_on() {
         netloom(&["study", "orcs", "--threads", "2", "--studies", "../../studies"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("runs one experiment at a time"));
+}
+
+/// How far runs are put from high fidelity, in percent with the first seed and twice as much with the second.
+const PLANTED: [(&str, f64); 4] = [("floor", 1.0), ("lite", 2.0), ("zombies", 3.0), ("reheat", 4.0)];
+
+/// Puts runs of a study as far from high fidelity.
+fn plant(runs: &Path) {
+    for seed in [1, 2] {
+        let read = |mode: &str| {
+            let name = format!("a-seed-{seed}-{mode}-");
+            let mut files = fs::read_dir(runs).unwrap().map(|f| f.unwrap().path());
+            let file =
+                files.find(|f| f.file_name().unwrap().to_str().unwrap().starts_with(&name)).expect(&name);
+            let run: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+            (file, run)
+        };
+        let (_, plain) = read("high-fidelity");
+        for (mode, percent) in PLANTED {
+            let (file, mut run) = read(mode);
+            run["windows"] = plain["windows"].clone();
+            for window in run["windows"].as_object_mut().unwrap().values_mut() {
+                let sum = window[1].as_f64().unwrap();
+                window[1] = (sum * (1.0 + percent * f64::from(seed) / 100.0)).into();
+            }
+            fs::write(file, serde_json::to_vec(&run).unwrap()).unwrap();
+        }
+    }
 }
 
 /// A run that was killed after its results were stored and before its checkpoint went away has ended.

@@ -1,7 +1,8 @@
 //! Works that do not depend on each other, several at a time, with their results in order.
 
-use crate::failure::Failure;
+use crate::{exit::Exit, failure::Failure};
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     sync::{
         atomic::{AtomicUsize, Ordering},
@@ -18,63 +19,134 @@ pub enum Heard<T> {
     Result(T),
 }
 
-/// Who does the works, and who looks at them.
+/// Who listens.
+pub type Hear<'a, T> = dyn FnMut(Heard<T>) -> Result<(), Failure> + 'a;
+
+/// Who does the works.
 pub trait Crew<T>: Sync {
     /// Does one, in any thread; what is to be told meanwhile goes to `remark`.
     ///
     /// # Errors
-    /// If it fails; then no other is begun.
+    /// If it fails, or was stopped ([`Exit::Interrupted`]).
     fn work(&self, number: usize, remark: &dyn Fn(String)) -> Result<T, Failure>;
 
-    /// One has failed: those that are under way may end early, in any way.
+    /// One has failed: those that are under way in other threads may end early, with [`Exit::Interrupted`].
     fn stop(&self);
 }
 
-/// Does `count` works, numbered from 0, in so many threads; `hear` gets remarks as they come, and results in the order of their numbers.
+/// Does `count` works, numbered from 0, in so many threads (one: the caller's); `hear` gets remarks as they come, and results in the order of their
+/// numbers. After a failure none is begun.
 ///
 /// # Errors
-/// The first one that occurs, of a work or of `hear`, once all threads have ended.
+/// The first one that occurs, of a work or of `hear`, once all threads have ended; interruptions yield to others. Later ones are remarks.
 pub fn run<T: Send>(
     (count, threads): (usize, usize),
     crew: &impl Crew<T>,
-    hear: &mut dyn FnMut(Heard<T>) -> Result<(), Failure>,
+    hear: &mut Hear<'_, T>,
+) -> Result<(), Failure> {
+    if threads.min(count) > 1 {
+        return in_threads((count, threads.min(count)), crew, hear);
+    }
+    let hear = RefCell::new(hear);
+    for number in 0..count {
+        let mut failed = RefCell::new(Ok(()));
+        let remark = |text| {
+            if let Err(failure) = (hear.borrow_mut())(Heard::Remark(text)) {
+                *failed.borrow_mut() = Err(failure);
+            }
+        };
+        let result = crew.work(number, &remark)?;
+        std::mem::replace(failed.get_mut(), Ok(()))?;
+        (hear.borrow_mut())(Heard::Result(result))?;
+    }
+    Ok(())
+}
+
+fn in_threads<T: Send>(
+    (count, threads): (usize, usize),
+    crew: &impl Crew<T>,
+    hear: &mut Hear<'_, T>,
 ) -> Result<(), Failure> {
     let next = AtomicUsize::new(0);
+    let end = Ending { next: &next, count, stop: &|| crew.stop() };
     let (say, said) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, count.max(1)) {
-            let (say, next) = (say.clone(), &next);
-            // Nobody listens any more only if the caller's thread panicked.
-            let say = move |heard| _ = say.send(heard);
+        for _ in 0..threads {
+            let (say, end) = (say.clone(), &end);
             scope.spawn(move || {
+                let _guard = Guard(end);
+                // Nobody listens any more only if the caller's thread panicked.
+                let say = |heard| _ = say.send(heard);
                 loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let number = end.next.fetch_add(1, Ordering::Relaxed);
                     if number >= count {
                         break;
                     }
                     let result = crew.work(number, &|text| say(Ok(Heard::Remark(text))));
+                    if result.is_err() {
+                        end.begin();
+                    }
                     say(result.map(|result| Heard::Result((number, result))));
                 }
             });
         }
         drop(say);
-        let mut results = InOrder { early: BTreeMap::new(), due: 0 };
-        let mut failure = None;
-        for heard in said {
-            let heard = match heard {
-                Ok(_) if failure.is_some() => Ok(()),
-                Ok(Heard::Remark(text)) => hear(Heard::Remark(text)),
-                Ok(Heard::Result((number, result))) => results.take(number, result, hear),
-                Err(failed) => Err(failed),
-            };
-            if let Err(failed) = heard {
-                next.store(count, Ordering::Relaxed);
-                crew.stop();
-                failure.get_or_insert(failed);
-            }
-        }
-        failure.map_or(Ok(()), Err)
+        let _guard = Guard(&end);
+        listen(said, &end, hear)
     })
+}
+
+fn listen<T>(
+    said: mpsc::Receiver<Result<Heard<(usize, T)>, Failure>>,
+    end: &Ending<'_>,
+    hear: &mut Hear<'_, T>,
+) -> Result<(), Failure> {
+    let mut results = InOrder { early: BTreeMap::new(), due: 0 };
+    let mut failure: Option<Failure> = None;
+    for heard in said {
+        let heard = match heard {
+            Ok(Heard::Remark(text)) => hear(Heard::Remark(text)),
+            Ok(Heard::Result(_)) if failure.is_some() => Ok(()),
+            Ok(Heard::Result((number, result))) => results.take(number, result, hear),
+            Err(failed) => Err(failed),
+        };
+        let Err(failed) = heard else { continue };
+        end.begin();
+        match &failure {
+            Some(first) if first.exit() != Exit::Interrupted && failed.exit() != Exit::Interrupted => {
+                // The first is told; that this one cannot be is no third.
+                let _ = hear(Heard::Remark(failed.text(false).trim_end().to_owned()));
+            }
+            Some(first) if first.exit() != Exit::Interrupted || failed.exit() == Exit::Interrupted => {}
+            _ => failure = Some(failed),
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// How it ends early.
+struct Ending<'a> {
+    next: &'a AtomicUsize,
+    count: usize,
+    stop: &'a (dyn Fn() + Sync),
+}
+
+impl Ending<'_> {
+    fn begin(&self) {
+        self.next.store(self.count, Ordering::Relaxed);
+        (self.stop)();
+    }
+}
+
+/// Of a thread: if it panics, all of it ends.
+struct Guard<'a>(&'a Ending<'a>);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.begin();
+        }
+    }
 }
 
 /// Results that came before others.
@@ -85,12 +157,7 @@ struct InOrder<T> {
 
 impl<T> InOrder<T> {
     /// Passes on what is in order now.
-    fn take(
-        &mut self,
-        number: usize,
-        result: T,
-        hear: &mut dyn FnMut(Heard<T>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn take(&mut self, number: usize, result: T, hear: &mut Hear<'_, T>) -> Result<(), Failure> {
         self.early.insert(number, result);
         while let Some(result) = self.early.remove(&self.due) {
             self.due += 1;
@@ -103,23 +170,34 @@ impl<T> InOrder<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
-    use std::sync::{Barrier, atomic::AtomicBool};
+    use std::sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicUsize},
+    };
 
-    /// Works that wait for each other, in threes; the one that is to fail does.
-    struct Threes {
+    /// Works of which each group of so many waits for one another; those named end otherwise.
+    struct Groups {
+        of: usize,
         meeting: Barrier,
-        fails: Option<usize>,
-        done: AtomicUsize,
+        ends: Vec<(usize, Exit)>,
+        panics: Option<usize>,
+        begun: AtomicUsize,
         stopped: AtomicBool,
     }
 
-    impl Crew<usize> for Threes {
+    impl Crew<usize> for Groups {
         fn work(&self, number: usize, remark: &dyn Fn(String)) -> Result<usize, Failure> {
+            self.begun.fetch_add(1, Ordering::Relaxed);
             self.meeting.wait();
-            self.done.fetch_add(1, Ordering::Relaxed);
-            if self.fails == Some(number) {
-                return Err(Failure::new(Exit::Experiment, format!("{number} failed")));
+            assert!(self.panics != Some(number), "as planned");
+            if let Some(end) = self.ends.iter().find(|end| end.0 == number) {
+                return Err(Failure::new(end.1, format!("{number} failed")));
+            }
+            if self.of > 1 && !(self.ends.is_empty() && self.panics.is_none()) {
+                // Still under way when another fails.
+                while !self.stopped.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
             }
             remark(format!("{number}"));
             Ok(number * 10)
@@ -130,48 +208,78 @@ mod tests {
         }
     }
 
-    fn threes(fails: Option<usize>) -> Threes {
-        let (done, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Threes { meeting: Barrier::new(3), fails, done, stopped }
+    fn groups(of: usize, ends: &[(usize, Exit)]) -> Groups {
+        let (begun, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Groups { of, meeting: Barrier::new(of), ends: ends.to_vec(), panics: None, begun, stopped }
     }
 
     #[test]
     fn results_come_in_order() {
-        let crew = threes(None);
-        let (mut results, mut remarks) = (Vec::new(), Vec::new());
+        for threads in [3, 1] {
+            let crew = groups(threads, &[]);
+            let (mut results, mut remarks) = (Vec::new(), Vec::new());
+            let hear = &mut |heard| {
+                match heard {
+                    Heard::Remark(text) => remarks.push(text),
+                    Heard::Result(result) => results.push(result),
+                }
+                Ok(())
+            };
+            assert!(run((9, threads), &crew, hear).is_ok() && run((0, threads), &crew, hear).is_ok());
+            assert_eq!(results, (0..9).map(|n| n * 10).collect::<Vec<_>>());
+            remarks.sort_unstable();
+            assert_eq!(remarks, (0..9).map(|n| n.to_string()).collect::<Vec<_>>());
+            assert!(!crew.stopped.into_inner());
+        }
+    }
+
+    /// Those that were under way are all that was begun.
+    #[test]
+    fn a_failure_ends_it() {
+        let hear = &mut |_| Ok(());
+        for (threads, fails, begun) in [(3, 1, 3), (1, 4, 5)] {
+            let crew = groups(threads, &[(fails, Exit::Input)]);
+            let failure = run((90, threads), &crew, hear).unwrap_err();
+            assert!(failure.text(false).contains(&format!("{fails} failed")));
+            assert_eq!((crew.begun.into_inner(), crew.stopped.into_inner()), (begun, threads > 1));
+        }
+        // So does one of the listener's.
+        for threads in [3, 1] {
+            let refuse = &mut |heard| match heard {
+                Heard::Remark(_) => Ok(()),
+                Heard::Result(_) => Err(Failure::new(Exit::Output, "no room")),
+            };
+            let failure = run((3, threads), &groups(threads, &[]), refuse).unwrap_err();
+            assert!(failure.text(false).contains("no room"));
+        }
+    }
+
+    /// Whichever comes first, an interruption tells less than what failed; of two failures both are told.
+    #[test]
+    fn interruptions_yield() {
+        for ends in [[(0, Exit::Interrupted), (1, Exit::Output)], [(0, Exit::Output), (1, Exit::Interrupted)]]
+        {
+            let failure = run((2, 2), &groups(2, &ends), &mut |_| Ok(())).unwrap_err();
+            assert_eq!(failure.exit(), Exit::Output);
+        }
+        let mut told = Vec::new();
         let hear = &mut |heard| {
-            match heard {
-                Heard::Remark(text) => remarks.push(text),
-                Heard::Result(result) => results.push(result),
+            if let Heard::Remark(text) = heard {
+                told.push(text);
             }
             Ok(())
         };
-        assert!(run((9, 3), &crew, hear).is_ok());
-        assert_eq!(results, (0..9).map(|n| n * 10).collect::<Vec<_>>());
-        remarks.sort_unstable();
-        assert_eq!(remarks, (0..9).map(|n| n.to_string()).collect::<Vec<_>>());
-        assert!(!crew.stopped.into_inner() && run((0, 3), &threes(None), &mut |_| Ok(())).is_ok());
+        let failure = run((2, 2), &groups(2, &[(0, Exit::Output), (1, Exit::Input)]), hear).unwrap_err();
+        told.push(failure.text(false).trim_end().to_owned());
+        told.sort_unstable();
+        assert_eq!(told, ["error: 0 failed", "error: 1 failed"]);
     }
 
     #[test]
-    fn a_failure_ends_it() {
-        let crew = threes(Some(1));
-        let mut results = 0;
-        let hear = &mut |heard| {
-            results += usize::from(matches!(heard, Heard::Result(_)));
-            Ok(())
-        };
-        let failure = run((3, 3), &crew, hear).unwrap_err();
-        assert!(failure.text(false).contains("1 failed") && results <= 1 && crew.stopped.into_inner());
-        // So does one of the listener, and nothing more is heard.
-        let crew = threes(None);
-        let mut heard = 0;
-        let refuse = &mut |_| {
-            heard += 1;
-            Err(Failure::new(Exit::Output, "no room".to_owned()))
-        };
-        let failure = run((3, 3), &crew, refuse).unwrap_err();
-        assert!(failure.text(false).contains("no room") && heard == 1 && crew.stopped.into_inner());
-        assert_eq!(crew.done.into_inner(), 3);
+    fn a_panic_ends_it() {
+        let crew = Groups { panics: Some(1), ..groups(3, &[]) };
+        let run = || run((90, 3), &crew, &mut |_| Ok(()));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        assert_eq!(crew.begun.into_inner(), 3);
     }
 }

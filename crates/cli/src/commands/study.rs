@@ -27,7 +27,7 @@ use super::{
     study_figures::{self, Extras},
     study_hybrid::{self, Case},
     study_programs::{self, Curves, Program},
-    study_store::Store,
+    study_store::{Store, file_name},
 };
 use crate::{
     args::{Format, Input, StudyArgs},
@@ -415,7 +415,15 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
     let mut rows = Vec::new();
     match root.get("row").map(|e| &e.node) {
         Some(Node { data: Data::List(items), .. }) => {
-            rows.extend(items.iter().filter_map(|item| row(item, diagnostics)));
+            for item in items {
+                let Some(row) = row(item, diagnostics) else { continue };
+                if let Some(other) = rows.iter().find(|r: &&Row| file_name(&r.name) == file_name(&row.name)) {
+                    let message = format!("a row is named as `{}`", other.name);
+                    let help = "runs are kept under the letters and digits of their rows' names";
+                    diagnostics.push(Diagnostic::new(item.place, message).help(help));
+                }
+                rows.push(row);
+            }
         }
         Some(other) => diagnostics.push(Diagnostic::new(other.place, "write each row as [[row]]")),
         None => {}
@@ -533,7 +541,8 @@ mod tests {
     #[test]
     fn mistakes_in_a_study_are_told_at_once() {
         let mut diagnostics = Diagnostics::default();
-        let text = "[study]\nsmoke = 1\n[[row]]\nname = \"a\"\npublished = { x = true }\n[more]\n";
+        let text = "[study]\nsmoke = 1\n[[row]]\nname = \"a\"\npublished = { x = true }\n[more]\n\
+            [[row]]\nname = \"b c\"\nexperiment = \"b\"\npublished = {}\n[[row]]\nname = \"b, c\"\nexperiment = \"b\"\npublished = {}\n";
         let source = diagnostics.add_source("published.toml", text);
         let root = tree::parse(source, &mut diagnostics).unwrap();
         let _ = parse(&root, source, &mut diagnostics);
@@ -546,6 +555,7 @@ mod tests {
                 "[[row]] lacks `experiment`",
                 "a published value must be a number",
                 "a study has no section `more`",
+                "a row is named as `b c`",
             ]
         );
     }

@@ -65,12 +65,12 @@ pub fn run(
     let runs: Vec<(usize, u32, &str)> = runs
         .flat_map(|(n, case)| (1..=case.seeds).flat_map(move |seed| MODES.map(|mode| (n, seed, mode))))
         .collect();
-    let memory = limit_in_bytes(None).map(|bytes| MemoryLimit::Bytes(bytes / u64::from(threads)));
-    let watched = console.err_terminal && threads == 1;
-    let crew = Runs { cases, runs: &runs, store, memory, watched };
+    let together = (threads as usize).min(runs.len()).max(1);
+    let share = limit_in_bytes(None).filter(|_| together > 1).map(|bytes| bytes / together as u64);
+    let crew = Runs { cases, runs: &runs, store, share, watched: console.err_terminal && together == 1 };
     let (mut of_seed, mut said) = (Vec::new(), Said::default());
     let mut next = runs.iter();
-    side_by_side::run((runs.len(), threads as usize), &crew, &mut |heard| {
+    side_by_side::run((runs.len(), together), &crew, &mut |heard| {
         let run = match heard {
             Heard::Remark(text) => {
                 console.remark(&text);
@@ -127,12 +127,14 @@ struct Runs<'a> {
     cases: &'a [Case<'a>],
     runs: &'a [(usize, u32, &'a str)],
     store: &'a Store,
-    memory: Option<MemoryLimit>,
+    /// Of memory, for each run if there are several at a time.
+    share: Option<u64>,
     watched: bool,
 }
 
 impl Crew<Run> for Runs<'_> {
     fn work(&self, number: usize, remark: &dyn Fn(String)) -> Result<Run, Failure> {
+        self.store.goes_on()?;
         let (case, seed, mode) = self.runs[number];
         let Case { row, input, .. } = &self.cases[case];
         let (set, ties) = match mode {
@@ -142,8 +144,16 @@ impl Crew<Run> for Runs<'_> {
         };
         let set = input.set.iter().cloned().chain([format!("experiment.seed={seed}"), set]).collect();
         let input = Input { file: input.file.clone(), set };
-        let wishes = Wishes { memory: self.memory, ..Wishes::default() };
-        let mut prepared = prepare_text(&input, read_file(&input.file)?, &wishes, self.watched)?;
+        let now = limit_in_bytes(None).unwrap_or(u64::MAX);
+        let memory = self.share.map(|share| MemoryLimit::Bytes(share.min(now)));
+        let wishes = Wishes { memory, ..Wishes::default() };
+        let prepared = prepare_text(&input, read_file(&input.file)?, &wishes, self.watched);
+        let mut prepared = prepared.map_err(|failure| match self.share {
+            Some(_) if failure.exit() == Exit::Limit => {
+                failure.with_help("fewer --threads leave more to each run")
+            }
+            _ => failure,
+        })?;
         let every = match &prepared.setup {
             AnySetup::Packet(setup) => setup.measure.window,
             _ => 0,

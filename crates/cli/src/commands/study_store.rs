@@ -115,6 +115,22 @@ impl Store {
         }
     }
 
+    /// Whether another run may begin.
+    ///
+    /// # Errors
+    /// If a signal, or [`Store::stop`], asked to leave.
+    pub fn goes_on(&self) -> Result<(), Failure> {
+        let interrupted = |message: String| Err(Failure::new(Exit::Interrupted, message));
+        match &self.kept {
+            Some((directory, signals)) if signals.leave() => {
+                let message = format!("interrupted; runs that ended are kept in `{}`", directory.display());
+                interrupted(message).map_err(|e| e.with_help("the same command goes on"))
+            }
+            None if self.stopped.load(Ordering::Relaxed) => interrupted("interrupted".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
     /// What is to be said of runs that had not ended goes to `remark`.
     ///
@@ -130,14 +146,12 @@ impl Store {
         if let AnySetup::Packet(setup) = &mut prepared.setup {
             setup.ties = ties;
         }
+        self.goes_on()?;
         let Some((directory, signals)) = &self.kept else {
-            let mut keep = |_: &Progress, _: &mut dyn FnMut() -> Begun| !self.stopped.load(Ordering::Relaxed);
-            return simulate(prepared, every, None, &mut keep).map_err(|e| failure(&e));
+            let mut keep = |_: &Progress, _: &mut dyn FnMut() -> Begun| self.goes_on().is_ok();
+            let run = simulate(prepared, every, None, &mut keep).map_err(|e| failure(&e));
+            return self.goes_on().and(run);
         };
-        if signals.leave() {
-            let message = format!("interrupted; runs that ended are kept in `{}`", directory.display());
-            return Err(Failure::new(Exit::Interrupted, message).with_help("the same command goes on"));
-        }
         let unwritable = |e: std::io::Error| {
             Failure::new(Exit::Output, format!("cannot write in `{}`: {e}", directory.display()))
         };
@@ -249,7 +263,7 @@ fn begun(path: &Path) -> Result<Option<Begun>, String> {
 }
 
 /// Letters, digits and hyphens.
-fn file_name(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
