@@ -3,7 +3,7 @@
 use crate::experiment::{reader::Chosen, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::Problem,
+    param::{Problem, class_values},
     units::print_time,
 };
 use fabric::graph::Fabric;
@@ -12,7 +12,7 @@ use model::{
     energy::Energy,
     packet::{
         PacketConfig,
-        transport::config::{MOST, Resilience, class_values},
+        transport::config::{MOST, Resilience},
     },
     registry::{ModelEntry, ModelKind},
     setup::Change,

@@ -9,9 +9,8 @@
 //! Model `delay` with `cost = "resilient"` has expected bits: packets and acknowledgements times the links that they cross on average
 //! before they are lost. Its links are all awake.
 
-use crate::packet::transport::config::class_values;
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Values, class_values},
     registry::About,
     time::Ps,
 };

@@ -6,13 +6,13 @@ use base::param::Value;
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
+    metrics::Hops,
     planes,
     registry::{ROUTINGS, values},
     routing::Routing,
 };
 use model::{
     Setup,
-    delay::distance::Hops,
     packet::{
         config::{RoutePer, RouterKind},
         network::Network,

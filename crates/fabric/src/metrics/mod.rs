@@ -6,11 +6,13 @@
 
 mod bisection;
 mod disjoint;
+mod hops;
 mod waves;
 
 use crate::graph::{Fabric, Peer};
 pub use bisection::{Bisection, bisection};
 pub use disjoint::{Disjoint, disjoint_paths};
+pub use hops::Hops;
 pub use waves::{Distances, ShortestPaths, all_distances, shortest_paths};
 
 /// Links looked at before distances are judged from a sample of sources: about two seconds.

@@ -2,10 +2,7 @@
 //!
 //! Here are the keys of the `[model]` section with `cost = "resilient"`; the protocols themselves are in [`crate::resilient`].
 
-use super::{
-    distance::{Delays, Hops},
-    ways::Ways,
-};
+use super::{distance::Delays, ways::Ways};
 use crate::resilient::{
     Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fits::Fits, means::Means,
     parameters::loss_of, path::Path,
@@ -14,7 +11,7 @@ use base::{
     param::{Excerpt, Kind, Param, Problem, Value, Values},
     time::Ps,
 };
-use fabric::graph::Fabric;
+use fabric::{graph::Fabric, metrics::Hops};
 use std::sync::Arc;
 
 /// A protocol, and how well its means are sampled.

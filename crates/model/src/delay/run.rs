@@ -3,7 +3,7 @@
 use super::{
     config::{Cost, DelayConfig, Ties},
     direct::Direct,
-    distance::{Delays, Hops, Linear},
+    distance::{Delays, Linear},
     finish::{self, Ended},
     machine::{Context, Machine, Place},
     observe::{Measure, Observer},
@@ -26,7 +26,7 @@ use engine::{
     director::Pauses,
     executor::{Executor, Options, Stop},
 };
-use fabric::graph::Fabric;
+use fabric::{graph::Fabric, metrics::Hops};
 use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 use workload::program::Program;

@@ -2,9 +2,8 @@
 //!
 //! Memory is constant per pair that sends, about 80 bytes. Sums merge in any order to one answer.
 
-use crate::delay::distance::Hops;
 use base::time::Ps;
-use fabric::graph::Fabric;
+use fabric::{graph::Fabric, metrics::Hops};
 use results::histogram::LatencyHistogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -8,9 +8,9 @@ use base::{
 };
 use fabric::{
     graph::Fabric,
+    metrics::Hops,
     registry::{Constant, TOPOLOGIES, values},
 };
-use model::delay::distance::Hops;
 use std::{collections::BTreeMap, sync::Arc};
 use workload::{
     placement::PlacementContext,

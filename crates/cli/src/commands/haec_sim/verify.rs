@@ -9,10 +9,8 @@ use super::{
     second::{self, Application, Sends, Times},
 };
 use crate::{exit::Exit, failure::Failure};
-use model::{
-    delay::distance::Hops,
-    resilient::{Parameters, Protocol, means::Means},
-};
+use fabric::metrics::Hops;
+use model::resilient::{Parameters, Protocol, means::Means};
 use std::{
     collections::BTreeMap,
     fs,

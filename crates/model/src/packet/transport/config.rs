@@ -3,7 +3,7 @@
 use super::losses::Chance;
 use crate::resilient::Protocol;
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Values, class_values},
     registry::About,
     time::{NS, Ps},
 };
@@ -150,36 +150,6 @@ pub const ABOUT: About = About {
         },
     ],
 };
-
-/// Reads `class=number`, each class once, no number above `most`.
-///
-/// # Errors
-/// A text that is none, a class that the network does not have, a number out of range.
-pub fn class_values(
-    key: &str,
-    texts: &[String],
-    classes: &[&str],
-    most: f64,
-) -> Result<Vec<(usize, f64)>, Problem> {
-    let mut all: Vec<(usize, f64)> = Vec::new();
-    for text in texts {
-        let (class, number) = text.split_once('=').map_or((text.trim(), ""), |(a, b)| (a.trim(), b.trim()));
-        let Some(index) = classes.iter().position(|c| *c == class) else {
-            let help = format!("the classes are {}", classes.join(", "));
-            return Err(Problem::new(key, format!("no link class is called `{class}`")).help(help));
-        };
-        let value = number.parse::<f64>().ok().filter(|p| (0.0..=most).contains(p));
-        let Some(value) = value else {
-            let message = format!("`{number}` is no number from 0 to {most}");
-            return Err(Problem::new(key, message).help(format!("write `{class}=0.01`")));
-        };
-        if all.iter().any(|(i, _)| *i == index) {
-            return Err(Problem::new(key, format!("class `{class}` stands here twice")));
-        }
-        all.push((index, value));
-    }
-    Ok(all)
-}
 
 /// A probability of a class.
 type Field = fn(&mut Chance) -> &mut f64;
