@@ -1,8 +1,8 @@
 //! Pending events of one partition: two lanes and the payloads of messages.
 
 use crate::{
-    checkpoint::{Damaged, Kept, put, take},
     domain::{Envelope, Lane},
+    kept::{Damaged, Kept, put, take},
     key::Key,
     wheel::{Entry, Wheel},
 };

@@ -7,67 +7,37 @@
 use crate::{
     domain::{Domain, Observer},
     executor::Executor,
+    kept::{Damaged, Kept, put, take},
 };
-use serde::{Serialize, de::DeserializeOwned};
 
-/// The bytes are not what was saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
-
-/// Can be saved, and loaded into its like.
-pub trait Kept {
-    /// Appends the state.
-    fn save(&self, to: &mut Vec<u8>);
-
-    /// Replaces the state by what was saved, which is taken from the front.
-    ///
-    /// # Errors
-    /// If the bytes are not what was saved; then the state is worthless.
-    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged>;
+/// State of a run in a pause: of its partitions, then of its director.
+pub fn state_of<D, O>(executor: &mut Executor<D, O>, director: &impl Kept) -> Vec<u8>
+where
+    D: Domain,
+    O: Observer<D::Record> + Kept,
+{
+    let mut state = Vec::new();
+    executor.save(&mut state);
+    director.save(&mut state);
+    state
 }
 
-/// No memory.
-impl Kept for () {
-    fn save(&self, _: &mut Vec<u8>) {}
-    fn load(&mut self, _: &mut &[u8]) -> Result<(), Damaged> {
-        Ok(())
-    }
-}
-
-/// Appends a value.
-///
-/// # Panics
-/// If the value's serialisation fails, which plain data cannot.
-pub fn put<T: Serialize + ?Sized>(value: &T, to: &mut Vec<u8>) {
-    postcard::to_io(value, to).expect("plain data can be written to memory");
-}
-
-/// Takes a value from the front.
+/// Puts a new run into a state that [`state_of`] took of a run with the same partitions.
 ///
 /// # Errors
-/// If there is no such value.
-pub fn take<T: DeserializeOwned>(from: &mut &[u8]) -> Result<T, Damaged> {
-    let (value, rest) = postcard::take_from_bytes(from).map_err(|_| Damaged)?;
-    *from = rest;
-    Ok(value)
-}
-
-/// Implements [`Kept`] by fields. All fields must be named, those that are made anew after `=>`: a field that is added later and
-/// forgotten here does not compile.
-#[macro_export]
-macro_rules! kept {
-    ($type:ty: $($field:ident),* $(=> $($anew:ident),*)?) => {
-        impl $crate::checkpoint::Kept for $type {
-            fn save(&self, to: &mut Vec<u8>) {
-                let Self { $($field,)* $($($anew: _,)*)? } = self;
-                $($crate::checkpoint::put($field, to);)*
-            }
-            fn load(&mut self, from: &mut &[u8]) -> Result<(), $crate::checkpoint::Damaged> {
-                $(self.$field = $crate::checkpoint::take(from)?;)*
-                Ok(())
-            }
-        }
-    };
+/// If the bytes are not what was saved, or something is left over; then executor and director are worthless.
+pub fn take_up<D, O>(
+    mut state: &[u8],
+    executor: &mut Executor<D, O>,
+    director: &mut impl Kept,
+) -> Result<(), Damaged>
+where
+    D: Domain,
+    O: Observer<D::Record> + Kept,
+{
+    executor.load(&mut state)?;
+    director.load(&mut state)?;
+    if state.is_empty() { Ok(()) } else { Err(Damaged) }
 }
 
 impl<D, O> Executor<D, O>

@@ -11,6 +11,7 @@ pub mod director;
 pub mod domain;
 pub mod executor;
 mod group;
+pub mod kept;
 pub mod key;
 mod lookahead;
 mod meeting;

@@ -8,10 +8,10 @@ use base::{
 };
 use engine::{
     agenda::Agenda,
-    checkpoint::{Kept, put, take},
     director::{Director, Network, Pauses},
     domain::{Domain, Effects, Lane, Observer},
     executor::{Executor, Options, Stop, Threads},
+    kept::{Kept, put, take},
     key::Class,
     state::{Journal, Table},
     undo_check::{run_with_rollbacks, run_with_undo},
@@ -59,7 +59,7 @@ impl Kept for Print {
     fn save(&self, to: &mut Vec<u8>) {
         put(&(self.0, self.1), to);
     }
-    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::checkpoint::Damaged> {
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::kept::Damaged> {
         (self.0, self.1) = take(from)?;
         Ok(())
     }
@@ -339,7 +339,7 @@ impl Kept for Pause {
     fn save(&self, to: &mut Vec<u8>) {
         put(&(self.0.len(), self.1), to);
     }
-    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::checkpoint::Damaged> {
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), engine::kept::Damaged> {
         let (left, seen): (usize, u64) = take(from)?;
         self.0.drain(..self.0.len() - left);
         self.1 = seen;

@@ -7,7 +7,6 @@ pub mod energy;
 pub mod failure;
 pub mod flow;
 pub mod hybrid;
-pub(crate) mod map;
 pub mod memory;
 pub mod packet;
 pub mod performance;

@@ -24,9 +24,8 @@ use base::{
     units::print_time,
 };
 use engine::{
-    checkpoint::Kept,
+    checkpoint::{state_of, take_up},
     director::Pauses,
-    domain::{Domain, Observer as Observe},
     executor::{Executor, Options, Stop},
 };
 use results::{summary::Summary, table::Table};
@@ -115,7 +114,7 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
-        take_up(state, &mut executor, &mut director)?;
+        take_up(state, &mut executor, &mut director).map_err(|_| Failure::Damaged)?;
         director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain));
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
@@ -138,35 +137,6 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     let (mut summary, tables) = finish::finish(setup, &net, ended)?;
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
-}
-
-/// State of a run in a pause.
-pub(crate) fn state_of<D, O>(executor: &mut Executor<D, O>, director: &impl Kept) -> Vec<u8>
-where
-    D: Domain,
-    O: Observe<D::Record> + Kept,
-{
-    let mut state = Vec::new();
-    executor.save(&mut state);
-    director.save(&mut state);
-    state
-}
-
-/// Puts a new run into a state that was saved.
-pub(crate) fn take_up<D, O>(
-    mut state: &[u8],
-    executor: &mut Executor<D, O>,
-    director: &mut impl Kept,
-) -> Result<(), Failure>
-where
-    D: Domain,
-    O: Observe<D::Record> + Kept,
-{
-    let loaded = executor.load(&mut state).and_then(|()| director.load(&mut state));
-    if loaded.is_err() || !state.is_empty() {
-        return Err(Failure::Damaged);
-    }
-    Ok(())
 }
 
 /// Takes the settled partitions apart; runs the final checks.

@@ -1,16 +1,12 @@
 //! State of a partition's ranks under the delay model.
 
 use super::{calendar::Calendar, config::DelayConfig, distance::Delays, hosts::Hosts};
-use crate::{
-    map::Map,
-    rank::{
-        heap::Heaped,
-        matching::Matching,
-        window::{Stamp, Window},
-    },
+use crate::rank::{
+    matching::Matching,
+    window::{Stamp, Window},
 };
 use base::time::Ps;
-use engine::state::{Journal, Linked, NIL, Pool, Table};
+use engine::state::{Journal, Linked, NIL, Pool, Table, heap::Heaped, map::Map};
 use serde::{Deserialize, Serialize};
 use std::{
     cmp::Ordering,

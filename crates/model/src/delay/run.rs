@@ -15,7 +15,7 @@ use crate::{
     failure::Failure,
     performance::Clock,
     rank::stuck::Stuck,
-    run::{Progress, Watch, state_of, take_up},
+    run::{Progress, Watch},
     setup::{JobSetup, Scheduling},
 };
 use base::{
@@ -23,6 +23,7 @@ use base::{
     time::{NEVER, Ps},
 };
 use engine::{
+    checkpoint::{state_of, take_up},
     director::Pauses,
     executor::{Executor, Options, Stop},
 };
@@ -113,7 +114,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
     if let Some(state) = watch.resume {
-        take_up(state, &mut executor, &mut ())?;
+        take_up(state, &mut executor, &mut ()).map_err(|_| Failure::Damaged)?;
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
     let stop = executor.direct(setup.limit, &mut (), pauses, |e, ()| {

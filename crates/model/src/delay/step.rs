@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     rank::{
-        heap, instances,
+        instances,
         matching::Label,
         window::{Stamp, turn},
     },
@@ -20,7 +20,7 @@ use base::time::Ps;
 use engine::{
     domain::{Effects, Lane as Clock},
     key::Class,
-    state::NIL,
+    state::{NIL, heap},
 };
 use workload::program::{Kind, mpi::Mode};
 

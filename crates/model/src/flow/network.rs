@@ -1,8 +1,8 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
 use super::{changes::BandwidthChange, moment::Moment, run::Context, sharing::Sharing, solver::Policy};
-use crate::map::Map;
 use base::rng::{Purpose, Stream};
+use engine::state::map::Map;
 use fabric::{
     graph::{Fabric, Peer},
     platform::Platform,

@@ -12,7 +12,6 @@ use super::{
     run::Context,
 };
 use crate::{
-    map::Map,
     rank::{
         cpu::{Cpu, is_eager},
         envelope::{Envelope, Role},
@@ -24,7 +23,11 @@ use crate::{
     setup::JobSetup,
 };
 use base::time::Ps;
-use engine::{domain::Effects, key::Class, state::NIL};
+use engine::{
+    domain::Effects,
+    key::Class,
+    state::{NIL, map::Map},
+};
 use std::sync::Arc;
 use workload::program::{Kind, Op};
 
@@ -313,7 +316,7 @@ impl Machine {
         loop {
             self.admit(destination, incoming, fx);
             turn = turn.wrapping_add(1);
-            if self.ranks.parked.len() == 0 {
+            if self.ranks.parked.is_empty() {
                 break;
             }
             match self.ranks.parked.remove(key, turn) {

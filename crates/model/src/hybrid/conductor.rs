@@ -27,9 +27,9 @@ use base::{
 };
 use engine::{
     agenda::Agenda,
-    checkpoint::{Damaged, Kept, put, take},
     director::{Director, Network as Clock},
     domain::Effects,
+    kept::{Damaged, Kept, put, take},
 };
 use results::summary;
 use serde::{Deserialize, Serialize};

@@ -20,21 +20,18 @@ use super::{
     network::{Local, Network},
     state::{Fx, KIND_SHIFT, RANK, Record, State, Static, Wire, identity},
 };
-use crate::{
-    map::Map,
-    rank::{
-        cpu::{Cpu, is_eager},
-        envelope::{Envelope, Role},
-        matching::{Label, Matching},
-        stuck::{self, RankState, Stuck},
-        tally::Finished,
-        window::{Row, Window, turn},
-    },
+use crate::rank::{
+    cpu::{Cpu, is_eager},
+    envelope::{Envelope, Role},
+    matching::{Label, Matching},
+    stuck::{self, RankState, Stuck},
+    tally::Finished,
+    window::{Row, Window, turn},
 };
 use base::time::Ps;
 use engine::{
     key::Class,
-    state::{Journal, Linked, NIL, Pool, Table},
+    state::{Journal, Linked, NIL, Pool, Table, map::Map},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

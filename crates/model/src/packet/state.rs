@@ -12,6 +12,7 @@ use super::{
     surrogate::{BYPASS, Mode, Predicted, Surrogate},
     transport::{How, Sort, Transport},
 };
+use crate::rank::tally::Finished;
 use crate::{
     hybrid::{
         predict::{Predictor, Wait},
@@ -19,12 +20,11 @@ use crate::{
     },
     rank::envelope::Envelope,
 };
-use crate::{map::Map, rank::tally::Finished};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects, Lane},
     key::Class,
-    state::{Fifo, Journal, NIL, Pool, Table},
+    state::{Fifo, Journal, NIL, Pool, Table, map::Map},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 
 pub mod cpu;
 pub mod envelope;
-pub mod heap;
 pub mod instances;
 pub mod matching;
 pub(crate) mod params;

@@ -31,8 +31,8 @@ use crate::{
 use base::time::{NEVER, Ps};
 use channels::{Label, Nodes, Waits};
 use engine::{
-    checkpoint::{self, Damaged, Kept},
     domain::Observer as Observe,
+    kept::{self, Damaged, Kept},
 };
 use rank::{Doing, Rank};
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,7 @@ impl Direct {
 
     /// Appends the state.
     pub fn save(&self, to: &mut Vec<u8>) {
-        checkpoint::put(&self.state, to);
+        kept::put(&self.state, to);
         self.observer.save(to);
     }
 
@@ -202,7 +202,7 @@ impl Direct {
     /// # Errors
     /// If the bytes are not what was saved.
     pub fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
-        self.state = checkpoint::take(from)?;
+        self.state = kept::take(from)?;
         self.observer.load(from)?;
         if self.state.ranks.len() != self.cx.places.len() {
             return Err(Damaged);

@@ -7,9 +7,8 @@ mod receiver;
 mod sender;
 
 use super::state::State;
-use crate::map::Map;
 use base::time::{NEVER, Ps};
-use engine::state::{Fifo, Journal, Linked, Pool, Table};
+use engine::state::{Fifo, Journal, Linked, Pool, Table, map::Map};
 use serde::{Deserialize, Serialize};
 
 /// Timers are numbered below this.

@@ -3,7 +3,10 @@
 //! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out. Undo
 //! replays the log backwards. Not recording costs one predictable branch per edit.
 
-use crate::checkpoint::{Damaged, Kept, put, take};
+pub mod heap;
+pub mod map;
+
+use crate::kept::{Damaged, Kept, put, take};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 

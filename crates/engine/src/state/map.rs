@@ -1,7 +1,7 @@
 //! A hash map whose changes can be undone: chains threaded through a pool. Iterated only where order tells nothing.
 
+use super::{Journal, Linked, NIL, Pool, Row, Table};
 use base::hash::mix64;
-use engine::state::{Journal, Linked, NIL, Pool, Row, Table};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +63,7 @@ impl<V: Row> Map<V> {
     }
 
     /// The value of a key.
+    #[must_use]
     pub fn get(&self, key: u64, sub: u32) -> Option<V> {
         self.find(key, sub).map(|at| self.slots.get(at).value)
     }
@@ -115,8 +116,15 @@ impl<V: Row> Map<V> {
     }
 
     /// Number of keys.
+    #[must_use]
     pub fn len(&self) -> u32 {
         self.slots.live()
+    }
+
+    /// True if there are no keys.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Doubles the buckets.

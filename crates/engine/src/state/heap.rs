@@ -3,7 +3,7 @@
 //! Fredman, Sedgewick, Sleator, Tarjan: The pairing heap, Algorithmica 1 (1986): insertion in O(1), removal of the least
 //! in O(log n) amortised.
 
-use engine::state::{Linked, NIL, Pool};
+use super::{Linked, NIL, Pool};
 
 /// A row that can be in a heap. [`Linked::next`] links siblings.
 pub trait Heaped: Linked {
