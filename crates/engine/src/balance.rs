@@ -1,6 +1,13 @@
 //! Which thread runs which partition: neighbours in number stay together, and the dearest thread is as cheap as can be.
 
-use crate::group::Home;
+/// Where a partition is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    /// Its group.
+    pub group: u32,
+    /// Its place among the group's members.
+    pub member: u32,
+}
 
 /// Splits partitions of these costs into `groups` runs of consecutive ones so that the dearest run is as cheap as possible; gives
 /// the group of each. Every group gets a partition; there must be as many as groups.

@@ -4,28 +4,14 @@
 //! scheduler. Several groups run side by side in windows (`conservative.rs`).
 
 use crate::{
-    agenda::{Agenda, Due},
-    balance,
+    balance::{self, Home},
     conservative::{self, Crew},
-    domain::{Domain, Effects, Envelope, Lane, Observer},
-    group::{Group, Home},
-    key::{Class, Key},
+    domain::{Domain, Effects, Lane, Observer},
+    group::Group,
+    key::Key,
+    partition::{Immediate, Partition},
 };
 use base::time::{NEVER, Ps};
-
-/// One partition: its LPs, what is measured of them, and their pending events.
-pub struct Partition<D: Domain, O> {
-    /// The LPs.
-    pub domain: D,
-    /// What is measured.
-    pub observer: O,
-    /// Pending events.
-    pub agenda: Agenda<D::Message>,
-    /// Messages to other partitions that are not handed over yet.
-    pub(crate) outbox: Vec<Envelope<D::Message>>,
-    /// Events handled so far.
-    pub events: u64,
-}
 
 /// Why [`Executor::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,13 +75,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
         let partitions: Vec<_> = parts
             .into_iter()
-            .map(|(domain, observer)| Partition {
-                domain,
-                observer,
-                agenda: Agenda::new(options.wheel_shift),
-                outbox: Vec::new(),
-                events: 0,
-            })
+            .map(|(domain, observer)| Partition::new(domain, observer, options.wheel_shift))
             .collect();
         let count = partitions.len();
         let groups = threads.count.clamp(1, (count as u32).max(1));
@@ -162,20 +142,13 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         &mut self,
         index: usize,
         lane: Lane,
-        action: impl FnOnce(&mut D, &mut Live<'_, D, O>) -> T,
+        action: impl FnOnce(&mut D, &mut Immediate<'_, D, O>) -> T,
     ) -> T {
         let (now, tie_seed) = (self.now, self.options.tie_seed);
         let part = &mut self.partitions[index];
-        let mut effects = Live {
-            key: Key::floor(part.agenda.clock(lane, now)),
-            lane,
-            index: index as u32,
-            tie_seed,
-            agenda: &mut part.agenda,
-            observer: &mut part.observer,
-            outbox: &mut part.outbox,
-        };
-        let result = action(&mut part.domain, &mut effects);
+        let key = Key::floor(part.agenda.clock(lane, now));
+        let (domain, mut effects) = part.at(lane, key, index as u32, tie_seed);
+        let result = action(domain, &mut effects);
         self.exchange(now);
         result
     }
@@ -222,19 +195,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let Some((lane, key, due)) = part.agenda.pop_before(until.saturating_add(1)) else { return false };
         self.now = self.now.max(key.time + part.agenda.offset_of(lane));
         part.events += 1;
-        let mut effects = Live {
-            key,
-            lane,
-            index: 0,
-            tie_seed: self.options.tie_seed,
-            agenda: &mut part.agenda,
-            observer: &mut part.observer,
-            outbox: &mut part.outbox,
-        };
-        match due {
-            Due::Wake(token) => part.domain.wake(token, &mut effects),
-            Due::Message(message) => part.domain.receive(&message, &mut effects),
-        }
+        part.handle(lane, key, &due, 0, self.options.tie_seed);
         true
     }
 
@@ -295,70 +256,5 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             }
             self.partitions[from].outbox = outbox;
         }
-    }
-}
-
-/// Effects that act at once: sequential and conservative schedulers never take anything back.
-pub struct Live<'a, D: Domain, O> {
-    pub(crate) key: Key,
-    pub(crate) lane: Lane,
-    pub(crate) index: u32,
-    pub(crate) tie_seed: u64,
-    pub(crate) agenda: &'a mut Agenda<D::Message>,
-    pub(crate) observer: &'a mut O,
-    pub(crate) outbox: &'a mut Vec<Envelope<D::Message>>,
-}
-
-impl<D: Domain, O: Observer<D::Record>> Effects<D> for Live<'_, D, O> {
-    #[inline]
-    fn now(&self) -> Ps {
-        self.key.time
-    }
-
-    #[inline]
-    fn suspended(&self) -> Ps {
-        self.agenda.offset_of(Lane::Network)
-    }
-
-    #[inline]
-    fn instant(&self) -> Ps {
-        self.key.time + self.agenda.offset_of(self.lane)
-    }
-
-    #[inline]
-    fn turn(&mut self, lane: Lane) {
-        if lane != self.lane {
-            assert!(lane == Lane::Steady || !self.agenda.is_suspended(), "a clock that stands still");
-            self.key = self.key.at(self.agenda.clock(lane, self.instant()));
-            self.lane = lane;
-        }
-    }
-
-    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
-        let present = self.agenda.clock(lane, self.instant());
-        let key = self.key.at(present).child(at, class, identity, self.tie_seed);
-        self.agenda.wake(lane, key, token);
-    }
-
-    #[inline]
-    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
-        let key = self.key.child(at, class, identity, self.tie_seed);
-        self.agenda.wake(self.lane, key, token);
-    }
-
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
-        let present = self.agenda.clock(lane, self.instant());
-        let key = self.key.at(present).child(at, class, identity, self.tie_seed);
-        let envelope = Envelope { to, lane, key, message };
-        if to == self.index {
-            self.agenda.deliver(&envelope);
-        } else {
-            self.outbox.push(envelope);
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, record: D::Record) {
-        self.observer.commit(&record);
     }
 }

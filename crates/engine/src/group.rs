@@ -4,20 +4,11 @@
 //! A group of one partition has no such bound, and its loop is: take the least key, handle it, commit its records.
 
 use crate::{
-    agenda::Due,
+    balance::Home,
     domain::{Domain, Envelope, Observer, STAGES},
-    executor::{Live, Partition},
+    partition::Partition,
 };
 use base::time::{NEVER, Ps};
-
-/// Where a partition is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Home {
-    /// Its group.
-    pub group: u32,
-    /// Its place among the group's members.
-    pub member: u32,
-}
 
 /// Partitions run by one thread.
 pub(crate) struct Group<'a, D: Domain, O> {
@@ -103,19 +94,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
                     }
                 }
             }
-            let mut effects = Live {
-                key,
-                lane,
-                index: *index,
-                tie_seed: self.tie_seed,
-                agenda: &mut part.agenda,
-                observer: &mut part.observer,
-                outbox: &mut part.outbox,
-            };
-            match due {
-                Due::Wake(token) => part.domain.wake(token, &mut effects),
-                Due::Message(message) => part.domain.receive(&message, &mut effects),
-            }
+            part.handle(lane, key, &due, *index, self.tie_seed);
             if done >= left {
                 break;
             }

@@ -15,6 +15,7 @@ pub mod kept;
 pub mod key;
 mod lookahead;
 mod meeting;
+pub mod partition;
 mod pin;
 pub mod state;
 pub mod undo_check;
