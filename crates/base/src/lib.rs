@@ -4,6 +4,7 @@
 
 pub mod diag;
 pub mod hash;
+pub mod index;
 pub mod input;
 pub mod param;
 pub mod prefetch;

@@ -1,0 +1,254 @@
+//! Typed numbers: a router's number is no terminal's, and the compiler sees to it.
+//!
+//! Everything countable is numbered from 0 and looked up in tables, so a plain integer would do; but with plain integers a port's
+//! number within its router, the number of the link that leaves it and the number of the router itself are all alike, and a
+//! mistake shows up as a wrong result. Each kind of thing has a type of its own here. They cost nothing: a number is what it is in
+//! memory, in checkpoints and in messages.
+//!
+//! ```
+//! use base::index::{Column, LinkId, RouterId};
+//!
+//! let mut load = Column::<LinkId, u64>::filled(4, 0);
+//! load[LinkId::new(2)] += 100;
+//! assert_eq!(load.iter().max_by_key(|(_, bytes)| **bytes), Some((LinkId::new(2), &100)));
+//! assert_eq!(RouterId::new(7).index(), 7);
+//! ```
+//!
+//! A number of another kind does not compile:
+//!
+//! ```compile_fail
+//! # use base::index::{Column, LinkId, RouterId};
+//! let load = Column::<LinkId, u64>::filled(4, 0);
+//! let of_router = load[RouterId::new(2)];
+//! ```
+
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt::{self, Debug, Display},
+    hash::Hash,
+    marker::PhantomData,
+    ops,
+};
+
+/// The number of a thing of one kind, from 0.
+pub trait Number: Copy + Ord + Hash + Debug + Display + Send + Sync + 'static {
+    /// The number as a place in a table.
+    fn index(self) -> usize;
+
+    /// The thing at a place in a table.
+    ///
+    /// # Panics
+    /// If the place is too large for numbers of this kind.
+    fn from_index(index: usize) -> Self;
+}
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident($plain:ty);)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+        #[repr(transparent)]
+        #[serde(transparent)]
+        pub struct $name($plain);
+
+        impl $name {
+            /// The thing with this number.
+            #[inline]
+            #[must_use]
+            pub const fn new(number: $plain) -> Self {
+                Self(number)
+            }
+
+            /// The plain number: for files, hashes and arithmetic.
+            #[inline]
+            #[must_use]
+            pub const fn number(self) -> $plain {
+                self.0
+            }
+
+            /// The number as a place in a table.
+            #[inline]
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The thing at a place in a table.
+            ///
+            /// # Panics
+            /// If the place is too large for numbers of this kind.
+            #[inline]
+            #[must_use]
+            pub fn from_index(index: usize) -> Self {
+                Self(<$plain>::try_from(index).expect("there are not so many of a kind"))
+            }
+
+            /// The first `count` of them, ascending.
+            pub fn first(count: $plain) -> impl DoubleEndedIterator<Item = Self> + Clone {
+                (0..count).map(Self)
+            }
+        }
+
+        impl Number for $name {
+            #[inline]
+            fn index(self) -> usize {
+                self.index()
+            }
+
+            #[inline]
+            fn from_index(index: usize) -> Self {
+                Self::from_index(index)
+            }
+        }
+
+        impl Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Display::fmt(&self.0, f)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    /// A router of a fabric, counted over all planes.
+    RouterId(u32);
+    /// A port of a router, counted within that router: its degree is one past the last.
+    PortId(u32);
+    /// A directed link of a fabric. Links out of routers come first, in the order of routers and their ports; then follows the injection
+    /// link of each terminal.
+    LinkId(u32);
+    /// A virtual channel of a link, counted within that link.
+    ChannelId(u8);
+    /// A terminal of a fabric, counted over all planes: one end of a network, where packets are made and consumed.
+    TerminalId(u32);
+    /// A rank of a job, counted within that job.
+    RankId(u32);
+    /// A packet of a run, whatever partition or process it is in.
+    PacketId(u64);
+}
+
+/// A table by number: a vector that only numbers of kind `I` look up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column<I, T> {
+    cells: Vec<T>,
+    kind: PhantomData<fn(I)>,
+}
+
+impl<I: Number, T> Column<I, T> {
+    /// A table of `len` equal cells.
+    #[must_use]
+    pub fn filled(len: usize, cell: T) -> Self
+    where
+        T: Clone,
+    {
+        Self::from(vec![cell; len])
+    }
+
+    /// Number of cells.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// True if there are no cells.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// A cell, if the number has one.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, number: I) -> Option<&T> {
+        self.cells.get(number.index())
+    }
+
+    /// Appends a cell; gives its number.
+    pub fn push(&mut self, cell: T) -> I {
+        self.cells.push(cell);
+        I::from_index(self.cells.len() - 1)
+    }
+
+    /// Numbers and cells, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.cells.iter().enumerate().map(|(i, cell)| (I::from_index(i), cell))
+    }
+
+    /// The cells alone, in the order of their numbers.
+    #[inline]
+    #[must_use]
+    pub fn cells(&self) -> &[T] {
+        &self.cells
+    }
+
+    /// The same, to change.
+    #[inline]
+    pub fn cells_mut(&mut self) -> &mut [T] {
+        &mut self.cells
+    }
+}
+
+impl<I, T> From<Vec<T>> for Column<I, T> {
+    fn from(cells: Vec<T>) -> Self {
+        Self { cells, kind: PhantomData }
+    }
+}
+
+impl<I, T> Default for Column<I, T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<I, T> FromIterator<T> for Column<I, T> {
+    fn from_iter<C: IntoIterator<Item = T>>(cells: C) -> Self {
+        Self::from(Vec::from_iter(cells))
+    }
+}
+
+impl<I: Number, T> ops::Index<I> for Column<I, T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, number: I) -> &T {
+        &self.cells[number.index()]
+    }
+}
+
+impl<I: Number, T> ops::IndexMut<I> for Column<I, T> {
+    #[inline]
+    fn index_mut(&mut self, number: I) -> &mut T {
+        &mut self.cells[number.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_large_as_what_they_hold() {
+        assert_eq!(size_of::<LinkId>(), 4);
+        assert_eq!(size_of::<ChannelId>(), 1);
+        assert_eq!(size_of::<PacketId>(), 8);
+        assert_eq!(RankId::first(3).map(RankId::number).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(ChannelId::from_index(255).number(), 255);
+    }
+
+    #[test]
+    #[should_panic(expected = "not so many")]
+    fn a_number_beyond_its_kind_is_refused() {
+        let _ = ChannelId::from_index(256);
+    }
+
+    #[test]
+    fn columns_are_read_by_their_own_numbers() {
+        let mut column: Column<RankId, &str> = ["a", "b"].into_iter().collect();
+        assert_eq!(column.push("c"), RankId::new(2));
+        column[RankId::new(0)] = "z";
+        assert_eq!(column.cells(), ["z", "b", "c"]);
+        assert_eq!(column.iter().next_back(), Some((RankId::new(2), &"c")));
+        assert_eq!((column.get(RankId::new(3)), column.len(), column.is_empty()), (None, 3, false));
+    }
+}
