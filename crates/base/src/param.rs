@@ -4,7 +4,11 @@
 //! in defaults and hands over [`Values`]. What only the strategy can judge it refuses with a [`Problem`] that names
 //! the key, which the reader turns into a diagnostic with line and caret.
 
-use crate::{rate::Bandwidth, time::Ps};
+use crate::{
+    rate::Bandwidth,
+    time::Ps,
+    units::{self, UnitError},
+};
 use std::collections::BTreeMap;
 
 /// One key of a strategy.
@@ -14,7 +18,8 @@ pub struct Param {
     pub name: &'static str,
     /// Type and range.
     pub kind: Kind,
-    /// Written as in the file (`"100 ns"`, `4`, `true`); `None` makes the key mandatory.
+    /// Written as in the file (`"100 ns"`, `4`, `true`); `None` makes the key mandatory, an empty one of another kind than text
+    /// makes it optional.
     pub default: Option<&'static str>,
     /// Meaning and unit.
     pub doc: &'static str,
@@ -61,6 +66,61 @@ pub enum Kind {
     File,
     /// One of these words.
     Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// Reads a time, a number of bytes or a bandwidth with its unit.
+    ///
+    /// # Errors
+    /// If the text is none.
+    ///
+    /// # Panics
+    /// If values of this kind have no units.
+    pub fn quantity(self, text: &str) -> Result<Value, UnitError> {
+        match self {
+            Self::Time => units::parse_time(text).map(Value::Time),
+            Self::Bytes => units::parse_bytes(text).map(Value::Int),
+            Self::Bandwidth => units::parse_bandwidth(text).map(Value::Bandwidth),
+            _ => panic!("values of {self:?} have no units"),
+        }
+    }
+}
+
+impl Param {
+    /// True if the key may be left out and then has no value at all: its default is empty, and it is no text.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.default == Some("") && self.kind != Kind::Text
+    }
+
+    /// The declared default; `None` if the key is mandatory or [optional](Self::is_optional).
+    ///
+    /// # Panics
+    /// If the default does not fit its own declaration: that is our mistake, and a test looks for it.
+    #[must_use]
+    pub fn default_value(&self) -> Option<Value> {
+        let text = self.default.filter(|_| !self.is_optional())?;
+        let wrong =
+            || -> ! { panic!("the default {text:?} of `{}` does not fit its declaration", self.name) };
+        let whole = |t: &str| t.trim().parse::<u64>().unwrap_or_else(|_| wrong());
+        Some(match self.kind {
+            Kind::Int { .. } => Value::Int(whole(text)),
+            Kind::Ints { .. } => {
+                let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+                Value::Ints(inner.split(',').filter(|t| !t.trim().is_empty()).map(whole).collect())
+            }
+            Kind::Real { .. } => Value::Real(text.parse().unwrap_or_else(|_| wrong())),
+            Kind::Time | Kind::Bytes | Kind::Bandwidth => {
+                self.kind.quantity(text).unwrap_or_else(|_| wrong())
+            }
+            Kind::Bool => Value::Bool(text.parse().unwrap_or_else(|_| wrong())),
+            Kind::Text | Kind::File => Value::Text(text.to_owned()),
+            Kind::Texts if text == "[]" => Value::Texts(Vec::new()),
+            Kind::Texts => wrong(),
+            Kind::Choice(words) if words.contains(&text) => Value::Text(text.to_owned()),
+            Kind::Choice(_) => wrong(),
+        })
+    }
 }
 
 /// A checked value of a parameter.
@@ -159,6 +219,31 @@ impl Values {
     accessor!(bool, Bool, bool, "True or false.");
     accessor!(text, Text, String, "A text or a choice.");
     accessor!(texts, Texts, Vec<String>, "A list of texts.");
+
+    /// The values of all `params`: what `given` knows of a key, else its default. Optional keys stay out if they are not given.
+    ///
+    /// ```
+    /// use base::param::{Kind, Param, Value, Values};
+    ///
+    /// const DELAY: Param = Param { name: "delay", kind: Kind::Time, default: Some("30 ns"), doc: "" };
+    /// assert_eq!(Values::complete([&DELAY], |_| None).time("delay"), 30_000);
+    /// assert_eq!(Values::complete([&DELAY], |_| Some(Value::Time(5))).time("delay"), 5);
+    /// ```
+    ///
+    /// # Panics
+    /// If a mandatory key is not given, or a default does not fit its declaration.
+    #[must_use]
+    pub fn complete<'a>(
+        params: impl IntoIterator<Item = &'a Param>,
+        given: impl Fn(&str) -> Option<Value>,
+    ) -> Self {
+        let value = |param: &Param| {
+            let value = given(param.name).or_else(|| param.default_value());
+            assert!(value.is_some() || param.is_optional(), "`{}` is mandatory and not given", param.name);
+            Some((param.name.to_owned(), value?))
+        };
+        Self(params.into_iter().filter_map(value).collect())
+    }
 
     /// An integer as `u32`; the declared range must fit.
     #[must_use]

@@ -95,8 +95,7 @@ mod tests {
     fn every_default_fits_its_declaration() {
         for about in shelves().iter().flat_map(|s| &s.entries) {
             for param in about.params {
-                if let Some(default) = param.default.filter(|d| !d.is_empty()) {
-                    let read = value::default(param, default);
+                if let Some(read) = param.default_value() {
                     assert!(!value::json(param.kind, &read).is_null(), "{} {}", about.name, param.name);
                 }
             }

@@ -6,7 +6,7 @@ use crate::{
     topology::{self, Sizes},
 };
 use base::{
-    param::{Kind, Param, Problem, Value, Values},
+    param::{Param, Problem, Value, Values},
     registry::{About, Registered},
 };
 use std::sync::Arc;
@@ -120,34 +120,11 @@ pub const ROUTINGS: &[RoutingEntry] = &[
 /// The values of a [`Sample`], completed by the defaults of `params`.
 ///
 /// # Panics
-/// If a mandatory key is missing or a default is not an integer, a list of them, bytes in `B`, a boolean or a word:
-/// samples and defaults are ours.
+/// If a mandatory key is missing or a default does not fit its declaration: samples and defaults are ours.
 #[must_use]
 pub fn values(params: &[Param], sample: &[(&str, Constant)]) -> Values {
-    let mut values = Values::default();
-    for param in params {
-        let given = sample.iter().find(|(name, _)| *name == param.name).map(|&(_, constant)| constant);
-        let value = given.map_or_else(|| default_of(param), Value::from);
-        values = values.with(param.name, value);
-    }
-    values
-}
-
-fn default_of(param: &Param) -> Value {
-    let text =
-        param.default.unwrap_or_else(|| panic!("`{}` is mandatory and the sample lacks it", param.name));
-    let number = |text: &str| text.trim().parse().expect("a default integer is written in digits");
-    match param.kind {
-        Kind::Int { .. } => Value::Int(number(text)),
-        Kind::Bytes => Value::Int(number(text.strip_suffix('B').expect("default bytes are written in B"))),
-        Kind::Bool => Value::Bool(text == "true"),
-        Kind::Ints { .. } => {
-            let inner = text.trim_start_matches('[').trim_end_matches(']');
-            Value::Ints(inner.split(',').filter(|t| !t.trim().is_empty()).map(number).collect())
-        }
-        Kind::Text | Kind::File | Kind::Choice(_) => Value::Text(text.to_owned()),
-        _ => panic!("samples cannot complete `{}`", param.name),
-    }
+    let given = |name: &str| sample.iter().find(|(key, _)| *key == name);
+    Values::complete(params, |name| given(name).map(|&(_, constant)| Value::from(constant)))
 }
 
 impl From<Constant> for Value {

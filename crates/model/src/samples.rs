@@ -9,11 +9,10 @@ use crate::{
     setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Until},
 };
 use base::{
-    param::{Kind, Param, Value, Values},
+    param::{Param, Value, Values},
     rate::Bandwidth,
     registry::{Registered, find},
     time::Ps,
-    units,
 };
 use fabric::{
     graph::Fabric,
@@ -32,42 +31,13 @@ pub fn int(value: u64) -> Value {
 /// Declared defaults, overridden by `given`.
 ///
 /// # Panics
-/// If a name is not registered or a default is of a kind that this does not read.
+/// If a name is not registered, or a mandatory key is not given.
 fn values(entry: &impl Registered, given: &[(&str, Value)]) -> Values {
     complete(entry.about().params.iter(), given)
 }
 
 fn complete<'a>(params: impl Iterator<Item = &'a Param>, given: &[(&str, Value)]) -> Values {
-    let mut values = Values::default();
-    for param in params {
-        let value = given.iter().find(|(key, _)| *key == param.name).map(|(_, v)| v.clone());
-        values = values.with(param.name, value.unwrap_or_else(|| default_of(param)));
-    }
-    values
-}
-
-/// The declared default of a parameter.
-///
-/// # Panics
-/// If it has none, or one of a kind that this does not read.
-#[must_use]
-pub fn default_of(param: &Param) -> Value {
-    let text = param.default.unwrap_or_else(|| panic!("`{}` must be given", param.name));
-    let read = match param.kind {
-        Kind::Int { .. } => text.parse().ok().map(Value::Int),
-        Kind::Real { .. } => text.parse().ok().map(Value::Real),
-        Kind::Bytes => units::parse_bytes(text).ok().map(Value::Int),
-        Kind::Time => units::parse_time(text).ok().map(Value::Time),
-        Kind::Bandwidth => units::parse_bandwidth(text).ok().map(Value::Bandwidth),
-        Kind::Bool => text.parse().ok().map(Value::Bool),
-        Kind::Text | Kind::File | Kind::Choice(_) => Some(Value::Text(text.to_owned())),
-        Kind::Ints { .. } => {
-            let numbers = text.trim_start_matches('[').trim_end_matches(']').split(',').map(str::trim);
-            numbers.filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect::<Option<_>>().map(Value::Ints)
-        }
-        Kind::Texts => (text == "[]").then(|| Value::Texts(Vec::new())),
-    };
-    read.unwrap_or_else(|| panic!("the default of `{}` cannot be read", param.name))
+    Values::complete(params, |name| given.iter().find(|(key, _)| *key == name).map(|(_, v)| v.clone()))
 }
 
 /// A registered topology built from parameters.

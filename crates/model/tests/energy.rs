@@ -185,7 +185,7 @@ fn expected_bits_of_resilient_messages() {
     for loss in [0.0, 0.1f64] {
         let mut values = base::param::Values::default();
         for param in model::delay::config::ABOUT.params {
-            values = values.with(param.name, samples::default_of(param));
+            values = values.with(param.name, param.default_value().expect("a default"));
         }
         let values = values
             .with("cost", Value::Text("resilient".into()))

@@ -326,7 +326,7 @@ fn collectives_over_resilient_messages_take_their_closed_forms() {
             let means = Means::new(&parameters, n / 2, 200, 1).unwrap();
             let mut values = base::param::Values::default();
             for param in model::delay::config::ABOUT.params {
-                values = values.with(param.name, samples::default_of(param));
+                values = values.with(param.name, param.default_value().expect("a default"));
             }
             let values = values
                 .with("cost", Value::Text("resilient".into()))

@@ -220,8 +220,8 @@ fn property(param: &Param) -> Json {
         Kind::Choice(words) => json!({"enum": words}),
     };
     property["description"] = json!(param.doc);
-    if let Some(default) = param.default.filter(|d| !d.is_empty()) {
-        property["default"] = value::json(param.kind, &value::default(param, default));
+    if let Some(default) = param.default_value().filter(|_| param.default != Some("")) {
+        property["default"] = value::json(param.kind, &default);
     }
     property
 }

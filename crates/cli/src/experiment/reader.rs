@@ -142,9 +142,9 @@ fn located(value: Value, kind: Kind, source: &str) -> Value {
 
 /// The default of a key that was left out; a mandatory one is told.
 fn fill(spec: &Spec<'_>, param: &Param, section: &mut Section, diagnostics: &mut Diagnostics) {
-    match param.default {
-        Some("") if !matches!(param.kind, Kind::Text) => {}
-        Some(text) => drop(section.values.0.insert(param.name.to_owned(), value::default(param, text))),
+    match param.default_value() {
+        Some(value) => drop(section.values.0.insert(param.name.to_owned(), value)),
+        None if param.is_optional() => {}
         None => {
             let message = format!("{} lacks `{}`", spec.title, param.name);
             let add = format!("add `{} = ..`, {}: {}", param.name, value::wanted(param.kind), param.doc);

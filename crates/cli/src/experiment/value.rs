@@ -1,12 +1,10 @@
-//! One value: from TOML, or from a declared default, to a checked [`Value`]; and back to JSON.
+//! One value: from TOML to a checked [`Value`]; and back to JSON.
 
 use super::tree::{Data, Node};
 use base::{
     diag::Diagnostic,
-    param::{Kind, Param, Value},
-    rate::Bandwidth,
+    param::{Kind, Value},
     registry::nearest,
-    time::Ps,
     units::{self, Family, UnitError},
 };
 use serde_json::{Value as Json, json};
@@ -28,7 +26,7 @@ pub fn read(name: &str, kind: Kind, node: &Node) -> Result<Value, Box<Diagnostic
         (Kind::Real { min, max }, Data::Real(x)) => real(name, *x, min, max, node),
         (Kind::Real { min, max }, Data::Integer(Some(n))) => real(name, *n as f64, min, max, node),
         (Kind::Time | Kind::Bytes | Kind::Bandwidth, Data::Text(text)) => {
-            quantity(kind, text).map_err(|e| unit_error(name, e, node))
+            kind.quantity(text).map_err(|e| unit_error(name, e, node))
         }
         (Kind::Time | Kind::Bytes | Kind::Bandwidth, Data::Integer(_) | Data::Real(_)) => {
             let bare = match node.data {
@@ -49,31 +47,6 @@ pub fn read(name: &str, kind: Kind, node: &Node) -> Result<Value, Box<Diagnostic
         }
         (Kind::Choice(words), Data::Text(text)) => choice(name, words, text, node),
         _ => Err(mismatch(&format!("`{name}`"), kind, node)),
-    }
-}
-
-/// The value of a declared default.
-///
-/// # Panics
-/// If the default does not fit its own declaration: that is our mistake, and a test looks for it.
-#[must_use]
-pub fn default(param: &Param, text: &str) -> Value {
-    let wrong = || -> ! { panic!("the default {text:?} of `{}` does not fit its declaration", param.name) };
-    let whole = |t: &str| t.trim().parse::<u64>().unwrap_or_else(|_| wrong());
-    match param.kind {
-        Kind::Int { .. } => Value::Int(whole(text)),
-        Kind::Ints { .. } => {
-            let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-            Value::Ints(inner.split(',').filter(|t| !t.trim().is_empty()).map(whole).collect())
-        }
-        Kind::Real { .. } => Value::Real(text.parse().unwrap_or_else(|_| wrong())),
-        Kind::Time | Kind::Bytes | Kind::Bandwidth => quantity(param.kind, text).unwrap_or_else(|_| wrong()),
-        Kind::Bool => Value::Bool(text.parse().unwrap_or_else(|_| wrong())),
-        Kind::Text | Kind::File => Value::Text(text.to_owned()),
-        Kind::Texts if text == "[]" => Value::Texts(Vec::new()),
-        Kind::Texts => wrong(),
-        Kind::Choice(words) if words.contains(&text) => Value::Text(text.to_owned()),
-        Kind::Choice(_) => wrong(),
     }
 }
 
@@ -121,16 +94,6 @@ fn family(kind: Kind) -> Family {
         Kind::Time => Family::Time,
         Kind::Bandwidth => Family::Bandwidth,
         _ => Family::Bytes,
-    }
-}
-
-fn quantity(kind: Kind, text: &str) -> Result<Value, UnitError> {
-    let time = |t: Ps| Value::Time(t);
-    let rate = |b: Bandwidth| Value::Bandwidth(b);
-    match kind {
-        Kind::Time => units::parse_time(text).map(time),
-        Kind::Bandwidth => units::parse_bandwidth(text).map(rate),
-        _ => units::parse_bytes(text).map(Value::Int),
     }
 }
 
