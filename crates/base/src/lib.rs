@@ -6,6 +6,7 @@ pub mod diag;
 pub mod hash;
 pub mod index;
 pub mod input;
+mod nearest;
 pub mod param;
 pub mod prefetch;
 pub mod rate;

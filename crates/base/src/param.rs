@@ -161,6 +161,9 @@ pub struct Problem {
     pub input: Option<Box<Excerpt>>,
 }
 
+/// What was built of checked parameters, or all that is wrong with them.
+pub type Built<T> = Result<T, Vec<Problem>>;
+
 /// A stretch of an input file, for people to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {

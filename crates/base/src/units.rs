@@ -5,8 +5,8 @@
 //! 10^9 bytes, `GiB` is 2^30. Bits exist only in rates. The printers are inverse to the parsers.
 
 use crate::{
+    nearest::nearest,
     rate::Bandwidth,
-    registry::nearest,
     time::{MS, NS, Ps, S, US},
 };
 

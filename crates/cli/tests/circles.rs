@@ -19,7 +19,6 @@ const CIRCLES: &[(&str, &[usize])] = &[
     ("model", &[23, 7, 5, 4, 3, 2, 2, 2, 2]),
     ("otf2", &[9]),
     ("portals", &[10, 4, 3, 2]),
-    ("workload", &[12, 4, 3, 3, 2, 2]),
 ];
 
 /// The segments of a path.

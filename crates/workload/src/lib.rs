@@ -11,6 +11,7 @@ pub mod placement;
 pub mod program;
 pub mod registry;
 pub mod traffic;
+pub mod work;
 
 #[cfg(test)]
 mod testing;

@@ -5,7 +5,14 @@ pub mod constant;
 pub mod poisson;
 
 use crate::interval::{Interval, LOAD_DENOMINATOR};
-use base::{param::Problem, rate::Bandwidth, rng::Purpose, rng::Stream, time::Ps};
+use base::{
+    param::{Built, Problem, Values},
+    rate::Bandwidth,
+    registry::{About, Registered},
+    rng::{Purpose, Stream},
+    time::Ps,
+};
+use std::sync::Arc;
 
 /// Largest load that is accepted, as a fraction of the terminal link's bandwidth.
 pub const MAX_LOAD: f64 = 10.0;
@@ -121,6 +128,20 @@ pub(crate) fn places<const N: usize>(index: u64) -> [u64; N] {
 
 /// Random draws that every index of a stream reserves.
 const DRAWS: u64 = 4;
+
+/// An arrival process that a job can name.
+pub struct ArrivalEntry {
+    /// Name, documentation, parameters.
+    pub about: About,
+    /// Builds it from checked parameters.
+    pub build: fn(&ArrivalContext, &Values) -> Built<Arc<dyn Arrival>>,
+}
+
+impl Registered for ArrivalEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
 use super::*;
-use base::rng::Purpose;
+use base::rng::{Purpose, Stream};
 
 fn level(pattern: &str, part: u32, n: u32, level: u32) -> Vec<Pair> {
     let mut out = Vec::new();

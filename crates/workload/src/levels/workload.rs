@@ -5,8 +5,8 @@ use super::{LevelPattern, PART, Pair};
 use crate::{
     arrival::Arrival,
     pattern::{COUNT, endless_if_zero},
-    registry::{Built, JobContext, Work},
     traffic::{Message, Traffic},
+    work::{Built, JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -4,8 +4,8 @@ use super::endless_if_zero;
 use crate::{
     arrival::Arrival,
     interval::Interval,
-    registry::{JobContext, Work},
     traffic::{Message, Traffic},
+    work::{JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

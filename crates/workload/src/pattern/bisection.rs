@@ -1,7 +1,7 @@
 //! Bisection traffic: every rank sends to the one half the machine away.
 
 use super::{COUNT, Destinations, open_loop};
-use crate::registry::{JobContext, Work};
+use crate::work::{JobContext, Work};
 use base::{
     param::{Problem, Values},
     registry::About,

@@ -12,8 +12,8 @@ pub mod uniform;
 use crate::{
     arrival::Arrival,
     interval::Interval,
-    registry::{JobContext, Work},
     traffic::{Message, Traffic},
+    work::{JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

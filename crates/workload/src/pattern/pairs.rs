@@ -1,8 +1,8 @@
 //! Pairs: messages one by one, from a file.
 
 use crate::{
-    registry::{JobContext, Work},
     traffic::{Message, Traffic},
+    work::{JobContext, Work},
 };
 use base::{
     param::{Excerpt, Kind, Param, Problem, Values},

@@ -1,8 +1,8 @@
 //! Ping-pong: pairs of ranks that answer each other, a closed loop.
 
 use crate::{
-    registry::{JobContext, Work},
     traffic::{Message, Traffic},
+    work::{JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

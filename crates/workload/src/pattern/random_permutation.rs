@@ -5,7 +5,7 @@
 //! thus be any number of permutations ahead of the others without a lock or memory that grows.
 
 use super::{COUNT, Destinations, open_loop};
-use crate::registry::{JobContext, Work};
+use crate::work::{JobContext, Work};
 use base::{
     hash::mix64,
     param::{Kind, Param, Problem, Values},

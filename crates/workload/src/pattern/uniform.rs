@@ -3,7 +3,7 @@
 use super::{COUNT, Destinations, TOGETHER, open_loop};
 use crate::{
     arrival::{place, places},
-    registry::{JobContext, Work},
+    work::{JobContext, Work},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

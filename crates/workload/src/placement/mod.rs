@@ -15,7 +15,10 @@ pub mod xyz;
 mod testing;
 
 use crate::program::Program;
-use base::param::Problem;
+use base::{
+    param::{Built, Problem, Values},
+    registry::{About, Registered},
+};
 use fabric::graph::Fabric;
 
 /// What a placement is built from, beside its own parameters.
@@ -73,6 +76,20 @@ impl PlacementContext<'_> {
     pub(crate) fn first_free(&self, order: impl IntoIterator<Item = u32>) -> Result<Vec<u32>, Vec<Problem>> {
         let (ranks, free) = (self.need_room()?, self.is_free());
         Ok(order.into_iter().filter(|&t| free[t as usize]).take(ranks).collect())
+    }
+}
+
+/// A placement of ranks on terminals that a job can name.
+pub struct PlacementEntry {
+    /// Name, documentation, parameters.
+    pub about: About,
+    /// Builds the terminal of each rank from checked parameters.
+    pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<u32>>,
+}
+
+impl Registered for PlacementEntry {
+    fn about(&self) -> &About {
+        &self.about
     }
 }
 

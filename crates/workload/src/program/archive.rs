@@ -13,7 +13,7 @@ use super::{
     input::Input,
     mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, Request, Script, WORLD},
 };
-use crate::registry::Built;
+use base::param::Built;
 use otf2::{Archive, EventKind, Events, GroupType, paradigm};
 use std::{
     collections::{BTreeMap, VecDeque},

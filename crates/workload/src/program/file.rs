@@ -7,7 +7,8 @@ use super::{
     mpi::Script,
     ranks,
 };
-use crate::registry::{Built, JobContext, Work};
+use crate::work::{JobContext, Work};
+use base::param::Built;
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,

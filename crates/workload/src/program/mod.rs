@@ -23,6 +23,7 @@ pub mod archive;
 pub mod census;
 pub mod collective;
 pub mod cuts;
+mod damage;
 pub mod file;
 pub mod generate;
 pub mod goal;
@@ -33,6 +34,8 @@ pub mod lower;
 pub mod matrix;
 pub mod mpi;
 pub mod ranks;
+
+pub use damage::Damage;
 
 /// Any rank of the job may be the source ([`Op::peer`] of a receive).
 pub const ANY_SOURCE: u32 = u32::MAX;
@@ -148,10 +151,6 @@ pub trait Cursor: Send {
     /// If the source turns out to be damaged: what and where.
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage>;
 }
-
-/// Why a source cannot be read further: a message with file and position.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage(pub String);
 
 /// What all ranks of a job do.
 pub trait Program: Send + Sync {

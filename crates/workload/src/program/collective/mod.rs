@@ -21,6 +21,7 @@ pub(crate) mod alltoall;
 pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod choice;
+pub(crate) mod chooser;
 pub(crate) mod gather;
 pub(crate) mod mpich;
 pub(crate) mod neighbour;
@@ -30,14 +31,17 @@ pub(crate) mod reduce_scatter;
 pub mod registry;
 pub(crate) mod scan;
 pub(crate) mod table;
+pub(crate) mod tables;
 pub(crate) mod tree;
 
 #[cfg(test)]
 mod check;
 
-pub use choice::{Choice, Chooser};
+pub use choice::Choice;
+pub use chooser::Chooser;
 pub use registry::{ALGORITHMS, Algorithm};
-pub use table::{TABLES, Table};
+pub use table::Table;
+pub use tables::TABLES;
 
 use super::mpi::{Collective, CollectiveKind};
 use base::param::{Kind, Param};

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     program::mpi::{Call, CollectiveKind, Script, WORLD},
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Problem, Values},

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     program::mpi::{CollectiveKind, Script, WORLD},
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

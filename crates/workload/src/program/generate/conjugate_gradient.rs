@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     program::mpi::Script,
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Values},

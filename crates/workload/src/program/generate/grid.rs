@@ -5,7 +5,7 @@
 use super::{Body, envelope};
 use crate::{
     program::mpi::{Call, PROC_NULL},
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -9,7 +9,7 @@ use crate::{
         Damage,
         mpi::{Call, Calls, Mode, Script, Sent},
     },
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Values},

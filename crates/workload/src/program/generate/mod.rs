@@ -30,7 +30,8 @@ use super::{
         WORLD,
     },
 };
-use crate::registry::{Built, JobContext, Work};
+use crate::work::{JobContext, Work};
+use base::param::Built;
 use base::{
     param::{Problem, Values},
     time::Ps,

@@ -3,7 +3,7 @@
 use super::{Body, Generator, envelope, grid::ITERATIONS, script};
 use crate::{
     program::mpi::{Call, CollectiveKind, Comm, Script, WORLD},
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -4,7 +4,7 @@ use super::Build;
 use crate::{
     program::lower::Options,
     program::mpi::{Call, Calls, CollectiveKind, Comm, Envelope, PROC_NULL, Request, Script, Sent, WORLD},
-    registry::JobContext,
+    work::JobContext,
 };
 use base::{
     param::{Kind, Value, Values},

@@ -3,7 +3,7 @@
 use super::{Body, Generator, collective_call, grid::ITERATIONS, script};
 use crate::{
     program::mpi::{CollectiveKind, Script, WORLD},
-    registry::{Built, JobContext},
+    work::{Built, JobContext},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -1,9 +1,9 @@
 //! One rank's calls, turned into operations as they are asked for.
 
 use super::{
-    MAKERS, Shared,
     chain::{Chain, Round, blank},
     handles::Handles,
+    shared::{MAKERS, Shared},
 };
 use crate::program::{
     ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,

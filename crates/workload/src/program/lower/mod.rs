@@ -28,33 +28,18 @@ mod chain;
 mod comms;
 mod cursor;
 mod handles;
+mod shared;
 #[cfg(test)]
 mod tests;
 
+pub use shared::Options;
+
 use super::{
     Cursor, Damage, Program,
-    collective::{Chooser, TABLES},
     mpi::{CollectiveKind, Script, Sent},
 };
-use comms::Communicators;
+use shared::{MAKERS, Shared};
 use std::sync::Arc;
-
-/// How calls become operations.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The algorithms of collectives.
-    pub chooser: Chooser,
-    /// Picoseconds that combining one received byte costs in reductions; 0 is free.
-    pub reduce_ps_per_byte: u64,
-}
-
-impl Default for Options {
-    /// As Open MPI chooses; combining is free.
-    fn default() -> Self {
-        let table = TABLES.iter().find(|t| t.about.name == "openmpi").unwrap_or(&TABLES[0]);
-        Self { chooser: Chooser::new(table), reduce_ps_per_byte: 0 }
-    }
-}
 
 /// Makes a program of a script.
 ///
@@ -65,16 +50,6 @@ pub fn lower(script: Arc<dyn Script>, options: Options) -> Result<Arc<dyn Progra
     let kinds = CollectiveKind::ALL.map(CollectiveKind::name);
     let collectives = kinds.into_iter().chain(MAKERS).map(str::to_owned).collect();
     Ok(Arc::new(Lowered { shared: Arc::new(Shared { script, options, comms }), collectives }))
-}
-
-/// Calls that make communicators: named after the collectives in [`Program::collectives`].
-const MAKERS: [&str; 3] = ["MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create"];
-
-/// What all cursors of a program need.
-struct Shared {
-    script: Arc<dyn Script>,
-    options: Options,
-    comms: Communicators,
 }
 
 struct Lowered {

@@ -1,8 +1,9 @@
 //! From text to blocks of statements.
 
 use super::{
-    Chosen, File, Ranks,
+    Ranks,
     expression::Expression,
+    file::{Chosen, File},
     lexer::{Kind, Step, Tokens},
     phrase::{Phrases, integer},
     run::Run,

@@ -1,11 +1,10 @@
 //! What stands within a line: calls, quantities, expressions, lists, names.
 
 use super::{
-    COLLECTIVES, Word,
     expression::{Expression, Operator},
     lexer::{Kind, Step, Tokens},
     statement::{Call, Collective, Counts, End, Group, Peer, Quantity},
-    two_lists,
+    words::{COLLECTIVES, Word, two_lists},
 };
 use crate::program::{
     input::Mistake,

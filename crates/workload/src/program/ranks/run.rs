@@ -1,8 +1,8 @@
 //! Runs one rank: statements become calls.
 
 use super::{
-    Fault, File,
     expression::{Expression, Scope},
+    file::{Fault, File},
     statement::{self, Call, Collective, End, Statement, rank, tag},
 };
 use crate::program::{

@@ -1,6 +1,6 @@
 //! Writes any script in the format.
 
-use super::{COLLECTIVES, two_lists};
+use super::words::{COLLECTIVES, two_lists};
 use crate::program::{
     ANY_SOURCE, ANY_TAG, Damage,
     mpi::{Call, Collective, Comm, Envelope, Mode, PROC_NULL, Request, Script, WORLD},
