@@ -15,7 +15,6 @@ use std::{
 /// and a larger one fail the test, and so does one that is listed and gone.
 const CIRCLES: &[(&str, &[usize])] = &[
     ("cli", &[6, 5, 4, 4, 4, 3]),
-    ("fabric", &[62, 11, 3, 3]),
     ("model", &[23, 7, 5, 4, 3, 2, 2, 2, 2]),
     ("otf2", &[9]),
     ("portals", &[10, 4, 3, 2]),

@@ -16,8 +16,7 @@
 
 use crate::{
     graph::{Fabric, Peer, Port},
-    registry::Bound,
-    routing::{Choice, Congestion, Hop, Routing},
+    routing::{Choice, Congestion, Hop, Routing, entry::Bound},
 };
 use std::sync::Arc;
 

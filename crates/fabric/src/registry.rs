@@ -1,77 +1,11 @@
 //! The topologies and routings that a user can name. A new one is one file and one line here.
 
-use crate::{
-    graph::Fabric,
-    routing::{self, Routing},
-    topology::{self, Sizes},
+use crate::{routing, topology};
+pub use crate::{
+    routing::entry::{Bound, RoutingEntry},
+    topology::entry::{Constant, Sample, Topology},
 };
-use base::{
-    param::{Param, Problem, Value, Values},
-    registry::{About, Registered},
-};
-use std::sync::Arc;
-
-/// A topology as registered.
-#[derive(Clone, Copy, Debug)]
-pub struct Topology {
-    /// Name, documentation and parameters.
-    pub about: About,
-    /// Names of its link classes, the terminal class first; equal to [`Fabric::classes`].
-    pub classes: &'static [&'static str],
-    /// How many of the classes, from the first, need parameters for their links in an experiment; a class after them
-    /// that is left out is like the last of them. If none is required, links bring their own parameters.
-    pub required: usize,
-    /// Counts what [`Topology::build`] would build, without building it; refuses what cannot be built. Call it first:
-    /// a fabric within the limits may still not fit in memory.
-    pub sizes: fn(&Values) -> Result<Sizes, Vec<Problem>>,
-    /// Builds it, or says which keys are wrong.
-    pub build: fn(&Values) -> Result<Fabric, Vec<Problem>>,
-    /// Small sets of parameters that the conformance tests build; keys left out take their defaults.
-    pub small: &'static [Sample],
-}
-
-/// A set of parameters that can be written as a constant.
-pub type Sample = &'static [(&'static str, Constant)];
-
-/// A parameter's value that can be written as a constant.
-#[derive(Clone, Copy, Debug)]
-pub enum Constant {
-    /// See [`Value::Int`].
-    Int(u64),
-    /// See [`Value::Ints`].
-    Ints(&'static [u64]),
-    /// See [`Value::Bool`].
-    Bool(bool),
-    /// See [`Value::Text`].
-    Text(&'static str),
-}
-
-/// A routing as registered.
-#[derive(Clone, Copy, Debug)]
-pub struct RoutingEntry {
-    /// Name, documentation and parameters.
-    pub about: About,
-    /// Binds it to a fabric, or says why it cannot be: the key is `algorithm` when the topology does not suit it.
-    pub build: fn(Arc<Fabric>, &Values) -> Bound,
-    /// Bytes of tables per pair of routers that it will hold at least on one plane, 0 if it has none: to refuse what does not fit before it is
-    /// built.
-    pub bytes: fn(&Fabric, &Values) -> u64,
-}
-
-/// A routing bound to a fabric, or why it cannot be.
-pub type Bound = Result<Box<dyn Routing>, Vec<Problem>>;
-
-impl Registered for Topology {
-    fn about(&self) -> &About {
-        &self.about
-    }
-}
-
-impl Registered for RoutingEntry {
-    fn about(&self) -> &About {
-        &self.about
-    }
-}
+use base::param::{Param, Value, Values};
 
 /// All topologies, in the order in which they are listed.
 pub const TOPOLOGIES: &[Topology] = &[
@@ -127,20 +61,10 @@ pub fn values(params: &[Param], sample: &[(&str, Constant)]) -> Values {
     Values::complete(params, |name| given(name).map(|&(_, constant)| Value::from(constant)))
 }
 
-impl From<Constant> for Value {
-    fn from(constant: Constant) -> Self {
-        match constant {
-            Constant::Int(v) => Self::Int(v),
-            Constant::Ints(v) => Self::Ints(v.to_vec()),
-            Constant::Bool(v) => Self::Bool(v),
-            Constant::Text(v) => Self::Text(v.to_owned()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::registry::About;
 
     #[test]
     fn names_are_unique_and_documented() {

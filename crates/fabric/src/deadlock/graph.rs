@@ -1,6 +1,6 @@
 //! The graph of dependencies among channels, and cycles in graphs.
 
-use super::Channel;
+use super::report::Channel;
 use crate::graph::{Fabric, Peer};
 
 /// Which channel may wait for which. Channel number = global port index * VCs + VC.

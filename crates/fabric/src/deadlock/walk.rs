@@ -1,8 +1,8 @@
 //! Walks all routes: for each destination, the graph of situations that packets to it can be in.
 
 use super::{
-    Astray, Fault,
     graph::{Dependencies, find_cycle},
+    report::{Astray, Fault},
 };
 use crate::{
     graph::{Fabric, Peer},

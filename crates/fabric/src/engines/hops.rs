@@ -1,6 +1,6 @@
 //! Shortest ways: minhop, dor, random; and the ways to switches themselves.
 
-use super::{Job, NO_PORT, Ports};
+use super::job::{Job, NO_PORT, Ports};
 use crate::{
     graph::Fabric,
     metrics::distances,

@@ -1,6 +1,10 @@
 //! Lanes for tables: every pair of routers on the lowest lane that stays free of cycles (see `routing::layers`).
 
-use super::{Job, NO_PORT, Ports, hops::lowest, sssp::sssp};
+use super::{
+    hops::lowest,
+    job::{Job, NO_PORT, Ports},
+    sssp::sssp,
+};
 use crate::routing::{layers, table::Table};
 use base::param::Problem;
 

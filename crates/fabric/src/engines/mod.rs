@@ -9,6 +9,7 @@
 //! many come in the order of their GUIDs read backwards, byte by byte, as OpenSM's table has them.
 
 mod hops;
+mod job;
 mod layered;
 mod nue;
 mod sssp;
@@ -17,17 +18,15 @@ mod trees;
 
 use crate::{
     graph::{Fabric, Peer},
-    metrics::distances,
     subnet::{Lanes, MAX_ENTRIES, NONE, Subnet, Tables},
 };
 use base::{
     param::Problem,
     registry::{About, Registered},
 };
+pub use job::Options;
+use job::{Job, NO_PORT, Ports};
 use std::sync::Arc;
-
-/// No way.
-pub(crate) const NO_PORT: u16 = u16::MAX;
 
 /// A routing engine.
 #[derive(Clone, Copy, Debug)]
@@ -200,77 +199,6 @@ pub const ENGINES: &[Engine] = &[
         route: hops::random,
     },
 ];
-
-/// What an engine is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Each host has 2^lmc local identifiers, each with ways of its own.
-    pub lmc: u8,
-    /// Most lanes that may be used, 1 to 16.
-    pub lanes: u8,
-    /// Routers at the top of updn.
-    pub roots: Vec<u32>,
-    /// Seed of random choices.
-    pub seed: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { lmc: 0, lanes: 8, roots: Vec::new(), seed: 1 }
-    }
-}
-
-/// What an engine works on.
-pub(crate) struct Job<'a> {
-    pub(crate) fabric: &'a Arc<Fabric>,
-    pub(crate) options: &'a Options,
-    pub(crate) planes: u32,
-    /// Routers in the order of the manager's table.
-    pub(crate) routers: Vec<u32>,
-    /// Hosts in the order in which they are routed.
-    pub(crate) order: Vec<u32>,
-}
-
-/// What an engine gives.
-pub(crate) struct Ports {
-    /// Port by row (host, plane) and router; [`NO_PORT`] for no way.
-    pub(crate) next: Vec<u16>,
-    /// Service level by row and source router; none if one lane will do.
-    pub(crate) level: Option<Vec<u8>>,
-    /// Lane by (input dimension and direction, ..) as switches map levels; none if each level is its own lane.
-    pub(crate) map: Option<Vec<Vec<[u8; 16]>>>,
-}
-
-impl Job<'_> {
-    /// No ways yet.
-    pub(crate) fn blank(&self) -> Vec<u16> {
-        vec![NO_PORT; (self.fabric.terminals() * self.planes) as usize * self.fabric.routers() as usize]
-    }
-
-    /// Rows of a host, by plane, within a blank.
-    pub(crate) fn row(&self, host: u32, plane: u32) -> std::ops::Range<usize> {
-        let routers = self.fabric.routers() as usize;
-        let begin = (host * self.planes + plane) as usize * routers;
-        begin..begin + routers
-    }
-
-    /// Calls `with` for every host in order, with the distances of all routers to its router.
-    pub(crate) fn each(&self, mut with: impl FnMut(u32, &[u32])) {
-        let mut known = (NONE, Vec::new());
-        for &host in &self.order {
-            let router = self.fabric.router_at(host);
-            if known.0 != router {
-                known = (router, distances(self.fabric, router));
-            }
-            with(host, &known.1);
-        }
-    }
-
-    /// The error of an engine that does not suit the fabric.
-    pub(crate) fn unsuited(name: &str, why: impl std::fmt::Display) -> Problem {
-        Problem::new("engine", format!("`{name}` cannot route this network: {why}"))
-    }
-}
 
 /// Computes tables for a subnet. Hosts that cannot reach each other have no ways.
 ///

@@ -6,7 +6,10 @@
 //! cycle. Routers that cannot join are tried again as others are reached; if some are left at the end, what the destination
 //! added is taken out and it takes the tree. Destinations are dealt to lanes in turn, router by router.
 
-use super::{Job, NO_PORT, Ports, hops::home};
+use super::{
+    hops::home,
+    job::{Job, NO_PORT, Ports},
+};
 use crate::{
     graph::{Fabric, Peer},
     routing::layers::{Added, Order},

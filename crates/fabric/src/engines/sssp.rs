@@ -5,7 +5,10 @@
 //! (its management port). Of equal ways the one counts that a search from the destination with a heap of four children finds first:
 //! the order of OpenSM, so that tables are its tables.
 
-use super::{Job, Ports, hops::home};
+use super::{
+    hops::home,
+    job::{Job, Ports},
+};
 use crate::graph::{Fabric, Peer};
 use base::param::Problem;
 

@@ -6,7 +6,10 @@
 //! and 0: a message that will cross it has bit d of its service level set, and runs on lane 1 in that dimension, others on
 //! lane 0; so no ring of a lane is closed.
 
-use super::{Job, Ports, hops::home};
+use super::{
+    hops::home,
+    job::{Job, Ports},
+};
 use crate::{
     graph::Fabric,
     subnet::{MAX_MAPPED, NONE},

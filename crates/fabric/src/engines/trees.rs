@@ -1,8 +1,8 @@
 //! Ways over ranks: updn, dnup, ftree, d-mod-k. Each router has a rank; links lead up, down or level.
 
 use super::{
-    Job, Ports,
     hops::{Balance, home},
+    job::{Job, Ports},
 };
 use crate::{
     graph::{Fabric, Peer},

@@ -1,6 +1,7 @@
 //! A file line by line, and its mistakes.
 
-use super::{MAX_MISTAKES, Source};
+use super::source::Source;
+use crate::subnet::MAX_MISTAKES;
 use base::param::{Excerpt, Problem};
 use std::io::{BufRead, Read};
 

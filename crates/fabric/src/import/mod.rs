@@ -22,18 +22,14 @@ mod lines;
 mod net;
 mod path_sl;
 mod sl2vl;
+mod source;
 mod subnet_lst;
 
 use crate::subnet::{Subnet, whole};
 use base::param::Problem;
 use lines::Lines;
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read},
-};
-
-/// Mistakes that are told of a file; one with more has another problem.
-pub const MAX_MISTAKES: usize = 100;
+pub use source::Source;
+use std::io::BufRead;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,62 +89,21 @@ impl Format {
     }
 }
 
-/// A file to be read: a name for messages and its bytes.
-pub struct Source {
-    /// Path, or `-`.
-    pub name: String,
-    /// The bytes, unpacked.
-    pub bytes: Box<dyn BufRead>,
-}
-
-impl Source {
-    /// Opens a file, packed by gzip or not; `-` is standard input.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open(path: &str) -> Result<Self, Vec<Problem>> {
-        let failed = |e: std::io::Error| vec![whole(path, format!("the file cannot be read: {e}"))];
-        let raw: Box<dyn Read> = if path == "-" {
-            Box::new(std::io::stdin())
-        } else {
-            let file = File::open(path).map_err(failed)?;
-            if file.metadata().is_ok_and(|m| m.is_dir()) {
-                return Err(vec![whole(path, "it is a directory")]);
-            }
-            Box::new(file)
-        };
-        let mut raw = BufReader::with_capacity(1 << 16, raw);
-        let packed = raw.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
-        let bytes: Box<dyn BufRead> = if packed {
-            Box::new(BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(raw)))
-        } else {
-            Box::new(raw)
-        };
-        Ok(Self { name: path.to_owned(), bytes })
-    }
-
-    /// Bytes in memory.
-    #[must_use]
-    pub fn memory(name: &str, bytes: &[u8]) -> Self {
-        Self { name: name.to_owned(), bytes: Box::new(std::io::Cursor::new(bytes.to_vec())) }
-    }
-
-    /// What the file is, from what its buffer holds.
-    fn format(&mut self) -> Result<Format, Vec<Problem>> {
-        let buffer = self
-            .bytes
-            .fill_buf()
-            .map_err(|e| vec![whole(&self.name, format!("the file cannot be read: {e}"))])?;
-        let text = String::from_utf8_lossy(buffer);
-        Format::of(&text).ok_or_else(|| {
-            let known = "DOT, .net, ibnetdiscover, opensm-subnet.lst, opensm-lfts.dump, dump_fts, .fdbs, \
-                         opensm-sl2vl.dump and `slid dlid sl` lines";
-            vec![
-                whole(&self.name, "this is no file of a cluster that is known")
-                    .help(format!("known are {known}")),
-            ]
-        })
-    }
+/// What the file is, from what its buffer holds.
+fn format(source: &mut Source) -> Result<Format, Vec<Problem>> {
+    let buffer = source
+        .bytes
+        .fill_buf()
+        .map_err(|e| vec![whole(&source.name, format!("the file cannot be read: {e}"))])?;
+    let text = String::from_utf8_lossy(buffer);
+    Format::of(&text).ok_or_else(|| {
+        let known = "DOT, .net, ibnetdiscover, opensm-subnet.lst, opensm-lfts.dump, dump_fts, .fdbs, \
+                     opensm-sl2vl.dump and `slid dlid sl` lines";
+        vec![
+            whole(&source.name, "this is no file of a cluster that is known")
+                .help(format!("known are {known}")),
+        ]
+    })
 }
 
 /// Reads a cluster from its files.
@@ -166,7 +121,7 @@ pub fn load(paths: &[String]) -> Result<Subnet, Vec<Problem>> {
 pub fn read(sources: Vec<Source>) -> Result<Subnet, Vec<Problem>> {
     let mut kinds = Vec::new();
     for mut source in sources {
-        kinds.push((source.format()?, source));
+        kinds.push((format(&mut source)?, source));
     }
     // Nodes, then tables, then lanes; DOT before others of its kind, since it names what it needs.
     kinds.sort_by_key(|(format, _)| *format);

@@ -7,7 +7,7 @@
 //! Halves differ by one router's terminals at most. Routers without terminals may go to either side. On networks of more than
 //! [`MOST_PORTS`] ports cuts are not improved and the spectral start is left out: the bound is coarser, and the result says so.
 
-use super::{distances, neighbours, weights};
+use super::reach::{distances, neighbours, weights};
 use crate::{
     graph::{Fabric, Peer},
     topology::{grid::GridShape, hyperx::HyperxShape},

@@ -1,6 +1,6 @@
 //! Ways between two routers that share no cable: a maximum flow with one unit per cable (Menger's theorem).
 
-use super::{ends, spread};
+use super::reach::{ends, spread};
 use crate::graph::{Fabric, Peer};
 
 /// Pairs of routers looked at, at most.

@@ -1,6 +1,6 @@
 //! Number of links between any two terminals, kept for look-up.
 
-use super::distances;
+use super::reach::distances;
 use crate::{graph::Fabric, planes, topology::grid::GridShape};
 
 /// Number of links between the routers of two terminals on a shortest way.

@@ -7,12 +7,14 @@
 mod bisection;
 mod disjoint;
 mod hops;
+mod reach;
 mod waves;
 
 use crate::graph::{Fabric, Peer};
 pub use bisection::{Bisection, bisection};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use hops::Hops;
+pub use reach::distances;
 pub use waves::{Distances, ShortestPaths, all_distances, shortest_paths};
 
 /// Links looked at before distances are judged from a sample of sources: about two seconds.
@@ -95,67 +97,11 @@ fn cables(fabric: &Fabric) -> Vec<u64> {
     ends.into_iter().map(|n| n / 2).collect()
 }
 
-/// Terminals on each router; those cut off by failures do not count.
-fn weights(fabric: &Fabric) -> Vec<u32> {
-    let mut weights = vec![0; fabric.routers() as usize];
-    for terminal in fabric.reachable() {
-        weights[fabric.router_at(terminal) as usize] += 1;
-    }
-    weights
-}
-
-/// Routers that have terminals, ascending.
-fn ends(fabric: &Fabric) -> Vec<u32> {
-    let weights = weights(fabric);
-    (0..fabric.routers()).filter(|&r| weights[r as usize] > 0).collect()
-}
-
-/// Routers at the other ends of a router's cables; parallel cables repeat them.
-fn neighbours(fabric: &Fabric, router: u32) -> impl Iterator<Item = u32> + '_ {
-    fabric.ports_of(router).iter().filter_map(|port| match port.peer {
-        Peer::Router { router, .. } => Some(router),
-        _ => None,
-    })
-}
-
-/// Fewest links from a router to every router (breadth first); `u32::MAX` where there is no way.
-#[must_use]
-pub fn distances(fabric: &Fabric, from: u32) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; fabric.routers() as usize];
-    distance[from as usize] = 0;
-    let mut queue = vec![from];
-    let mut next = 0;
-    while let Some(&router) = queue.get(next) {
-        next += 1;
-        for peer in neighbours(fabric, router) {
-            if distance[peer as usize] == u32::MAX {
-                distance[peer as usize] = distance[router as usize] + 1;
-                queue.push(peer);
-            }
-        }
-    }
-    distance
-}
-
 /// Greatest distance between two routers that have terminals; `None` if some pair has no way. Exact however large the
 /// network is: the time grows with routers times links.
 #[must_use]
 pub fn diameter(fabric: &Fabric) -> Option<u32> {
     all_distances(fabric, u64::MAX).diameter
-}
-
-/// The numbers 0..n in an order that spreads any first part of it over all of them.
-fn spread(n: usize) -> impl Iterator<Item = usize> {
-    let common = |mut a: usize, mut b: usize| {
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    // Steps of about the golden section, coprime to n.
-    let golden = (n as u64 * 618 / 1000).max(1) as usize;
-    let step = (golden..).find(|&step| common(step, n) == 1).unwrap_or(1);
-    (0..n).map(move |i| (i as u64 * step as u64 % n as u64) as usize)
 }
 
 #[cfg(test)]

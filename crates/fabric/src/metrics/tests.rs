@@ -1,4 +1,7 @@
-use super::*;
+use super::{
+    reach::{neighbours, spread},
+    *,
+};
 use crate::registry::{Constant, TOPOLOGIES, values};
 use base::registry::find;
 

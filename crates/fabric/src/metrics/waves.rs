@@ -3,7 +3,7 @@
 //! Distances run 64 searches at once: bit i of a word per router says whether the i-th search has come by. A step ORs words
 //! along the links of the routers that were newly reached.
 
-use super::{ends, neighbours, spread, weights};
+use super::reach::{ends, neighbours, spread, weights};
 use crate::graph::{Fabric, Peer};
 
 /// Distances between terminals in links between routers, over ordered pairs of different terminals; two terminals of one

@@ -3,7 +3,7 @@
 use super::{Choice, Congestion, Hop, Routing};
 use crate::{
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
     topology::hyperx::HyperxShape,
 };
 use base::{

@@ -4,7 +4,7 @@ use super::{
     Choice, Congestion, Hop, Routing,
     legs::{At, Leg, grid::GridLeg, hyperx::HyperxLeg},
 };
-use crate::{graph::Fabric, registry::RoutingEntry};
+use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,

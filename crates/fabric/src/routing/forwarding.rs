@@ -4,7 +4,7 @@ use super::{Choice, Congestion, Hop, Routing, intact};
 use crate::{
     engines::{self, ENGINES, Options},
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
     subnet::{NONE, Subnet, UNKNOWN},
     topology::imported::ImportedShape,
 };

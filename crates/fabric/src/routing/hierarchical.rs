@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
 };
 use base::{
     param::{Kind, Param, Values},

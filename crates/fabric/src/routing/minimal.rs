@@ -7,7 +7,7 @@ use super::{
     select::{SELECT, Select},
     two_legs::{self, Rule},
 };
-use crate::{graph::Fabric, registry::RoutingEntry, topology::switch::SwitchShape};
+use crate::{graph::Fabric, routing::entry::RoutingEntry, topology::switch::SwitchShape};
 use base::{
     param::{Problem, Values},
     registry::About,

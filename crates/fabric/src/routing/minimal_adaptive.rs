@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
     topology::grid::GridShape,
 };
 use base::{

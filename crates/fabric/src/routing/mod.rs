@@ -6,6 +6,7 @@
 pub mod dimension_adaptive;
 pub mod dimension_order;
 pub(crate) mod dragonfly;
+pub mod entry;
 pub(crate) mod fat_tree;
 pub mod forwarding;
 pub mod given;

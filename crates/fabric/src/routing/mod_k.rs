@@ -4,7 +4,7 @@ use super::{
     Choice, Congestion, Hop, Routing,
     fat_tree::{Climb, Ports},
 };
-use crate::{graph::Fabric, registry::RoutingEntry};
+use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{param::Problem, registry::About};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::{
     fat_tree::{Climb, Ports},
     select::{SELECT, Select},
 };
-use crate::{graph::Fabric, registry::RoutingEntry};
+use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
     param::{Param, Problem, Values},
     registry::About,

@@ -7,18 +7,15 @@ use super::{
     Choice, Congestion, Hop, Routing,
     dragonfly::{Tables, VCS, View},
     legs::{Leg, cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
-    progressive_adaptive_legs::Legs,
+    progressive_adaptive_legs::{DIVERTED, DRAWN, Legs, MAX_PICKS},
 };
-use crate::{graph::Fabric, registry::RoutingEntry};
+use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::Stream,
 };
 use std::sync::Arc;
-
-/// Most random picks among global links.
-pub(super) const MAX_PICKS: usize = 16;
 
 /// The registered routing.
 pub const ROUTING: RoutingEntry = RoutingEntry {
@@ -61,11 +58,6 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
     build,
     bytes: super::no_tables,
 };
-
-/// State: an intermediate group was drawn (the low bits).
-pub(super) const DRAWN: u32 = 1 << 31;
-/// State: the packet goes there.
-pub(super) const DIVERTED: u32 = 1 << 30;
 
 struct ProgressiveAdaptive {
     tables: Tables,

@@ -9,11 +9,18 @@
 use super::{
     Choice, Congestion, Hop, Routing,
     legs::{At, Leg, PortSet},
-    progressive_adaptive::{DIVERTED, DRAWN, MAX_PICKS},
     select::Select,
 };
 use crate::graph::{Fabric, Peer};
 use std::sync::Arc;
+
+/// Most random picks among global links.
+pub(super) const MAX_PICKS: usize = 16;
+
+/// State: an intermediate group was drawn (the low bits).
+pub(super) const DRAWN: u32 = 1 << 31;
+/// State: the packet goes there.
+pub(super) const DIVERTED: u32 = 1 << 30;
 
 /// Progressive adaptive routing on one dragonfly with these legs.
 pub(super) struct Legs<L> {
@@ -213,12 +220,13 @@ impl<L: Leg> Routing for Legs<L> {
 
 #[cfg(test)]
 mod tests {
+    use super::{DIVERTED, DRAWN};
     use crate::{
         graph::Fabric,
         registry::{Constant, values},
         routing::{
             Choice, Routing,
-            progressive_adaptive::{DIVERTED, DRAWN, ROUTING},
+            progressive_adaptive::ROUTING,
             testing::{self, Backlogs},
         },
     };

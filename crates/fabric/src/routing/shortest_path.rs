@@ -10,7 +10,7 @@ use super::{
     select::{self, SELECT, Select},
     table::{self, Table},
 };
-use crate::{graph::Fabric, paths, registry::RoutingEntry};
+use crate::{graph::Fabric, paths, routing::entry::RoutingEntry};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,

@@ -103,7 +103,7 @@ pub(crate) fn build(
     bind(fabric, leg, rule, by_area, most)
 }
 
-/// See [`RoutingEntry::bytes`](crate::registry::RoutingEntry::bytes): tables are for fabrics without a structure to trust.
+/// See [`RoutingEntry::bytes`](crate::routing::entry::RoutingEntry::bytes): tables are for fabrics without a structure to trust.
 pub(crate) fn bytes(fabric: &Fabric, _: &Values) -> u64 {
     let known = [
         fabric.shape::<DragonflyShape>().is_some(),

@@ -2,7 +2,7 @@
 
 use super::two_legs::{self, INTERMEDIATE, MAX_VCS, Rule};
 use crate::graph::Fabric;
-use crate::registry::{Bound, RoutingEntry};
+use crate::routing::entry::{Bound, RoutingEntry};
 use base::{
     param::{Kind, Param, Values},
     registry::About,

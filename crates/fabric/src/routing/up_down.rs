@@ -12,7 +12,7 @@ use super::{
 use crate::{
     graph::Fabric,
     metrics::distances,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
 };
 use base::{
     param::{Kind, Param, Problem, Value, Values},

@@ -4,7 +4,7 @@ use super::{
     select::{SELECT, Select},
     two_legs::{self, INTERMEDIATE, MAX_VCS, Rule},
 };
-use crate::registry::RoutingEntry;
+use crate::routing::entry::RoutingEntry;
 use base::registry::About;
 
 /// The registered routing.

@@ -1,6 +1,9 @@
 //! Between subnets and fabrics: switches are routers and port p is router port p - 1; hosts are terminals, in the same order.
 
-use super::{Draft, Kind, NONE, Node, Speed, Subnet};
+use super::{
+    draft::Draft,
+    parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet},
+};
 use crate::{
     faults::{Degraded, Faults, degrade},
     graph::{Fabric, Peer},
@@ -78,7 +81,7 @@ impl Subnet {
             problems.push(Problem::new("file", message).help("cables carry both directions"));
         }
         if !problems.is_empty() {
-            problems.truncate(crate::import::MAX_MISTAKES);
+            problems.truncate(MAX_MISTAKES);
             return Err(problems);
         }
         let mut wiring = Wiring::new(self.switches.iter().map(|&s| self.nodes[s as usize].ports));
@@ -167,7 +170,7 @@ fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
                 _ => continue,
             };
             edge_of[fabric.port_index(router, port) as usize] = draft.edges.len() as u32;
-            let edge = super::Edge { from: router, port: port + 1, to, to_port, reverse: NONE, speed };
+            let edge = Edge { from: router, port: port + 1, to, to_port, reverse: NONE, speed };
             draft.edges.push(edge);
         }
     }
@@ -181,6 +184,6 @@ fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
         let back = edge_of[fabric.port_index(router, port) as usize];
         draft.edges[back as usize].reverse = draft.edges.len() as u32;
         let from = node_of[t as usize];
-        draft.edges.push(super::Edge { from, port: 1, to: router, to_port: port + 1, reverse: back, speed });
+        draft.edges.push(Edge { from, port: 1, to: router, to_port: port + 1, reverse: back, speed });
     }
 }

@@ -1,6 +1,6 @@
 //! A subnet under construction, and the checks that every source of subnets shares.
 
-use super::{Edge, Kind, NONE, Node, Speed, Subnet};
+use super::parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet};
 use base::param::{Excerpt, Problem};
 
 /// Nodes and links as a reader finds them.
@@ -74,7 +74,7 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
     sorted.sort_by_key(|n| key(n));
     let twice = sorted.windows(2).filter(|w| key(w[0]) == key(w[1]));
     let told: Vec<Problem> = twice
-        .take(super::super::import::MAX_MISTAKES)
+        .take(MAX_MISTAKES)
         .map(|w| {
             let message =
                 format!("GUID {:#018x} belongs to two nodes: {} and {}", w[0].guid, w[0].name, w[1].name);

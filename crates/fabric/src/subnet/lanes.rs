@@ -1,25 +1,12 @@
 //! Service levels and virtual lanes: a message carries its service level (SL) from end to end; at every switch SL, input port
 //! and output port give the virtual lane (VL) of the link behind.
 
-use super::Subnet;
-
-/// The service level of a path that nobody told.
-pub const UNKNOWN: u8 = u8::MAX;
+use super::parts::{Lanes, Subnet, UNKNOWN};
 
 /// Most pairs of hosts, times identifiers, whose service levels are kept: a byte each.
 const MAX_PATHS: u64 = 1 << 32;
 /// Most ports of a switch with a map of its own: 16 bytes for each two ports.
 pub const MAX_MAPPED: u32 = 255;
-
-/// Service levels of paths and how switches map them to lanes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lanes {
-    /// SL by destination row (of hosts) and source host: `row * hosts + source`; [`UNKNOWN`] where not told.
-    pub sl: Vec<u8>,
-    /// By switch: lanes of (input port, output port), `input * (ports + 1) + output`, input 0 for messages of the switch
-    /// itself. Empty where a switch maps every SL to the lane of the same number.
-    pub map: Vec<Vec<[u8; 16]>>,
-}
 
 impl Lanes {
     /// True if levels of all pairs of hosts fit in memory.

@@ -3,31 +3,7 @@
 //! Rows are destinations: `planes` local identifiers for each host, host by host, then one for each switch (if the source
 //! has them). A row holds one edge per switch; following a way touches one row only.
 
-use super::{NONE, Subnet};
-
-/// How the switches of a subnet forward.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tables {
-    /// Local identifiers per host: 2^LMC.
-    pub planes: u32,
-    /// Rows for switches follow those of hosts.
-    pub to_switches: bool,
-    /// Edge by row and switch; [`NONE`] where a switch knows no way.
-    pub next: Vec<u32>,
-    /// How each host sends.
-    pub exits: Vec<Exit>,
-}
-
-/// How a host sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// Everything by one edge.
-    One(u32),
-    /// By an edge for each host as the destination ([`NONE`]: no way).
-    Listed(Vec<u32>),
-    /// Not at all.
-    None,
-}
+use super::parts::{Exit, NONE, Subnet, Tables};
 
 /// Why a message does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

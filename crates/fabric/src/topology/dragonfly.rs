@@ -9,7 +9,10 @@
 
 pub use super::arrangement::Arrangement;
 use super::{Sizes, Wiring, arrangement};
-use crate::{graph::Fabric, registry::Constant, registry::Topology};
+use crate::{
+    graph::Fabric,
+    topology::entry::{Constant, Topology},
+};
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     graph::Fabric,
-    registry::{Constant, Topology},
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

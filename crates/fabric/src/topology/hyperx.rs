@@ -7,7 +7,7 @@
 use super::{Sizes, Wiring};
 use crate::{
     graph::Fabric,
-    registry::{Constant, Topology},
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

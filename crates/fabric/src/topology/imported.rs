@@ -3,8 +3,8 @@
 use super::Sizes;
 use crate::{
     import,
-    registry::{Constant, Topology},
     subnet::Subnet,
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Value, Values},

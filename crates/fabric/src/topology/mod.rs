@@ -4,6 +4,7 @@ pub mod arrangement;
 pub mod cray_dragonfly;
 pub mod dragonfly;
 pub mod dragonfly_plus;
+pub mod entry;
 pub mod flattened_butterfly;
 pub mod galois;
 pub mod graph;

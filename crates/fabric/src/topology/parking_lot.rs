@@ -3,7 +3,7 @@
 use super::{Sizes, Wiring, grid::GridShape};
 use crate::{
     graph::Fabric,
-    registry::{Constant, Topology},
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -10,7 +10,7 @@
 use super::{Sizes, Wiring, galois, galois::Field};
 use crate::{
     graph::Fabric,
-    registry::{Constant, Topology},
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

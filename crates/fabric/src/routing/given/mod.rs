@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
 };
 use base::{
     param::{Excerpt, Kind, Param, Problem, Values},

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     graph::Fabric,
-    registry::{Bound, RoutingEntry},
+    routing::entry::{Bound, RoutingEntry},
 };
 use base::{
     param::{Kind, Param, Problem, Values},

@@ -1,6 +1,9 @@
 //! The JSON form: what `export::json` writes. See [`super::TOPOLOGY`] for its rules.
 
-use super::{Draft, End, LINK, Link, MAX_MISTAKES, Mistake, Place};
+use super::{
+    draft::{Classes, Draft, End, LINK, Link},
+    mistake::{MAX_MISTAKES, Mistake, Place},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -53,7 +56,7 @@ impl From<Spot> for End {
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Draft, Vec<Mistake>> {
+pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
     let file: File<'_> = serde_json::from_str(text).map_err(|error| {
         let column = error.column().saturating_sub(1);
         let place = Place { line: error.line() as u64, start: column, end: column + 1 };
@@ -75,7 +78,7 @@ pub(super) fn read(text: &str) -> Result<Draft, Vec<Mistake>> {
     let mut mistakes = Vec::new();
     let mut draft = Draft { routers: file.routers, ports: file.ports, ..Draft::default() };
     for raw in file.links {
-        keep(link(raw, lines.place(raw)), &mut draft.links, &mut mistakes);
+        keep(link(classes, raw, lines.place(raw)), &mut draft.links, &mut mistakes);
     }
     for raw in file.terminals {
         let place = lines.place(raw);
@@ -93,9 +96,9 @@ fn keep<T>(read: Result<T, Mistake>, into: &mut Vec<T>, mistakes: &mut Vec<Mista
     }
 }
 
-fn link(raw: &RawValue, place: Place) -> Result<Link, Mistake> {
+fn link(classes: Classes, raw: &RawValue, place: Place) -> Result<Link, Mistake> {
     let cable: Cable = serde_json::from_str(raw.get()).map_err(|error| place.mistake(plain(&error)))?;
-    let class = cable.class.map_or(Ok(LINK), |name| Draft::class(&name, place))?;
+    let class = cable.class.map_or(Ok(LINK), |name| Draft::class(classes, &name, place))?;
     let count = cable.count.unwrap_or(1);
     if count == 0 {
         return Err(place.mistake("a link has one cable or more"));

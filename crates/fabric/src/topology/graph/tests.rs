@@ -1,5 +1,6 @@
-use super::*;
+use super::{mistake::MAX_MISTAKES, *};
 use crate::topology::testing::{links, peers};
+use base::param::Excerpt;
 
 /// Line, stretch and message of each mistake.
 fn mistakes(text: &str) -> Vec<(u64, String, String)> {

@@ -1,6 +1,9 @@
 //! The edge list: one statement per line. See [`super::TOPOLOGY`] for its rules.
 
-use super::{Draft, End, LINK, Link, MAX_MISTAKES, MAX_ROUTERS, Mistake, Place};
+use super::{
+    draft::{Classes, Draft, End, LINK, Link, MAX_ROUTERS},
+    mistake::{MAX_MISTAKES, Mistake, Place},
+};
 
 /// A word of a line.
 #[derive(Clone, Copy)]
@@ -48,11 +51,11 @@ struct Said {
     links: Vec<Link>,
 }
 
-pub(super) fn read(text: &str) -> Result<Draft, Vec<Mistake>> {
+pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
     let (mut said, mut mistakes) = (Said::default(), Vec::new());
     for (index, line) in text.lines().enumerate() {
         let words = words(line, index as u64 + 1);
-        if let Err(mistake) = statement(&words, &mut said) {
+        if let Err(mistake) = statement(classes, &words, &mut said) {
             mistakes.push(mistake);
             if mistakes.len() == MAX_MISTAKES {
                 break;
@@ -78,7 +81,7 @@ pub(super) fn read(text: &str) -> Result<Draft, Vec<Mistake>> {
     let mut terminals = Vec::new();
     let mut special = here.iter().copied().peekable();
     // More routers than there may be are told with the rest.
-    for router in 0..if routers > super::MAX_ROUTERS { 0 } else { routers } {
+    for router in 0..if routers > MAX_ROUTERS { 0 } else { routers } {
         let own = special.next_if(|&(r, ..)| r == router);
         let (count, place) = own.map_or((usual, place), |(_, count, place)| (count, place));
         if count > 0 {
@@ -104,7 +107,7 @@ fn words(line: &str, number: u64) -> Vec<Word<'_>> {
     words
 }
 
-fn statement(words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
+fn statement(classes: Classes, words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
     let Some(first) = words.first() else { return Ok(()) };
     let whole = Place { end: words.last().map_or(0, |w| w.place.end), ..first.place };
     match (first.text, &words[1..]) {
@@ -132,10 +135,10 @@ fn statement(words: &[Word<'_>], said: &mut Said) -> Result<(), Mistake> {
                 [] => (LINK, 1),
                 [word] => match word.count() {
                     Some(count) => (LINK, count?),
-                    None => (Draft::class(word.text, word.place)?, 1),
+                    None => (Draft::class(classes, word.text, word.place)?, 1),
                 },
                 [class, count] => {
-                    let class = Draft::class(class.text, class.place)?;
+                    let class = Draft::class(classes, class.text, class.place)?;
                     let wrong = || Err(count.place.mistake("the number of parallel cables is written as x4"));
                     (class, count.count().unwrap_or_else(wrong)?)
                 }

@@ -1,9 +1,9 @@
 //! The JSON form. See [`super::TOPOLOGY`] for its rules.
 
-use super::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES, Mistake};
+use super::limits::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES};
 use crate::{
     platform::{Event, Link, Platform, Policy},
-    topology::graph::{Lines, Place, plain},
+    topology::graph::{Lines, Mistake, Place, plain},
 };
 use base::registry::nearest;
 use serde::Deserialize;

@@ -4,6 +4,7 @@
 //! each with its line.
 
 mod json;
+mod limits;
 mod xml;
 
 use super::{
@@ -13,19 +14,12 @@ use super::{
 use crate::{
     graph::Fabric,
     platform::Platform,
-    registry::{Constant, Topology},
+    topology::entry::{Constant, Topology},
 };
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
-
-/// Most hosts of a platform.
-pub(crate) const MAX_HOSTS: u64 = 1 << 20;
-/// Most links of a platform.
-pub(crate) const MAX_LINKS: u64 = 1 << 24;
-/// Mistakes that are told.
-pub(crate) const MAX_MISTAKES: usize = 100;
 
 /// The registered platform.
 pub const TOPOLOGY: Topology = Topology {

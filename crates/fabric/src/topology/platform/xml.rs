@@ -4,15 +4,15 @@ mod cluster;
 mod units;
 
 use super::{
-    MAX_HOSTS, MAX_LINKS, MAX_MISTAKES, Mistake,
     json::{turned, unknown},
+    limits::{MAX_HOSTS, MAX_LINKS, MAX_MISTAKES},
 };
 use crate::{
     platform::{
         Link, Platform, Policy,
         zone::{Across, Rule, Zone, Zones},
     },
-    topology::graph::Place,
+    topology::graph::{Mistake, Place},
 };
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::BTreeMap;

@@ -1,0 +1,49 @@
+//! A file of a cluster, opened.
+
+use crate::subnet::whole;
+use base::param::Problem;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+};
+
+/// A file to be read: a name for messages and its bytes.
+pub struct Source {
+    /// Path, or `-`.
+    pub name: String,
+    /// The bytes, unpacked.
+    pub bytes: Box<dyn BufRead>,
+}
+
+impl Source {
+    /// Opens a file, packed by gzip or not; `-` is standard input.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(path: &str) -> Result<Self, Vec<Problem>> {
+        let failed = |e: std::io::Error| vec![whole(path, format!("the file cannot be read: {e}"))];
+        let raw: Box<dyn Read> = if path == "-" {
+            Box::new(std::io::stdin())
+        } else {
+            let file = File::open(path).map_err(failed)?;
+            if file.metadata().is_ok_and(|m| m.is_dir()) {
+                return Err(vec![whole(path, "it is a directory")]);
+            }
+            Box::new(file)
+        };
+        let mut raw = BufReader::with_capacity(1 << 16, raw);
+        let packed = raw.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+        let bytes: Box<dyn BufRead> = if packed {
+            Box::new(BufReader::with_capacity(1 << 16, flate2::bufread::MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Self { name: path.to_owned(), bytes })
+    }
+
+    /// Bytes in memory.
+    #[must_use]
+    pub fn memory(name: &str, bytes: &[u8]) -> Self {
+        Self { name: name.to_owned(), bytes: Box::new(std::io::Cursor::new(bytes.to_vec())) }
+    }
+}

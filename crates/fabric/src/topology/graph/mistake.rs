@@ -1,0 +1,63 @@
+//! Mistakes in files of networks, and where they stand.
+
+use base::param::{Excerpt, Problem, Values};
+
+/// Mistakes that are told; a file with more has another problem.
+pub(super) const MAX_MISTAKES: usize = 100;
+
+/// A mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Number of the line, from 1; 0 if no single line is to blame.
+    pub line: u64,
+    /// First byte of the mistake in its line.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A stretch of a line that a statement or a part of it stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::topology) struct Place {
+    pub(in crate::topology) line: u64,
+    pub(in crate::topology) start: usize,
+    pub(in crate::topology) end: usize,
+}
+
+impl Place {
+    pub(in crate::topology) fn mistake(self, message: impl Into<String>) -> Mistake {
+        Mistake { line: self.line, start: self.start, end: self.end, message: message.into() }
+    }
+}
+
+/// Path and text of the file that `file` names.
+pub(in crate::topology) fn read_text(values: &Values) -> Result<(String, String), Vec<Problem>> {
+    let path = values.text("file");
+    let whole = |message| {
+        let excerpt = Excerpt { file: path.clone(), ..Excerpt::default() };
+        vec![Problem::new("file", message).at(excerpt)]
+    };
+    let bytes =
+        base::input::read(&path).map_err(|error| whole(format!("the file cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    Ok((path, text))
+}
+
+/// Mistakes as problems with the lines that they are in.
+pub(in crate::topology) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
+    let lines: Vec<&str> = text.lines().collect();
+    let told = mistakes.into_iter().map(|m| {
+        let line = m.line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("");
+        let excerpt = Excerpt {
+            file: path.to_owned(),
+            line: m.line,
+            text: line.to_owned(),
+            start: m.start,
+            end: m.end,
+        };
+        Problem::new("file", m.message).at(excerpt)
+    });
+    told.collect()
+}
