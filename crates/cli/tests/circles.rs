@@ -16,8 +16,7 @@ use std::{
 const CIRCLES: &[(&str, &[usize])] = &[
     ("cli", &[6, 5, 4, 4, 4, 3]),
     ("model", &[23, 7, 5, 4, 3, 2, 2, 2, 2]),
-    ("otf2", &[9]),
-    ("portals", &[10, 4, 3, 2]),
+    ("portals", &[10]),
 ];
 
 /// The segments of a path.
@@ -231,6 +230,7 @@ fn module(file: &str, source: &str) -> Module {
             }
             "mod" if is(i + 2, ";") => {
                 module.children.insert(tokens[i + 1].clone());
+                i += 1;
             }
             // `use<..>` in a type tells what it captures.
             "use" if !is(i + 1, "<") => {

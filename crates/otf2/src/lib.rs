@@ -11,6 +11,7 @@ mod archive;
 mod bytes;
 mod chunks;
 mod definitions;
+mod error;
 mod events;
 mod local;
 mod shares;
@@ -22,44 +23,7 @@ pub use definitions::{
     Attribute, Clock, Comm, Definitions, Group, GroupType, Location, LocationGroup, Region, SystemTreeNode,
     paradigm,
 };
+pub use error::{Error, Result};
 pub use events::{Event, EventKind, Events};
 pub use shares::{Shares, shares};
 pub use write::{LocationWriter, Writer};
-
-use std::path::{Path, PathBuf};
-
-/// What is wrong with an archive.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The bytes of a file are not what they should be.
-    #[error("{}: byte {offset}: {message}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Where, from 0.
-        offset: u64,
-        /// What is wrong.
-        message: String,
-    },
-}
-
-impl Error {
-    pub(crate) fn file(path: &Path, source: std::io::Error) -> Self {
-        Self::File { path: path.to_owned(), source }
-    }
-
-    pub(crate) fn damaged(path: &Path, offset: u64, message: impl Into<String>) -> Self {
-        Self::Damaged { path: path.to_owned(), offset, message: message.into() }
-    }
-}
-
-/// What reading gives.
-pub type Result<T> = std::result::Result<T, Error>;

@@ -7,8 +7,8 @@
 use crate::{
     core::{
         call::Call,
-        initiate::Op,
         message::Message,
+        operation::Op,
         process::{Out, Process},
         types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, md},
     },
@@ -29,7 +29,7 @@ mod receive;
 mod reliable;
 mod send;
 
-use agenda::Agenda;
+use agenda::{Agenda, Due};
 
 /// No flight.
 const NONE: u32 = u32::MAX;
@@ -98,21 +98,6 @@ impl Flight {
             over: false,
         }
     }
-}
-
-/// What becomes due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    Launch(u32),
-    Arrive(u32),
-    /// Its turn has come.
-    Admit(u32),
-    EngineFree(u32, bool),
-    Received(u32),
-    Control(u32),
-    Timeout(u32),
-    /// Of the program: see [`Happening`].
-    Wake(u64),
 }
 
 /// What reaches the processor over the bus.

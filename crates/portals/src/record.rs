@@ -428,7 +428,7 @@ fn block(from: &mut dyn Source, size: u64, rank: u32, at: u64) -> Result<Vec<u8>
 mod tests {
     #![allow(clippy::expect_used, reason = "tests")]
     use super::*;
-    use crate::core::initiate::Op;
+    use crate::core::operation::Op;
     use proptest::prelude::*;
     use std::{cell::RefCell, io::Cursor, rc::Rc};
 

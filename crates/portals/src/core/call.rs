@@ -3,7 +3,7 @@
 //! Looks at events and counters are not here: they change nothing but what was looked at, and how long one looks is a matter of time.
 
 use super::{
-    initiate::Op,
+    operation::Op,
     process::Process,
     types::{Answer, Code, Count, INVALID, Limits, List, Md, Me, Memory, ProcessId},
 };

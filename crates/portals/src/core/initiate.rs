@@ -4,70 +4,10 @@ use super::{
     atomics,
     message::{Message, Request},
     objects::{Action, Kind, handle},
+    operation::{Op, Pending},
     process::{Out, Process},
     types::{AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, md, ni},
 };
-use serde::{Deserialize, Serialize};
-
-/// A data movement: `PtlPut`, `PtlGet`, `PtlAtomic`, `PtlFetchAtomic`, `PtlSwap`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Op {
-    /// What it is.
-    pub request: Request,
-    /// Descriptor of the data that are sent, with the offset in it; not for gets.
-    pub put: (u32, u64),
-    /// Descriptor where data come back, with the offset in it; only for gets, fetching atomics and swaps.
-    pub get: (u32, u64),
-    /// Bytes.
-    pub length: u64,
-    /// Acknowledgement wanted.
-    pub ack: AckReq,
-    /// Rank, or node and process.
-    pub target: ProcessId,
-    /// Portal table entry at the target.
-    pub pt: u32,
-    /// Bits to be matched.
-    pub match_bits: u64,
-    /// Offset at the target.
-    pub remote_offset: u64,
-    /// For events here.
-    pub user_ptr: u64,
-    /// For the event there.
-    pub hdr_data: u64,
-    /// Operation and datatype of an atomic.
-    pub operation: (u8, u8),
-    /// Operand of a swap.
-    pub operand: [u8; 32],
-}
-
-impl Op {
-    /// True if data are sent with it.
-    #[must_use]
-    pub fn sends(&self) -> bool {
-        self.request != Request::Get
-    }
-
-    /// True if data come back.
-    #[must_use]
-    pub fn fetches(&self) -> bool {
-        matches!(self.request, Request::Get | Request::FetchAtomic | Request::Swap)
-    }
-}
-
-/// An operation of which not all events are told.
-#[derive(Clone, Debug)]
-pub struct Pending {
-    /// Descriptors by place and generation.
-    put: Option<(u16, u16)>,
-    get: Option<(u16, u16)>,
-    get_offset: u64,
-    user_ptr: u64,
-    length: u64,
-    /// The SEND event is still to come.
-    unsent: bool,
-    /// An answer is still to come.
-    unanswered: bool,
-}
 
 impl Process {
     /// Checks an operation; gives the interface and the target's number.

@@ -72,7 +72,7 @@ pub struct Message {
     pub operand: [u8; 32],
     /// Payload: as much of it as is copied.
     pub data: Vec<u8>,
-    /// Place of the initiator's [`super::initiate::Pending`] and generation.
+    /// Place of the initiator's [`super::operation::Pending`] and generation.
     pub pending: (u16, u16),
     /// How it fared; in answers.
     pub fail: Fail,

@@ -11,6 +11,7 @@ pub mod initiate;
 pub mod lists;
 pub mod message;
 pub mod objects;
+pub mod operation;
 pub mod process;
 pub mod target;
 #[cfg(test)]

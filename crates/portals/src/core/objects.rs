@@ -3,7 +3,7 @@
 //! A handle has 3 bits of kind, 2 of interface, 11 of generation and 16 of place, so that a handle of something that is gone names nothing.
 
 use super::{
-    initiate::Op,
+    operation::{Op, Pending},
     types::{Answer, Code, Count, Event, EventKind, Fault, INVALID, Iovec, Limits, List, Memory, ProcessId},
 };
 use std::collections::VecDeque;
@@ -377,7 +377,7 @@ pub struct Ni {
     /// List entries.
     pub entries: Slab<Entry>,
     /// Operations of which not all events are told.
-    pub pending: Slab<super::initiate::Pending>,
+    pub pending: Slab<Pending>,
     /// Headers on all unexpected lists.
     pub headers: usize,
     /// Operations that wait for counters.

@@ -2,8 +2,8 @@
 
 use super::{
     atomics::{op, ty},
-    initiate::Op,
     message::Request,
+    operation::Op,
     process::{Out, Process},
     types::{
         AckReq, CT_NONE, Code, Count, EQ_NONE, Event, EventKind, Fail, Fault, Limits, List, Md, Me, Memory,

@@ -2,9 +2,29 @@
 //!
 //! Timers are far away and hardly ever ring: they have a heap of their own, so that what is near need not be sorted past them.
 
-use super::Due;
 use base::time::Ps;
 use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// What becomes due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// A flight's message goes to the network.
+    Launch(u32),
+    /// It has arrived there.
+    Arrive(u32),
+    /// Its turn has come.
+    Admit(u32),
+    /// An engine of a node is free again: for answers or for requests.
+    EngineFree(u32, bool),
+    /// A flight's data are in memory.
+    Received(u32),
+    /// Something of a node reaches its processor.
+    Control(u32),
+    /// A node's first timer rings.
+    Timeout(u32),
+    /// Of the program: see [`super::Happening`].
+    Wake(u64),
+}
 
 /// When, how many were set before, and what.
 pub(super) type Item = Reverse<(Ps, u64, Due)>;

@@ -5,7 +5,7 @@
 //! processors do (o, O, rendezvous) is the business of [`crate::nic`]. Pure and resilient delays have no interfaces: a short message may overtake a
 //! long one, and requests of two processes are put in order where they arrive.
 
-use super::{Message, Net};
+use super::contract::{Message, Net};
 use base::time::Ps;
 use model::{
     delay::{DelayConfig, DelaySetup, distance::Delays, run::delays},

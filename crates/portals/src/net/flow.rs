@@ -1,6 +1,6 @@
 //! Messages by the flow model: those under way share the links of their routes.
 
-use super::{Message, Net};
+use super::contract::{Message, Net};
 use base::time::Ps;
 use model::{
     failure::Failure,

@@ -1,6 +1,6 @@
 //! Messages through the packet network: chunk by chunk, with buffers, credits and virtual channels.
 
-use super::{Message, Net};
+use super::contract::{Message, Net};
 use base::time::Ps;
 use model::{failure::Failure, packet::live::Live, setup::Setup};
 

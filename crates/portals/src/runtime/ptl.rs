@@ -8,8 +8,8 @@ use crate::{
     core::{
         atomics,
         call::Call,
-        initiate::Op,
         message::Request,
+        operation::Op,
         process::Process,
         types::{
             AckReq, Answer, CT_NONE, Code, Count, EQ_NONE, Event, INVALID, Iovec, Le, Limits, List, Md, Me,
