@@ -12,5 +12,6 @@ pub mod prefetch;
 pub mod rate;
 pub mod registry;
 pub mod rng;
+pub mod threads;
 pub mod time;
 pub mod units;

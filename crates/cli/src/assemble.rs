@@ -4,6 +4,10 @@
 //! experiment without mistakes becomes a setup.
 
 use crate::{
+    any::{AnySetup, DelayRun},
+    models::{ModelEntry, ModelKind},
+};
+use crate::{
     experiment::{
         reader::Section,
         sections::{Experiment, Job},
@@ -21,17 +25,15 @@ use base::{
     time::Ps,
     units::print_time,
 };
+use congestion::setup::{CongestionSetup, Statics};
 use fabric::{graph::Fabric, planes, routing::Routing};
-use model::{
-    AnySetup,
-    any::DelayRun,
-    congestion::{self, setup::CongestionSetup},
-    delay::{DelayConfig, DelaySetup},
-    flow::{FlowConfig, FlowSetup, changes},
+use flow::{FlowConfig, FlowSetup, changes};
+use loggops::{DelayConfig, DelaySetup};
+use model::setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Until};
+use packet::{
+    PacketConfig,
     hybrid::{HybridSetup, direct::Frame},
-    packet::PacketConfig,
-    registry::{ModelEntry, ModelKind},
-    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Setup, Statics, Until},
+    setup::Setup,
 };
 use std::sync::Arc;
 use workload::{
@@ -244,7 +246,7 @@ fn delay_run(experiment: &Experiment, parts: Parts, diagnostics: &mut Diagnostic
         limit: match until(&experiment.experiment) {
             Until::Time(end) | Until::WorkloadDone { limit: end } => end,
         },
-        measure: model::delay::observe::Measure::default(),
+        measure: loggops::observe::Measure::default(),
         energy,
     };
     let run = DelayRun::new(setup, parts.jobs, measure(&experiment.output.values));
@@ -275,6 +277,7 @@ fn congestion_setup(
         fabric: parts.fabric?,
         routing: parts.routing?,
         jobs: parts.jobs,
+        statics: experiment.jobs.iter().map(|job| Statics::from_values(&job.section.values)).collect(),
         want: congestion::setup::want(&chosen.section.values),
         seed: seed(experiment),
     })
@@ -533,15 +536,7 @@ fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnos
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
         _ => JobSetup::COMPUTE_AS_IS,
     };
-    let statics = Statics {
-        runs: values.u32("runs"),
-        shuffle: values.text("mapping") == "shuffle",
-        level: match section.get("level") {
-            Some(Value::Int(level)) => u32::try_from(*level).ok(),
-            _ => None,
-        },
-    };
-    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb, statics })
+    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
 }
 
 /// What a placement asks about a job.

@@ -110,7 +110,7 @@ mod tests {
             let shelf = shelves().into_iter().find(|s| s.plural == name).expect("a shelf");
             shelf.entries.iter().flat_map(|a| a.params).collect()
         };
-        let hybrid: Vec<&Param> = model::hybrid::ABOUT.params.iter().collect();
+        let hybrid: Vec<&Param> = packet::hybrid::ABOUT.params.iter().collect();
         apart(&[own, of("workloads"), of("arrivals"), of("placements")]);
         apart(&[hybrid, of("predictors"), of("directors")]);
     }

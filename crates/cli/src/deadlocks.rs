@@ -1,9 +1,9 @@
 //! The deadlock check of an experiment's routings, told at the routing's name.
 
+use crate::any::AnySetup;
 use crate::experiment::sections::Experiment;
 use base::diag::{Diagnostic, Diagnostics, Place};
 use fabric::deadlock;
-use model::AnySetup;
 
 /// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
 pub fn check_deadlock(

@@ -1,5 +1,6 @@
 //! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is told.
 
+use crate::any::AnySetup;
 use crate::experiment::{reader::Section, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -13,7 +14,7 @@ use fabric::{
     planes,
     routing::{Routing, up_down},
 };
-use model::{AnySetup, setup::Change};
+use model::setup::Change;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 

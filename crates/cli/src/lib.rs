@@ -5,6 +5,7 @@
 //! its progress bar) -> results. Mistakes are [`base::diag::Diagnostics`] drawn by [`render`]; everything that ends a
 //! command early is a [`failure::Failure`] with a public [`exit::Exit`] status.
 
+pub mod any;
 pub mod args;
 pub mod assemble;
 pub mod catalog;
@@ -23,6 +24,7 @@ pub mod faults;
 pub mod keeper;
 pub mod limits;
 pub mod losses;
+pub mod models;
 pub mod network;
 pub mod outlook;
 pub mod prepare;

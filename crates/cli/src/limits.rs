@@ -5,6 +5,7 @@ use crate::experiment::{
     reader::{Chosen, Section},
     sections::Experiment,
 };
+use crate::models::ModelEntry;
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Kind, Value},
@@ -12,11 +13,8 @@ use base::{
     units::print_bytes,
 };
 use fabric::routing::Routing;
-use model::{
-    packet::PacketConfig,
-    registry::ModelEntry,
-    setup::{Change, LinkParams},
-};
+use model::setup::{Change, LinkParams};
+use packet::PacketConfig;
 
 /// Largest delay of a link, router or adapter: sums of times then stay far from overflow.
 const MAX_DELAY: Ps = 1_000 * S;

@@ -1,21 +1,18 @@
 //! `[resilience]` and `[energy]`: from the sections to what models take.
 
 use crate::experiment::{reader::Chosen, sections::Experiment};
+use crate::models::{ModelEntry, ModelKind};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::{Problem, class_values},
     units::print_time,
 };
 use fabric::graph::Fabric;
-use model::{
-    delay::{DelayConfig, resilient::MOST_CLASSES},
-    energy::Energy,
-    packet::{
-        PacketConfig,
-        transport::config::{MOST, Resilience},
-    },
-    registry::{ModelEntry, ModelKind},
-    setup::Change,
+use loggops::{DelayConfig, resilient::MOST_CLASSES};
+use model::{energy::Energy, setup::Change};
+use packet::{
+    PacketConfig,
+    transport::config::{MOST, Resilience},
 };
 
 /// How links lose packets and what makes up for it.

@@ -1,7 +1,7 @@
 //! What programs will send, as far as it is known without running them: messages, bytes, and links between routers that they cross.
 
+use crate::any::AnySetup;
 use fabric::{graph::Fabric, metrics::distances};
-use model::AnySetup;
 use serde_json::{Value as Json, json};
 use workload::program::Program;
 

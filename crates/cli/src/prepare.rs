@@ -1,5 +1,6 @@
 //! From the file on the command line to a setup that may run: what `run`, `check` and `study` have in common.
 
+use crate::any::AnySetup;
 use crate::{
     args::{Input, MemoryLimit},
     assemble,
@@ -15,7 +16,7 @@ use crate::{
 };
 use base::{diag::Diagnostics, units::print_bytes};
 use fabric::deadlock::Report;
-use model::{AnySetup, memory::Prediction};
+use model::memory::Prediction;
 use serde_json::Value as Json;
 use std::{fs::File, io::Read, path::Path};
 

@@ -3,7 +3,7 @@
 use crate::args::Format;
 use base::{rate::Bandwidth, time::Ps, units};
 use clap::{Args, ValueEnum};
-use model::resilient::{
+use resilience::{
     Constants, Estimate, Occupancy, Parameters, Protocol, Timeout, fit::Shape, parameters::loss_of,
 };
 use std::path::PathBuf;

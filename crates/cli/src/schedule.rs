@@ -1,5 +1,6 @@
 //! `[engine]`: which scheduler, in how many threads, and when a run is saved.
 
+use crate::models::ModelEntry;
 use crate::{experiment::sections::Experiment, keeper::Intervals, prepare::Wishes};
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -7,7 +8,7 @@ use base::{
     time::S,
 };
 use engine::executor::Threads;
-use model::{registry::ModelEntry, setup::Scheduling};
+use model::setup::Scheduling;
 use std::time::Duration;
 
 /// The scheduler that the experiment names; several threads choose the conservative one.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::netloom;
-use model::registry::MODELS;
+use netloom_cli::models::MODELS;
 use serde_json::Value as Json;
 use std::{fs, path::Path};
 

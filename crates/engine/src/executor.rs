@@ -11,6 +11,7 @@ use crate::{
     key::Key,
     partition::{Immediate, Partition},
 };
+pub use base::threads::Threads;
 use base::time::{NEVER, Ps};
 
 /// Why [`Executor::run_until`] returned.
@@ -31,22 +32,6 @@ pub struct Options {
     pub tie_seed: u64,
     /// log2 of a timing-wheel slot in picoseconds; affects speed alone.
     pub wheel_shift: u32,
-}
-
-/// Threads that run partitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threads {
-    /// How many; no more are used than there are partitions.
-    pub count: u32,
-    /// Bind each to a processor of its own.
-    pub pin: bool,
-    /// A planted fault: windows reach so much further than lookahead allows. 0 but to see that tests find it.
-    pub stretch: Ps,
-}
-
-impl Threads {
-    /// The calling thread alone.
-    pub const ONE: Self = Self { count: 1, pin: false, stretch: 0 };
 }
 
 /// Runs partitions.

@@ -9,8 +9,9 @@
 //! Model `delay` with `cost = "resilient"` has expected bits: packets and acknowledgements times the links that they cross on average
 //! before they are lost. Its links are all awake.
 
+use base::param::class_values;
 use base::{
-    param::{Kind, Param, Problem, Values, class_values},
+    param::{Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
 };

@@ -1,24 +1,16 @@
-//! Network models: what turns "message injected" into "message delivered".
+//! The contract of network models: what every model is given ([`setup`]) and gives back ([`run`]), how a run fails ([`failure`]), what it is
+//! predicted to need ([`memory`]), what it cost ([`performance`]) and what the network took ([`energy`]).
+//!
+//! A model is a crate above this one. Nothing here knows which models there are.
 
-pub mod any;
-pub mod congestion;
-pub mod delay;
 pub mod energy;
 pub mod failure;
-pub mod flow;
-pub mod hybrid;
 pub mod memory;
-pub mod packet;
 pub mod performance;
-pub mod rank;
-pub mod registry;
-pub mod resilient;
 pub mod run;
 pub mod samples;
 pub mod setup;
-mod throughput;
+pub mod throughput;
 
-pub use any::AnySetup;
 pub use failure::Failure;
-pub use run::{Finished, Progress, simulate, validate};
-pub use setup::Setup;
+pub use run::{Finished, Progress, Watch};

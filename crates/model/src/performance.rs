@@ -1,15 +1,26 @@
 //! What a run costs: times, events, memory.
 
 use crate::setup::Scheduling;
-use engine::{
-    domain::{Domain, Observer},
-    executor::Executor,
-};
 use results::summary::Performance;
 use std::time::Instant;
 
+/// What a run did, as its engine counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    /// Events handled.
+    pub events: u64,
+    /// Chunks that crossed a router, in models that have them.
+    pub chunk_hops: Option<u64>,
+    /// Partitions of the state.
+    pub partitions: u32,
+    /// Threads that were used.
+    pub threads: u32,
+    /// Windows after which threads met; told only of several threads.
+    pub windows: Option<u64>,
+}
+
 /// Watches a run.
-pub(crate) struct Clock {
+pub struct Clock {
     begun: Instant,
     cpu: Option<f64>,
     scheduling: Scheduling,
@@ -17,22 +28,23 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Starts watching a run in the calling thread and those that `scheduling` adds.
+    #[must_use]
     pub fn start(scheduling: Scheduling) -> Self {
         Self { begun: Instant::now(), cpu: cpu_time(scheduling), scheduling }
     }
 
     /// What the run has cost so far. Rates of one thread count its processor time, those of several elapsed time.
-    pub fn stop<D, O>(&self, executor: &Executor<D, O>, chunk_hops: Option<u64>) -> Performance
-    where
-        D: Domain,
-        O: Observer<D::Record>,
-    {
-        let (partitions, threads) = (executor.partitions.len() as u32, executor.threads());
-        let windows = (threads > 1).then(|| executor.windows());
-        Performance { windows, ..self.told(executor.events(), chunk_hops, partitions, threads) }
+    #[must_use]
+    pub fn stop(&self, done: Done) -> Performance {
+        let Done { events, chunk_hops, partitions, threads, windows } = done;
+        Performance {
+            windows: windows.filter(|_| threads > 1),
+            ..self.told(events, chunk_hops, partitions, threads)
+        }
     }
 
     /// The same of a run without the engine, in this thread; what it did counts as events.
+    #[must_use]
     pub fn alone(&self, events: u64) -> Performance {
         self.told(events, None, 1, 1)
     }
@@ -82,7 +94,8 @@ fn process_time() -> Option<f64> {
 }
 
 /// Largest resident memory of this process so far, where the system tells.
-pub(crate) fn peak_rss() -> Option<u64> {
+#[must_use]
+pub fn peak_rss() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|l| l.starts_with("VmHWM:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)

@@ -1,12 +1,9 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
-pub use crate::congestion::setup::Statics;
-use crate::rank::tally::JobOf;
-use base::{rate::Bandwidth, time::Ps};
-use engine::executor::Threads;
+use base::{rate::Bandwidth, threads::Threads, time::Ps};
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
-use workload::registry::Work;
+use workload::{program::Program, registry::Work};
 
 /// Longer than any run, which ends before 2^59 ps: times are cut here, so that sums do not overflow.
 pub const LONGEST: Ps = 1 << 60;
@@ -67,8 +64,6 @@ pub struct JobSetup {
     pub start: Ps,
     /// Factor on the time of every computation of a program, in billionths.
     pub compute_ppb: u64,
-    /// Mappings and levels, for static congestion.
-    pub statics: Statics,
 }
 
 impl JobSetup {
@@ -90,6 +85,25 @@ impl JobSetup {
         }
         let wide = u128::from(amount) * u128::from(compute_ppb) + u128::from(Self::COMPUTE_AS_IS / 2);
         u64::try_from(wide / u128::from(Self::COMPUTE_AS_IS)).unwrap_or(LONGEST).min(LONGEST)
+    }
+}
+
+/// What the tables of a run need to know of a job.
+pub struct JobOf<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it runs; nothing for a job that is traffic.
+    pub program: Option<&'a dyn Program>,
+    /// When it starts.
+    pub start: Ps,
+}
+
+impl JobOf<'_> {
+    /// Name of a collective of the job's program.
+    #[must_use]
+    pub fn collective(&self, index: u16) -> &str {
+        let names = self.program.map_or(&[][..], |p| p.collectives());
+        names.get(usize::from(index).wrapping_sub(1)).map_or("unnamed", String::as_str)
     }
 }
 
@@ -179,52 +193,4 @@ pub struct Change {
     pub routing: Arc<dyn Routing>,
     /// The way around the failures for packets that follow the routing from before: from any router, on one virtual channel.
     pub detour: Arc<dyn Routing>,
-}
-
-/// A run, resolved.
-#[derive(Clone)]
-pub struct Setup {
-    /// The network.
-    pub fabric: Arc<Fabric>,
-    /// Its routing.
-    pub routing: Arc<dyn Routing>,
-    /// Which rail messages take, if there are several.
-    pub rail: Rail,
-    /// What fails while the run is under way; no job may use a terminal that it cuts off.
-    pub change: Option<Change>,
-    /// Parameters by link class, in the order of [`Fabric::classes`].
-    pub links: Vec<LinkParams>,
-    /// The jobs.
-    pub jobs: Vec<JobSetup>,
-    /// Parameters of the packet model.
-    pub packet: crate::packet::PacketConfig,
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// Chooses another order of simultaneous events with the same random streams; 0 for the usual one.
-    pub ties: u64,
-    /// End of the run.
-    pub until: Until,
-    /// Excluded from statistics: packets created before it do not count.
-    pub warmup: Ps,
-    /// Scheduler.
-    pub scheduling: Scheduling,
-    /// Run the checkers (exactly-once delivery, credits, buffers, order).
-    pub check: bool,
-    /// Tables and series.
-    pub measure: Measure,
-    /// Losses on links and the transport over them.
-    pub resilience: Option<crate::packet::transport::config::Resilience>,
-    /// What parts of the network take.
-    pub energy: Option<crate::energy::Energy>,
-    /// When a predictor replaces the network.
-    pub hybrid: Option<crate::hybrid::HybridSetup>,
-}
-
-impl Setup {
-    /// Virtual channels that the routings need together.
-    #[must_use]
-    pub fn vcs_needed(&self) -> u8 {
-        let after = self.change.as_ref().map_or(0, |c| c.routing.vcs() + c.detour.vcs());
-        self.routing.vcs() + after
-    }
 }

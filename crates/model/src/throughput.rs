@@ -5,7 +5,8 @@ use base::time::Ps;
 use results::summary::Throughput;
 
 /// Throughput of `bytes` delivered in `span`; each rank has `rails` links of `rate` bytes per second. `None` for no time.
-pub(crate) fn throughput(
+#[must_use]
+pub fn throughput(
     jobs: &[JobSetup],
     (rate, rails): (f64, u32),
     bytes: u64,

@@ -10,15 +10,15 @@ use crate::{
     failure::{Failure, Outcome},
     prepare::read_file,
 };
-use fabric::{subnet::Subnet, verify};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::congestion::{
+use congestion::{
     FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want, draw, mapping,
     routes::{Multipath, Routes},
     run::Sends,
     setup::{block, fingerprint, threads, watched},
     simulate,
 };
+use fabric::{subnet::Subnet, verify};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::summary::Congestion;
 use serde_json::json;
 use std::{fmt::Write as _, path::Path};

@@ -1,6 +1,6 @@
 //! `netloom flow scenarios`: experiments made from scenarios of another simulator, and how far their times are off.
 //!
-//! A scenario (see [`model::flow::scenarios`]) becomes a directory with `platform.json`, `pairs.txt` and an experiment for every set of rules
+//! A scenario (see [`flow::scenarios`]) becomes a directory with `platform.json`, `pairs.txt` and an experiment for every set of rules
 //! that has completion times. They are run as `netloom run` runs them.
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Outcome},
     prepare::{MAX_FILE_OF_SCENARIOS, Wishes, prepare, read_file_of},
 };
-use model::flow::{
+use flow::{
     scenarios::{self, Scenario},
     solver::Policy,
 };

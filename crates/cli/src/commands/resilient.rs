@@ -9,7 +9,7 @@ use crate::{
     resilient_args::ResilientArgs,
 };
 use base::hash::mix64;
-use model::resilient::{
+use resilience::{
     Estimates, Parameters, Point,
     fits::{Fits, Quality},
     path::Path,

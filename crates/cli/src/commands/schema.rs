@@ -3,6 +3,7 @@
 //! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
 //! dragonfly exist?) `netloom check` tells.
 
+use crate::models::ModelEntry;
 use crate::{
     console::Console,
     exit::Exit,
@@ -22,7 +23,6 @@ use base::{
     units::Family,
 };
 use fabric::registry::Topology;
-use model::registry::ModelEntry;
 use portals::nic;
 use serde_json::{Map, Value as Json, json};
 
@@ -64,7 +64,7 @@ pub fn schema() -> Json {
             "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
             "job": {"type": "array", "minItems": 1, "items": job()},
             "model": {"oneOf": KIND.entries.iter().map(model).collect::<Json>()},
-            "hybrid": united(&model::hybrid::ABOUT, &[
+            "hybrid": united(&packet::hybrid::ABOUT, &[
                 (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
                 (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
             ]),

@@ -11,6 +11,7 @@ use super::{
     study::{Line, Row, number},
     study_store::{Run, Store, Windows},
 };
+use crate::any::AnySetup;
 use crate::{
     args::{Input, MemoryLimit},
     console::Console,
@@ -19,7 +20,6 @@ use crate::{
     prepare::{Wishes, limit_in_bytes, prepare_text, read_file},
 };
 use base::time::Ps;
-use model::AnySetup;
 use report::{Curve, Dots, Lines, Point, Value, dots::Series};
 use std::path::Path;
 

@@ -9,6 +9,7 @@
 //! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
 //! command goes on, if it is the same program, not only the same revision. The seconds that it had cost are added up.
 
+use crate::any::AnySetup;
 use crate::{
     checkpoint::{self, Header},
     execute::failure,
@@ -18,7 +19,7 @@ use crate::{
     prepare::Prepared,
 };
 use base::time::Ps;
-use model::{AnySetup, Finished, Progress, performance::thread_time, run::Watch};
+use model::{Finished, Progress, performance::thread_time, run::Watch};
 use results::{
     summary::Phase,
     table::{Column, Table},

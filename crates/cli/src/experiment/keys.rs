@@ -3,6 +3,7 @@
 //! Keys that belong to a registered strategy stand in its own declaration, not here.
 
 use super::reader::{Choice, OPTIONAL};
+use crate::models::{MODELS, ModelEntry};
 use base::{
     param::{Kind, Param},
     registry::About,
@@ -11,14 +12,11 @@ use fabric::{
     planes::MAX_PLANES,
     registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology},
 };
-use model::{
-    hybrid::{
-        ABOUT as HYBRID,
-        direct::{DIRECTORS, DirectorEntry},
-        predict::{PREDICTORS, PredictorEntry},
-    },
-    registry::{MODELS, ModelEntry},
-    setup::Rail,
+use model::setup::Rail;
+use packet::hybrid::{
+    ABOUT as HYBRID,
+    direct::{DIRECTORS, DirectorEntry},
+    predict::{PREDICTORS, PredictorEntry},
 };
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
@@ -370,7 +368,7 @@ pub const OUTPUT: About = About {
 };
 
 /// `[resilience]`.
-pub const RESILIENCE: About = model::packet::transport::config::ABOUT;
+pub const RESILIENCE: About = packet::transport::config::ABOUT;
 
 /// `[energy]`.
 pub const ENERGY: About = model::energy::ABOUT;

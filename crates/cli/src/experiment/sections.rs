@@ -12,6 +12,7 @@ use super::{
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
 };
+use crate::models::{ModelEntry, ModelKind};
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Param, Value},
@@ -19,10 +20,7 @@ use base::{
     time::{Ps, S},
 };
 use fabric::registry::{RoutingEntry, Topology};
-use model::{
-    hybrid::{self, direct::DirectorEntry, predict::PredictorEntry},
-    registry::{ModelEntry, ModelKind},
-};
+use packet::hybrid::{self, direct::DirectorEntry, predict::PredictorEntry};
 use portals::nic;
 use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
 

@@ -7,10 +7,8 @@
 
 use super::contract::{Message, Net};
 use base::time::Ps;
-use model::{
-    delay::{DelayConfig, DelaySetup, distance::Delays, run::delays},
-    failure::Failure,
-};
+use loggops::{DelayConfig, DelaySetup, distance::Delays, run::delays};
+use model::failure::Failure;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What becomes due.

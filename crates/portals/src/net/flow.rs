@@ -2,16 +2,14 @@
 
 use super::contract::{Message, Net};
 use base::time::Ps;
-use model::{
-    failure::Failure,
-    flow::{
-        FlowSetup,
-        moment::Moment,
-        network::Network,
-        run::{Context, context},
-        sharing::{Over, Sharing},
-    },
+use flow::{
+    FlowSetup,
+    moment::Moment,
+    network::Network,
+    run::{Context, context},
+    sharing::{Over, Sharing},
 };
+use model::failure::Failure;
 
 /// Links, and the messages on them. Virtual networks share them like any messages.
 pub struct Flow {

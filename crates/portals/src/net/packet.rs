@@ -2,7 +2,8 @@
 
 use super::contract::{Message, Net};
 use base::time::Ps;
-use model::{failure::Failure, packet::live::Live, setup::Setup};
+use model::failure::Failure;
+use packet::{live::Live, setup::Setup};
 
 /// The network; see [`Live`] for what it does with virtual networks.
 pub struct Packet {

@@ -4,11 +4,11 @@
 
 use super::super::study::Line;
 use crate::{exit::Exit, failure::Failure};
-use model::resilient::{
+use report::{Curve, Lines, Point};
+use resilience::{
     Parameters, Protocol,
     fit::{Axis, Fit, Grid, Shape},
 };
-use report::{Curve, Lines, Point};
 use serde_json::{Value as Json, json};
 use std::{fs, path::Path, thread};
 

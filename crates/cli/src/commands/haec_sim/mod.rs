@@ -19,8 +19,8 @@ use crate::{
     failure::{Failure, Outcome},
     stages::Stages,
 };
-use model::resilient::Protocol;
 use report::{Bars, Lines, Panel};
+use resilience::Protocol;
 use scenarios::{APPLICATIONS, MAPPINGS, NODES, Net, Scenario, title};
 use serde_json::{Map, Value as Json, json};
 use std::{fs, path::Path};

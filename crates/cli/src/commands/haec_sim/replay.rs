@@ -9,11 +9,9 @@ use super::{
 };
 use crate::failure::Failure;
 use base::time::{MS, NEVER, Ps};
-use model::{
-    delay::{DelayConfig, DelayJob, DelaySetup, observe::Measure, resilient::Resilient, simulate},
-    resilient::{Parameters, Protocol},
-    setup::{JobSetup, Scheduling},
-};
+use loggops::{DelayConfig, DelayJob, DelaySetup, observe::Measure, resilient::Resilient, simulate};
+use model::setup::{JobSetup, Scheduling};
+use resilience::{Parameters, Protocol};
 use results::table::{Column, Table};
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -12,7 +12,7 @@ use crate::{
     prepare::read_file,
 };
 use base::diag::Diagnostics;
-use model::resilient::{Protocol, means::Means};
+use resilience::{Protocol, means::Means};
 use serde_json::{Value as Json, json};
 use std::{fmt::Write as _, path::Path};
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{exit::Exit, failure::Failure};
 use fabric::metrics::Hops;
-use model::resilient::{Parameters, Protocol, means::Means};
+use resilience::{Parameters, Protocol, means::Means};
 use std::{
     collections::BTreeMap,
     fs,

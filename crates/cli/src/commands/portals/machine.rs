@@ -1,5 +1,6 @@
 //! The machine that an experiment with a section [portals] describes.
 
+use crate::{any::AnySetup, models::ModelKind};
 use crate::{
     args::Input,
     assemble,
@@ -12,9 +13,8 @@ use crate::{
     stages::Stages,
 };
 use base::diag::{Diagnostic, Diagnostics};
-use model::{AnySetup, registry::ModelKind};
 use portals::{
-    net::{self, Net},
+    net::Net,
     nic::{self, Params},
 };
 
@@ -66,7 +66,7 @@ pub fn build(
         let place = experiment.model.as_ref().map(|m| m.section.place("kind"));
         diagnostics.push(Diagnostic::new(place, e.to_string()));
     };
-    Some((net::of(setup).map_err(tell).ok()?, params))
+    Some((setup.net().map_err(tell).ok()?, params))
 }
 
 /// Tells what Portals programs cannot have, where it stands.

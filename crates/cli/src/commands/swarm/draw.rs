@@ -3,7 +3,7 @@
 
 use base::rng::{Purpose, Stream};
 use fabric::registry::{Constant, ROUTINGS, TOPOLOGIES, Topology};
-use model::hybrid::{Treatment, direct::DIRECTORS, predict::PREDICTORS};
+use packet::hybrid::{Treatment, direct::DIRECTORS, predict::PREDICTORS};
 use std::fmt::Write;
 use workload::registry::{ARRIVALS, PLACEMENTS, Takes, WORKLOADS};
 

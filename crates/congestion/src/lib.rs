@@ -1,0 +1,21 @@
+//! Static congestion: how often routes cross the same link when everybody sends at once (ORCS: Schneider, Hoefler, Lumsdaine,
+//! TR-675, 2009). There is no time: a level's messages are routed, messages per directed link are counted, and what a message
+//! gets is one part in the highest count on its way.
+//!
+//! `routes` says which links a message crosses: by forwarding tables of a subnet, or by a routing of a fabric in closed form. `mapping`
+//! deals ranks to hosts. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
+//! result for any number), `map` draws the links. CONGESTION.md tells the rules and what they cost.
+
+pub mod count;
+pub mod draw;
+pub mod mapping;
+pub mod memory;
+pub mod metrics;
+pub mod routes;
+pub mod run;
+pub mod setup;
+
+pub use count::{Counter, Want};
+pub use metrics::{Outcome, Totals};
+pub use routes::{FabricRoutes, Routes, TableRoutes};
+pub use run::{Plan, Task, simulate};

@@ -1,0 +1,208 @@
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+//! Processor time of the flow model: `cargo bench -p netloom-flow --bench flow [-- FILTER] [-- runs=N]`.
+//!
+//! Prints a row per case: minimum, median and maximum of CPU seconds, microseconds per message of the median, and peak memory. Networks and programs are made before the
+//! clock starts. Links have 12.5 GB/s and 200 ns. Times are measured, never asserted.
+
+use base::time::Ps;
+use fabric::graph::Fabric;
+use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
+use model::{
+    samples::{int, link, routing, topology},
+    setup::{JobSetup, Measure, Until},
+};
+use std::sync::Arc;
+use workload::{
+    program::list::{List, Rank, recv, send},
+    registry::Work,
+    traffic::{Message, Traffic},
+};
+
+/// Messages of each rank in the order of their times.
+struct Pairs(Vec<Vec<Message>>);
+
+impl Traffic for Pairs {
+    fn message(&self, rank: u32, index: u64, _: Ps) -> Option<Message> {
+        self.0[rank as usize].get(index as usize).copied()
+    }
+    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Numbers without order, the same in every run.
+fn size(n: u64) -> u64 {
+    500_000 + base::hash::mix64(n) % 1_000_000
+}
+
+/// Everybody sends to everybody at once.
+fn all_at_once(hosts: u32, bytes: impl Fn(u64) -> u64) -> Work {
+    let of = |from: u32| {
+        let others = (0..hosts).filter(|&to| to != from);
+        others
+            .map(|to| Message {
+                time: 0,
+                destination: to,
+                bytes: bytes(u64::from(from) << 32 | u64::from(to)),
+            })
+            .collect()
+    };
+    Work::Traffic(Arc::new(Pairs((0..hosts).map(of).collect())))
+}
+
+/// So many flows at once between random hosts.
+fn random_at_once(hosts: u32, flows: u64, bytes: impl Fn(u64) -> u64) -> Work {
+    let mut all: Vec<Vec<Message>> = vec![Vec::new(); hosts as usize];
+    for n in 0..flows {
+        let draw = base::hash::mix64(n ^ 0x5EED);
+        let from = (draw % u64::from(hosts)) as u32;
+        let to = (from + 1 + (draw >> 32) as u32 % (hosts - 1)) % hosts;
+        all[from as usize].push(Message { time: 0, destination: to, bytes: bytes(n) });
+    }
+    Work::Traffic(Arc::new(Pairs(all)))
+}
+
+/// So many flows at once from host 0 to host 1.
+fn one_pair(hosts: u32, flows: u64) -> Work {
+    let mut all: Vec<Vec<Message>> = vec![Vec::new(); hosts as usize];
+    all[0].extend((0..flows).map(|n| Message { time: 0, destination: 1, bytes: size(n) }));
+    Work::Traffic(Arc::new(Pairs(all)))
+}
+
+/// In step d everybody sends to the rank d after it and receives from the one d before, then goes on.
+fn pairwise(ranks: u32, bytes: u64) -> Work {
+    let one = |r: u32| {
+        let mut rank = Rank::default();
+        let mut before: Option<(u64, u64)> = None;
+        for d in 1..ranks {
+            let to = rank.push(send((r + d) % ranks, bytes, d));
+            let from = rank.push(recv((r + ranks - d) % ranks, bytes, d));
+            if let Some((sent, received)) = before {
+                for now in [to, from] {
+                    rank.requires(now, sent);
+                    rank.requires(now, received);
+                }
+            }
+            before = Some((to, from));
+        }
+        rank
+    };
+    program((0..ranks).map(one).collect())
+}
+
+/// Rank 2 i sends to 2 i + half one message after the other, each when the one before was answered without bytes.
+fn in_turn(ranks: u32, count: u32, bytes: u64) -> Work {
+    let half = ranks / 2;
+    let one = |r: u32| {
+        let (mut rank, mut before) = (Rank::default(), None);
+        let other = (r + half) % ranks;
+        for n in 0..count {
+            let first = if r < half { send(other, bytes, n) } else { recv(other, bytes, n) };
+            let second = if r < half { recv(other, 0, n) } else { send(other, 0, n) };
+            let first = rank.push(first);
+            let second = rank.push(second);
+            rank.requires(second, first);
+            if let Some(before) = before {
+                rank.requires(first, before);
+            }
+            before = Some(second);
+        }
+        rank
+    };
+    program((0..ranks).map(one).collect())
+}
+
+fn program(ranks: Vec<Rank>) -> Work {
+    Work::Program(Arc::new(List::new(ranks)))
+}
+
+fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
+    FlowSetup {
+        fabric: Arc::clone(fabric),
+        routing: Some(routing(fabric, algorithm, &[])),
+        change: None,
+        links: vec![link(12_500_000_000, 200_000, 2, 1024); fabric.classes.len()],
+        jobs: vec![JobSetup {
+            name: "job".to_owned(),
+            work,
+            placement: (0..fabric.terminals()).collect(),
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        }],
+        config: FlowConfig { eager: 1 << 30, ..FlowConfig::new(Rules::plain()) },
+        seed: 1,
+        until: Until::WorkloadDone { limit: 1 << 58 },
+        warmup: 0,
+        measure: Measure::default(),
+        energy: None,
+    }
+}
+
+fn tree(k: u64, work: Work) -> FlowSetup {
+    setup(&topology("fat-tree", &[("k", int(k)), ("levels", int(2))]), "d-mod-k", work)
+}
+
+fn torus(dims: &[u64], work: Work) -> FlowSetup {
+    let dims = base::param::Value::Ints(dims.to_vec());
+    setup(&topology("torus", &[("dims", dims)]), "dimension-order", work)
+}
+
+struct Case {
+    name: &'static str,
+    setup: fn() -> FlowSetup,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "tree-256 pairwise all-to-all 10 kB", setup: || tree(16, pairwise(256, 10_000)) },
+    Case { name: "tree-64 4032 at once, equal", setup: || tree(8, all_at_once(64, |_| 1_000_000)) },
+    Case { name: "tree-64 4032 at once, different", setup: || tree(8, all_at_once(64, size)) },
+    Case { name: "torus-64 4032 at once, equal", setup: || torus(&[4; 3], all_at_once(64, |_| 1_000_000)) },
+    Case { name: "torus-64 4032 at once, different", setup: || torus(&[4; 3], all_at_once(64, size)) },
+    Case { name: "pair 10^4 different", setup: || tree(8, one_pair(64, 10_000)) },
+    Case { name: "pair 10^5 different", setup: || tree(8, one_pair(64, 100_000)) },
+    Case {
+        name: "tree-1024 10^4 random, equal",
+        setup: || tree(32, random_at_once(1024, 10_000, |_| 1_000_000)),
+    },
+    Case {
+        name: "tree-1024 10^5 random, equal",
+        setup: || tree(32, random_at_once(1024, 100_000, |_| 1_000_000)),
+    },
+    Case { name: "tree-64 10^4 random, different", setup: || tree(8, random_at_once(64, 10_000, size)) },
+    Case { name: "torus-1000 20000 in turn, 1 MB", setup: || torus(&[10; 3], in_turn(1000, 40, 1_000_000)) },
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let runs = args.iter().find_map(|a| a.strip_prefix("runs=")?.parse().ok()).unwrap_or(3);
+    let filter = args.iter().find(|a| !a.starts_with("runs="));
+    println!("{:36} {:>8} {:>8} {:>8} {:>8} {:>8}", "case (CPU s)", "min", "median", "max", "us/msg", "MiB");
+    for case in CASES.iter().filter(|c| filter.is_none_or(|f| c.name.contains(f.as_str()))) {
+        let setup = (case.setup)();
+        let mut times: Vec<f64> = Vec::new();
+        let (mut messages, mut memory) = (0.0, 0.0);
+        for _ in 0..runs {
+            let finished = simulate(&setup, &mut |_| true).expect("the case can be simulated");
+            let p = finished.summary.performance.expect("every run is measured");
+            times.push(p.cpu_s.unwrap_or(p.wall_s));
+            memory = p.peak_rss_bytes.unwrap_or(0) as f64 / 1048576.0;
+            messages = finished.summary.messages.map_or(1.0, |m| m.delivered as f64);
+        }
+        times.sort_by(f64::total_cmp);
+        let median = times[times.len() / 2];
+        println!(
+            "{:36} {:8.3} {median:8.3} {:8.3} {:8.2} {memory:8.0}",
+            case.name,
+            times[0],
+            times[times.len() - 1],
+            median * 1e6 / messages,
+        );
+    }
+}

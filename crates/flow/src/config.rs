@@ -1,0 +1,129 @@
+//! Parameters of the flow model: the `[model]` section with `kind = "flow"`.
+
+use super::{changes::BandwidthChange, rules::Rules};
+use base::{
+    param::{Kind, Param, Values},
+    registry::About,
+    time::Ps,
+};
+
+/// Documentation and keys of the model.
+pub const ABOUT: About = About {
+    name: "flow",
+    summary: "Messages as flows that share links max-min fairly",
+    doc: "A message waits for the latency of its route, then its bytes flow at the share that the links of the route leave it; shares are \
+          max-min fair and change when flows begin, end or a bandwidth changes. `preset` chooses the rules. `max-min`: \
+          equal shares, nothing else. The others are SimGrid's, with its factors: `maxmin` shares as 1 / latency; `cm02` adds cross-traffic \
+          (acknowledgements take 5 % on the way back) and a window of 4 MiB (no flow gets more than window / (2 latency)); `lv08` \
+          multiplies bandwidth by 0.97 and latency by 13.01 and weights by 1 / (latency + 20537 B / bandwidth of each link); `smpi` has factors by \
+          size and 8775 B. In these a flow's weight is 1 if its route has no latency. A route is what the routing says when the message is sent; an adaptive routing sees as backlog 4 KiB for every flow \
+          on a link. When links fail during a run, flows that cross them take a new way for what is left, and its latency again. \
+          Not modelled: packets, buffers, and so queues, head-of-line blocking and credits; `packet` does that.",
+    source: "Bertsekas, Gallager: Data Networks, section 6.5.2 (max-min fairness); Velho, Legrand: Accuracy study and improvement of network \
+             simulation in the SimGrid framework, SIMUTools 2009 (LV08); factors as in SimGrid 3.32",
+    params: &[
+        Param {
+            name: "preset",
+            kind: Kind::Choice(&["max-min", "maxmin", "cm02", "lv08", "smpi"]),
+            default: Some("max-min"),
+            doc: "Rules of sharing.",
+        },
+        Param {
+            name: "cross_traffic",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "False: acknowledgements take nothing, whatever the preset says.",
+        },
+        Param {
+            name: "duplex",
+            kind: Kind::Choice(&["full", "half"]),
+            default: Some("full"),
+            doc: "Whether the two directions of a cable have its bandwidth each (`full`) or share it (`half`). Platforms say so themselves.",
+        },
+        Param {
+            name: "router_delay",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Delay of a router; it is part of the latency of a route, not of a platform's.",
+        },
+        Param {
+            name: "max_flows",
+            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            default: Some("4000000"),
+            doc: "Flows at a time. Beyond, the run ends: sources offer more than the network carries.",
+        },
+        Param {
+            name: super::changes::KEY,
+            kind: Kind::Texts,
+            default: Some("[]"),
+            doc: "Bandwidths that change during the run: \"12:3 at 5 us = 1 GB/s\" for the cable at port 3 of router 12, both directions, \
+                  \"local at 5 us = 0\" for all links of a class. Flows on links of bandwidth 0 stand still. A platform's file has `events` instead.",
+        },
+        ranks::params::EAGER,
+        ranks::params::CONTROL,
+        ranks::params::OVERHEAD,
+    ],
+};
+
+/// Parameters of the flow model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowConfig {
+    /// Rules of sharing.
+    pub rules: Rules,
+    /// The two directions of a cable share its bandwidth.
+    pub half_duplex: bool,
+    /// Delay of a router.
+    pub router_delay: Ps,
+    /// Flows at a time.
+    pub max_flows: u64,
+    /// Bandwidths that change during the run; a platform brings its own.
+    pub changes: Vec<BandwidthChange>,
+    /// Programs: largest message that is sent without asking.
+    pub eager: u64,
+    /// Programs: bytes of a request or grant.
+    pub control: u64,
+    /// Programs: time that a processor takes for each send and each receive.
+    pub overhead: Ps,
+}
+
+impl FlowConfig {
+    /// Some rules; routers without delay, everything else as by default.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            half_duplex: false,
+            router_delay: 0,
+            max_flows: 4_000_000,
+            changes: Vec::new(),
+            eager: 64 << 10,
+            control: 16,
+            overhead: 0,
+        }
+    }
+
+    /// Reads checked values, but for `changes`, which needs the network: [`super::changes::read`].
+    #[must_use]
+    pub fn from_values(values: &Values) -> Self {
+        let mut rules = match values.text("preset").as_str() {
+            "maxmin" => Rules::maxmin(),
+            "cm02" => Rules::cm02(),
+            "lv08" => Rules::lv08(),
+            "smpi" => Rules::smpi(),
+            _ => Rules::plain(),
+        };
+        if !values.bool("cross_traffic") {
+            rules.cross = 0.0;
+        }
+        Self {
+            rules,
+            half_duplex: values.text("duplex") == "half",
+            router_delay: values.time("router_delay"),
+            max_flows: values.int("max_flows"),
+            changes: Vec::new(),
+            eager: values.int("eager"),
+            control: values.int("control"),
+            overhead: values.time("overhead"),
+        }
+    }
+}

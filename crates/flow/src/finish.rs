@@ -1,0 +1,212 @@
+//! From measurements to the summary.
+
+use super::{
+    machine::Machine,
+    moment::Moment,
+    observe::Observer,
+    ranks,
+    run::{Context, FlowSetup},
+    tables,
+};
+use base::time::Ps;
+use model::{
+    energy::{self, Consumed, Use},
+    setup::Until,
+    throughput::throughput,
+};
+use results::{
+    summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
+    table::Table,
+};
+
+/// A run that came to its end.
+pub struct Ended {
+    /// Sources, ranks and links at the end.
+    pub machine: Machine,
+    /// Measurements.
+    pub observer: Observer,
+    /// Nothing was pending any more.
+    pub dry: bool,
+}
+
+/// Use of a directed link.
+pub struct LinkUse {
+    /// The link: a directed link of the fabric, or a link of the platform.
+    pub link: u32,
+    /// Class, of a fabric's link.
+    pub class: Option<u8>,
+    /// What was used, in bytes, cross-traffic included. Of a half-duplex cable both directions together.
+    pub bytes: f64,
+    /// Share of its bandwidth, as at the end of the run, over the whole run.
+    pub utilisation: f64,
+}
+
+/// Makes the summary and the tables.
+#[must_use]
+pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Vec<Table>) {
+    let done = matches!(setup.until, Until::WorkloadDone { .. });
+    let simulated = if done { ended.observer.last } else { cx.end };
+    let uses = uses(cx, &mut ended.machine, simulated);
+    let o = &ended.observer;
+    let mut fingerprint = o.fingerprint;
+    for (terminal, &sent) in ended.machine.sent().iter().enumerate() {
+        fingerprint.add(1 << 62, terminal as u64, u64::from(sent), 0);
+    }
+    fingerprint.add(1 << 61, ended.machine.sharing.live(), 0, 0);
+    let mut summary = Summary::new(fingerprint, verdict(setup, cx, &ended), serde_json::Value::Null);
+    summary.simulated_ps = simulated;
+    let (begun, delivered) = o.jobs.iter().fold((0, 0), |(b, d), j| (b + j.begun, d + j.delivered));
+    summary.messages = Some(Counts { injected: begun, delivered, in_flight: begun - delivered });
+    summary.bytes_delivered = o.bytes.0;
+    summary.message_latency_ps = o.latency.latency();
+    // A platform tells links, not routers.
+    let by_hops = if cx.platform().is_some() { &[][..] } else { &o.by_hops };
+    let rows = by_hops.iter().enumerate();
+    summary.latency_by_hops = rows.filter_map(|(h, m)| m.by_hops(h as u32)).collect::<Vec<HopLatency>>();
+    let count: u64 = by_hops.iter().map(|m| m.count).sum();
+    let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
+    summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
+    let rate = setup.links.first().map(|l| (l.bandwidth.bytes_per_s(), 1));
+    summary.throughput =
+        rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
+    summary.jobs = jobs(setup, o, done, ended.dry);
+    summary.links = links(cx, &uses);
+    let mut tables = tables::all(setup, cx, &ended, &uses);
+    if let Some(asked) = &setup.energy {
+        let parts = (u64::from(cx.fabric.routers()), u64::from(cx.fabric.terminals()));
+        let delivered = (delivered, o.bytes.0);
+        let uses = energy_uses(cx, &uses);
+        let block = asked.block(&Consumed { time: simulated, parts, uses: &uses, delivered });
+        tables.push(energy::table(&block));
+        summary.energy = Some(block);
+    }
+    (summary, tables)
+}
+
+/// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together.
+fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
+    let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
+    let mut classes: Vec<Use> = cx.fabric.classes.iter().map(named).collect();
+    let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
+    for link in uses {
+        let used = &mut classes[link.class.map_or(0, usize::from)];
+        used.links += 1;
+        used.bits += link.bytes * 8.0 * share;
+    }
+    classes
+}
+
+fn are(messages: u64) -> String {
+    if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") }
+}
+
+/// Use of all links.
+fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
+    let used = machine.sharing.finish(Moment::at(simulated)).to_vec();
+    let ports = cx.fabric.ports.len() as u32;
+    let count = match cx.platform() {
+        Some(platform) => platform.links.len() as u32,
+        None => ports + cx.fabric.terminals(),
+    };
+    let span = simulated as f64 * 1e-12;
+    let plugged = |link: &u32| {
+        cx.platform().is_some()
+            || cx.fabric.ports.get(*link as usize).is_none_or(|p| p.peer != fabric::graph::Peer::None)
+    };
+    (0..count)
+        .filter(plugged)
+        .map(|link| {
+            let shared = machine.shared(link);
+            let bytes = used[shared as usize];
+            let most = machine.sharing.bandwidth(shared) * span;
+            let class = cx.fabric.ports.get(link as usize).map_or(0, |p| p.class);
+            LinkUse {
+                link,
+                class: cx.platform().is_none().then_some(class),
+                bytes,
+                utilisation: if most > 0.0 { bytes / most } else { 0.0 },
+            }
+        })
+        .collect()
+}
+
+fn jobs(setup: &FlowSetup, o: &Observer, closed: bool, dry: bool) -> Vec<Job> {
+    let each = setup.jobs.iter().zip(&o.jobs);
+    each.map(|(job, sums)| {
+        let program = job.work.program().is_some();
+        let makespan = sums.last.saturating_sub(job.start);
+        let (injected, delivered) = (sums.begun, sums.delivered);
+        Job {
+            name: job.name.clone(),
+            ranks: job.placement.len() as u32,
+            messages: Some(Counts { injected, delivered, in_flight: injected - delivered }),
+            makespan_ps: ((closed || program) && dry).then_some(makespan),
+            compute_fraction: (program && makespan > 0)
+                .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
+            critical_path: None,
+        }
+    })
+    .collect()
+}
+
+fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
+    if uses.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = if cx.platform().is_some() { vec!["link"] } else { cx.fabric.classes.clone() };
+    let mut classes: Vec<(u64, f64, f64)> = vec![(0, 0.0, 0.0); names.len()];
+    for u in uses {
+        let row = &mut classes[u.class.map_or(0, usize::from)];
+        *row = (row.0 + 1, row.1 + u.utilisation, row.2.max(u.utilisation));
+    }
+    let rows = names.iter().zip(&classes).filter(|(_, row)| row.0 > 0);
+    let classes: Vec<LinkClass> = rows
+        .map(|(name, &(links, sum, max))| LinkClass {
+            class: (*name).to_owned(),
+            links,
+            mean_utilisation: sum / links as f64,
+            max_utilisation: max,
+        })
+        .collect();
+    let sum: f64 = uses.iter().map(|u| u.utilisation).sum();
+    Some(Links {
+        mean_utilisation: sum / uses.len() as f64,
+        max_utilisation: uses.iter().map(|u| u.utilisation).fold(0.0, f64::max),
+        classes,
+    })
+}
+
+fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
+    let mut verdict = Verdict::ok();
+    let machine = &ended.machine;
+    let closed = matches!(setup.until, Until::WorkloadDone { .. });
+    let stuck = ranks::stuck(cx, &machine.ranks);
+    let live = machine.sharing.live();
+    if machine.overflow {
+        let most = cx.config.max_flows;
+        verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
+        verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
+    } else if ended.dry && !stuck.is_done() {
+        verdict.find(State::Deadlock, stuck.lines());
+    } else if ended.dry && live > 0 {
+        let why = "a link has no bandwidth".to_owned();
+        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(live))]);
+    } else if closed && (live > 0 || machine.cut || machine.has_more()) {
+        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(live))]);
+    }
+    if stuck.unreceived > 0 && closed {
+        verdict.flag("unreceived-messages");
+        if stuck.is_done() {
+            verdict.detail.extend(stuck.lines());
+        }
+    }
+    let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
+    // More than a tenth of what was sent is still there, and that is not just the last few: sources outrun links.
+    if !closed && !machine.overflow && live > 1000.max(begun / 10) {
+        verdict.find(State::Saturated, [format!("{live} of {begun} messages are under way at the end")]);
+    }
+    if ended.observer.latency.moments().count < 2 {
+        verdict.flag("too-few-samples");
+    }
+    verdict
+}

@@ -1,0 +1,365 @@
+//! The flow model on the engine: sources, ranks and the sharing of links, in one partition.
+//!
+//! Whoever sends begins a flow; one alarm is set for the next moment of the [`Sharing`]. When it rings, all moments up to this picosecond
+//! are done, and messages that are whole are handed to ranks or to the traffic's answer, which may begin flows in turn.
+
+use super::{
+    moment::Moment,
+    network::{Lost, Network},
+    ranks::Ranks,
+    run::Context,
+    sharing::{Over, Sharing},
+};
+use base::time::{NEVER, Ps};
+use engine::{
+    domain::{Domain, Effects},
+    key::Class,
+    state::Journal,
+};
+use ranks::{envelope::Envelope, tally::Finished};
+use std::{collections::BTreeMap, sync::Arc};
+use workload::{registry::Work, traffic::Message as Upcoming};
+
+/// What an alarm is for: the highest two of its token's 31 bits.
+pub(super) const KIND_SHIFT: u32 = 29;
+const SHARE: u32 = 0;
+const SOURCE: u32 = 1;
+/// A processor of a rank is done.
+pub(super) const RANK: u32 = 2;
+const FAILURE: u32 = 3;
+
+/// Something to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record {
+    /// A message begins.
+    Begun {
+        /// When.
+        time: Ps,
+        /// Source terminal.
+        source: u32,
+    },
+    /// A message is whole.
+    Delivered {
+        /// When.
+        time: Ps,
+        /// The same with its fraction.
+        exact: f64,
+        /// What it was.
+        message: Message,
+        /// Routers or links on its way.
+        hops: u32,
+    },
+    /// A rank finished an operation.
+    Operation(Finished),
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Message {
+    /// Source terminal.
+    pub source: u32,
+    /// Destination terminal.
+    pub destination: u32,
+    /// The source's number of it.
+    pub number: u32,
+    /// Its pair, as the network numbers pairs.
+    pub pair: u32,
+    /// Its route.
+    pub route: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// When it was sent.
+    pub created: Ps,
+    /// What a rank must know of it; none for traffic.
+    pub envelope: Option<Envelope>,
+}
+
+/// The position of a rank of traffic in its messages.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    index: u64,
+    next: Option<Upcoming>,
+}
+
+/// All of a run.
+pub struct Machine {
+    pub(super) cx: Arc<Context>,
+    /// Links and flows.
+    pub sharing: Sharing,
+    pub(super) network: Network,
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    /// By terminal.
+    sources: Vec<Source>,
+    numbers: Vec<u32>,
+    /// Messages that arrived, by pair: for traffic that answers.
+    arrived: BTreeMap<(u32, u32), u64>,
+    pub(super) ranks: Ranks,
+    over: Vec<Over>,
+    /// The alarm of the sharing that counts.
+    alarm: Ps,
+    alarms: u64,
+    /// Something was left out because it lay beyond the end.
+    pub cut: bool,
+    /// There were more flows than allowed.
+    pub overflow: bool,
+    /// A message had no way.
+    pub lost: Option<Lost>,
+}
+
+impl Machine {
+    /// Before anything has happened.
+    #[must_use]
+    pub fn new(cx: Arc<Context>) -> Self {
+        let mut sharing = Sharing::new(cx.config.rules.clone(), cx.measure.window);
+        let network = Network::new(&cx, &mut sharing);
+        let terminals = cx.fabric.terminals() as usize;
+        Self {
+            ranks: Ranks::new(&cx),
+            sharing,
+            network,
+            messages: Vec::new(),
+            free: Vec::new(),
+            sources: vec![Source { index: 0, next: None }; terminals],
+            numbers: vec![0; terminals],
+            arrived: BTreeMap::new(),
+            over: Vec::new(),
+            alarm: NEVER,
+            alarms: 0,
+            cut: false,
+            overflow: false,
+            lost: None,
+            cx,
+        }
+    }
+
+    /// Solver's link of a directed link.
+    #[must_use]
+    pub fn shared(&self, link: u32) -> u32 {
+        self.network.shared(link)
+    }
+
+    /// Messages that each terminal has sent.
+    #[must_use]
+    pub fn sent(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// True if the run cannot go on.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.overflow || self.lost.is_some() || self.ranks.window.damage.is_some()
+    }
+
+    /// True if sources have messages to come.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.sources.iter().any(|s| s.next.is_some())
+    }
+
+    /// Sends a message of traffic now.
+    fn send_plain(&mut self, ends: (u32, u32), bytes: u64, rate: Option<f64>, fx: &mut impl Effects<Self>) {
+        let pair = self.network.pair(ends.0, ends.1);
+        self.post((ends.0, ends.1, pair), bytes, rate, None, fx);
+    }
+
+    /// Sends a message now: from, to, and their pair.
+    pub(super) fn post(
+        &mut self,
+        (source, destination, pair): (u32, u32, u32),
+        bytes: u64,
+        rate: Option<f64>,
+        envelope: Option<Envelope>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        if self.stopped() {
+            return;
+        }
+        if self.sharing.live() >= self.cx.config.max_flows {
+            self.overflow = true;
+            return;
+        }
+        let number = self.numbers[source as usize];
+        self.numbers[source as usize] = number.wrapping_add(1);
+        let identity = u64::from(source) << 32 | u64::from(number);
+        let ends = (source, destination, pair);
+        let route = match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
+            Ok(route) => route,
+            Err(lost) => {
+                self.lost = Some(lost);
+                return;
+            }
+        };
+        let now = fx.now();
+        let message = Message { source, destination, number, pair, route, bytes, created: now, envelope };
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.messages.push(message);
+            (self.messages.len() - 1) as u32
+        });
+        self.messages[tag as usize] = message;
+        self.network.count(&self.sharing, route, true);
+        self.sharing.begin(Moment::at(now), route, bytes, rate, tag);
+        fx.record(Record::Begun { time: now, source });
+    }
+
+    /// Sets the alarm for the next moment of the sharing, if it is not set.
+    fn watch(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(next) = self.sharing.next().filter(|_| !self.stopped()) else { return };
+        let at = next.rounded().max(fx.now());
+        if at >= self.alarm {
+            return;
+        }
+        if at >= self.cx.end {
+            self.cut = true;
+            return;
+        }
+        self.alarm = at;
+        self.alarms += 1;
+        fx.wake(at, Class::Ordinary, self.alarms, SHARE << KIND_SHIFT);
+    }
+
+    /// Does all moments up to this picosecond.
+    fn share(&mut self, fx: &mut impl Effects<Self>) {
+        let now = fx.now();
+        let mut over = std::mem::take(&mut self.over);
+        while !self.stopped() && self.sharing.step(now, &mut over) {
+            for o in over.drain(..) {
+                self.deliver(o, fx);
+            }
+        }
+        self.over = over;
+    }
+
+    fn deliver(&mut self, over: Over, fx: &mut impl Effects<Self>) {
+        let message = self.messages[over.tag as usize];
+        self.free.push(over.tag);
+        self.network.count(&self.sharing, message.route, false);
+        let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
+        self.sharing.forget(message.route);
+        fx.record(Record::Delivered { time: fx.now(), exact: over.at.exact_ps(), message, hops });
+        if let Some(envelope) = message.envelope {
+            return self.rank_message(&message, envelope, fx);
+        }
+        let cx = Arc::clone(&self.cx);
+        let (job, from) = cx.rank[message.source as usize];
+        let (_, to) = cx.rank[message.destination as usize];
+        let setup = &cx.jobs[job as usize];
+        let Work::Traffic(traffic) = &setup.work else { return };
+        if !traffic.closed_loop() {
+            return;
+        }
+        let index = self.arrived.entry((message.source, message.destination)).or_default();
+        *index += 1;
+        if let Some((rank, bytes)) = traffic.reply(to, from, *index - 1) {
+            self.send_plain((message.destination, setup.placement[rank as usize]), bytes, None, fx);
+        }
+    }
+
+    /// Reads a source's next message and sets its alarm.
+    fn look_ahead(&mut self, terminal: u32, previous: Ps, fx: &mut impl Effects<Self>) {
+        let cx = Arc::clone(&self.cx);
+        let (job, rank) = cx.rank[terminal as usize];
+        let Some(setup) = cx.jobs.get(job as usize) else { return };
+        let Work::Traffic(traffic) = &setup.work else { return };
+        let source = &mut self.sources[terminal as usize];
+        source.next = traffic.message(rank, source.index, previous);
+        if let Some(message) = source.next {
+            let at = message.time.saturating_add(setup.start);
+            if at < cx.end {
+                let identity = 1 << 62 | u64::from(terminal);
+                fx.wake(at.max(fx.now()), Class::Ordinary, identity, SOURCE << KIND_SHIFT | terminal);
+            }
+        }
+    }
+
+    /// A source sends all that is due.
+    fn send(&mut self, terminal: u32, fx: &mut impl Effects<Self>) {
+        let cx = Arc::clone(&self.cx);
+        let (job, rank) = cx.rank[terminal as usize];
+        let setup = &cx.jobs[job as usize];
+        let Work::Traffic(traffic) = &setup.work else { return };
+        while let Some(message) = self.sources[terminal as usize].next {
+            if message.time.saturating_add(setup.start) > fx.now() || self.stopped() {
+                return;
+            }
+            let index = self.sources[terminal as usize].index;
+            let rate = traffic.rate(rank, index);
+            let destination = setup.placement[message.destination as usize];
+            self.send_plain((terminal, destination), message.bytes, rate, fx);
+            self.sources[terminal as usize].index += 1;
+            let next = traffic.message(rank, index + 1, message.time);
+            if next.is_some_and(|n| n.time == message.time) {
+                self.sources[terminal as usize].next = next;
+            } else {
+                self.look_ahead(terminal, message.time, fx);
+                return;
+            }
+        }
+    }
+
+    /// Links fail: flows that cross them take another way.
+    fn fail(&mut self, fx: &mut impl Effects<Self>) {
+        let gone = self.network.fail(&self.cx);
+        let now = Moment::at(fx.now());
+        for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
+            let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
+            let identity = u64::from(source) << 32 | u64::from(number);
+            match self.network.route(&self.cx, &mut self.sharing, (source, destination, pair), identity) {
+                Ok(new) => {
+                    self.network.count(&self.sharing, route, false);
+                    self.network.count(&self.sharing, new, true);
+                    self.messages[tag as usize].route = new;
+                    self.sharing.divert(now, flow, new);
+                    self.sharing.forget(route);
+                }
+                Err(lost) => self.lost = Some(lost),
+            }
+        }
+        self.sharing.refresh(now);
+    }
+}
+
+impl Domain for Machine {
+    /// All is in one partition: nothing is sent.
+    type Message = ();
+    type Record = Record;
+
+    fn start(&mut self, fx: &mut impl Effects<Self>) {
+        for terminal in 0..self.cx.fabric.terminals() {
+            self.look_ahead(terminal, 0, fx);
+        }
+        self.start_ranks(fx);
+        if let Some(change) = &self.cx.change {
+            fx.wake(change.at, Class::Early, 3 << 62, FAILURE << KIND_SHIFT);
+        }
+    }
+
+    fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
+        if self.stopped() {
+            return;
+        }
+        let which = token & ((1 << KIND_SHIFT) - 1);
+        match token >> KIND_SHIFT {
+            SHARE => {
+                if self.alarm != fx.now() {
+                    return;
+                }
+                self.alarm = NEVER;
+                self.share(fx);
+            }
+            SOURCE => self.send(which, fx),
+            RANK => self.rank_alarm(which, fx),
+            _ => self.fail(fx),
+        }
+        self.watch(fx);
+    }
+
+    fn receive(&mut self, (): &(), _fx: &mut impl Effects<Self>) {}
+
+    /// The run has one partition and its scheduler takes nothing back: nothing is journalled.
+    fn tables(&mut self, _visit: &mut dyn FnMut(&mut dyn Journal)) {}
+
+    fn lookahead(&self, _to: u32) -> Option<Ps> {
+        None
+    }
+}

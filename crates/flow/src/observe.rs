@@ -1,0 +1,188 @@
+//! What is measured: counts, latencies, the fingerprint of all happenings.
+
+use super::{machine::Record, run::Context};
+use base::{hash::Fingerprint, time::Ps};
+use engine::domain::Observer as Observe;
+use ranks::tally::Tally;
+use results::histogram::{LatencyHistogram, Moments};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// A delivered message, for the table on demand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// When it was whole.
+    pub delivered: Ps,
+    /// The same with its fraction.
+    pub exact: f64,
+    /// Source terminal.
+    pub source: u32,
+    /// The source's number of it.
+    pub number: u32,
+    /// Destination terminal.
+    pub destination: u32,
+    /// When it was sent.
+    pub created: Ps,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// A job's sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobSums {
+    /// Messages sent.
+    pub begun: u64,
+    /// Messages received.
+    pub delivered: u64,
+    /// Last message or operation.
+    pub last: Ps,
+    /// Time of computing, over all ranks.
+    pub busy: u128,
+}
+
+/// A pair's sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pair {
+    /// Latencies.
+    pub latency: Moments,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// Sums of a window of time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Window {
+    /// Messages sent.
+    pub begun: u64,
+    /// Messages received.
+    pub delivered: u64,
+    /// Payload received.
+    pub bytes: u64,
+}
+
+/// Measurements of a run.
+pub struct Observer {
+    cx: Arc<Context>,
+    /// Sum over all happenings.
+    pub fingerprint: Fingerprint,
+    /// Last happening.
+    pub last: Ps,
+    /// By job.
+    pub jobs: Vec<JobSums>,
+    /// Payload received, whole run and after the warm-up.
+    pub bytes: (u64, u64),
+    /// Latencies of messages.
+    pub latency: LatencyHistogram,
+    /// The same by links on the way.
+    pub by_hops: Vec<Moments>,
+    /// By pair of terminals, if asked for.
+    pub pairs: BTreeMap<(u32, u32), Pair>,
+    /// By message, if asked for.
+    pub rows: Vec<Row>,
+    /// By operation, if asked for.
+    pub tally: Tally,
+    /// By window, if asked for.
+    pub windows: Vec<Window>,
+}
+
+impl Observer {
+    /// Nothing measured yet.
+    #[must_use]
+    pub fn new(cx: Arc<Context>) -> Self {
+        Self {
+            fingerprint: Fingerprint::default(),
+            last: 0,
+            jobs: vec![JobSums::default(); cx.jobs.len()],
+            bytes: (0, 0),
+            latency: LatencyHistogram::new(),
+            by_hops: Vec::new(),
+            pairs: BTreeMap::new(),
+            rows: Vec::new(),
+            tally: Tally::new(if cx.jobs.iter().any(|j| j.work.program().is_some()) {
+                cx.rank.len()
+            } else {
+                0
+            }),
+            windows: Vec::new(),
+            cx,
+        }
+    }
+
+    fn job(&mut self, terminal: u32) -> &mut JobSums {
+        &mut self.jobs[self.cx.rank[terminal as usize].0 as usize]
+    }
+
+    fn window(&mut self, time: Ps) -> Option<&mut Window> {
+        let number = time.checked_div(self.cx.measure.window)? as usize;
+        if self.windows.len() <= number {
+            self.windows.resize(number + 1, Window::default());
+        }
+        Some(&mut self.windows[number])
+    }
+
+    fn delivered(&mut self, time: Ps, exact: f64, message: &super::machine::Message, hops: u32) {
+        let m = message;
+        let ends = u64::from(m.source) << 32 | u64::from(m.destination);
+        self.fingerprint.add(time, ends, u64::from(m.number), m.bytes);
+        self.last = self.last.max(time);
+        let job = self.job(m.source);
+        job.delivered += 1;
+        job.last = job.last.max(time);
+        self.bytes.0 += m.bytes;
+        self.tally.message(m.source, time - m.created);
+        if let Some(window) = self.window(time) {
+            window.delivered += 1;
+            window.bytes += m.bytes;
+        }
+        if m.created < self.cx.warmup {
+            return;
+        }
+        let latency = time - m.created;
+        self.bytes.1 += m.bytes;
+        self.latency.record(latency);
+        if self.by_hops.len() <= hops as usize {
+            self.by_hops.resize(hops as usize + 1, Moments::default());
+        }
+        self.by_hops[hops as usize].record(latency);
+        if self.cx.measure.pairs {
+            let pair = self.pairs.entry((m.source, m.destination)).or_default();
+            pair.latency.record(latency);
+            pair.bytes += m.bytes;
+        }
+        if self.cx.measure.messages {
+            self.rows.push(Row {
+                delivered: time,
+                exact,
+                source: m.source,
+                number: m.number,
+                destination: m.destination,
+                created: m.created,
+                bytes: m.bytes,
+            });
+        }
+    }
+}
+
+impl Observe<Record> for Observer {
+    fn commit(&mut self, record: &Record) {
+        match *record {
+            Record::Begun { time, source } => {
+                self.job(source).begun += 1;
+                if let Some(window) = self.window(time) {
+                    window.begun += 1;
+                }
+            }
+            Record::Delivered { time, exact, ref message, hops } => {
+                self.delivered(time, exact, message, hops)
+            }
+            Record::Operation(f) => {
+                self.fingerprint.add(f.time, 1 << 63 | u64::from(f.terminal), u64::from(f.number), f.bytes);
+                self.last = self.last.max(f.time);
+                let job = self.job(f.terminal);
+                job.busy += u128::from(f.compute);
+                job.last = job.last.max(f.time);
+                let job = self.cx.rank[f.terminal as usize].0;
+                self.tally.add(&f, job, self.cx.measure.operations);
+            }
+        }
+    }
+}

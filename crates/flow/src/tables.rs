@@ -1,0 +1,167 @@
+//! Tidy tables of a run: topology, links, series, and on demand pairs, messages and operations.
+
+use super::{
+    finish::{Ended, LinkUse},
+    run::{Context, FlowSetup},
+};
+use base::time::Ps;
+use fabric::graph::Peer;
+use model::setup::{JobOf, JobSetup};
+use results::table::{Cell, Column, Table};
+
+/// All tables that the setup asks for.
+#[must_use]
+pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> Vec<Table> {
+    let mut tables = vec![topology(cx, uses), links(uses), series(cx, ended)];
+    if cx.measure.pairs {
+        tables.push(pairs(ended));
+    }
+    if cx.measure.messages {
+        tables.push(messages(ended));
+    }
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    tables.extend(ended.observer.tally.tables(&jobs, &cx.rank));
+    tables
+}
+
+/// One row per directed link: what it connects and what it is like. A platform's links have a name and no ends.
+fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
+    let mut table = Table::new("topology")
+        .with("link", Column::u32s())
+        .with("from_kind", Column::text())
+        .with("from", Column::u32s())
+        .with("from_port", Column::u32s())
+        .with("to_kind", Column::text())
+        .with("to", Column::u32s())
+        .with("to_port", Column::u32s())
+        .with("class", Column::text())
+        .with("bandwidth_bytes_per_s", Column::f64s())
+        .with("latency_ps", Column::u64s());
+    for u in uses {
+        let (from, to) =
+            if cx.platform().is_some() { (("none", 0, 0), ("none", 0, 0)) } else { ends(cx, u.link) };
+        let (class, bandwidth, latency) = match (cx.platform(), u.class) {
+            (None, Some(class)) => {
+                let params = &cx.links[usize::from(class)];
+                (cx.fabric.classes[usize::from(class)], params.bandwidth.bytes_per_s(), params.latency)
+            }
+            (Some(platform), _) => {
+                let link = &platform.links[u.link as usize];
+                (link.name.as_str(), link.bandwidth, (link.latency * 1e12).round() as Ps)
+            }
+            _ => ("", 0.0, 0),
+        };
+        table.push(&[
+            Cell::U32(u.link),
+            Cell::Text(from.0),
+            Cell::U32(from.1),
+            Cell::U32(from.2),
+            Cell::Text(to.0),
+            Cell::U32(to.1),
+            Cell::U32(to.2),
+            Cell::Text(class),
+            Cell::F64(bandwidth),
+            Cell::U64(latency),
+        ]);
+    }
+    table
+}
+
+type End = (&'static str, u32, u32);
+
+/// Upstream and downstream end of a fabric's link: kind, number, port.
+fn ends(cx: &Context, link: u32) -> (End, End) {
+    let ports = cx.fabric.ports.len() as u32;
+    if link >= ports {
+        let (router, port) = cx.fabric.attach[(link - ports) as usize];
+        return (("terminal", link - ports, 0), ("router", router, port));
+    }
+    let router = cx.fabric.router_of(link);
+    let from = ("router", router, link - cx.fabric.port_base[router as usize]);
+    let to = match cx.fabric.ports[link as usize].peer {
+        Peer::Router { router, port } => ("router", router, port),
+        Peer::Terminal(t) => ("terminal", t, 0),
+        Peer::None => ("none", 0, 0),
+    };
+    (from, to)
+}
+
+/// One row per directed link: bytes and utilisation over the whole run.
+fn links(uses: &[LinkUse]) -> Table {
+    let mut table = Table::new("links")
+        .with("link", Column::u32s())
+        .with("bytes", Column::f64s())
+        .with("utilisation", Column::f64s());
+    for u in uses {
+        table.push(&[Cell::U32(u.link), Cell::F64(u.bytes), Cell::F64(u.utilisation)]);
+    }
+    table
+}
+
+/// Long form: time, quantity, link (all links together: 4294967295), value.
+fn series(cx: &Context, ended: &Ended) -> Table {
+    let mut table = Table::new("series")
+        .with("time_ps", Column::u64s())
+        .with("quantity", Column::text())
+        .with("link", Column::u32s())
+        .with("value", Column::f64s());
+    let length = cx.measure.window;
+    for u in &ended.machine.sharing.uses {
+        for &(link, bytes) in &u.links {
+            let most = ended.machine.sharing.bandwidth(link) * length as f64 * 1e-12;
+            let used = if most > 0.0 { bytes / most } else { 0.0 };
+            let time = Cell::U64(u.window * length);
+            table.push(&[time, Cell::Text("link_utilisation"), Cell::U32(link), Cell::F64(used)]);
+        }
+    }
+    for (n, w) in ended.observer.windows.iter().enumerate() {
+        for (what, value) in
+            [("messages_created", w.begun), ("messages_delivered", w.delivered), ("bytes_delivered", w.bytes)]
+        {
+            let time = Cell::U64(n as u64 * length);
+            table.push(&[time, Cell::Text(what), Cell::U32(u32::MAX), Cell::F64(value as f64)]);
+        }
+    }
+    table
+}
+
+/// One row per pair of terminals with messages.
+fn pairs(ended: &Ended) -> Table {
+    let mut table = Table::new("pairs")
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s())
+        .with("latency_min_ps", Column::u64s())
+        .with("latency_mean_ps", Column::f64s())
+        .with("latency_max_ps", Column::u64s());
+    for (&(source, destination), p) in &ended.observer.pairs {
+        table.push(&[
+            Cell::U32(source),
+            Cell::U32(destination),
+            Cell::U64(p.latency.count),
+            Cell::U64(p.bytes),
+            Cell::U64(p.latency.min),
+            Cell::F64(p.latency.mean().unwrap_or(0.0)),
+            Cell::U64(p.latency.max),
+        ]);
+    }
+    table
+}
+
+/// One row per message, by time of delivery. `delivered_exact_ps` is the time before it was rounded.
+fn messages(ended: &Ended) -> Table {
+    let mut rows: Vec<_> = ended.observer.rows.iter().collect();
+    rows.sort_by_key(|r| (r.delivered, r.source, r.number));
+    let u32s = |f: fn(&super::observe::Row) -> u32| Column::U32(rows.iter().map(|r| f(r)).collect());
+    let u64s = |f: fn(&super::observe::Row) -> u64| Column::U64(rows.iter().map(|r| f(r)).collect());
+    Table::new("messages")
+        .with("source", u32s(|r| r.source))
+        .with("number", u32s(|r| r.number))
+        .with("destination", u32s(|r| r.destination))
+        .with("created_ps", u64s(|r| r.created))
+        .with("delivered_ps", u64s(|r| r.delivered))
+        .with("latency_ps", u64s(|r| r.delivered - r.created))
+        .with("bytes", u64s(|r| r.bytes))
+        .with("delivered_exact_ps", Column::F64(rows.iter().map(|r| r.exact).collect()))
+}

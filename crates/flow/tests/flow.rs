@@ -1,0 +1,286 @@
+//! The flow model as a whole: closed forms on fabrics, every topology with every routing, programs, failures.
+
+use base::{rate::Bandwidth, registry::Registered, time::Ps};
+use fabric::{
+    faults::{Faults, degrade},
+    graph::Fabric,
+    registry::{ROUTINGS, TOPOLOGIES, values},
+    routing::Routing,
+};
+use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
+use model::{
+    samples::int,
+    setup::{Change, JobSetup, Measure, Until},
+};
+use packet::samples;
+use results::{
+    summary::{State, Summary},
+    table::{Column, Table},
+};
+use std::sync::Arc;
+use workload::{
+    registry::Work,
+    traffic::{Message, Traffic},
+};
+
+const US: Ps = 1_000_000;
+
+/// Messages one by one: time, source, destination, bytes.
+struct List(Vec<(Ps, u32, u32, u64)>);
+
+impl Traffic for List {
+    fn message(&self, rank: u32, index: u64, _: Ps) -> Option<Message> {
+        let of = self.0.iter().filter(|m| m.1 == rank).nth(index as usize)?;
+        Some(Message { time: of.0, destination: of.2, bytes: of.3 })
+    }
+    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// All links 1 GB/s and 1 us, equal shares, one job on all terminals.
+fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSetup {
+    let link = samples::link(1_000_000_000, US, 2, 1024);
+    FlowSetup {
+        fabric: Arc::clone(fabric),
+        routing: Some(routing),
+        change: None,
+        links: vec![link; fabric.classes.len()],
+        jobs: vec![JobSetup {
+            name: "job".to_owned(),
+            work,
+            placement: fabric.reachable().collect(),
+            message: None,
+            start: 0,
+            compute_ppb: JobSetup::COMPUTE_AS_IS,
+        }],
+        config: FlowConfig::new(Rules::plain()),
+        seed: 1,
+        until: Until::WorkloadDone { limit: 1 << 58 },
+        warmup: 0,
+        measure: Measure { messages: true, pairs: true, ..Measure::default() },
+        energy: None,
+    }
+}
+
+fn list(messages: &[(Ps, u32, u32, u64)]) -> Work {
+    Work::Traffic(Arc::new(List(messages.to_vec())))
+}
+
+fn run(setup: &FlowSetup) -> (Summary, Vec<Table>) {
+    let done = simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+    (done.summary.without_performance(), done.tables)
+}
+
+/// Latencies by source.
+fn latencies(tables: &[Table]) -> Vec<(u32, Ps)> {
+    let table = tables.iter().find(|t| t.name() == "messages").expect("asked for");
+    let (Some(Column::U32(sources)), Some(Column::U64(times))) =
+        (table.column("source"), table.column("latency_ps"))
+    else {
+        panic!("columns have these types")
+    };
+    let mut all: Vec<(u32, Ps)> = sources.iter().copied().zip(times.iter().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
+fn fat_tree(k: u64) -> (Arc<Fabric>, Arc<dyn Routing>) {
+    let fabric = samples::topology("fat-tree", &[("k", int(k)), ("levels", int(2))]);
+    let routing = samples::routing(&fabric, "d-mod-k", &[]);
+    (fabric, routing)
+}
+
+#[test]
+fn one_message_takes_its_latency_and_its_bytes() {
+    let (fabric, routing) = fat_tree(4);
+    let mut setup = setup(&fabric, routing, list(&[(5 * US, 0, 15, 1_000_000)]));
+    setup.config.router_delay = 90_000;
+    let (summary, tables) = run(&setup);
+    // Four links, three routers, 1 ms.
+    assert_eq!(latencies(&tables), [(0, 4 * US + 3 * 90_000 + 1000 * US)]);
+    assert_eq!(summary.simulated_ps, 1009 * US + 270_000);
+    assert_eq!((summary.bytes_delivered, summary.hops_mean), (1_000_000, Some(3.0)));
+}
+
+/// With d-mod-k a shift meets nobody: everybody has all of its links.
+#[test]
+fn permutations_on_a_full_bisection_fat_tree_are_free_of_contention() {
+    let (fabric, routing) = fat_tree(8);
+    for shift in [1, 8, 13, 63] {
+        let messages: Vec<_> = (0..64).map(|s| (0, s, (s + shift) % 64, 2_000_000)).collect();
+        let (_, tables) = run(&setup(&fabric, Arc::clone(&routing), list(&messages)));
+        for (source, latency) in latencies(&tables) {
+            let links = if source / 8 == (source + shift) % 64 / 8 { 2 } else { 4 };
+            assert_eq!(latency, links * US + 2000 * US, "shift {shift}, source {source}");
+        }
+    }
+}
+
+#[test]
+fn an_incast_shares_the_last_link() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(16))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let messages: Vec<_> = (1..16).map(|s| (0, s, 0, 1_000_000)).collect();
+    let (summary, tables) = run(&setup(&fabric, routing, list(&messages)));
+    assert!(latencies(&tables).iter().all(|l| l.1 == 2 * US + 15_000 * US));
+    let links = summary.links.expect("links were used");
+    assert!((links.max_utilisation - 15_000.0 / 15_002.0).abs() < 1e-12);
+}
+
+/// 1 MB at 1 GB/s, at a quarter from 504 us on, standing still from 1504 us to 2504 us.
+#[test]
+fn bandwidths_change_on_any_fabric() {
+    let (fabric, routing) = fat_tree(4);
+    let mut setup = setup(&fabric, routing, list(&[(0, 0, 15, 1_000_000)]));
+    let texts = ["tree at 504 us = 250 MB/s", "0:0 at 1504 us = 0", "0:0 at 2504 us = 1 GB/s"];
+    let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+    setup.config.changes = flow::changes::read(&texts, &fabric).unwrap_or_default();
+    let (_, tables) = run(&setup);
+    // 500 kB, 250 kB, nothing, 250 kB.
+    assert_eq!(latencies(&tables), [(0, (4 + 500 + 1000 + 1000 + 1000) * US)]);
+}
+
+#[test]
+fn ping_pong_answers_at_once() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
+    let work =
+        samples::traffic("ping-pong", &[("count", int(10))], ("constant", 1.0), (2, 500, bandwidth), 1);
+    let (summary, _) = run(&setup(&fabric, routing, work));
+    assert_eq!(summary.jobs[0].makespan_ps, Some(20 * (2 * US + 500_000)));
+}
+
+/// Half-duplex cables: opposite flows share.
+#[test]
+fn half_duplex_directions_share_a_cable() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let mut setup = setup(&fabric, routing, list(&[(0, 0, 1, 1_000_000), (0, 1, 0, 1_000_000)]));
+    assert_eq!(latencies(&run(&setup).1), [(0, 1002 * US), (1, 1002 * US)]);
+    setup.config.half_duplex = true;
+    assert_eq!(latencies(&run(&setup).1), [(0, 2002 * US), (1, 2002 * US)]);
+}
+
+/// A routing for every topology, every topology for a routing: all messages arrive, twice alike.
+#[test]
+fn every_routing_that_finds_a_way_carries_flows() {
+    let mut pairs = 0;
+    for topology in TOPOLOGIES {
+        for sample in topology.small {
+            let built = (topology.build)(&values(topology.about.params, sample));
+            let fabric = Arc::new(built.unwrap_or_else(|p| panic!("{p:?}")));
+            let terminals: Vec<u32> = fabric.reachable().collect();
+            let n = terminals.len() as u32;
+            let messages: Vec<_> = (0..n)
+                .flat_map(|s| [(0, s, (s + 1) % n, 1000), (US, s, (s + n / 2) % n, 70_000)])
+                .filter(|m| m.1 != m.2)
+                .collect();
+            for entry in ROUTINGS.iter().filter(|r| r.about().params.iter().all(|p| p.default.is_some())) {
+                let Ok(routing) = (entry.build)(Arc::clone(&fabric), &values(entry.about.params, &[])) else {
+                    continue;
+                };
+                let name = format!("{} {}", topology.about.name, entry.about.name);
+                let setup = setup(&fabric, Arc::from(routing), list(&messages));
+                let (first, tables) = run(&setup);
+                assert_eq!(first.verdict.state, State::Ok, "{name}: {:?}", first.verdict);
+                assert_eq!(first.messages.expect("counted").delivered, messages.len() as u64, "{name}");
+                let (second, again) = run(&setup);
+                assert!(first == second && tables == again, "{name}: two runs differ");
+                pairs += 1;
+            }
+        }
+    }
+    assert!(pairs > 60, "{pairs}");
+}
+
+/// A program's large message asks first: request, grant, data.
+#[test]
+fn rendezvous_takes_three_messages() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
+    let given = [
+        ("operation", base::param::Value::Text("bcast".to_owned())),
+        ("vector", int(100_000)),
+        ("iterations", int(1)),
+    ];
+    let work = samples::traffic("collective", &given, ("constant", 1.0), (2, 0, bandwidth), 1);
+    let mut setup = setup(&fabric, routing, work);
+    setup.config.eager = 100_000;
+    let eager = run(&setup).0;
+    assert_eq!(eager.jobs[0].makespan_ps, Some(2 * US + 100 * US));
+    setup.config.eager = 99_999;
+    let asked = run(&setup).0;
+    assert_eq!(asked.jobs[0].makespan_ps, Some(6 * US + 32_000 + 100 * US));
+    assert_eq!(asked.messages.expect("counted").delivered, 3);
+}
+
+/// A ring of routers loses the link that a message is on: it goes the other way round with what is left.
+#[test]
+fn a_flow_on_a_failed_link_takes_another_way() {
+    let fabric = samples::topology("torus", &[("dims", base::param::Value::Ints(vec![5]))]);
+    let bind = |f: &Arc<Fabric>| samples::routing(f, "shortest-path", &[]);
+    let port = fabric.neighbours(0).find(|(_, r)| *r == 1).expect("a ring").0;
+    let faults = Faults { links: vec![(0, port)], ..Faults::default() };
+    let left = Arc::new(degrade(&fabric, &faults).expect("a ring bears it").fabric);
+    let mut setup = setup(&fabric, bind(&fabric), list(&[(0, 0, 1, 4_000_000)]));
+    // Up, one link, down: 3 us; it fails when 1 ms of sharing is over.
+    let change = |at| Change { at, fabric: Arc::clone(&left), routing: bind(&left), detour: bind(&left) };
+    setup.change = Some(change(1003 * US));
+    assert_eq!(latencies(&run(&setup).1), [(0, 1003 * US + 6 * US + 3000 * US)]);
+    setup.change = Some(change(5000 * US));
+    assert_eq!(latencies(&run(&setup).1), [(0, 4003 * US)]);
+}
+
+#[test]
+fn too_many_flows_end_the_run_by_name() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let messages: Vec<_> = (0..100).map(|n| (n, 1, 0, 1_000_000)).collect();
+    let mut setup = setup(&fabric, routing, list(&messages));
+    setup.config.max_flows = 50;
+    let verdict = run(&setup).0.verdict;
+    assert_eq!(verdict.state, State::Incomplete);
+    assert!(verdict.flags.iter().any(|f| f == "saturated"), "{verdict:?}");
+}
+
+#[test]
+fn use_of_links_is_told_by_window() {
+    let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let mut setup = setup(&fabric, routing, list(&[(0, 0, 1, 1_000_000)]));
+    setup.measure.window = 100 * US;
+    let tables = run(&setup).1;
+    let series = tables.iter().find(|t| t.name() == "series").expect("always there");
+    let (Some(Column::U64(times)), Some(Column::F64(values)), Some(Column::Text(what))) =
+        (series.column("time_ps"), series.column("value"), series.column("quantity"))
+    else {
+        panic!("columns have these types")
+    };
+    let used: f64 = what.iter().zip(values).filter(|(w, _)| *w == "link_utilisation").map(|(_, v)| v).sum();
+    // Two links for 1 ms: ten windows' worth each.
+    assert!((used - 20.0).abs() < 1e-6, "{used}");
+    assert_eq!(times.iter().max(), Some(&(1000 * US)));
+}
+
+/// A routing that draws finds a way per message, and gives it back: random ways spread what d-mod-k would pile up.
+#[test]
+fn random_ways_are_found_per_message() {
+    let (fabric, fixed) = fat_tree(4);
+    let random = samples::routing(&fabric, "valiant", &[]);
+    let messages: Vec<_> =
+        (0..50).flat_map(|n| (0..16).map(move |s| (n * 10 * US, s, (s + 4) % 16, 1000))).collect();
+    let of = |routing: &Arc<dyn Routing>| run(&setup(&fabric, Arc::clone(routing), list(&messages))).0;
+    let (straight, drawn) = (of(&fixed), of(&random));
+    assert_eq!(drawn.messages.expect("counted").delivered, 800);
+    assert_ne!(straight.fingerprint, drawn.fingerprint);
+    assert_eq!(of(&random), drawn);
+}

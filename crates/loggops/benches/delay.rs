@@ -1,0 +1,168 @@
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+//! Work per CPU second of the delay model: `cargo bench -p netloom-loggops --bench delay [-- FILTER] [-- runs=N]`.
+//!
+//! Prints a row per case: minimum, median and maximum of millions of operations per CPU second, and messages per CPU second of the median. The programs
+//! are made before the clock starts, except for the wavefront, which is made while it runs. Times are measured, never asserted.
+
+use loggops::{DelayConfig, DelaySetup, Ties, run::plain, simulate};
+use std::sync::Arc;
+use workload::program::{
+    After, Batch, Cursor, Damage, Op, Program,
+    list::{List, Rank, calc, recv, send},
+};
+
+/// In round k every rank sends to the one 2^k after it.
+fn dissemination(ranks: u32, bytes: u64) -> Vec<Rank> {
+    let one = |r: u32| {
+        let mut rank = Rank::default();
+        let mut last = None;
+        for (round, d) in
+            std::iter::successors(Some(1), |d| Some(d * 2)).take_while(|&d| d < ranks).enumerate()
+        {
+            let to = rank.push(send((r + d) % ranks, bytes, round as u32));
+            let from = rank.push(recv((r + ranks - d) % ranks, bytes, round as u32));
+            if let Some(before) = last {
+                rank.requires(to, before);
+                rank.requires(from, before);
+            }
+            last = Some(from);
+        }
+        rank
+    };
+    (0..ranks).map(one).collect()
+}
+
+/// Everybody sends to everybody at once.
+fn alltoall(ranks: u32, bytes: u64) -> Vec<Rank> {
+    let one = |r: u32| {
+        let mut rank = Rank::default();
+        for d in 1..ranks {
+            rank.push(send((r + d) % ranks, bytes, 0));
+        }
+        for d in 1..ranks {
+            rank.push(recv((r + d) % ranks, bytes, 0));
+        }
+        rank
+    };
+    (0..ranks).map(one).collect()
+}
+
+/// Sweeps over n x n ranks from alternating corners, as LU: blocking receives from two neighbours, computation, sends to the two others.
+struct Wavefront {
+    n: u32,
+    planes: u32,
+}
+
+struct Plane {
+    n: u32,
+    rank: u32,
+    plane: u32,
+    planes: u32,
+}
+
+impl Program for Wavefront {
+    fn ranks(&self) -> u32 {
+        self.n * self.n
+    }
+    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+        Box::new(Plane { n: self.n, rank, plane: 0, planes: self.planes })
+    }
+    fn describe(&self, _: u32, origin: u32) -> String {
+        format!("plane {origin}")
+    }
+    fn chained(&self) -> bool {
+        true
+    }
+    fn largest_message(&self) -> Option<u64> {
+        Some(280)
+    }
+}
+
+impl Cursor for Plane {
+    fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
+        let (n, r) = (self.n, self.rank);
+        let (x, y) = (r % n, r / n);
+        for _ in 0..8.min(self.planes - self.plane) {
+            let mut put = |op: Op| batch.ops.push(Op { after: After::Finish, origin: self.plane, ..op });
+            let west = [(x > 0, r.wrapping_sub(1)), (y > 0, r.wrapping_sub(n))];
+            let east = [(x + 1 < n, r + 1), (y + 1 < n, r + n)];
+            let upper = self.plane / 64 % 2 == 1;
+            let (from, to) = if upper { (east, west) } else { (west, east) };
+            from.into_iter().filter(|p| p.0).for_each(|p| put(recv(p.1, 280, 0)));
+            put(calc(200_000));
+            to.into_iter().filter(|p| p.0).for_each(|p| put(send(p.1, 280, 0)));
+            self.plane += 1;
+        }
+        Ok(())
+    }
+}
+
+struct Case {
+    name: &'static str,
+    setup: fn() -> DelaySetup,
+}
+
+fn free() -> DelayConfig {
+    DelayConfig { ties: Ties::Causes, ..DelayConfig::loggops() }
+}
+
+fn list(ranks: Vec<Rank>, config: DelayConfig) -> DelaySetup {
+    plain(Arc::new(List::new(ranks)), config)
+}
+
+fn wavefront(config: DelayConfig) -> DelaySetup {
+    plain(Arc::new(Wavefront { n: 64, planes: 512 }), config)
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "dissemination-16384 queue",
+        setup: || list(dissemination(16_384, 1024), DelayConfig::loggops()),
+    },
+    Case { name: "dissemination-16384 causes", setup: || list(dissemination(16_384, 1024), free()) },
+    Case {
+        name: "dissemination-65536 queue",
+        setup: || list(dissemination(65_536, 1024), DelayConfig::loggops()),
+    },
+    Case { name: "dissemination-65536 causes", setup: || list(dissemination(65_536, 1024), free()) },
+    Case { name: "all-to-all-512 queue", setup: || list(alltoall(512, 64), DelayConfig::loggops()) },
+    Case { name: "all-to-all-512 causes", setup: || list(alltoall(512, 64), free()) },
+    Case { name: "wavefront-4096 queue", setup: || wavefront(DelayConfig::loggops()) },
+    Case { name: "wavefront-4096 causes", setup: || wavefront(free()) },
+    Case { name: "wavefront-4096 pure", setup: || wavefront(DelayConfig::pure(1_500_000, 0, 0)) },
+];
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let runs = args.iter().find_map(|a| a.strip_prefix("runs=")?.parse().ok()).unwrap_or(3);
+    let filter = args.iter().find(|a| !a.starts_with("runs="));
+    println!(
+        "{:28} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8}",
+        "case (Mop/s)", "min", "median", "max", "Mmsg/s", "events/op", "MiB"
+    );
+    for case in CASES.iter().filter(|c| filter.is_none_or(|f| c.name.contains(f.as_str()))) {
+        let setup = (case.setup)();
+        let mut rates: Vec<f64> = Vec::new();
+        let (mut events, mut messages, mut memory) = (0.0, 0.0, 0.0);
+        for _ in 0..runs {
+            let finished = simulate(&setup, &mut |_| true).expect("the case can be simulated");
+            assert!(finished.stuck.is_done(), "{:?}", finished.stuck);
+            let p = finished.summary.performance.expect("every run is measured");
+            let seconds = p.cpu_s.unwrap_or(p.wall_s);
+            rates.push(finished.operations as f64 / 1e6 / seconds);
+            events = p.events as f64 / finished.operations as f64;
+            memory = p.peak_rss_bytes.unwrap_or(0) as f64 / 1048576.0;
+            messages =
+                finished.summary.messages.map_or(0.0, |m| m.delivered as f64) / finished.operations as f64;
+        }
+        rates.sort_by(f64::total_cmp);
+        let median = rates[rates.len() / 2];
+        println!(
+            "{:28} {:8.2} {median:8.2} {:8.2} {:8.2} {events:9.2} {memory:8.0}",
+            case.name,
+            rates[0],
+            rates[rates.len() - 1],
+            median * messages,
+        );
+    }
+}

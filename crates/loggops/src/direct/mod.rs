@@ -1,0 +1,463 @@
+//! Ranks that run ahead, without the engine: the direct way of `flow.rs` for a run in one partition in which all ranks are of this kind.
+//!
+//! With pure delays, what a rank does next depends on the contents of its messages' queues alone (Kahn: The semantics of a simple language for parallel
+//! programming, IFIP 1974), so any order of ranks gives one answer. Ranks that can go on wait in a list; each does some operations in its turn, until it waits
+//! for a message. There is neither an event, nor a row for an operation: a rank is a program counter in a batch of operations, with
+//!
+//! - `clock`, when its processor is free; `acted`, when it last took something up; `before`, when the operation before began and ended;
+//! - the few receives behind which it went on and that a later operation may wait for (`open`);
+//! - queues of messages and receives by label (`channels.rs`).
+//!
+//! An operation's `ready` is the latest of what it waits for. It begins at `max(ready, clock)`; a join is over at `max(ready, acted)`. A receive is over at its
+//! posting or at the arrival, whichever is later. Messages of one pair stay in order (see `DELAY.md`).
+//!
+//! **Memory.** A message that waits is a node of 32 bytes. So that none runs far ahead of those that receive its messages, ranks that reach `horizon` wait until
+//! all have. The span of a horizon adapts: it doubles when little is done in one, and halves when many messages wait. It changes no result.
+//!
+//! **Cost.** O(1) for an operation; a lookup in a small table for each of a message's ends.
+
+mod channels;
+mod rank;
+
+use super::{
+    machine::{Act, Context, Record},
+    observe::Observer,
+};
+use base::time::{NEVER, Ps};
+use channels::{Label, Nodes, Waits};
+use engine::{
+    domain::Observer as Observe,
+    kept::{self, Damaged, Kept},
+};
+use model::setup::JobSetup;
+use rank::{Doing, Rank};
+use ranks::{
+    instances,
+    stuck::{self, Left, RankState, Stuck},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+use workload::program::{After, Batch, Kind, Op};
+
+/// Operations in one turn of a rank: what its neighbours need soon, and enough to have its memory at hand.
+const TURN: u32 = 64;
+
+/// Lookaheads to the first horizon.
+const SPAN: Ps = 64;
+
+/// Operations of a rank between two horizons below which the span doubles, and messages that wait per rank above which it halves.
+const LITTLE: u64 = 256;
+const MANY: usize = 256;
+
+/// What does not follow from the setup.
+#[derive(Serialize, Deserialize)]
+struct State {
+    ranks: Vec<Rank>,
+    nodes: Nodes,
+    /// How long messages on their way are held back behind earlier ones, by sending host and number; kept if the context wants it.
+    held: BTreeMap<(u32, u32), Ps>,
+    /// Ranks that can go on.
+    queue: VecDeque<u32>,
+    /// Ranks that wait for the horizon, and when they go on.
+    later: Vec<(Ps, u32)>,
+    /// No rank takes anything up at this time or after, for now.
+    horizon: Ps,
+    span: Ps,
+    /// Operations done, and at the last horizon.
+    done: u64,
+    before: u64,
+    cut: bool,
+}
+
+/// A run.
+pub struct Direct {
+    cx: Arc<Context>,
+    /// Measurements.
+    pub observer: Observer,
+    /// The first source that turned out to be damaged: host and message.
+    pub damage: Option<(u32, String)>,
+    state: State,
+}
+
+/// How a rank's turn goes on.
+enum Then {
+    GoOn,
+    /// It waits, or is over.
+    Stop,
+}
+
+impl Direct {
+    /// A run before anything has happened.
+    pub fn new(cx: Arc<Context>, observer: Observer) -> Self {
+        let ranks: Vec<Rank> = cx.places.iter().map(|p| Rank::new(cx.starts[p.job as usize])).collect();
+        let span = cx.lookahead().saturating_mul(SPAN);
+        let queue = (0..ranks.len() as u32).collect();
+        let first = cx.starts.iter().copied().min().unwrap_or(0);
+        let state = State {
+            ranks,
+            nodes: Nodes::default(),
+            held: BTreeMap::new(),
+            queue,
+            later: Vec::new(),
+            horizon: first.saturating_add(span),
+            span,
+            done: 0,
+            before: 0,
+            cut: false,
+        };
+        Self { cx, observer, damage: None, state }
+    }
+
+    /// Lets ranks go on for about `turns` turns. False once nobody can.
+    pub fn go_on(&mut self, turns: u64) -> bool {
+        for _ in 0..turns {
+            let Some(rank) = self.state.queue.pop_front() else {
+                if self.state.later.is_empty() || self.damage.is_some() {
+                    return false;
+                }
+                self.next_horizon();
+                continue;
+            };
+            self.turn(rank);
+        }
+        self.damage.is_none()
+    }
+
+    /// A time that all ranks that can go on have nearly reached.
+    pub fn now(&self) -> Ps {
+        self.state.horizon.saturating_sub(self.state.span)
+    }
+
+    /// Operations done.
+    pub fn operations(&self) -> u64 {
+        self.state.done
+    }
+
+    /// True if something was left out because it lay beyond the end of the run.
+    pub fn was_cut(&self) -> bool {
+        self.state.cut
+    }
+
+    /// Last processor time of each host.
+    pub fn makespans(&self) -> Vec<Ps> {
+        self.state.ranks.iter().map(|r| r.clock).collect()
+    }
+
+    /// Why ranks did not come to their end, if so.
+    pub fn stuck(&self) -> Stuck {
+        let cx = &self.cx;
+        let ranks: Vec<RankState> = (0..cx.places.len()).map(|host| self.standing(host)).collect();
+        // Operations are not kept: the few that are told of are read once more.
+        let op = |host: usize, number: u32| {
+            let place = cx.places[host];
+            let mut cursor = cx.programs[place.job as usize].open(place.rank);
+            let (mut batch, mut left) = (Batch::default(), number as usize);
+            loop {
+                batch.clear();
+                cursor.fill(&mut batch).ok()?;
+                match batch.ops.get(left) {
+                    Some(op) => return Some(*op),
+                    None if batch.ops.is_empty() => return None,
+                    None => left -= batch.ops.len(),
+                }
+            }
+        };
+        Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
+    }
+
+    fn standing(&self, host: usize) -> RankState {
+        let (place, r) = (self.cx.places[host], &self.state.ranks[host]);
+        let mut waiting: Vec<u32> =
+            r.channels.receives(&self.state.nodes).map(|(_, receive)| receive.number).collect();
+        waiting.sort_unstable();
+        let mut messages: Vec<(Label, Waits)> = r.channels.messages(&self.state.nodes).collect();
+        messages.sort_unstable_by_key(|(label, m)| (m.time, label.source, m.number));
+        let left = |(label, m): (Label, Waits)| Left {
+            from: label.source,
+            tag: label.tag,
+            context: label.context,
+            bytes: m.bytes,
+        };
+        RankState {
+            job: place.job,
+            rank: place.rank,
+            ended: r.doing == Doing::Over && waiting.is_empty(),
+            waiting,
+            idle: if r.doing == Doing::Over { 0 } else { r.left() },
+            messages: messages.into_iter().map(left).collect(),
+        }
+    }
+
+    /// Appends the state.
+    pub fn save(&self, to: &mut Vec<u8>) {
+        kept::put(&self.state, to);
+        self.observer.save(to);
+    }
+
+    /// Goes on from a state that was saved of the same setup.
+    ///
+    /// # Errors
+    /// If the bytes are not what was saved.
+    pub fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.state = kept::take(from)?;
+        self.observer.load(from)?;
+        if self.state.ranks.len() != self.cx.places.len() {
+            return Err(Damaged);
+        }
+        for (rank, place) in self.state.ranks.iter_mut().zip(&self.cx.places) {
+            let program = self.cx.programs[place.job as usize].as_ref();
+            rank.reread(program, place.rank).map_err(|_| Damaged)?;
+        }
+        Ok(())
+    }
+
+    fn next_horizon(&mut self) {
+        let s = &mut self.state;
+        let done = s.done - s.before;
+        s.before = s.done;
+        if done < LITTLE * s.ranks.len() as u64 {
+            s.span = s.span.saturating_mul(2).min(NEVER / 2);
+        } else if s.nodes.used() > MANY * s.ranks.len() {
+            s.span = (s.span / 2).max(self.cx.lookahead());
+        }
+        let least = s.later.iter().map(|l| l.0).min().unwrap_or(0);
+        s.horizon = least.saturating_add(s.span);
+        let (horizon, queue) = (s.horizon, &mut s.queue);
+        s.later.retain(|&(at, rank)| {
+            let waits = at >= horizon;
+            if !waits {
+                queue.push_back(rank);
+            }
+            waits
+        });
+    }
+
+    /// A rank does what it can.
+    fn turn(&mut self, host: u32) {
+        let mut left = TURN;
+        loop {
+            let r = &mut self.state.ranks[host as usize];
+            let Some(&op) = r.batch.ops.get(r.at as usize) else {
+                if !self.read(host) {
+                    return;
+                }
+                continue;
+            };
+            if left == 0 {
+                return self.state.queue.push_back(host);
+            }
+            left -= 1;
+            if let Then::Stop = self.step(host, op) {
+                return;
+            }
+        }
+    }
+
+    /// Reads the next batch of a rank; false if there is none.
+    fn read(&mut self, host: u32) -> bool {
+        let place = self.cx.places[host as usize];
+        let r = &mut self.state.ranks[host as usize];
+        let more = r.read(self.cx.programs[place.job as usize].as_ref(), place.rank);
+        let more = more.map_err(|d| d.0).and_then(|more| {
+            if workload::program::chained(&r.batch.ops, r.first == 0) {
+                return Ok(more);
+            }
+            Err("its operations do not follow each other, as it promised".to_owned())
+        });
+        if let Ok(true) = more {
+            return true;
+        }
+        r.doing = Doing::Over;
+        if let Err(message) = more {
+            self.damage.get_or_insert((host, message));
+        }
+        false
+    }
+
+    /// Does the next operation of a rank, if it can.
+    #[inline]
+    fn step(&mut self, host: u32, op: Op) -> Then {
+        let r = &mut self.state.ranks[host as usize];
+        if let Err(number) = ready(r, op.after) {
+            r.doing = Doing::Waiting(number);
+            return Then::Stop;
+        }
+        if op.kind == Kind::Join {
+            let end = r.ready.max(r.acted);
+            let number = r.number();
+            r.before = (end, end);
+            r.advance();
+            self.done(&op, (Act::Join, end, end), host, number);
+            return Then::GoOn;
+        }
+        let now = r.ready.max(r.clock);
+        if now >= self.state.horizon || now >= self.cx.end {
+            if now >= self.cx.end {
+                r.doing = Doing::Cut;
+                self.state.cut = true;
+            } else {
+                self.state.later.push((now, host));
+            }
+            return Then::Stop;
+        }
+        (r.clock, r.acted) = (now, now);
+        match op.kind {
+            Kind::Calc => {
+                let job = self.cx.places[host as usize].job;
+                let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
+                let number = r.number();
+                r.clock = end;
+                r.before = (now, end);
+                r.advance();
+                self.done(&op, (Act::Calc, now, end), host, number);
+            }
+            Kind::Send => self.send(host, &op, now),
+            _ => self.receive(host, &op, now),
+        }
+        Then::GoOn
+    }
+
+    fn send(&mut self, host: u32, op: &Op, now: Ps) {
+        let here = self.cx.places[host as usize];
+        let to = self.cx.bases[here.job as usize] + op.peer;
+        let delay = self.cx.delays.delay(here.terminal, self.cx.places[to as usize].terminal, op.amount);
+        let mut arrival = now + self.cx.config.overhead + delay;
+        let r = &mut self.state.ranks[host as usize];
+        let number = r.number();
+        r.before = (now, now);
+        r.advance();
+        if self.cx.overtaking {
+            let alone = arrival;
+            arrival = r.in_order(op.peer, alone);
+            if self.cx.holds && arrival > alone {
+                self.state.held.insert((host, number), arrival - alone);
+            }
+        }
+        let bytes = op.amount;
+        let sent = record(Act::Send, (host, number), part(op), (now, now), (to, bytes));
+        self.observer.commit(&Record { act: Act::Sending, there: arrival, ..sent });
+        self.observer.commit(&sent);
+        self.state.done += 1;
+        if arrival >= self.cx.end {
+            self.state.cut = true;
+            return;
+        }
+        let there = (arrival, arrival);
+        if self.observer.keeps_operations() {
+            self.observer.commit(&record(Act::Arrival, (to, number), (0, 0), there, (host, bytes)));
+        }
+        let label = Label { context: op.context, source: here.rank, tag: op.tag };
+        let message = Waits { time: arrival, bytes, number };
+        let State { ranks, nodes, .. } = &mut self.state;
+        let receiver = &mut ranks[to as usize];
+        let Some(receive) = receiver.channels.arrive(nodes, label, message) else { return };
+        let at = receive.time.max(arrival);
+        receiver.ended(receive.number, at);
+        if receiver.doing == Doing::Waiting(receive.number) {
+            receiver.doing = Doing::Ready;
+            // Next, while its message is at hand; those whose turn is over come behind.
+            self.state.queue.push_front(to);
+        }
+        // Of the receive, its posting and its collective are told; the rest is in the label.
+        let collective = receive.bytes as u16;
+        let part = part(&Op { collective, ..*op });
+        let done = record(Act::Recv, (to, receive.number), part, (at, at), (host, bytes));
+        let held = self.held(host, number);
+        self.observer.commit(&Record { posted: receive.time, there: arrival, held, ..done });
+        self.state.done += 1;
+    }
+
+    fn receive(&mut self, host: u32, op: &Op, now: Ps) {
+        let State { ranks, nodes, .. } = &mut self.state;
+        let r = &mut ranks[host as usize];
+        let number = r.number();
+        let label = Label { context: op.context, source: op.peer, tag: op.tag };
+        let receive = Waits { time: now, bytes: u64::from(op.collective), number };
+        r.before = (now, NEVER);
+        r.advance();
+        if let Some(message) = r.channels.receive(nodes, label, receive) {
+            let at = now.max(message.time);
+            r.before.1 = at;
+            let from = self.cx.bases[self.cx.places[host as usize].job as usize] + op.peer;
+            let done = record(Act::Recv, (host, number), part(op), (at, at), (from, message.bytes));
+            let held = self.held(from, message.number);
+            self.observer.commit(&Record { posted: now, there: message.time, held, ..done });
+            self.state.done += 1;
+        }
+    }
+
+    /// How long the message of this send was held back, which is asked once.
+    #[inline]
+    fn held(&mut self, host: u32, number: u32) -> Ps {
+        if self.cx.holds { self.state.held.remove(&(host, number)).unwrap_or(0) } else { 0 }
+    }
+
+    #[inline]
+    fn done(&mut self, op: &Op, (act, start, end): (Act, Ps, Ps), host: u32, number: u32) {
+        self.state.done += 1;
+        self.observer.commit(&record(act, (host, number), part(op), (start, end), (0, 0)));
+    }
+}
+
+/// The collective that an operation belongs to, and which call.
+#[inline]
+fn part(op: &Op) -> (u16, u64) {
+    (op.collective, instances::of(op))
+}
+
+#[inline]
+fn record(
+    act: Act,
+    (host, number): (u32, u32),
+    (collective, instance): (u16, u64),
+    (start, end): (Ps, Ps),
+    (peer, bytes): (u32, u64),
+) -> Record {
+    Record {
+        act,
+        host,
+        number,
+        collective,
+        start,
+        end,
+        peer,
+        bytes,
+        posted: start,
+        there: 0,
+        held: 0,
+        instance,
+    }
+}
+
+/// Finds out when the next operation of a rank can begin; else the number of the receive that it waits for.
+#[inline]
+fn ready(r: &mut Rank, after: After) -> Result<(), u32> {
+    if !r.asked {
+        let (start, end) = r.before;
+        r.ready = match after {
+            After::Finish if end == NEVER => return Err(r.number().wrapping_sub(1)),
+            After::Finish => end,
+            After::Start | After::Nothing => {
+                if end > start {
+                    r.leave_open();
+                }
+                start
+            }
+        };
+        r.asked = true;
+    }
+    let number = u64::from(r.number());
+    while let Some(edge) = r.batch.edges.get(r.edge as usize).filter(|e| e.after == number) {
+        let end = if edge.on_start { 0 } else { r.end_of(edge.before as u32) };
+        // What comes later waits for this one itself: a circle.
+        if end == NEVER || edge.before >= number {
+            return Err(edge.before as u32);
+        }
+        r.ready = r.ready.max(end);
+        r.edge += 1;
+    }
+    Ok(())
+}

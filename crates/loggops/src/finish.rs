@@ -1,0 +1,147 @@
+//! From measurements to the summary.
+
+use super::{
+    config::Cost,
+    critical::{Part, Past, Segment},
+    energy,
+    machine::{Act, Context},
+    observe::Observer,
+    run::DelaySetup,
+    tables,
+};
+use base::{hash::Fingerprint, time::Ps};
+use ranks::stuck::Stuck;
+use results::{
+    summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
+    table::Table,
+};
+
+/// A run that came to its end.
+pub struct Ended {
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Last processor time of each host.
+    pub makespans: Vec<Ps>,
+    /// Measurements of all partitions.
+    pub observer: Observer,
+    /// True if nothing was pending any more; false if the limit came first.
+    pub dry: bool,
+}
+
+/// Makes the summary and the tables.
+#[must_use]
+pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
+    let Ended { stuck, mut makespans, mut observer, dry } = ended;
+    if cx.config.cost == Cost::Pure {
+        // Receiving takes no processor there: a rank may end with a message that it waited for.
+        makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
+    }
+    let mut summary =
+        Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
+    summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
+    let counts = |from: usize, to: usize| {
+        let part = &observer.ranks[from..to];
+        let (injected, delivered) =
+            (part.iter().map(|r| r.sent).sum::<u64>(), part.iter().map(|r| r.received).sum());
+        Counts { injected, delivered, in_flight: injected - delivered }
+    };
+    summary.messages = Some(counts(0, makespans.len()));
+    summary.bytes_delivered = observer.ranks.iter().map(|r| r.received_bytes).sum();
+    for (n, job) in setup.jobs.iter().enumerate() {
+        let (from, to) = (cx.bases[n] as usize, cx.bases[n + 1] as usize);
+        let part = &observer.ranks[from..to];
+        let makespan = makespans[from..to].iter().map(|m| m - job.start).max().unwrap_or(0);
+        let compute: u128 = part.iter().map(|r| u128::from(r.compute)).sum();
+        let all = u128::from(makespan) * (to - from) as u128;
+        summary.jobs.push(Job {
+            name: job.name.clone(),
+            ranks: (to - from) as u32,
+            messages: Some(counts(from, to)),
+            makespan_ps: stuck.is_done().then_some(makespan),
+            critical_path: None,
+            compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
+        });
+    }
+    let names: Vec<String> = setup.jobs.iter().map(|j| j.name.clone()).collect();
+    if let (Some(energy), Some(fabric), Some(windows), Some(resilient)) =
+        (&setup.energy, &setup.fabric, &observer.windows, &cx.config.resilient)
+    {
+        let delivered = (summary.messages.map_or(0, |m| m.delivered), summary.bytes_delivered);
+        let bits = windows.bits(resilient);
+        summary.energy = Some(energy::block(energy, fabric, bits, summary.simulated_ps, delivered));
+    }
+    let transfers = (!observer.busy.is_empty()).then(|| tables::transfers(cx, &names, &observer));
+    let paths = paths(cx, &mut observer, &makespans, &stuck);
+    for (job, path) in summary.jobs.iter_mut().zip(&paths) {
+        job.critical_path = summed(path);
+    }
+    let mut tables = tables::all(cx, &names, &mut observer, &makespans);
+    tables.extend(summary.energy.as_ref().map(model::energy::table));
+    tables.extend(transfers);
+    if paths.iter().any(|p| !p.is_empty()) {
+        tables.push(tables::critical_path(cx, &names, &paths));
+    }
+    (summary, tables, stuck)
+}
+
+/// The critical path of each job, if operations were measured and all came to their end.
+fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck) -> Vec<Vec<Segment>> {
+    if observer.busy.is_empty() || !stuck.is_done() {
+        return Vec::new();
+    }
+    let sends = observer
+        .done
+        .iter()
+        .filter(|d| matches!(d.act, Act::Send | Act::Sending) && d.bytes > cx.config.eager);
+    let matched = sends.map(|d| (d.host, d.end, d.peer)).collect();
+    let past = Past::new(cx, std::mem::take(&mut observer.busy), matched);
+    let last = |ranks: &[u32]| {
+        let hosts = ranks[0]..ranks[1];
+        hosts
+            .rev()
+            .max_by_key(|&h| makespans[h as usize])
+            .map_or_else(Vec::new, |h| past.path(h, makespans[h as usize]))
+    };
+    cx.bases.windows(2).map(last).collect()
+}
+
+/// Times of a path by what they are spent for.
+fn summed(path: &[Segment]) -> Option<CriticalPath> {
+    path.first()?;
+    let time =
+        |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
+    let mut ranks: Vec<u32> = path.iter().map(|s| s.host).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    Some(CriticalPath {
+        compute_ps: time(&[Part::Compute]),
+        overhead_ps: time(&[Part::Send, Part::Receive]),
+        transfer_ps: time(&[Part::Transfer]),
+        wait_ps: time(&[Part::Wait]),
+        messages: path.iter().filter(|s| s.part == Part::Transfer).count() as u64,
+        ranks: ranks.len() as u32,
+    })
+}
+
+/// All happenings and the last clocks.
+fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
+    let mut sum = observer.fingerprint;
+    for (host, &end) in makespans.iter().enumerate() {
+        sum.add(1 << 40, host as u64, end, 0);
+    }
+    sum
+}
+
+fn verdict(stuck: &Stuck, dry: bool) -> Verdict {
+    let mut verdict = Verdict::ok();
+    if !dry {
+        let ranks = format!("the limit came first: {} ranks have operations left", stuck.ranks);
+        verdict.find(State::Incomplete, [ranks]);
+    } else if !stuck.is_done() {
+        verdict.find(State::Deadlock, stuck.lines());
+    } else if stuck.unreceived > 0 {
+        verdict.flag("unreceived-messages");
+        verdict.detail.extend(stuck.lines());
+    }
+    verdict
+}

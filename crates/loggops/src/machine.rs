@@ -1,0 +1,397 @@
+//! State of a partition's ranks under the delay model.
+
+use super::{calendar::Calendar, config::DelayConfig, distance::Delays, hosts::Hosts};
+use base::time::Ps;
+use engine::state::heap::Heaped;
+use engine::state::map::Map;
+use engine::state::{Journal, Linked, NIL, Pool, Table};
+use ranks::{
+    matching::Matching,
+    window::{Stamp, Window},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, VecDeque},
+    sync::Arc,
+};
+use workload::program::Program;
+
+/// A rank of a job, among the ranks of all jobs (a *host*).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its job.
+    pub job: u32,
+    /// Its rank in the job.
+    pub rank: u32,
+    /// Its terminal, as [`Delays`] counts.
+    pub terminal: u32,
+}
+
+/// What does not change during a run.
+pub struct Context {
+    /// Energy of messages is asked for.
+    pub energy: bool,
+    /// Parameters.
+    pub config: DelayConfig,
+    /// Times in the network.
+    pub delays: Box<dyn Delays>,
+    /// Programs of the jobs.
+    pub programs: Vec<Arc<dyn Program>>,
+    /// When each job starts.
+    pub starts: Vec<Ps>,
+    /// Factor on the computations of each job, in billionths.
+    pub compute_ppb: Vec<u64>,
+    /// First host of each job, and one past the last.
+    pub bases: Vec<u32>,
+    /// All hosts.
+    pub places: Vec<Place>,
+    /// First host of each partition, and one past the last.
+    pub bounds: Vec<u32>,
+    /// Processors and interfaces per host.
+    pub cpus: u32,
+    /// Interfaces per host.
+    pub nics: u32,
+    /// Ranks act on each other without delay, or in the past: all are one cell, and the order is that of one queue.
+    pub coupled: bool,
+    /// Times of received messages are asked for, and a message may be held back behind an earlier one.
+    pub holds: bool,
+    /// Times depend on sizes alone: a short message would overtake a long one of its pair if it did not stay behind it.
+    pub overtaking: bool,
+    /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
+    /// to reach anybody.
+    pub filed: bool,
+    /// Hosts that may run ahead as far as they like: their operations follow each other, and messages cost nothing and keep the order in which they are
+    /// sent.
+    pub flows: Vec<bool>,
+    /// log2 of the time that a slot of the calendar, or of the engine's wheel, covers in picoseconds: for speed alone.
+    pub slot_shift: u32,
+    /// Nothing happens at or after this time.
+    pub end: Ps,
+}
+
+impl Context {
+    /// Partition of a host.
+    #[must_use]
+    pub fn partition_of(&self, host: u32) -> u32 {
+        (self.bounds.partition_point(|&b| b <= host) - 1) as u32
+    }
+
+    /// Shortest time from the start of a send to its arrival.
+    #[must_use]
+    pub fn lookahead(&self) -> Ps {
+        self.config.overhead + self.delays.least()
+    }
+}
+
+/// A message from its send to its receive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// When it is there.
+    pub arrival: Ps,
+    /// When it was sent.
+    pub stamp: Stamp,
+    /// Size.
+    pub bytes: u64,
+    /// Receiving host.
+    pub to: u32,
+    /// Sending rank, as the job counts.
+    pub from: u32,
+    /// Tag.
+    pub tag: u32,
+    /// Matching context.
+    pub context: u32,
+    /// The sender's row of the send, if it waits for the receiver, else none.
+    pub send: u32,
+    /// The sender's number of the send.
+    pub number: u32,
+    /// Processor and interface of the sender, and of the receiver.
+    pub cpu: u8,
+    /// See `cpu`.
+    pub nic: u8,
+    pub(super) next: u32,
+    pub(super) child: u32,
+}
+
+impl Linked for Message {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl Heaped for Message {
+    fn child(&self) -> u32 {
+        self.child
+    }
+    fn set_child(&mut self, child: u32) {
+        self.child = child;
+    }
+}
+
+/// What is coupled: one count of things created.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cell {
+    pub created: u64,
+    /// Events of slots so far.
+    pub slots: u32,
+    /// Something lay beyond the end.
+    pub cut: bool,
+}
+
+/// What can happen next at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum What {
+    Calc { cpu: u8 },
+    Recv { cpu: u8 },
+    Send { cpu: u8, nic: u8 },
+    Ready { cpu: u8, nic: u8 },
+    Arrival,
+}
+
+/// What happens next at a host, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub time: Ps,
+    pub stamp: Stamp,
+    pub what: What,
+    /// The operation, or the message.
+    pub row: u32,
+}
+
+/// What a host does next, until it is found out anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub time: Ps,
+    /// Count over all ranks.
+    pub created: u64,
+    pub host: u32,
+    /// The host's looks when this was found: void if there were more since.
+    pub looks: u32,
+    pub row: u32,
+    pub what: What,
+}
+
+/// The earliest is the greatest, as the library's heap wants it.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.created).cmp(&(self.time, self.created))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What a rank did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Act {
+    /// A computation is done.
+    Calc,
+    /// A send is done.
+    Send,
+    /// A receive is done.
+    Recv,
+    /// A join is done.
+    Join,
+    /// A probe is done.
+    Probe,
+    /// A send was taken up: processor busy from `start` to `end`.
+    Sending,
+    /// A message was taken in: processor busy from `start` to `end`.
+    Arrival,
+}
+
+impl Act {
+    /// Name in tables; what ends under another name has none of its own.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Calc => "calc",
+            Self::Send | Self::Sending => "send",
+            Self::Recv | Self::Arrival => "recv",
+            Self::Join => "join",
+            Self::Probe => "probe",
+        }
+    }
+}
+
+/// Something to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// What was done.
+    pub act: Act,
+    /// By which host.
+    pub host: u32,
+    /// Number of the operation; the sender's for an arrival.
+    pub number: u32,
+    /// Index of its collective plus 1, or 0.
+    pub collective: u16,
+    /// When it started.
+    pub start: Ps,
+    /// When it ends.
+    pub end: Ps,
+    /// Destination host of a send; source host of an arrival or a receive.
+    pub peer: u32,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// When a receive was posted; the start of others.
+    pub posted: Ps,
+    /// When the message was there, of a sending and of a receive; 0 of others.
+    pub there: Ps,
+    /// Of a receive, how long its message was held back behind an earlier one; only if [`Context::holds`].
+    pub held: Ps,
+    /// Its collective call, see [`ranks::instances::of`].
+    pub instance: u64,
+}
+
+/// The ranks of one partition.
+pub struct Machine {
+    /// What does not change.
+    pub cx: Arc<Context>,
+    /// Number of the partition.
+    pub part: u32,
+    /// First host of the partition.
+    pub first: u32,
+    pub(super) hosts: Hosts,
+    pub(super) cell: Table<Cell>,
+    /// What hosts do next, if there is one partition.
+    pub(super) calendar: Calendar,
+    pub(super) messages: Pool<Message>,
+    /// Last arrival by pair of hosts, where messages could overtake each other.
+    pub(super) latest: Map<Ps>,
+    pub(super) window: Window,
+    pub(super) matching: Matching,
+    /// Operations freed by the present event; empty between events, like what follows.
+    pub(super) freed: Vec<u32>,
+    pub(super) answered: Vec<u32>,
+    pub(super) met: Vec<u32>,
+    pub(super) touched: Vec<u32>,
+    /// Hosts that run ahead.
+    pub(super) flowing: VecDeque<u32>,
+    pub(super) instant: BinaryHeap<Entry>,
+    pub(super) due: Vec<Entry>,
+}
+
+impl Machine {
+    /// The ranks of partition `part` before anything has happened.
+    #[must_use]
+    pub fn new(cx: Arc<Context>, part: u32) -> Self {
+        let (first, last) = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        let count = (last - first) as usize;
+        let places = &cx.places[first as usize..last as usize];
+        let window = Window::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
+        let starts: Vec<Ps> = places.iter().map(|p| cx.starts[p.job as usize]).collect();
+        Self {
+            part,
+            first,
+            hosts: Hosts::new(&starts, cx.cpus, cx.nics),
+            cell: Table::new(1, Cell { created: 0, slots: 0, cut: false }),
+            calendar: Calendar::new(cx.slot_shift, cx.filed),
+            messages: Pool::default(),
+            latest: Map::default(),
+            window,
+            matching: Matching::new(count as u32),
+            freed: Vec::new(),
+            answered: Vec::new(),
+            met: Vec::new(),
+            touched: Vec::new(),
+            flowing: VecDeque::new(),
+            instant: BinaryHeap::new(),
+            due: Vec::new(),
+            cx,
+        }
+    }
+
+    /// Number of hosts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.hosts.len()
+    }
+
+    /// Last processor time of a host.
+    #[must_use]
+    pub fn makespan(&self, host: u32) -> Ps {
+        (0..self.cx.cpus).map(|c| self.hosts.core(host, c as u8).free).max().unwrap_or(0)
+    }
+
+    /// The windows of the ranks, to look at.
+    #[must_use]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The matching, to look at.
+    #[must_use]
+    pub fn matching(&self) -> &Matching {
+        &self.matching
+    }
+
+    /// A message that is kept, to look at.
+    #[must_use]
+    pub fn message(&self, row: u32) -> &Message {
+        self.messages.get(row)
+    }
+
+    /// True if something was left out because it lay beyond the end of the run.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        self.cell.get(0).cut
+    }
+
+    /// True if a message is on its way to a host.
+    #[must_use]
+    pub fn expects(&self, host: u32) -> bool {
+        self.hosts.get(host).inbox != NIL
+    }
+
+    pub(super) fn all_tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.hosts.tables(visit);
+        visit(&mut self.cell);
+        self.calendar.tables(visit);
+        visit(&mut self.messages);
+        self.latest.tables(visit);
+        self.window.tables(visit);
+        self.matching.tables(visit);
+    }
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Self {
+            cx: Arc::clone(&self.cx),
+            part: self.part,
+            first: self.first,
+            hosts: self.hosts.clone(),
+            cell: self.cell.clone(),
+            calendar: self.calendar.clone(),
+            messages: self.messages.clone(),
+            latest: self.latest.clone(),
+            window: self.window.clone(),
+            matching: self.matching.clone(),
+            freed: Vec::new(),
+            answered: Vec::new(),
+            met: Vec::new(),
+            touched: Vec::new(),
+            flowing: VecDeque::new(),
+            instant: BinaryHeap::new(),
+            due: Vec::new(),
+        }
+    }
+}
+
+impl PartialEq for Machine {
+    fn eq(&self, other: &Self) -> bool {
+        self.hosts == other.hosts
+            && self.cell == other.cell
+            && self.calendar == other.calendar
+            && self.messages == other.messages
+            && self.latest == other.latest
+            && self.window == other.window
+            && self.matching == other.matching
+    }
+}

@@ -1,0 +1,349 @@
+//! Runs a setup of the delay model from start to results.
+
+use super::{
+    config::{Cost, DelayConfig, Ties},
+    direct::Direct,
+    distance::{Delays, Linear},
+    finish::{self, Ended},
+    machine::{Context, Machine, Place},
+    observe::{Measure, Observer},
+    resilient::ResilientDelays,
+    stuck,
+};
+use base::{
+    hash::mix64,
+    time::{NEVER, Ps},
+};
+use engine::checkpoint::{state_of, take_up};
+use engine::{
+    director::Pauses,
+    executor::{Executor, Options, Stop},
+};
+use fabric::{graph::Fabric, metrics::Hops};
+use model::{
+    energy::Energy,
+    failure::Failure,
+    performance::{Clock, Done},
+    run::{Progress, Watch},
+    setup::{JobSetup, Scheduling},
+};
+use ranks::stuck::Stuck;
+use results::{summary::Summary, table::Table};
+use std::sync::Arc;
+use workload::program::Program;
+
+/// One job: a program and where its ranks live.
+#[derive(Clone)]
+pub struct DelayJob {
+    /// Name shown in results.
+    pub name: String,
+    /// What its ranks do.
+    pub program: Arc<dyn Program>,
+    /// When its ranks start.
+    pub start: Ps,
+    /// Terminal of each rank; without a fabric it has no meaning and may be empty.
+    pub placement: Vec<u32>,
+    /// Factor on the time of every computation, in billionths.
+    pub compute_ppb: u64,
+}
+
+/// A run of the delay model, resolved.
+#[derive(Clone)]
+pub struct DelaySetup {
+    /// The jobs.
+    pub jobs: Vec<DelayJob>,
+    /// Parameters.
+    pub config: DelayConfig,
+    /// The network whose distances count, if any.
+    pub fabric: Option<Arc<Fabric>>,
+    /// Seed of the order of simultaneous events; results do not depend on it.
+    pub seed: u64,
+    /// Scheduler; programs that must be one cell run in one partition, and so in one thread, whatever is said here.
+    pub scheduling: Scheduling,
+    /// Virtual time at which the run is given up; [`NEVER`] for none. What happens at the time itself no longer counts.
+    pub limit: Ps,
+    /// Tables on demand.
+    pub measure: Measure,
+    /// What parts of the network take; with a resilient protocol on a fabric.
+    pub energy: Option<Energy>,
+}
+
+/// What a run leaves.
+pub struct DelayFinished {
+    /// The summary; its `experiment` block is left to the caller.
+    pub summary: Summary,
+    /// Tidy tables.
+    pub tables: Vec<Table>,
+    /// Why ranks did not come to their end, if so.
+    pub stuck: Stuck,
+    /// Operations done.
+    pub operations: u64,
+}
+
+/// Events between two calls of the progress function; an event may be the steps of many ranks.
+const BUDGET: u64 = 1 << 10;
+
+/// Simulates. `progress` is called every thousand events or so; it stops the run by returning false.
+///
+/// # Errors
+/// A setup that cannot be simulated, a program that turns out to be damaged, or a stop by `progress`.
+pub fn simulate(
+    setup: &DelaySetup,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<DelayFinished, Failure> {
+    watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+}
+
+/// Simulates, watched.
+///
+/// # Errors
+/// As [`simulate`], or a damaged state.
+pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
+    let clock = Clock::start(setup.scheduling);
+    let cx = Arc::new(context(setup)?);
+    if cx.filed && !cx.flows.is_empty() && cx.flows.iter().all(|&flows| flows) {
+        return directly(setup, &cx, &clock, watch);
+    }
+    let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
+        let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
+    });
+    let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
+    let mut executor = Executor::with_threads(parts, options, setup.scheduling.threads());
+    let damage = |e: &Executor<Machine, Observer>| {
+        e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
+    };
+    if let Some(state) = watch.resume {
+        take_up(state, &mut executor, &mut ()).map_err(|_| Failure::Damaged)?;
+    }
+    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
+    let stop = executor.direct(setup.limit, &mut (), pauses, |e, ()| {
+        let partitions = e.partitions.len() as u32;
+        let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0, partitions };
+        damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
+    });
+    if let Some((first, (rank, message))) = damage(&executor) {
+        return Err(damaged(setup, cx.places[(first + rank) as usize], &message));
+    }
+    if stop == Stop::Budget {
+        return Err(Failure::Stopped(executor.now()));
+    }
+    let performance = clock.stop(Done {
+        events: executor.events(),
+        chunk_hops: None,
+        partitions: executor.partitions.len() as u32,
+        threads: executor.threads(),
+        windows: Some(executor.windows()),
+    });
+    let dry = stop == Stop::Dry && executor.partitions.iter().all(|p| !p.domain.was_cut());
+    let (mut machines, mut observer) = (Vec::new(), None::<Observer>);
+    for part in executor.partitions {
+        machines.push(part.domain);
+        match &mut observer {
+            None => observer = Some(part.observer),
+            Some(o) => o.merge(part.observer),
+        }
+    }
+    let observer = observer.expect("there is at least one partition");
+    let operations = observer.operations();
+    let refs: Vec<&Machine> = machines.iter().collect();
+    let stuck = stuck::of(&refs);
+    let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
+    let ended = Ended { stuck, makespans, observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+/// Turns of ranks between two calls of the progress function.
+const TURNS: u64 = 1 << 14;
+
+/// Simulates ranks that all run ahead.
+fn directly(
+    setup: &DelaySetup,
+    cx: &Arc<Context>,
+    clock: &Clock,
+    watch: Watch<'_>,
+) -> Result<DelayFinished, Failure> {
+    let hosts = (0, cx.places.len() as u32);
+    let mut direct = Direct::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
+    if let Some(mut state) = watch.resume
+        && (direct.load(&mut state).is_err() || !state.is_empty())
+    {
+        return Err(Failure::Damaged);
+    }
+    while direct.go_on(TURNS) {
+        let (now, events) = (direct.now(), direct.operations());
+        let at = Progress { now, end: setup.limit, events, chunk_hops: 0, partitions: 1 };
+        let save = &mut || {
+            let mut state = Vec::new();
+            direct.save(&mut state);
+            state
+        };
+        if !(watch.pause)(at, save) {
+            return Err(Failure::Stopped(now));
+        }
+    }
+    if let Some((host, message)) = &direct.damage {
+        return Err(damaged(setup, cx.places[*host as usize], message));
+    }
+    let operations = direct.operations();
+    let performance = clock.alone(operations);
+    let (stuck, makespans, dry) = (direct.stuck(), direct.makespans(), !direct.was_cut());
+    let ended = Ended { stuck, makespans, observer: direct.observer, dry };
+    let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
+    summary.performance = Some(performance);
+    Ok(DelayFinished { summary, tables, stuck, operations })
+}
+
+fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
+    let job = &setup.jobs[place.job as usize].name;
+    Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
+}
+
+/// Resolves what does not change during the run.
+///
+/// # Errors
+/// [`Failure::Setup`] with the reason.
+pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
+    let refuse = |text: String| Err(Failure::Setup(text));
+    if setup.jobs.is_empty() {
+        return refuse("there is no job".into());
+    }
+    if (1 << 59..NEVER).contains(&setup.limit) {
+        return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
+    }
+    let config = setup.config.clone();
+    let delays = delays(setup)?;
+    let (places, bases) = places(setup)?;
+    let jobs = || setup.jobs.iter().map(|j| &j.program);
+    let cpus = u32::from(jobs().map(|p| p.cpus()).max().unwrap_or(1).max(1));
+    let nics = u32::from(jobs().map(|p| p.nics()).max().unwrap_or(1).max(1));
+    let rendezvous =
+        jobs().any(|p| p.largest_message().is_none_or(|l| l > config.eager)) && config.eager < u64::MAX;
+    let coupled = config.cost == Cost::LogGops && (rendezvous || cpus > 1 || config.ties == Ties::Queue);
+    let hosts = places.len() as u32;
+    // Messages of different sizes overtake each other, and ranks that run ahead match them as they are sent: in one partition alone.
+    let parts = if coupled || config.resilient.is_some() {
+        1
+    } else {
+        setup.scheduling.partitions().min(hosts.max(1))
+    };
+    let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
+    let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
+    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
+    let overtaking = config.cost == Cost::Pure && config.byte_time > 0;
+    let mut cx = Context {
+        delays,
+        programs: jobs().map(Arc::clone).collect(),
+        starts: setup.jobs.iter().map(|j| j.start).collect(),
+        compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+        bases,
+        places,
+        bounds,
+        cpus,
+        nics,
+        coupled,
+        holds: setup.measure.messages && (overtaking || config.resilient.is_some()),
+        overtaking,
+        filed: parts == 1,
+        flows,
+        slot_shift: 7,
+        end: setup.limit,
+        energy: setup.energy.is_some(),
+        config,
+    };
+    if cx.lookahead() == 0 {
+        return refuse("a message must take time: `latency` or `overhead` must be at least 1 ps".into());
+    }
+    cx.slot_shift = slot_shift(&cx);
+    Ok(cx)
+}
+
+/// All hosts, and the first of each job.
+fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
+    let refuse = |text: String| Err(Failure::Setup(text));
+    let (mut places, mut bases) = (Vec::new(), vec![0]);
+    for (n, job) in setup.jobs.iter().enumerate() {
+        let ranks = job.program.ranks();
+        if setup.fabric.is_some() && job.placement.len() != ranks as usize {
+            return refuse(format!(
+                "job `{}` has {ranks} ranks and {} places",
+                job.name,
+                job.placement.len()
+            ));
+        }
+        let base = places.len() as u32;
+        let place = |rank| Place {
+            job: n as u32,
+            rank,
+            terminal: job.placement.get(rank as usize).copied().unwrap_or(base + rank),
+        };
+        places.extend((0..ranks).map(place));
+        bases.push(places.len() as u32);
+    }
+    if let Some(fabric) = &setup.fabric
+        && places.iter().any(|p| p.terminal >= fabric.nodes())
+    {
+        return refuse("a rank is placed on a terminal that the network does not have".into());
+    }
+    Ok((places, bases))
+}
+
+/// How long messages are under way; the jobs are left alone.
+///
+/// # Errors
+/// [`Failure::Setup`] if distances are asked for and there is no topology, or one too large.
+pub fn delays(setup: &DelaySetup) -> Result<Box<dyn Delays>, Failure> {
+    let refuse = |text: &str| Err(Failure::Setup(text.into()));
+    let config = &setup.config;
+    let hops = match &setup.fabric {
+        Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
+            Hops::of(fabric).map_err(Failure::Setup)?
+        }
+        Some(_) => Hops::Flat,
+        None if config.resilient.is_some() => return refuse("`cost = \"resilient\"` needs a topology"),
+        None if config.hop_latency > 0 => return refuse("`hop_latency` needs a topology"),
+        None => Hops::Flat,
+    };
+    match &config.resilient {
+        Some(resilient) => Ok(Box::new(
+            ResilientDelays::new(resilient, hops, setup.fabric.as_deref()).map_err(Failure::Setup)?,
+        )),
+        None => Ok(Box::new(Linear::new(config, hops))),
+    }
+}
+
+/// In the calendar a slot of uncoupled hosts is as long as may be. Else the slots hold several times of a message, so that what follows from an
+/// event is mostly in reach.
+fn slot_shift(cx: &Context) -> u32 {
+    let lookahead = cx.lookahead();
+    match (cx.filed, cx.coupled) {
+        (true, false) => lookahead.ilog2(),
+        (true, true) => (lookahead / 32).max(1).ilog2().clamp(7, 24),
+        _ => (lookahead / 512).max(1).ilog2().clamp(7, 20),
+    }
+}
+
+/// A setup without limit or fabric, one partition: for tests and programs that vary a little.
+#[must_use]
+pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
+    let job = DelayJob {
+        name: "job".to_owned(),
+        program,
+        start: 0,
+        placement: Vec::new(),
+        compute_ppb: JobSetup::COMPUTE_AS_IS,
+    };
+    DelaySetup {
+        jobs: vec![job],
+        config,
+        fabric: None,
+        seed: 1,
+        scheduling: Scheduling::Sequential { partitions: 1 },
+        limit: NEVER,
+        measure: Measure::default(),
+        energy: None,
+    }
+}

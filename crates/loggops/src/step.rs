@@ -1,0 +1,443 @@
+//! One step of one host: the operation or message that is first by time and stamp.
+//!
+//! What waits for the same processor and interface is in one queue by stamp, so only heads are looked at: a head's time is when
+//! its resources are free. This gives the order of a queue into which whatever is blocked is put back for the time at which its
+//! resources are free, without putting anything back.
+
+use super::{
+    config::Cost,
+    machine::{Act, Machine, Message, Next, Record, What},
+};
+use base::time::Ps;
+use engine::state::heap;
+use engine::{
+    domain::{Effects, Lane as Clock},
+    key::Class,
+    state::NIL,
+};
+use model::setup::JobSetup;
+use ranks::{
+    instances,
+    matching::Label,
+    window::{Stamp, turn},
+};
+use workload::program::{Kind, mpi::Mode};
+
+fn by_arrival(a: &Message, b: &Message) -> bool {
+    (a.arrival, a.stamp) < (b.arrival, b.stamp)
+}
+
+fn by_stamp(a: &Message, b: &Message) -> bool {
+    a.stamp < b.stamp
+}
+
+impl Machine {
+    /// What happens next at a host.
+    pub(super) fn next(&mut self, host: u32) -> Option<Next> {
+        let mut best: Option<Next> = None;
+        let mut offer = |time: Ps, stamp: Stamp, what: What, row: u32| {
+            if best.is_none_or(|b| (time, stamp) < (b.time, b.stamp)) {
+                best = Some(Next { time, stamp, what, row });
+            }
+        };
+        self.admit(host);
+        for cpu in 0..self.cx.cpus as u8 {
+            let core = self.hosts.core(host, cpu);
+            if !core.calcs.is_empty() {
+                let row = core.calcs.head;
+                offer(core.free, self.window.get(row).stamp, What::Calc { cpu }, row);
+            }
+            if !core.recvs.is_empty() {
+                let row = core.recvs.head;
+                let r = self.window.get(row);
+                offer(r.ready, r.stamp, What::Recv { cpu }, row);
+            }
+            for nic in 0..self.cx.nics as u8 {
+                let (lane, clock) = (self.hosts.lane(host, cpu, nic), self.hosts.nic(host, nic));
+                if !lane.sends.is_empty() {
+                    let row = lane.sends.head;
+                    let stamp = self.window.get(row).stamp;
+                    offer(core.free.max(clock.send), stamp, What::Send { cpu, nic }, row);
+                }
+                if lane.ready != NIL {
+                    let stamp = self.messages.get(lane.ready).stamp;
+                    offer(core.free.max(clock.receive), stamp, What::Ready { cpu, nic }, lane.ready);
+                }
+            }
+        }
+        let inbox = self.hosts.get(host).inbox;
+        if inbox != NIL {
+            let message = self.messages.get(inbox);
+            offer(message.arrival, message.stamp, What::Arrival, inbox);
+        }
+        best
+    }
+
+    /// When a host's resources for a message are free.
+    #[inline]
+    pub(super) fn available(&self, host: u32, cpu: u8, nic: u8) -> Ps {
+        if self.cx.config.cost == Cost::Pure {
+            return 0;
+        }
+        self.hosts.core(host, cpu).free.max(self.hosts.nic(host, nic).receive)
+    }
+
+    /// Lets messages that arrive before their resources are free wait for these.
+    fn admit(&mut self, host: u32) {
+        loop {
+            let inbox = self.hosts.get(host).inbox;
+            if inbox == NIL {
+                return;
+            }
+            let &Message { arrival, cpu, nic, .. } = self.messages.get(inbox);
+            if arrival >= self.available(host, cpu, nic) {
+                return;
+            }
+            self.leave_inbox(host);
+            let lane = self.hosts.edit_lane(host, cpu, nic);
+            lane.ready = heap::push(&mut self.messages, lane.ready, inbox, by_stamp);
+        }
+    }
+
+    pub(super) fn leave_inbox(&mut self, host: u32) -> u32 {
+        let head = self.hosts.get(host).inbox;
+        self.hosts.edit(host).inbox = heap::pop(&mut self.messages, head, by_arrival);
+        head
+    }
+
+    /// Does what [`Machine::next`] found.
+    pub(super) fn step(&mut self, host: u32, next: &Next, fx: &mut impl Effects<Self>) {
+        match next.what {
+            What::Calc { cpu } => {
+                let row = pop(&mut self.hosts.edit_core(host, cpu).calcs, &self.window);
+                self.calculate(host, row, next.time, fx);
+            }
+            What::Recv { cpu } => {
+                let row = pop(&mut self.hosts.edit_core(host, cpu).recvs, &self.window);
+                self.post(host, row, next.time, fx);
+            }
+            What::Send { cpu, nic } => {
+                let lane = self.hosts.edit_lane(host, cpu, nic);
+                let row = pop(&mut lane.sends, &self.window);
+                self.send(host, row, next, fx);
+            }
+            What::Ready { cpu, nic } => {
+                let lane = self.hosts.edit_lane(host, cpu, nic);
+                let message = lane.ready;
+                lane.ready = heap::pop(&mut self.messages, message, by_stamp);
+                self.arrive(host, message, next.time, fx);
+            }
+            What::Arrival => {
+                let message = self.leave_inbox(host);
+                self.arrive(host, message, next.time, fx);
+            }
+        }
+        if !self.freed.is_empty() {
+            self.create(next.time, next.stamp, fx);
+        }
+    }
+
+    fn calculate(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
+        let op = self.window.get(row).op;
+        let job = self.cx.places[(self.first + host) as usize].job;
+        let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
+        self.hosts.edit_core(host, op.cpu).free = end;
+        self.window.start(row, now, &mut self.freed);
+        self.done(row, (Act::Calc, now, end), (0, 0), fx);
+    }
+
+    /// Ends an operation.
+    pub(super) fn done(
+        &mut self,
+        row: u32,
+        (act, start, end): (Act, Ps, Ps),
+        (peer, bytes): (u32, u64),
+        fx: &mut impl Effects<Self>,
+    ) {
+        self.over(row, (act, start, end), (peer, bytes), (0, 0), fx);
+    }
+
+    /// Ends a receive of this message.
+    pub(super) fn received(
+        &mut self,
+        row: u32,
+        (start, end): (Ps, Ps),
+        message: &Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let from = self.source(message);
+        let held = if self.cx.holds { self.held(from, message) } else { 0 };
+        self.over(row, (Act::Recv, start, end), (from, message.bytes), (message.arrival, held), fx);
+    }
+
+    /// How long a message was held back behind an earlier one of its pair.
+    fn held(&self, from: u32, message: &Message) -> Ps {
+        let place = |host: u32| self.cx.places[host as usize].terminal;
+        let delay = self.cx.delays.delay(place(from), place(message.to), message.bytes);
+        // Where messages are held back, hosts are not coupled: the stamp tells when it was sent.
+        message.arrival.saturating_sub(message.stamp.created + self.cx.config.overhead + delay)
+    }
+
+    #[inline]
+    fn over(
+        &mut self,
+        row: u32,
+        (act, start, end): (Act, Ps, Ps),
+        (peer, bytes): (u32, u64),
+        (there, held): (Ps, Ps),
+        fx: &mut impl Effects<Self>,
+    ) {
+        let r = self.window.get(row);
+        let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
+        let posted =
+            if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
+        let instance = instances::of(&r.op);
+        fx.record(Record {
+            act,
+            host,
+            number,
+            collective,
+            start,
+            end,
+            peer,
+            bytes,
+            posted,
+            there,
+            held,
+            instance,
+        });
+        self.window.finish(row, end, &mut self.freed);
+    }
+
+    pub(super) fn send(&mut self, host: u32, row: u32, next: &Next, fx: &mut impl Effects<Self>) {
+        let (now, cx) = (next.time, &self.cx);
+        let r = self.window.get(row);
+        let (op, number) = (r.op, r.number);
+        let (busy, gap) = cx.config.sending(op.amount);
+        let here = cx.places[(self.first + host) as usize];
+        let to = cx.bases[here.job as usize] + op.peer;
+        let delay = cx.delays.delay(here.terminal, cx.places[to as usize].terminal, op.amount);
+        let mut arrival = now + cx.config.overhead + delay;
+        if cx.overtaking || (cx.config.resilient.is_some() && !self.flows(host)) {
+            let pair = u64::from(self.first + host) << 32 | u64::from(to);
+            arrival = arrival.max(self.latest.get(pair, 0).unwrap_or(0));
+            self.latest.set(pair, 0, arrival);
+        }
+        let cx = &self.cx;
+        let eager = match op.mode {
+            Mode::Standard => op.amount <= cx.config.eager,
+            Mode::Synchronous => cx.config.cost == Cost::Pure,
+            Mode::Buffered => true,
+        };
+        self.hosts.edit_core(host, op.cpu).free = now + busy;
+        self.hosts.edit_nic(host, op.nic).send = now + gap;
+        self.window.start(row, now, &mut self.freed);
+        let stamp = self.stamp(host, now, next.stamp);
+        let message = Message {
+            arrival,
+            stamp,
+            bytes: op.amount,
+            to,
+            from: here.rank,
+            tag: op.tag,
+            context: op.context,
+            send: if eager { NIL } else { row },
+            number,
+            cpu: op.cpu,
+            nic: op.nic,
+            next: NIL,
+            child: NIL,
+        };
+        fx.record(Record {
+            act: Act::Sending,
+            host: self.first + host,
+            number,
+            collective: op.collective,
+            start: now,
+            end: now + busy,
+            peer: to,
+            bytes: op.amount,
+            posted: now,
+            there: arrival,
+            held: 0,
+            instance: instances::of(&op),
+        });
+        if eager {
+            self.done(row, (Act::Send, now, now + busy), (to, op.amount), fx);
+        }
+        self.deliver(host, message, fx);
+    }
+
+    /// Hands a message over: to a host here at once, to another partition by event.
+    pub(super) fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
+        let local = message.to.wrapping_sub(self.first);
+        if local >= self.count() {
+            let part = self.cx.partition_of(message.to);
+            let identity = message.stamp.who;
+            fx.send(part, Clock::Network, message.arrival, Class::Early, identity, message);
+            return;
+        }
+        if self.flows(local) {
+            return self.meet(local, message, fx);
+        }
+        let Message { arrival, cpu, nic, .. } = message;
+        self.take_in(local, message);
+        if local == from {
+            // What it does next is found out after this step.
+        } else if !self.cx.filed {
+            self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
+        } else if arrival < self.hosts.get(local).alarm {
+            // Even if it must wait then: it must not stand before what does not.
+            self.touched.push(local);
+        }
+    }
+
+    /// Puts a message into a host's inbox.
+    pub(super) fn take_in(&mut self, host: u32, message: Message) {
+        let row = self.messages.take(message);
+        let inbox = self.hosts.get(host).inbox;
+        self.hosts.edit(host).inbox = heap::push(&mut self.messages, inbox, row, by_arrival);
+    }
+
+    fn post(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
+        let op = self.window.get(row).op;
+        self.window.start(row, now, &mut self.freed);
+        let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
+        if op.kind == Kind::Probe {
+            if self.matching.probe(label, row) {
+                self.done(row, (Act::Probe, now, now), (0, 0), fx);
+            }
+        } else if let Some(message) = self.matching.receive(label, row) {
+            let m = *self.messages.get(message);
+            self.messages.give(message);
+            self.received(row, (now, now), &m, fx);
+            self.release(&m, (op.cpu, op.nic), now, fx);
+        }
+    }
+
+    pub(super) fn source(&self, m: &Message) -> u32 {
+        self.cx.bases[self.cx.places[m.to as usize].job as usize] + m.from
+    }
+
+    fn arrive(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
+        let m = *self.messages.get(row);
+        let (busy, gap) = self.cx.config.receiving(m.bytes);
+        let mut end = now;
+        if self.cx.config.cost == Cost::LogGops {
+            end += busy;
+            self.hosts.edit_core(host, m.cpu).free = end;
+            self.hosts.edit_nic(host, m.nic).receive = now + gap;
+        }
+        let peer = self.source(&m);
+        let record = Record {
+            act: Act::Arrival,
+            host: self.first + host,
+            number: m.number,
+            collective: 0,
+            start: now,
+            end,
+            peer,
+            bytes: m.bytes,
+            posted: now,
+            there: 0,
+            held: 0,
+            instance: 0,
+        };
+        fx.record(record);
+        let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };
+        if let Some(receive) = self.matching.arrive(label, row) {
+            self.messages.give(row);
+            self.release(&m, (m.cpu, m.nic), now, fx);
+            self.received(receive, (now, end), &m, fx);
+            return;
+        }
+        let mut answered = std::mem::take(&mut self.answered);
+        self.matching.answer(&label, &mut answered);
+        for probe in answered.drain(..) {
+            self.done(probe, (Act::Probe, now, end), (peer, m.bytes), fx);
+        }
+        self.answered = answered;
+    }
+
+    /// Ends the send of a message that waited for its receiver; the sender's clocks move to this instant.
+    fn release(&mut self, m: &Message, (cpu, nic): (u8, u8), now: Ps, fx: &mut impl Effects<Self>) {
+        if m.send == NIL {
+            return;
+        }
+        let sender = self.source(m) - self.first;
+        let core = self.hosts.edit_core(sender, cpu);
+        core.free = core.free.max(now);
+        let clock = self.hosts.edit_nic(sender, nic);
+        clock.send = clock.send.max(now);
+        self.done(m.send, (Act::Send, now, now), (m.to, m.bytes), fx);
+        self.touched.push(sender);
+    }
+
+    /// Queues the operations that have become executable: rank by rank, sends first. Joins are over at once.
+    pub(super) fn create(&mut self, now: Ps, creator: Stamp, fx: &mut impl Effects<Self>) {
+        let mut at = 0;
+        while at < self.freed.len() {
+            let row = self.freed[at];
+            let r = self.window.get(row);
+            if matches!(r.op.kind, Kind::Join | Kind::JoinAny) {
+                let end = r.ready.max(now);
+                self.window.start(row, end, &mut self.freed);
+                self.done(row, (Act::Join, end, end), (0, 0), fx);
+                // It is over, and its row may be another operation's by now.
+                self.freed[at] = NIL;
+            }
+            at += 1;
+        }
+        let mut freed = std::mem::take(&mut self.freed);
+        freed.retain(|&row| row != NIL);
+        if freed.len() > 1 {
+            freed.sort_by_key(|&row| (self.window.get(row).rank, turn(self.window.get(row).op.kind)));
+        }
+        for &row in &freed {
+            self.queue(row, now, creator);
+        }
+        freed.clear();
+        self.freed = freed;
+    }
+
+    pub(super) fn queue(&mut self, row: u32, now: Ps, creator: Stamp) {
+        let r = self.window.get(row);
+        let (op, host) = (r.op, r.rank);
+        if matches!(op.kind, Kind::Join | Kind::JoinAny) {
+            return;
+        }
+        let stamp = self.stamp(host, now, creator);
+        let core = self.hosts.edit_core(host, op.cpu);
+        if self.cx.config.cost == Cost::Pure {
+            core.free = core.free.max(now);
+        }
+        let free = core.free;
+        let r = self.window.rows().edit(row);
+        r.stamp = stamp;
+        r.ready = free;
+        let rows = self.window.rows();
+        match op.kind {
+            Kind::Calc => self.hosts.edit_core(host, op.cpu).calcs.push(rows, row),
+            Kind::Recv | Kind::Probe => self.hosts.edit_core(host, op.cpu).recvs.push(rows, row),
+            Kind::Send => self.hosts.edit_lane(host, op.cpu, op.nic).sends.push(rows, row),
+            Kind::Join | Kind::JoinAny => {}
+        }
+    }
+
+    /// The stamp of something that a host creates now.
+    pub(super) fn stamp(&mut self, host: u32, now: Ps, creator: Stamp) -> Stamp {
+        if self.cx.coupled {
+            let cell = self.cell.edit(0);
+            cell.created += 1;
+            return Stamp { created: cell.created, creator: 0, who: 0 };
+        }
+        let count = &mut self.hosts.edit(host).created;
+        *count += 1;
+        let who = u64::from(self.first + host) << 32 | u64::from(*count);
+        Stamp { created: now, creator: creator.created, who }
+    }
+}
+
+fn pop(fifo: &mut engine::state::Fifo, window: &ranks::window::Window) -> u32 {
+    fifo.pop(window.pool()).expect("a head was seen")
+}

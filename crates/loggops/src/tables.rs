@@ -1,0 +1,208 @@
+//! Tidy tables of a run: ranks, message sizes, collectives, and on demand pairs and operations.
+
+use super::{
+    critical::{Part, Segment},
+    machine::Context,
+    observe::{Done, Observer},
+};
+use base::time::Ps;
+use model::setup::JobOf;
+use ranks::{
+    instances::{self, Step},
+    tally::{self, Sums},
+};
+use results::{
+    otf2_out,
+    table::{Cell, Column, Table},
+    timeline,
+};
+
+/// All tables; `makespans` by host.
+#[must_use]
+pub fn all(cx: &Context, names: &[String], observer: &mut Observer, makespans: &[Ps]) -> Vec<Table> {
+    let mut tables = vec![ranks(cx, names, observer, makespans), sizes(observer)];
+    let job = |(n, name): (usize, _)| JobOf { name, program: Some(&*cx.programs[n]), start: cx.starts[n] };
+    let jobs: Vec<JobOf<'_>> = names.iter().map(String::as_str).enumerate().map(job).collect();
+    if !observer.collectives.is_empty() {
+        let rows = observer.collectives.iter().map(|(&(job, index), c)| (job, index, *c));
+        tables.push(tally::collectives(&jobs, rows));
+    }
+    if !observer.messages.is_empty() {
+        tables.push(message_times(names, observer));
+    }
+    if !observer.pairs.is_empty() {
+        tables.push(pairs(cx, names, observer));
+    }
+    if !observer.done.is_empty() {
+        observer.done.sort_unstable();
+        tables.push(operations(cx, names, observer));
+        tables.extend(calls(cx, &jobs, observer));
+    }
+    tables
+}
+
+/// One row per rank.
+fn ranks(cx: &Context, names: &[String], observer: &Observer, makespans: &[Ps]) -> Table {
+    let mut table = tally::rank_table();
+    for ((place, r), &end) in cx.places.iter().zip(&observer.ranks).zip(makespans) {
+        let sums = Sums {
+            compute: r.compute,
+            overhead: r.overhead,
+            transfer: r.transfer,
+            last: r.last,
+            operations: r.operations,
+            sent: (r.sent, r.bytes),
+            received: (r.received, r.received_bytes),
+        };
+        let span = end - cx.starts[place.job as usize];
+        let name = (names[place.job as usize].as_str(), place.rank);
+        tally::push_rank(&mut table, name, span, u64::from(cx.cpus), &sums);
+    }
+    table
+}
+
+/// One row per power of two that occurs.
+fn sizes(observer: &Observer) -> Table {
+    let mut table = Table::new("message_sizes")
+        .with("from_bytes", Column::u64s())
+        .with("below_bytes", Column::u64s())
+        .with("messages", Column::u64s());
+    for (n, &count) in observer.sizes.iter().enumerate().filter(|s| *s.1 > 0) {
+        let from = if n == 0 { 0 } else { 1 << (n - 1) };
+        let below = 1u64.checked_shl(n as u32).unwrap_or(u64::MAX);
+        table.push(&[Cell::U64(from), Cell::U64(below), Cell::U64(count)]);
+    }
+    table
+}
+
+/// Collective calls one by one, of the operations that were kept.
+fn calls(cx: &Context, jobs: &[JobOf<'_>], observer: &Observer) -> Vec<Table> {
+    let step = |d: &Done| Step {
+        job: cx.places[d.host as usize].job,
+        rank: cx.places[d.host as usize].rank,
+        collective: d.collective,
+        instance: d.instance,
+        start: d.posted,
+        end: d.end,
+        busy: d.end - d.start,
+    };
+    instances::tables(observer.done.iter().filter(|d| d.collective > 0).map(step).collect(), jobs)
+}
+
+/// One row per job and size of message: mean times from the send until the message was there, and until its receive was over.
+fn message_times(names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("message_times")
+        .with("job", Column::text())
+        .with("bytes", Column::u64s())
+        .with("messages", Column::u64s())
+        .with("transfer_ps", Column::u64s())
+        .with("received_ps", Column::u64s())
+        .with("longest_ps", Column::u64s());
+    for (&(job, bytes), times) in &observer.messages {
+        let mean = |sum: u128| Cell::U64((sum / u128::from(times.messages)) as u64);
+        table.push(&[
+            Cell::Text(&names[job as usize]),
+            Cell::U64(bytes),
+            Cell::U64(times.messages),
+            mean(times.transfer),
+            mean(times.received),
+            Cell::U64(times.longest),
+        ]);
+    }
+    table
+}
+
+/// One row per pair of ranks with messages.
+fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = Table::new("pairs")
+        .with("job", Column::text())
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("messages", Column::u64s())
+        .with("bytes", Column::u64s());
+    for (&(from, to), &(messages, bytes)) in &observer.pairs {
+        let (from, to) = (cx.places[from as usize], cx.places[to as usize]);
+        table.push(&[
+            Cell::Text(&names[from.job as usize]),
+            Cell::U32(from.rank),
+            Cell::U32(to.rank),
+            Cell::U64(messages),
+            Cell::U64(bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per operation, by rank and number.
+fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = timeline::operations();
+    for d in &observer.done {
+        let place = cx.places[d.host as usize];
+        table.push(&[
+            Cell::Text(&names[place.job as usize]),
+            Cell::U32(place.rank),
+            Cell::U32(d.number),
+            Cell::Text(d.act.name()),
+            Cell::U64(d.start),
+            Cell::U64(d.end),
+            Cell::U64(d.bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per message that was there: when it was sent and taken in, and over how many links.
+#[must_use]
+pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
+    let mut table = otf2_out::transfers();
+    let of = |part: Part| observer.busy.iter().filter(move |b| b.part == part);
+    let mut arrivals: Vec<(u32, u32, Ps)> = of(Part::Receive).map(|b| (b.peer, b.number, b.start)).collect();
+    arrivals.sort_unstable();
+    let mut sends: Vec<(u32, u32, u32, Ps, u64)> =
+        of(Part::Send).map(|b| (b.host, b.number, b.peer, b.start, b.bytes)).collect();
+    sends.sort_unstable();
+    for (host, number, peer, sent, bytes) in sends {
+        let Ok(found) = arrivals.binary_search_by_key(&(host, number), |a| (a.0, a.1)) else { continue };
+        let (from, to, arrived) = (cx.places[host as usize], cx.places[peer as usize], arrivals[found].2);
+        table.push(&[
+            Cell::Text(&names[from.job as usize]),
+            Cell::U32(from.rank),
+            Cell::U32(to.rank),
+            Cell::U32(number),
+            Cell::U64(sent),
+            Cell::U64(arrived),
+            Cell::U64(arrived.saturating_sub(sent)),
+            Cell::U32(cx.delays.hops(from.terminal, to.terminal)),
+            Cell::U64(bytes),
+        ]);
+    }
+    table
+}
+
+/// One row per part of the critical path of each job, from its start to its end.
+#[must_use]
+pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> Table {
+    let mut table = Table::new("critical_path")
+        .with("job", Column::text())
+        .with("part", Column::text())
+        .with("rank", Column::u32s())
+        .with("operation", Column::u32s())
+        .with("peer", Column::u32s())
+        .with("start_ps", Column::u64s())
+        .with("end_ps", Column::u64s())
+        .with("bytes", Column::u64s());
+    for s in paths.iter().flatten() {
+        let place = cx.places[s.host as usize];
+        table.push(&[
+            Cell::Text(&names[place.job as usize]),
+            Cell::Text(s.part.name()),
+            Cell::U32(place.rank),
+            Cell::U32(s.number),
+            Cell::U32(cx.places[s.peer as usize].rank),
+            Cell::U64(s.start),
+            Cell::U64(s.end),
+            Cell::U64(s.bytes),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,129 @@
+//! Which classes of links lie between two terminals, for losses by class.
+//!
+//! The way is a shortest one, the first that a search finds that takes ports in ascending order: links of a class are alike, so what matters is the sequence of
+//! classes, and of those few are different.
+
+use fabric::graph::{Fabric, Peer};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most entries of the table.
+const MAX_TABLE: u64 = 1 << 30;
+
+/// Sequences of classes between routers with terminals.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// Row of each terminal's router.
+    row: Vec<u32>,
+    rows: usize,
+    /// Index in `sequences`, row by row.
+    table: Vec<u16>,
+    /// Different sequences from the sender to the receiver; the first is empty.
+    sequences: Vec<Vec<u8>>,
+}
+
+impl Ways {
+    /// Ways of a fabric.
+    ///
+    /// # Errors
+    /// If it has too many routers for a table, or too many different ways.
+    pub fn of(fabric: &Fabric) -> Result<Self, String> {
+        let mut ends: Vec<u32> = fabric.attach.iter().map(|a| a.0).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let rows = ends.len();
+        if (rows * rows) as u64 > MAX_TABLE {
+            return Err(format!("ways between {rows} routers do not fit the table of losses by class"));
+        }
+        let row = fabric.attach.iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
+        let mut known = BTreeMap::from([(Vec::new(), 0u16)]);
+        let mut table = Vec::with_capacity(rows * rows);
+        for &from in &ends {
+            let before = search(fabric, from);
+            for &to in &ends {
+                let mut sequence = Vec::new();
+                let mut at = to;
+                while let Some((router, class)) = before[at as usize].filter(|_| at != from) {
+                    sequence.push(class);
+                    at = router;
+                }
+                sequence.reverse();
+                let next = known.len();
+                let index = *known.entry(sequence).or_insert(next.min(usize::from(u16::MAX)) as u16);
+                if index == u16::MAX {
+                    return Err("there are too many different ways for losses by class".to_owned());
+                }
+                table.push(index);
+            }
+        }
+        let mut sequences = vec![Vec::new(); known.len()];
+        known.into_iter().for_each(|(sequence, index)| sequences[usize::from(index)] = sequence);
+        Ok(Self { row, rows, table, sequences })
+    }
+
+    /// Different sequences; the first is empty: the same router.
+    #[must_use]
+    pub fn sequences(&self) -> &[Vec<u8>] {
+        &self.sequences
+    }
+
+    /// Index of the sequence between two terminals.
+    #[inline]
+    #[must_use]
+    pub fn between(&self, from: u32, to: u32) -> u32 {
+        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+        u32::from(self.table[a * self.rows + b])
+    }
+}
+
+/// By router: the one before it on a shortest way from `from`, and the class of the link between them.
+fn search(fabric: &Fabric, from: u32) -> Vec<Option<(u32, u8)>> {
+    let mut before = vec![None; fabric.routers() as usize];
+    let mut queue = VecDeque::from([from]);
+    while let Some(router) = queue.pop_front() {
+        for port in fabric.ports_of(router) {
+            if let Peer::Router { router: next, .. } = port.peer
+                && next != from
+                && before[next as usize].is_none()
+            {
+                before[next as usize] = Some((router, port.class));
+                queue.push_back(next);
+            }
+        }
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::metrics;
+    use model::samples::{int, topology};
+
+    #[test]
+    fn ways_are_shortest_and_name_their_classes() {
+        let given = [
+            ("groups", int(9)),
+            ("routers_per_group", int(4)),
+            ("terminals_per_router", int(2)),
+            ("global_ports_per_router", int(2)),
+        ];
+        let fabric = topology("dragonfly", &given);
+        let ways = Ways::of(&fabric).unwrap();
+        let class = |name| fabric.classes.iter().position(|c| *c == name).unwrap() as u8;
+        let (local, global) = (class("local"), class("global"));
+        for a in 0..fabric.terminals() {
+            let all = metrics::distances(&fabric, fabric.router_at(a));
+            for b in 0..fabric.terminals() {
+                let way = &ways.sequences()[ways.between(a, b) as usize];
+                assert_eq!(way.len() as u32, all[fabric.router_at(b) as usize]);
+                let same_group = fabric.router_at(a) / 4 == fabric.router_at(b) / 4;
+                assert!(same_group || way.contains(&global), "another group is behind a global link");
+                assert!(way.iter().all(|&c| c == local || c == global));
+            }
+        }
+        assert!(ways.sequences()[0].is_empty());
+        for expected in [vec![local], vec![global], vec![local, global]] {
+            assert!(ways.sequences().contains(&expected));
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! From measurements to the summary.
+
+use super::{
+    input_queued::Stage,
+    network::Network,
+    observe::Observer,
+    rows::Chunk,
+    sample::Sample,
+    state::{PacketDomain, Wire},
+    surrogate::Predicted,
+    tables,
+    transport::MOST_WINDOWS,
+    verdict::{self, Channel},
+};
+use crate::setup::Setup;
+use base::{
+    hash::Fingerprint,
+    time::{Ps, display},
+    units::print_time,
+};
+use engine::{agenda::Due, domain::Lane, key::Key};
+use model::{
+    energy::{self, Consumed, Use},
+    failure::Failure,
+    setup::Until,
+    throughput::throughput,
+};
+use ranks::stuck::Stuck;
+use results::{
+    batch::{self, Stationarity},
+    summary::{
+        Buffers, ByPurpose, Confidence, Counted, Counts, HopLatency, Job, LatencyParts, LinkClass, Links,
+        Resilience, SentPackets, State as Outcome, Summary, Verdict,
+    },
+    table::Table,
+};
+use std::collections::BTreeMap;
+
+/// A run that came to its end.
+pub struct Ended {
+    /// Virtual time.
+    pub now: Ps,
+    /// Nothing was pending any more.
+    pub dry: bool,
+    /// State of the sources and buffers at the end.
+    pub last: Sample,
+    /// What each link carried.
+    pub sent: BTreeMap<u32, Carried>,
+    /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
+    pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
+    /// Samples at ticks.
+    pub samples: Vec<Sample>,
+    /// Packets delivered by source at half time.
+    pub half: Option<(Ps, Vec<u32>)>,
+    /// Measurements of all partitions.
+    pub observer: Observer,
+    /// Hash of the final state.
+    pub fingerprint: Fingerprint,
+    /// A cycle of channels that wait for each other.
+    pub deadlock: Vec<Channel>,
+    /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
+    pub stuck: Stuck,
+    /// What the hybrid did.
+    pub hybrid: Option<results::summary::Hybrid>,
+}
+
+/// Adds up the partitions' last samples.
+#[must_use]
+pub fn total(shares: Vec<Sample>) -> Sample {
+    let mut shares = shares.into_iter();
+    let mut sum = shares.next().unwrap_or_default();
+    shares.for_each(|s| sum.merge(s));
+    sum.lags.sort_unstable_by_key(|l| l.terminal);
+    sum
+}
+
+/// Ranks: how far they have come.
+fn hash_ranks(d: &PacketDomain, sum: &mut Fingerprint) {
+    let host = &d.state.host;
+    for (rank, i) in host.ranks() {
+        let terminal = u64::from(d.cx.local.terminals[i as usize]);
+        let open = host.window.of_rank(rank).map(|r| host.window.get(r)).filter(|r| !r.is_finished());
+        for row in open {
+            let state = u64::from(row.is_started()) << 1 | u64::from(row.is_executable());
+            sum.add(13 << 32 | terminal, u64::from(row.number), state, u64::from(row.waits()));
+        }
+    }
+}
+
+/// What a link carried, whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// Chunks.
+    pub chunks: u32,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Time that they took, rounded once.
+    pub busy: Ps,
+}
+
+/// What each link carried, whole run.
+#[must_use]
+pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, Carried> {
+    let mut sent = BTreeMap::new();
+    for d in domains {
+        for (u, line) in d.cx.local.lines.iter().enumerate() {
+            let chunks = d.state.ports.get(u as u32).sent;
+            let full = u64::from(chunks) * u64::from(d.cx.net.config.chunk);
+            let bytes = d.state.carried.rows().get(u).copied().unwrap_or(full);
+            let busy = d.cx.net.timings[usize::from(line.timing)].time_of(bytes);
+            sent.insert(line.link, Carried { chunks, bytes, busy });
+        }
+    }
+    sent
+}
+
+/// How long links slept, whole run but for the last rest; empty if they do not sleep.
+#[must_use]
+pub fn rests_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (Ps, u32, Ps)> {
+    let mut rests = BTreeMap::new();
+    for d in domains {
+        for (u, (line, rest)) in d.cx.local.lines.iter().zip(d.state.rests.rows()).enumerate() {
+            let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
+            rests.insert(line.link, (rest.0, rest.1, d.state.ports.get(u as u32).clock.rounded(unit)));
+        }
+    }
+    rests
+}
+
+/// Hash of every LP's final state: a sum, the same however the state is spread over partitions.
+#[must_use]
+pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire>)>]) -> Fingerprint {
+    let mut sum = Fingerprint::default();
+    for (d, pending) in domains.iter().zip(pending) {
+        hash_ports(d, &mut sum);
+        hash_terminals(d, &mut sum);
+        hash_ranks(d, &mut sum);
+        d.state.transport.hash(&d.cx.local.terminals, &mut sum);
+        for (due, p) in d.state.surrogate.held() {
+            hash_predicted(*due, p, &mut sum);
+        }
+        for (_, key, due) in pending {
+            match due {
+                Due::Message(Wire::Chunk(t)) => sum.add(
+                    6 << 32 | u64::from(t.link),
+                    key.time,
+                    t.id,
+                    u64::from(t.index) << 32 | u64::from(t.visited) << 8 | u64::from(t.vc),
+                ),
+                Due::Message(Wire::Credit { link, vc }) => {
+                    sum.add(7 << 32 | u64::from(*link), key.time, u64::from(*vc), 0)
+                }
+                Due::Message(Wire::Ack { from, to, number, word, stamp }) => {
+                    let who = u64::from(*from) << 32 | u64::from(*to);
+                    sum.add(15 << 32 | u64::from(*number), key.time, who, stamp ^ u64::from(*word));
+                }
+                Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
+                // An envelope goes ahead at once within a partition and as a message to another one: where it is tells nothing.
+                Due::Message(Wire::Envelope { .. }) | Due::Wake(_) => {}
+            }
+        }
+    }
+    sum
+}
+
+/// A packet that is yet to be delivered by prediction.
+fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
+    sum.add(14 << 32 | u64::from(p.destination), due, p.id, p.created);
+}
+
+fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
+    let (state, cx) = (&d.state, &d.cx);
+    let id = |c: &Chunk| state.packets.get(c.packet).id;
+    for (u, line) in cx.local.lines.iter().enumerate() {
+        let u = u as u32;
+        let (port, link) = (state.ports.get(u), u64::from(line.link));
+        let (whole, fraction) = port.clock.parts();
+        sum.add(8 << 32 | link, whole, fraction, u64::from(port.sent) << 8 | u64::from(port.last_vc));
+        for f in port.flight.iter(&state.flights).map(|f| state.flights.get(f)) {
+            let c = state.chunks.get(f.chunk);
+            let what = u64::from(c.index()) << 32 | u64::from(c.visited()) << 8 | u64::from(f.vc);
+            sum.add(6 << 32 | link, f.time, id(c), what);
+        }
+        for code in state.credits_of(u) {
+            sum.add(7 << 32 | link, code >> 4, code & 15, 0);
+        }
+        for vc in 0..cx.net.config.vcs {
+            let v = state.vcs_per_port(u) + u32::from(vc);
+            let row = state.vcs.get(v);
+            let place = u64::from(vc) << 32 | link;
+            let lists = [(9u64, row.pending), (10, *state.queued.get(v))];
+            for (kind, list) in lists {
+                for (n, c) in list.iter(&state.chunks).enumerate() {
+                    let c = state.chunks.get(c);
+                    sum.add(kind << 40 | place, n as u64, id(c), u64::from(c.index()));
+                }
+            }
+            if let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) {
+                let out = if stage == Stage::Idle { 0 } else { u64::from(cx.local.lines[out as usize].link) };
+                for (n, c) in fifo.iter(&state.chunks).enumerate() {
+                    let c = state.chunks.get(c);
+                    sum.add(
+                        11 << 40 | place,
+                        out << 8 | u64::from(out_vc),
+                        id(c),
+                        (n as u64) << 16 | u64::from(c.index()),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn hash_terminals(d: &PacketDomain, sum: &mut Fingerprint) {
+    for (i, &terminal) in d.cx.local.terminals.iter().enumerate() {
+        let t = d.state.terminals.get(i as u32);
+        let counts = u64::from(t.packets) << 32 | u64::from(t.messages);
+        sum.add(
+            12 << 32 | u64::from(terminal),
+            t.upcoming,
+            counts,
+            u64::from(t.queued) << 32 | u64::from(t.received),
+        );
+        sum.add(13 << 32 | u64::from(terminal), t.request, t.cutting.left, t.index);
+    }
+}
+
+/// Makes the summary and the tables.
+///
+/// # Errors
+/// A broken invariant that the ledger found.
+pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary, Vec<Table>), Failure> {
+    let tallies = &ended.observer.tallies;
+    let open = ended.observer.packets.0 - ended.observer.packets.1 - tallies.all_lost();
+    if let (1.., Some(r)) = (tallies.too_long, &net.resilience) {
+        let most = MOST_WINDOWS * u64::from(r.window) * u64::from(net.payload());
+        return Err(Failure::Setup(format!(
+            "a message is longer than {most} B, the most that windows of {} packets can number",
+            r.window
+        )));
+    }
+    if let Some(fault) = ended.observer.ledger.take().and_then(|l| l.verdict(open).into_iter().next()) {
+        return Err(Failure::Invariant(fault));
+    }
+    let done = matches!(setup.until, Until::WorkloadDone { .. });
+    let simulated = if done { ended.observer.last } else { ended.now };
+    if done {
+        // Ticks after the last happening depend on when the run was seen to be over.
+        ended.samples.retain(|s| s.time <= simulated);
+    }
+    ended.fingerprint.merge(ended.observer.fingerprint);
+    let mut summary =
+        Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
+    let o = &ended.observer;
+    summary.simulated_ps = simulated;
+    summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
+    summary.messages = Some(message_counts(&ended));
+    summary.bytes_delivered = o.bytes_total;
+    summary.latency_ps = o.latency.latency();
+    summary.message_latency_ps = o.message_latency.latency();
+    summary.latency_parts_ps = LatencyParts::from_sums(o.parts, o.by_hops.iter().map(|m| m.count).sum());
+    hops(&mut summary, &ended);
+    let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
+    summary.throughput =
+        throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
+    summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
+        mean_half_width_ps: c.half_width,
+        level: 0.95,
+        batches: c.batches,
+        method: "batch means".to_owned(),
+    });
+    summary.jobs = jobs(setup, &ended);
+    summary.links = links(net, &ended.sent, simulated);
+    summary.buffers = buffers(net, &ended);
+    summary.hybrid = ended.hybrid.clone();
+    summary.resilience = resilience(net, &ended, simulated);
+    let energy = setup.energy.as_ref().map(|e| {
+        let delivered = (o.messages, o.bytes_total);
+        let parts = (u64::from(net.fabric.routers()), u64::from(net.fabric.terminals()));
+        e.block(&Consumed { time: simulated, parts, uses: &uses(net, &ended, simulated), delivered })
+    });
+    let mut tables = tables::all(setup, net, &ended, simulated);
+    tables.extend(energy.as_ref().map(energy::table));
+    summary.energy = energy;
+    Ok((summary, tables))
+}
+
+/// What the links of each class did, for their energy.
+fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
+    let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
+    let mut uses: Vec<Use> = net.fabric.classes.iter().map(named).collect();
+    for (&link, carried) in &ended.sent {
+        if net.is_unplugged(link) {
+            continue;
+        }
+        let used = &mut uses[usize::from(net.class_of(link))];
+        used.links += 1;
+        used.bits += carried.bytes as f64 * 8.0;
+        if let Some(&(asleep, wakings, free)) = ended.rests.get(&link) {
+            let last = simulated.saturating_sub(free).saturating_sub(net.sleep_after);
+            used.asleep += u128::from(asleep + last);
+            used.wakings += u64::from(wakings);
+        }
+    }
+    uses
+}
+
+/// What links lost and what the transport did about it.
+fn resilience(net: &Network, ended: &Ended, simulated: Ps) -> Option<Resilience> {
+    let (setup, t) = (net.resilience.as_ref()?, &ended.observer.tallies);
+    let [first, redundant, retransmitted, acknowledgements] = t.sent;
+    let lost = t.lost.iter().zip(&net.fabric.classes).filter(|(n, _)| n[0] + n[1] > 0);
+    let data_bytes: u64 = t.sent_bytes[..3].iter().sum();
+    let goodput = ended.observer.bytes_total;
+    Some(Resilience {
+        protocol: setup.protocol.name().to_owned(),
+        sent: SentPackets { first, redundant, retransmitted, acknowledgements },
+        lost: ByPurpose {
+            data: t.lost.iter().map(|n| n[0]).sum(),
+            acknowledgements: t.lost.iter().map(|n| n[1]).sum(),
+        },
+        lost_by_class: Counted(lost.map(|(n, class)| ((*class).to_owned(), n[0] + n[1])).collect()),
+        tampered: ByPurpose { data: t.tampered[0], acknowledgements: t.tampered[1] },
+        duplicates: t.duplicates,
+        transmissions_mean: (first > 0).then(|| (first + redundant + retransmitted) as f64 / first as f64),
+        goodput_bytes_per_s: (simulated > 0).then(|| goodput as f64 / (simulated as f64 / 1e12)),
+        efficiency: (data_bytes > 0).then(|| goodput as f64 / data_bytes as f64),
+    })
+}
+
+fn message_counts(ended: &Ended) -> Counts {
+    let begun = ended.last.messages;
+    Counts { injected: begun, delivered: ended.observer.messages, in_flight: begun - ended.observer.messages }
+}
+
+fn hops(summary: &mut Summary, ended: &Ended) {
+    let by_hops = &ended.observer.by_hops;
+    let rows = by_hops.iter().enumerate();
+    summary.latency_by_hops = rows.filter_map(|(h, m)| m.by_hops(h as u32)).collect::<Vec<HopLatency>>();
+    let count: u64 = by_hops.iter().map(|m| m.count).sum();
+    let total: u64 = by_hops.iter().enumerate().map(|(h, m)| h as u64 * m.count).sum();
+    summary.hops_mean = (count > 0).then(|| total as f64 / count as f64);
+}
+
+fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
+    let closed = matches!(setup.until, Until::WorkloadDone { .. });
+    let each = setup.jobs.iter().zip(&ended.observer.jobs).enumerate();
+    each.map(|(n, (job, &(delivered, last)))| {
+        let begun = ended.last.job_messages.get(n).copied().unwrap_or(0);
+        let (program, sums) = (job.work.program().is_some(), ended.observer.programs[n]);
+        let makespan = last.max(sums.last).saturating_sub(job.start);
+        Job {
+            name: job.name.clone(),
+            ranks: job.placement.len() as u32,
+            messages: Some(Counts { injected: begun, delivered, in_flight: begun - delivered }),
+            makespan_ps: (closed || program).then_some(makespan),
+            critical_path: None,
+            compute_fraction: (program && makespan > 0)
+                .then(|| sums.busy as f64 / (makespan as f64 * job.placement.len() as f64)),
+        }
+    })
+    .collect()
+}
+
+fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<Links> {
+    if simulated == 0 {
+        return None;
+    }
+    let names = &net.fabric.classes;
+    let mut classes: Vec<(String, u64, f64, f64)> =
+        names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
+    for (&link, &Carried { busy, .. }) in sent {
+        if net.is_unplugged(link) {
+            continue;
+        }
+        let (class, used) = (net.class_of(link), utilisation(busy, simulated));
+        let row = &mut classes[usize::from(class)];
+        row.1 += 1;
+        row.2 += used;
+        row.3 = row.3.max(used);
+    }
+    let count: u64 = classes.iter().map(|c| c.1).sum();
+    let classes: Vec<(String, u64, f64, f64)> = classes.into_iter().filter(|c| c.1 > 0).collect();
+    Some(Links {
+        mean_utilisation: classes.iter().map(|c| c.2).sum::<f64>() / count.max(1) as f64,
+        max_utilisation: classes.iter().map(|c| c.3).fold(0.0, f64::max),
+        classes: classes
+            .into_iter()
+            .map(|(class, links, sum, max)| LinkClass {
+                class,
+                links,
+                mean_utilisation: sum / links as f64,
+                max_utilisation: max,
+            })
+            .collect(),
+    })
+}
+
+/// Share of `span` for which a link was busy; a chunk that is on it at the end counts up to the end only.
+#[must_use]
+pub fn utilisation(busy: Ps, span: Ps) -> f64 {
+    (busy as f64 / span as f64).min(1.0)
+}
+
+fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
+    let chunk = u64::from(net.config.chunk);
+    let bytes: Vec<u64> = ended.samples.iter().map(|s| (s.occupied + s.queued) * chunk).collect();
+    let max = bytes.iter().copied().max()?;
+    Some(Buffers { mean_bytes: bytes.iter().sum::<u64>() as f64 / bytes.len() as f64, max_bytes: max })
+}
+
+fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdict {
+    let mut verdict = Verdict::ok();
+    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
+    }
+    let o = &ended.observer;
+    if !ended.deadlock.is_empty() {
+        let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
+        verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
+    } else if ended.dry && !ended.stuck.is_done() {
+        verdict.find(Outcome::Deadlock, ended.stuck.lines());
+    } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
+        let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
+        let left = match ended.last.open {
+            0 => "messages are not complete".to_owned(),
+            open => format!("{open} packets are under way"),
+        };
+        verdict.find(Outcome::Incomplete, [format!("{left} and {why}")]);
+    }
+    if ended.stuck.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
+        verdict.flag("unreceived-messages");
+        if ended.stuck.is_done() {
+            verdict.detail.extend(ended.stuck.lines());
+        }
+    }
+    let half = ended
+        .half
+        .as_ref()
+        .and_then(|(t, counts)| ended.samples.iter().rev().find(|s| s.time <= *t).map(|s| (s, counts)));
+    if let Some((half, then)) = half {
+        let mean = o.latency.moments().mean().unwrap_or(0.0);
+        let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
+        if !starved.is_empty() && ended.deadlock.is_empty() {
+            verdict.find(
+                Outcome::Starved,
+                [format!("no packet delivered from {}", verdict::sources(net, &starved))],
+            );
+        }
+        let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+        let sources = nodes * net.fabric.planes() as usize;
+        let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
+        if !saturated.is_empty() {
+            let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
+            verdict.find(Outcome::Saturated, [who]);
+        } else if verdict::piles_up(half, &ended.last, net.packet_time()) && ended.deadlock.is_empty() {
+            let what = format!(
+                "packets pile up in the network: {} at half time, {} at the end",
+                half.open, ended.last.open
+            );
+            verdict.find(Outcome::Saturated, [what]);
+        }
+    }
+    match batch::stationarity(&o.batches.batches()) {
+        Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
+            verdict.find(
+                Outcome::NotStationary,
+                [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
+            );
+        }
+        Stationarity::TooFew => verdict.flag("too-few-samples"),
+        _ => {}
+    }
+    verdict
+}

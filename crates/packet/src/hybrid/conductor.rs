@@ -1,0 +1,462 @@
+//! The engine's director of a packet run: samples, and in hybrid runs the switches.
+//!
+//! At a tick every partition tells its sample, its counts, what it learned and, where a switch is possible, the packets in its part of the
+//! network. One decision is taken; a new predictor is trained from the merged sums. What partitions apply they read from here.
+
+use super::{
+    HybridSetup, Treatment,
+    direct::{Frame, Step, Strategy, View},
+    learn::{Forget, Learned, Seen, Shape, add},
+    predict::{Predictor, Recipe},
+    queues::Queues,
+};
+use crate::{
+    network::Network,
+    observe::Observer,
+    sample::{Sampler, Share},
+    state::{PacketDomain, Wire},
+    surrogate::{Predicted, Switch},
+};
+use base::{
+    hash::Fingerprint,
+    time::{NEVER, Ps},
+};
+use engine::{
+    agenda::Agenda,
+    director::{Director, Network as Clock},
+    domain::Effects,
+    kept::{Damaged, Kept, put, take},
+};
+use model::{failure::Failure, performance::thread_time};
+use results::summary;
+use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Instant};
+
+/// Samples, and switches if the run is hybrid.
+pub struct Conductor {
+    /// Samples.
+    pub sampler: Sampler,
+    stage: Option<Stage>,
+}
+
+/// What was done so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Log {
+    phases: Vec<Phase>,
+    /// Zombies made at suspensions.
+    zombies: u64,
+    /// What the present predictor was trained from.
+    learned: Option<Learned>,
+}
+
+/// A stretch of the run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Phase {
+    surrogate: bool,
+    start: Ps,
+    end: Ps,
+    cost: Cost,
+    /// Delivered before its start; by its end.
+    network: (Seen, Seen),
+    predicted: (Seen, Seen),
+    delivered: (u64, u64),
+}
+
+struct Stage {
+    strategy: Box<dyn Strategy>,
+    recipe: Arc<dyn Recipe>,
+    shape: Arc<Shape>,
+    treatment: Treatment,
+    queues: Option<Queues>,
+    net: Arc<Network>,
+    log: Log,
+    predictor: Option<Arc<dyn Predictor>>,
+    flying: Vec<Predicted>,
+    since: Since,
+    /// When the run ends at the latest.
+    end: Ps,
+}
+
+/// What a stretch of a run costs.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Cost {
+    wall_s: f64,
+    /// Of this thread, where the system tells.
+    cpu_s: Option<f64>,
+}
+
+impl Cost {
+    fn add(&mut self, more: Cost) {
+        self.wall_s += more.wall_s;
+        self.cpu_s = more.cpu_s.map(|s| s + self.cpu_s.unwrap_or(0.0));
+    }
+}
+
+/// An instant of the clocks of the machine that simulates.
+struct Since(Instant, Option<f64>);
+
+impl Since {
+    fn now() -> Self {
+        Self(Instant::now(), thread_time())
+    }
+
+    fn cost(&self) -> Cost {
+        let cpu_s = thread_time().zip(self.1).map(|(now, then)| now - then);
+        Cost { wall_s: self.0.elapsed().as_secs_f64(), cpu_s }
+    }
+}
+
+/// What a partition tells.
+pub struct Told {
+    /// None where [`Conductor::samples`] says no.
+    share: Option<Share>,
+    counts: Counts,
+    learned: Option<Learned>,
+    /// At an entry what is in the network, at a return what was predicted and is not delivered.
+    flying: Vec<Predicted>,
+    offered: Vec<Ps>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    network: Seen,
+    predicted: Seen,
+    delivered: u64,
+}
+
+/// What the sampler is asked for at the end too.
+fn counts(observer: &Observer) -> Counts {
+    let (network, predicted) =
+        observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
+    Counts { network, predicted, delivered: observer.packets.1 }
+}
+
+impl Phase {
+    fn begin(surrogate: bool, now: Ps, at: &Counts) -> Self {
+        Self {
+            surrogate,
+            start: now,
+            end: now,
+            cost: Cost::default(),
+            network: (at.network, at.network),
+            predicted: (at.predicted, at.predicted),
+            delivered: (at.delivered, at.delivered),
+        }
+    }
+
+    fn end(&mut self, now: Ps, cost: Cost, at: &Counts) {
+        self.end = now;
+        self.cost.add(cost);
+        (self.network.1, self.predicted.1, self.delivered.1) = (at.network, at.predicted, at.delivered);
+    }
+
+    /// Mean latency of what was delivered in it by the network, or by prediction.
+    fn mean(&self, predicted: bool) -> Option<f64> {
+        let (from, to) = if predicted { self.predicted } else { self.network };
+        let count = to.count - from.count;
+        (count > 0).then(|| (to.sum - from.sum) as f64 / count as f64)
+    }
+}
+
+impl Conductor {
+    /// For a run that ends at `end` at the latest.
+    ///
+    /// # Errors
+    /// If the director's times do not fit the run.
+    pub fn new(
+        sampler: Sampler,
+        hybrid: Option<&HybridSetup>,
+        net: &Arc<Network>,
+        end: Ps,
+    ) -> Result<Self, Failure> {
+        let stage = match (hybrid, &net.hybrid) {
+            (Some(setup), Some(network)) => Some(Stage {
+                strategy: (setup.director.build)(setup, &Frame { end, period: net.period() }).map_err(
+                    |p| Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; ")),
+                )?,
+                recipe: Arc::clone(&setup.recipe),
+                shape: Arc::clone(&network.shape),
+                treatment: setup.treatment,
+                queues: setup.queues.then(|| {
+                    Queues::new(net.fabric.terminals(), setup.window, net.packet_pace, net.period())
+                }),
+                net: Arc::clone(net),
+                log: Log { phases: vec![Phase::begin(false, 0, &Counts::default())], ..Log::default() },
+                predictor: None,
+                flying: Vec::new(),
+                since: Since::now(),
+                end,
+            }),
+            _ => None,
+        };
+        Ok(Self { sampler, stage })
+    }
+
+    /// Gives partitions of a run that goes on at `now` their predictor.
+    pub fn attach<'a>(&self, now: Ps, domains: impl Iterator<Item = &'a mut PacketDomain>) {
+        let Some(stage) = &self.stage else { return };
+        domains.for_each(|d| {
+            d.cx.predictor.clone_from(&stage.predictor);
+            self.tell(stage, now, d);
+        });
+    }
+
+    /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
+    /// Only a run of `one_thread` tells what its phases cost of the processor.
+    ///
+    /// # Errors
+    /// If zombies are missing.
+    pub fn close(
+        mut self,
+        (now, observer): (Ps, &Observer),
+        (in_network, copied, discarded): (u64, u64, u64),
+        one_thread: bool,
+        fingerprint: &mut Fingerprint,
+    ) -> Result<(Sampler, Option<summary::Hybrid>), Failure> {
+        let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
+        let cost = stage.since.cost();
+        if let Some(phase) = stage.log.phases.last_mut() {
+            phase.end(now, cost, &counts(observer));
+        }
+        let created = stage.log.zombies + copied;
+        if created != discarded + in_network {
+            return Err(Failure::Invariant(format!(
+                "{created} zombies were made, {discarded} discarded, and {in_network} are in the network"
+            )));
+        }
+        let phases = &stage.log.phases;
+        let mut errors = Vec::new();
+        for pair in phases.windows(2).filter(|p| p[0].surrogate) {
+            if let (Some(said), Some(seen)) = (pair[0].mean(true), pair[1].mean(false)) {
+                errors.push((said - seen).abs() / seen);
+            }
+        }
+        for phase in phases {
+            fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
+        }
+        let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
+        let rows = phases.iter().map(|p| summary::Phase {
+            mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
+            start_ps: p.start,
+            end_ps: p.end,
+            wall_s: p.cost.wall_s,
+            cpu_s: p.cost.cpu_s.filter(|_| one_thread),
+            packets: p.delivered.1 - p.delivered.0,
+        });
+        let hybrid = summary::Hybrid {
+            phases: rows.collect(),
+            switches: phases.len() as u64 - 1,
+            zombies: summary::Zombies { created, discarded, in_network },
+            predictor_error: error,
+        };
+        Ok((self.sampler, Some(hybrid)))
+    }
+
+    /// False at a tick of the queues alone in the surrogate, unless the run ends when all is done.
+    fn samples(&self, now: Ps) -> bool {
+        let stay =
+            self.stage.as_ref().filter(|s| s.in_surrogate() && s.queues_at(now).is_some() && !s.ticks(now));
+        stay.is_none() || self.sampler.until_done() || self.sampler.next_tick(now - 1) == now
+    }
+
+    /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
+    fn tell(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain) {
+        let asked = if self.sampler.until_done() { self.next_tick(now) } else { self.sampler.asks(now) };
+        domain.cx.asked = asked.min(stage.strategy.next_tick(now)).min(stage.end);
+        if let Some(queues) = &stage.queues {
+            domain.cx.waits = Arc::clone(queues.waits());
+            domain.cx.slowness = queues.slowness();
+        }
+    }
+}
+
+impl Director<PacketDomain, Observer> for Conductor {
+    type Summary = Told;
+    type Order = Step;
+
+    fn next_tick(&self, now: Ps) -> Ps {
+        let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
+        let queues = self.stage.as_ref().and_then(|s| s.queues.as_ref()).map_or(NEVER, |q| q.next_tick(now));
+        self.sampler.next_tick(now).min(own).min(queues)
+    }
+
+    fn summarise(
+        &self,
+        now: Ps,
+        domain: &PacketDomain,
+        observer: &mut Observer,
+        agenda: &Agenda<Wire>,
+    ) -> Told {
+        let share = self.samples(now).then(|| self.sampler.summarise(now, domain, observer, agenda));
+        let (flying, offered) = (Vec::new(), Vec::new());
+        let mut told = Told { share, counts: counts(observer), learned: None, flying, offered };
+        let Some(stage) = &self.stage else { return told };
+        if let (Some(_), Some(learner)) = (stage.queues_at(now), &mut observer.learner) {
+            told.offered = learner.take_offered();
+        }
+        if !stage.ticks(now) {
+            return told;
+        }
+        let enters = stage.strategy.may_enter(now);
+        if let Some(learner) = &mut observer.learner {
+            told.learned = match (enters, stage.strategy.enters(now)) {
+                (false, _) => None,
+                (true, true) => Some(learner.hand_over()),
+                (true, false) => Some(learner.learned()),
+            };
+            learner.forget(stage.strategy.forget(now));
+        }
+        if enters && stage.treatment == Treatment::Zombies {
+            told.flying = domain.flying(agenda);
+        } else if stage.in_surrogate() && stage.queues.is_some() && stage.treatment == Treatment::Zombies {
+            told.flying = domain.under_way(agenda);
+        }
+        told
+    }
+
+    fn merge(&self, mut a: Told, b: Told) -> Told {
+        a.share = a.share.zip(b.share).map(|(a, b)| self.sampler.merge(a, b));
+        a.counts.network.merge(b.counts.network);
+        a.counts.predicted.merge(b.counts.predicted);
+        a.counts.delivered += b.counts.delivered;
+        if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
+            mine.merge(theirs);
+        }
+        a.flying.extend(b.flying);
+        add(&mut a.offered, &b.offered);
+        a
+    }
+
+    fn decide(&mut self, now: Ps, told: Told, dry: bool) -> Option<(Clock, Step)> {
+        let Told { share, counts, learned, flying, offered } = told;
+        let (created, occupied) = share.as_ref().map_or((0, 0), |s| (s.created(), s.occupied()));
+        let view = View { now, created, network: counts.network, predicted: counts.predicted, occupied };
+        // A run whose network stands still is at rest without being stuck.
+        let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
+        match share {
+            Some(share) => _ = self.sampler.decide(now, share, dry)?,
+            None => self.sampler.stuck = false,
+        }
+        let Some(stage) = &mut self.stage else { return Some((Clock::Keep, Step::Stay)) };
+        if let Some(queues) = stage.queues.as_mut().filter(|q| q.ticks(now)) {
+            queues.tick(now, &offered);
+        }
+        if !stage.ticks(now) {
+            return Some((Clock::Keep, Step::Stay));
+        }
+        let forget = stage.strategy.forget(now);
+        let step = stage.strategy.decide(&view);
+        let latency = learned.as_ref().and_then(|l| l.total().mean());
+        stage.move_queues(now, step, forget, latency);
+        match step {
+            Step::Stay | Step::Learn | Step::Reheat => return Some((Clock::Keep, step)),
+            Step::Enter => {
+                let learned = learned.unwrap_or_default();
+                stage.predictor = Some(stage.recipe.train(&learned, &stage.shape));
+                stage.log.learned = Some(learned);
+                stage.flying = flying;
+                stage.flying.sort_unstable_by_key(|p| p.id);
+                stage.flying.dedup_by_key(|p| p.id);
+                stage.log.zombies += stage.flying.len() as u64;
+            }
+            Step::Return => stage.flying = stage.lacking(flying),
+        }
+        let cost = stage.since.cost();
+        stage.since = Since::now();
+        if let Some(phase) = stage.log.phases.last_mut() {
+            phase.end(now, cost, &counts);
+        }
+        stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts));
+        let clock = match step {
+            Step::Enter if stage.treatment == Treatment::Zombies => Clock::Suspend,
+            Step::Return if stage.treatment == Treatment::Zombies => Clock::Resume,
+            _ => Clock::Keep,
+        };
+        Some((clock, step))
+    }
+
+    fn apply(&self, step: &Step, domain: &mut PacketDomain, fx: &mut impl Effects<PacketDomain>) {
+        let Some(stage) = &self.stage else { return };
+        self.tell(stage, fx.instant(), domain);
+        match step {
+            Step::Stay => {}
+            Step::Learn => domain.learn_anew(),
+            Step::Enter => {
+                let predictor = stage.predictor.as_ref().expect("it was trained for this switch");
+                let switch = Switch { predictor, flying: &stage.flying };
+                domain.enter(&switch, stage.treatment == Treatment::Zombies, fx);
+            }
+            Step::Reheat => domain.reheat(fx),
+            Step::Return => domain.back(&stage.flying, fx),
+        }
+    }
+}
+
+impl Stage {
+    fn in_surrogate(&self) -> bool {
+        self.log.phases.last().is_some_and(|p| p.surrogate)
+    }
+
+    /// The queues, if `now` is a tick of theirs.
+    fn queues_at(&self, now: Ps) -> Option<&Queues> {
+        self.queues.as_ref().filter(|q| q.ticks(now))
+    }
+
+    /// What queues do at a switch, and forget.
+    fn move_queues(&mut self, now: Ps, step: Step, forget: Forget, latency: Option<Ps>) {
+        let Some(queues) = &mut self.queues else { return };
+        match step {
+            Step::Enter => queues.enter(now, latency),
+            Step::Return => queues.leave(),
+            Step::Stay | Step::Learn | Step::Reheat => {}
+        }
+        queues.forget(forget);
+    }
+
+    /// Those of the packets `under_way` that the network lacks at a return.
+    fn lacking(&self, under_way: Vec<Predicted>) -> Vec<Predicted> {
+        let Some(queues) = &self.queues else { return Vec::new() };
+        queues.lacking(under_way, |bytes| self.net.link_time(bytes))
+    }
+
+    /// True if the strategy asked for a tick at `now`.
+    fn ticks(&self, now: Ps) -> bool {
+        now > 0 && self.strategy.next_tick(now - 1) == now
+    }
+}
+
+impl Kept for Conductor {
+    fn save(&self, to: &mut Vec<u8>) {
+        self.sampler.save(to);
+        if let Some(stage) = &self.stage {
+            let mut log = stage.log.clone();
+            if let Some(phase) = log.phases.last_mut() {
+                phase.cost.add(stage.since.cost());
+            }
+            put(&log, to);
+            put(&stage.strategy.memory(), to);
+            if let Some(queues) = &stage.queues {
+                put(&queues.saved(), to);
+            }
+        }
+    }
+
+    fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
+        self.sampler.load(from)?;
+        if let Some(stage) = &mut self.stage {
+            stage.log = take(from)?;
+            let memory: Vec<u64> = take(from)?;
+            if !stage.strategy.recall(&memory) {
+                return Err(Damaged);
+            }
+            if let Some(queues) = &mut stage.queues
+                && !queues.load(take(from)?)
+            {
+                return Err(Damaged);
+            }
+            stage.predictor = stage.log.learned.as_ref().map(|l| stage.recipe.train(l, &stage.shape));
+            stage.since = Since::now();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! What is learned of latencies where packets are delivered: integer sums by pair, and histograms by distance.
+//!
+//! Memory is constant per pair that sends, about 80 bytes. Sums merge in any order to one answer.
+
+use base::time::Ps;
+use fabric::graph::Fabric;
+use fabric::metrics::Hops;
+use results::histogram::LatencyHistogram;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Distances of the machine and what no packet can beat.
+pub struct Shape {
+    /// Number of terminals: of nodes, unless nodes have several.
+    pub terminals: u32,
+    /// Node of each terminal.
+    node_of: Vec<u32>,
+    hops: Hops,
+    /// Contention-free latency of a packet of one short chunk: terminals' links and the first router, and each further router.
+    floor: (Ps, Ps),
+    /// [`Shape::floor`] of no pair is above.
+    most: Ps,
+}
+
+impl Shape {
+    /// Of a fabric; `floor` is what terminals' links and the first router need at least, and each further router.
+    ///
+    /// # Errors
+    /// If the fabric has too many routers for a table of distances.
+    pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
+        let node_of: Vec<u32> = (0..fabric.terminals()).map(|t| fabric.node_of(t)).collect();
+        let hops = Hops::of(fabric)?;
+        let most = floor.0 + floor.1 * u64::from(hops.most());
+        Ok(Self { terminals: fabric.terminals(), node_of, hops, floor, most })
+    }
+
+    /// Routers on a shortest way between two terminals.
+    #[must_use]
+    pub fn routers(&self, source: u32, destination: u32) -> u32 {
+        self.hops.between(self.node_of[source as usize], self.node_of[destination as usize]) + 1
+    }
+
+    /// `latency`, but at least [`Shape::floor`].
+    #[inline]
+    #[must_use]
+    pub fn at_least(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+        if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
+    }
+
+    /// No packet between two terminals takes less.
+    #[must_use]
+    pub fn floor(&self, source: u32, destination: u32) -> Ps {
+        self.floor.0 + self.floor.1 * u64::from(self.routers(source, destination) - 1)
+    }
+}
+
+/// Latencies of one pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Packets.
+    pub count: u64,
+    /// Sum of their latencies.
+    pub sum: u128,
+}
+
+impl Seen {
+    /// Adds others.
+    pub fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
+    /// Rounded mean; `None` without packets.
+    #[must_use]
+    pub fn mean(&self) -> Option<Ps> {
+        let (sum, count) = (self.sum, u128::from(self.count));
+        (count > 0).then(|| ((sum + count / 2) / count) as Ps)
+    }
+}
+
+/// Latencies of a span of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    /// By source and destination terminal.
+    pub pairs: BTreeMap<(u32, u32), Seen>,
+    /// By routers on a shortest way, from 1.
+    pub classes: Vec<LatencyHistogram>,
+    /// Latency over the mean of the pair's packets before it, in units of 2^-20, by the same; pairs with fewer than eight are left out.
+    pub ratios: Vec<LatencyHistogram>,
+}
+
+/// Unit of [`Learned::ratios`], as a power of two.
+pub const RATIO: u32 = 20;
+
+/// Packets of a pair, or a source, whose mean is trusted.
+pub const TRUSTED: u64 = 8;
+
+impl Learned {
+    /// Adds a packet.
+    pub fn record(&mut self, shape: &Shape, (source, destination): (u32, u32), latency: Ps) {
+        let pair = self.pairs.entry((source, destination)).or_default();
+        let before = *pair;
+        pair.merge(Seen { count: 1, sum: u128::from(latency) });
+        let class = shape.routers(source, destination) as usize - 1;
+        if class >= self.classes.len() {
+            self.classes.resize_with(class + 1, LatencyHistogram::new);
+            self.ratios.resize_with(class + 1, LatencyHistogram::new);
+        }
+        self.classes[class].record(latency);
+        if before.count >= TRUSTED {
+            let ratio = (u128::from(latency) << RATIO) * u128::from(before.count) / before.sum.max(1);
+            self.ratios[class].record(ratio as Ps);
+        }
+    }
+
+    /// Adds what was learned elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        for (&pair, &seen) in &other.pairs {
+            self.pairs.entry(pair).or_default().merge(seen);
+        }
+        if self.classes.len() < other.classes.len() {
+            self.classes.resize_with(other.classes.len(), LatencyHistogram::new);
+            self.ratios.resize_with(other.classes.len(), LatencyHistogram::new);
+        }
+        self.classes.iter_mut().zip(&other.classes).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.ratios.iter_mut().zip(&other.ratios).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// All packets.
+    #[must_use]
+    pub fn total(&self) -> Seen {
+        let mut total = Seen::default();
+        self.pairs.values().for_each(|&seen| total.merge(seen));
+        total
+    }
+}
+
+/// What a learner is told at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forget {
+    /// Nothing.
+    Nothing,
+    /// The older half.
+    Half,
+    /// Everything.
+    All,
+}
+
+/// Adds sums, of which the longer list has more.
+pub(super) fn add(a: &mut Vec<Ps>, b: &[Ps]) {
+    a.resize(a.len().max(b.len()), 0);
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+}
+
+/// A partition's learner: two halves, of which the older is forgotten first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learner {
+    halves: [Learned; 2],
+    /// Packets delivered by the network so far.
+    pub network: Seen,
+    /// Packets delivered by prediction so far.
+    pub predicted: Seen,
+    /// By destination, link time of what was handed over since it was last asked; may be short.
+    offered: Vec<Ps>,
+}
+
+impl Learner {
+    /// The network delivered a packet.
+    pub fn delivered(&mut self, shape: &Shape, source: u32, destination: u32, latency: Ps) {
+        self.network.merge(Seen { count: 1, sum: u128::from(latency) });
+        self.halves[1].record(shape, (source, destination), latency);
+    }
+
+    /// A terminal handed something over that takes a terminal's link so long.
+    #[inline]
+    pub fn offered(&mut self, destination: u32, time: Ps) {
+        let at = destination as usize;
+        if at >= self.offered.len() {
+            self.offered.resize(at + 1, 0);
+        }
+        self.offered[at] += time;
+    }
+
+    /// By destination, link time of what was handed over since this was last asked.
+    #[must_use]
+    pub fn take_offered(&mut self) -> Vec<Ps> {
+        let fresh = vec![0; self.offered.len()];
+        std::mem::replace(&mut self.offered, fresh)
+    }
+
+    /// Everything that is remembered.
+    #[must_use]
+    pub fn learned(&self) -> Learned {
+        let mut all = self.halves[0].clone();
+        all.merge(&self.halves[1]);
+        all
+    }
+
+    /// Everything that is remembered; the learner forgets it.
+    #[must_use]
+    pub fn hand_over(&mut self) -> Learned {
+        let mut all = std::mem::take(&mut self.halves[0]);
+        let newer = std::mem::take(&mut self.halves[1]);
+        if all == Learned::default() {
+            return newer;
+        }
+        all.merge(&newer);
+        all
+    }
+
+    /// Adds what another partition learned.
+    pub fn merge(&mut self, other: &Self) {
+        self.halves.iter_mut().zip(&other.halves).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.network.merge(other.network);
+        self.predicted.merge(other.predicted);
+        add(&mut self.offered, &other.offered);
+    }
+
+    /// Forgets.
+    pub fn forget(&mut self, what: Forget) {
+        match what {
+            Forget::Nothing => {}
+            Forget::Half => self.halves.swap(0, 1),
+            Forget::All => self.halves[0] = Learned::default(),
+        }
+        if what != Forget::Nothing {
+            self.halves[1] = Learned::default();
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The packet network without a workload: messages come from outside, one at a time, and whoever sends them is told when they have arrived.
+//!
+//! [`Live`] steps the engine event by event, so that whoever drives it can act between any two. Each terminal has a queue of messages for each of
+//! its *classes* (virtual networks). Messages are cut into packets here, and classes take turns packet by packet: an acknowledgement does not
+//! wait for the megabytes of a put. A terminal is given a packet when it holds fewer than two, so its link never waits and
+//! a packet of another class waits for two at most. In the network all classes share the virtual channels; destinations always take what
+//! arrives, so classes cannot block each other for ever.
+//!
+//! Cost: what the model costs, and per packet one entry of a map and one alarm of the driver. One partition, one thread.
+
+use super::{
+    network::Network,
+    state::{PacketDomain, Record},
+};
+use crate::{run, setup::Setup};
+use base::{
+    hash::mix64,
+    time::{NEVER, Ps},
+};
+use engine::{
+    domain::{Effects, Lane, Observer},
+    executor::{Executor, Options},
+};
+use model::{failure::Failure, setup::Until};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap, VecDeque},
+    sync::Arc,
+};
+
+/// Classes of messages.
+pub const CLASSES: usize = 2;
+
+/// Packets that a terminal holds before it takes another one.
+const AHEAD: u32 = 2;
+
+/// Packets that have arrived: source terminal and number there.
+#[derive(Default)]
+struct Arrived(VecDeque<(u32, u32)>);
+
+impl Observer<Record> for Arrived {
+    fn commit(&mut self, record: &Record) {
+        if let Record::Message { source, number, .. } = *record {
+            self.0.push_back((source, number));
+        }
+    }
+}
+
+/// A message under way.
+#[derive(Clone, Copy)]
+struct Message {
+    tag: u32,
+    destination: u32,
+    /// Bytes not yet handed to the terminal.
+    left: u64,
+    /// Packets not yet handed to the terminal, and not yet arrived.
+    packets: (u32, u32),
+}
+
+/// What a terminal has still to send.
+#[derive(Clone, Default)]
+struct Source {
+    queues: [VecDeque<u32>; CLASSES],
+    /// Class whose turn it is.
+    turn: usize,
+    /// It will look again.
+    armed: bool,
+}
+
+/// What the driver does at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// A message of a class has passed the adapter.
+    Ready { source: u32, class: u8, message: u32 },
+    /// A terminal may take another packet.
+    Feed(u32),
+}
+
+/// A packet network that is driven from outside.
+pub struct Live {
+    executor: Executor<PacketDomain, Arrived>,
+    net: Arc<Network>,
+    adapter_delay: Ps,
+    end: Ps,
+    sources: Vec<Source>,
+    due: BinaryHeap<Reverse<(Ps, u64, Due)>>,
+    counter: u64,
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    packets: BTreeMap<(u32, u32), u32>,
+}
+
+impl Live {
+    /// The network of a setup without jobs.
+    ///
+    /// # Errors
+    /// What the packet model refuses; several rails; terminals that failures cut off; a predictor.
+    pub fn new(setup: &Setup) -> Result<Self, Failure> {
+        let refuse = |text: &str| Err(Failure::Setup(text.into()));
+        if setup.hybrid.is_some() {
+            return refuse("programs that run live need the network itself: predictors know only workloads");
+        }
+        if setup.resilience.is_some() {
+            return refuse(
+                "interfaces of live programs have a transport of their own: [resilience] is for jobs",
+            );
+        }
+        if setup.energy.is_some() {
+            return refuse("[energy] is for jobs: runs of live programs do not tell it");
+        }
+        if setup.fabric.planes() > 1 {
+            return refuse("interfaces of live programs have one rail on model \"packet\"");
+        }
+        let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
+        if left.usable_nodes().len() < setup.fabric.nodes() as usize {
+            return refuse("failures cut a terminal off, and live programs may send to it");
+        }
+        // The adapter is here: it delays messages, not packets.
+        let mut inner = setup.clone();
+        inner.jobs.clear();
+        inner.packet.adapter_delay = 0;
+        let net = Arc::new(Network::new(&inner, 1));
+        run::refuse(&inner, &net)?;
+        let options = Options {
+            tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties,
+            wheel_shift: run::wheel_shift(&net),
+        };
+        let part = (PacketDomain::new(Arc::clone(&net), 0), Arrived::default());
+        let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
+        Ok(Self {
+            executor: Executor::new([part], options),
+            sources: vec![Source::default(); net.fabric.terminals() as usize],
+            net,
+            adapter_delay: setup.packet.adapter_delay,
+            end,
+            due: BinaryHeap::new(),
+            counter: 0,
+            messages: Vec::new(),
+            free: Vec::new(),
+            packets: BTreeMap::new(),
+        })
+    }
+
+    /// Terminals.
+    #[must_use]
+    pub fn terminals(&self) -> u32 {
+        self.net.fabric.terminals()
+    }
+
+    /// Nothing happens at or after this time.
+    #[must_use]
+    pub fn end(&self) -> Ps {
+        self.end
+    }
+
+    fn at(&mut self, time: Ps, due: Due) {
+        self.counter += 1;
+        self.due.push(Reverse((time, self.counter, due)));
+    }
+
+    /// Sends a message of a class at `now`, which nothing that was done follows. Source and destination differ.
+    pub fn send(&mut self, now: Ps, (source, destination): (u32, u32), (class, bytes): (u8, u64), tag: u32) {
+        let packets = bytes.div_ceil(u64::from(self.net.config.packet)).max(1) as u32;
+        let message = Message { tag, destination, left: bytes, packets: (packets, packets) };
+        let message = if let Some(place) = self.free.pop() {
+            self.messages[place as usize] = message;
+            place
+        } else {
+            self.messages.push(message);
+            (self.messages.len() - 1) as u32
+        };
+        let class = class.min(CLASSES as u8 - 1);
+        self.at(now + self.adapter_delay, Due::Ready { source, class, message });
+    }
+
+    /// When something happens next.
+    pub fn next_time(&mut self) -> Option<Ps> {
+        let due = self.due.peek().map_or(NEVER, |d| d.0.0);
+        Some(due.min(self.executor.next_time())).filter(|&t| t < NEVER)
+    }
+
+    /// Does what happens up to and including `until`, or to the first arrival: appends the tags of messages that arrived and
+    /// tells when that was.
+    pub fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
+        loop {
+            let due = self.due.peek().map_or(NEVER, |d| d.0.0);
+            let event = self.executor.next_time();
+            // What the network does at an instant comes before what its driver does.
+            if event <= due.min(until) {
+                self.executor.step(until);
+                let before = arrived.len();
+                self.collect(arrived);
+                if arrived.len() > before {
+                    return self.executor.now();
+                }
+            } else if due <= until {
+                self.executor.skip_to(due);
+                self.act(due);
+            } else {
+                return until;
+            }
+        }
+    }
+
+    /// Does what the driver has to do next.
+    fn act(&mut self, now: Ps) {
+        let Some(Reverse((_, _, due))) = self.due.pop() else { return };
+        match due {
+            Due::Ready { source, class, message } => {
+                self.sources[source as usize].queues[usize::from(class)].push_back(message);
+                if !self.sources[source as usize].armed {
+                    self.feed(source, now);
+                }
+            }
+            Due::Feed(source) => {
+                self.sources[source as usize].armed = false;
+                self.feed(source, now);
+            }
+        }
+    }
+
+    fn collect(&mut self, arrived: &mut Vec<u32>) {
+        while let Some(packet) = self.executor.partitions[0].observer.0.pop_front() {
+            let Some(place) = self.packets.remove(&packet) else { continue };
+            let message = &mut self.messages[place as usize];
+            message.packets.1 -= 1;
+            if message.packets.1 == 0 {
+                arrived.push(message.tag);
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// Hands packets to a terminal while it holds few, class after class.
+    fn feed(&mut self, terminal: u32, now: Ps) {
+        let packet = u64::from(self.net.config.packet);
+        let full = self.net.config.packet.div_ceil(self.net.config.chunk);
+        let mut held = self.held(terminal);
+        while held < AHEAD * full {
+            let source = &mut self.sources[terminal as usize];
+            let class = (0..CLASSES).map(|n| (source.turn + n) % CLASSES);
+            let Some(class) = class.into_iter().find(|&c| !source.queues[c].is_empty()) else { return };
+            source.turn = (class + 1) % CLASSES;
+            let Some(&place) = source.queues[class].front() else { return };
+            let message = &mut self.messages[place as usize];
+            let bytes = message.left.min(packet);
+            message.left -= bytes;
+            message.packets.0 -= 1;
+            if message.packets.0 == 0 {
+                source.queues[class].pop_front();
+            }
+            let destination = message.destination;
+            let number = self.executor.act(0, Lane::Network, |domain, fx| {
+                debug_assert_eq!(fx.now(), now, "the driver acts at the present");
+                domain.state.hand_in(&domain.cx, terminal, destination, bytes, fx)
+            });
+            self.packets.insert((terminal, number), place);
+            held += (bytes as u32).div_ceil(self.net.config.chunk).max(1);
+        }
+        if self.sources[terminal as usize].queues.iter().any(|q| !q.is_empty()) {
+            self.sources[terminal as usize].armed = true;
+            let pace = self.net.pace_of(self.net.config.packet).max(1);
+            self.at(now + pace, Due::Feed(terminal));
+        }
+    }
+
+    /// Chunks that a terminal holds and has not started onto its link.
+    fn held(&mut self, terminal: u32) -> u32 {
+        self.executor.act(0, Lane::Network, |domain, fx| domain.state.held(&domain.cx, terminal, fx))
+    }
+}

@@ -1,0 +1,73 @@
+//! Predicts the memory of a run before it starts.
+
+use crate::{
+    rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
+    setup::Setup,
+    transport::config::Resilience,
+};
+use fabric::graph::Port;
+use model::{memory::Prediction, setup::Until};
+
+/// Predicts the memory that a run needs at most: all windows full, unless the traffic cannot fill them in the run's time.
+///
+/// Rows are counted at their sizes; pools double when they grow, so their share is taken twice.
+#[must_use]
+pub fn predict(setup: &Setup) -> Prediction {
+    let fabric = &*setup.fabric;
+    let (ports, terminals) = (fabric.ports.len() as u64, u64::from(fabric.terminals()));
+    let lines = ports + terminals;
+    let vcs = u64::from(setup.packet.vcs);
+    let chunk = u64::from(setup.packet.chunk);
+    let size = |n: u64, bytes: usize| n.saturating_mul(bytes as u64);
+    let per_vc = |class: usize| setup.links[class].vc_buffer / chunk;
+    let routers = fabric.ports.iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
+    let buffers = routers.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
+    let chunks = buffers.min(sendable(setup));
+    let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
+    let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
+    let mut parts = vec![
+        ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
+        ("ports and VCs", size(lines, size_of::<PortRow>()) + size(lines * vcs, size_of::<Vc>())),
+        ("terminals", size(terminals, size_of::<Terminal>())),
+        ("flights", size(lines * 16, size_of::<Flight>())),
+        ("chunks", size(chunks, 2 * size_of::<Chunk>())),
+        (
+            "packets",
+            size(chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)), 2 * size_of::<Packet>()),
+        ),
+        ("fixed", 24 << 20),
+    ];
+    parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
+    parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }
+}
+
+/// Bytes of a transport: all messages under way that may be, at both ends, each with a window of packets and timers.
+fn transport(terminals: u64, resilience: &Resilience) -> u64 {
+    /// A message at its sender and its receiver, and their entries in maps.
+    const MESSAGE: u64 = 80 + 2 * 40;
+    /// A packet that waits, and its timer.
+    const PACKET: u64 = 48 + 24;
+    let each = MESSAGE + u64::from(resilience.window) * PACKET;
+    terminals.saturating_mul(u64::from(resilience.messages)).saturating_mul(2 * each)
+}
+
+/// Bytes of what a hybrid run learns: an entry per pair that may send in the window, and the predictor's table.
+fn latencies(setup: &Setup, window: base::time::Ps) -> u64 {
+    /// An entry of the map by pairs, one of the table.
+    const PAIR: u64 = 72 + 16;
+    let terminals = u64::from(setup.fabric.terminals());
+    let packets =
+        setup.links[0].bandwidth.bytes_per_s() * window as f64 / 1e12 / f64::from(setup.packet.packet);
+    let packets = (packets * terminals as f64) as u64;
+    terminals.saturating_mul(terminals).min(packets.max(1 << 20)).saturating_mul(PAIR)
+}
+
+/// Chunks that all terminals together can send in the run's time.
+fn sendable(setup: &Setup) -> u64 {
+    let Until::Time(end) = setup.until else { return u64::MAX };
+    let rate = setup.links[0].bandwidth.bytes_per_s();
+    let each = rate * end as f64 / 1e12 / f64::from(setup.packet.chunk) + 1.0;
+    (each * f64::from(setup.fabric.terminals())) as u64
+}

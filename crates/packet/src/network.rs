@@ -1,0 +1,621 @@
+//! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
+
+use super::{
+    config::{PacketConfig, RoutePer, RouterKind},
+    rails::Rails,
+    routes::Routes,
+    state::REMOTE,
+    transport::{
+        config::{Ack, Resilience},
+        losses::Losses,
+    },
+};
+use crate::{
+    hybrid::{Level, Treatment, learn::Shape},
+    setup::Setup,
+};
+use base::{
+    rate::{Bandwidth, Span},
+    rng::{Purpose, Stream},
+    time::Ps,
+};
+use engine::domain::Lane;
+use fabric::graph::{Fabric, Peer};
+use model::setup::{JobSetup, LinkParams};
+use std::sync::Arc;
+use workload::{interval::Interval, registry::Work};
+
+/// Timings of a class of directed links, as their upstream port uses them.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    bandwidth: Bandwidth,
+    /// Denominator of the clocks' fractions.
+    pub denominator: u64,
+    /// Time of a full chunk.
+    pub chunk: Span,
+    /// From the end of serialisation to arrival downstream: router delay (not for terminals' outputs) and wire.
+    pub delay: Ps,
+    /// The wire's part of `delay`.
+    pub latency: Ps,
+    /// Time of the shortest chunk of the run, rounded down.
+    pub shortest: Ps,
+    /// From the release of a buffer to the credit's use.
+    pub credit_delay: Ps,
+    /// How long after the start of a service a port toward another partition may send what started: what it need not promise, since
+    /// credits bound the windows.
+    pub slack: Ps,
+    /// Chunks per VC.
+    pub capacity: u32,
+}
+
+impl Timing {
+    /// Rate, for reports.
+    #[must_use]
+    pub fn bytes_per_s(&self) -> f64 {
+        self.bandwidth.bytes_per_s()
+    }
+
+    /// Time of so many bytes, rounded once.
+    #[must_use]
+    pub fn time_of(&self, bytes: u64) -> Ps {
+        self.bandwidth.time_rounded(bytes).unwrap_or(Ps::MAX)
+    }
+
+    /// Time of a chunk of `bytes`.
+    #[inline]
+    pub fn span(&self, bytes: u32, full: u32) -> Span {
+        if bytes == full { self.chunk } else { self.bandwidth.time(u64::from(bytes)).unwrap_or_default() }
+    }
+}
+
+/// What is at the downstream end of a line, seen from one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A router of the same partition: its number, its first local port, and the port it comes in by.
+    Router {
+        /// Number in the fabric.
+        router: u32,
+        /// First local port.
+        base: u32,
+        /// Port of the router.
+        in_port: u32,
+        /// Router's local number.
+        local: u32,
+    },
+    /// A terminal of the same partition: its number and local number.
+    Terminal {
+        /// Number in the fabric.
+        terminal: u32,
+        /// Local number.
+        local: u32,
+    },
+    /// Something in another partition.
+    Remote {
+        /// That partition.
+        partition: u32,
+    },
+}
+
+/// A directed link as one of its ends sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Number in the fabric: output port index, or ports + terminal for injection links.
+    pub link: u32,
+    /// Index in [`Network::timings`].
+    pub timing: u8,
+    /// First local port of the router that it leaves.
+    pub own_base: u32,
+    /// Downstream end.
+    pub end: End,
+}
+
+/// What all partitions share.
+pub struct Network {
+    /// The graph.
+    pub fabric: Arc<Fabric>,
+    /// The routing, or those before and after a failure.
+    pub routes: Routes,
+    /// Which plane messages take.
+    pub rails: Rails,
+    /// Model parameters.
+    pub config: PacketConfig,
+    /// By link class; injection links come last.
+    pub timings: Vec<Timing>,
+    /// What the jobs do.
+    pub work: Vec<Work>,
+    /// Start of each job.
+    pub start: Vec<Ps>,
+    /// Node of each rank, by job: its terminal in the first plane.
+    pub placement: Vec<Vec<u32>>,
+    /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
+    pub rank: Vec<(u32, u32)>,
+    /// Stream of routing draws; each packet has its own.
+    pub route_stream: Stream,
+    /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
+    pub uniform: bool,
+    /// Bytes of a terminal's queue.
+    pub injection_buffer: u64,
+    /// Some workload answers deliveries, or someone outside does: they must be events.
+    pub reacts: bool,
+    /// Of what arrives at terminals, only what may complete a packet need be an event: see [`Port::ripe`](super::rows::Port::ripe).
+    pub ripens: bool,
+    /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
+    pub part_shift: u32,
+    /// Partition of each router.
+    pub owner: Vec<u32>,
+    /// Number of partitions.
+    pub partitions: u32,
+    /// Where each directed link between routers is found by its ends; empty with one partition.
+    pub crossings: Vec<Crossing>,
+    /// Cycle of clocked routers.
+    pub cycle: Ps,
+    /// Period of published queues; 0 if the routing reads none.
+    pub info_period: Ps,
+    /// Factor on computations of each job, in billionths.
+    pub compute_ppb: Vec<u64>,
+    /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
+    pub message_time: Ps,
+    /// Time of a full packet on a terminal's link, in whole picoseconds.
+    pub packet_pace: Ps,
+    /// What a hybrid run needs.
+    pub hybrid: Option<Hybrid>,
+    /// How messages are sent, if links lose packets.
+    pub resilience: Option<Resilience>,
+    /// Idle time after which links sleep; 0 if they do not.
+    pub sleep_after: Ps,
+    /// Which packets they lose; there if `resilience` is.
+    pub losses: Option<Losses>,
+    /// Clock of ranks and envelopes.
+    pub lane: Lane,
+}
+
+/// What handlers of a hybrid run read.
+pub struct Hybrid {
+    /// Distances.
+    pub shape: Arc<Shape>,
+    /// What becomes of the network.
+    pub treatment: Treatment,
+    /// What is predicted.
+    pub level: Level,
+    /// Destinations' queues are followed.
+    pub queues: bool,
+    /// Predicted deliveries need no event: nobody answers, and every message is one packet.
+    direct: bool,
+    /// No prediction is shorter.
+    floor: Ps,
+    /// See [`crate::hybrid::HybridSetup::deliver_zombies`].
+    pub deliver_zombies: bool,
+}
+
+impl Network {
+    /// Resolves a setup.
+    #[must_use]
+    pub fn new(setup: &Setup, partitions: u32) -> Self {
+        let fabric = Arc::clone(&setup.fabric);
+        let programs = setup.jobs.iter().any(|j| j.work.program().is_some());
+        let config = match setup.resilience {
+            // What is lost must be lost whole.
+            Some(_) => PacketConfig { route_per: RoutePer::Packet, ..setup.packet },
+            None => setup.packet,
+        };
+        // Without jobs messages come from outside, and their deliveries are waited for.
+        let live = setup.jobs.is_empty();
+        let reacts = programs
+            || live
+            || setup.resilience.is_some()
+            || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
+        let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
+        let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
+        let mut timings: Vec<Timing> =
+            setup.links.iter().map(|l| timing(l, setup.packet.router_delay)).collect();
+        timings.push(timing(&setup.links[0], 0));
+        let credit_delay = timings.iter().map(|t| t.credit_delay).min().unwrap_or(0);
+        for timing in &mut timings {
+            timing.slack = (timing.shortest + timing.delay).saturating_sub(1 + credit_delay);
+        }
+        // A chunk onto the terminal's link, one link between routers, and the way out, which takes at least a picosecond.
+        let least = |t: &[Timing]| t.iter().map(|t| t.shortest + t.delay).min().unwrap_or(0);
+        let (between, terminal) =
+            (least(&timings[..setup.links.len()]), least(&timings[setup.links.len()..]));
+        let message_time = if programs { between + terminal } else { 0 };
+        let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
+        for (job, j) in setup.jobs.iter().enumerate() {
+            for (r, &node) in j.placement.iter().enumerate() {
+                for plane in 0..fabric.planes() {
+                    rank[fabric.terminal_in(node, plane) as usize] = (job as u32, r as u32);
+                }
+            }
+        }
+        let (own, rest) = timings.split_at(setup.links.len());
+        let first = least(rest) + own.first().map_or(0, |t| t.shortest + t.delay);
+        let direct = !reacts
+            && setup.jobs.iter().all(|j| j.message.is_some_and(|m| m <= u64::from(setup.packet.packet)));
+        let hybrid = setup.hybrid.as_ref().and_then(|h| {
+            // A fabric too large for a table was refused.
+            let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
+            let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
+            Some(Hybrid { shape, treatment, level, queues: h.queues, direct, floor: first, deliver_zombies })
+        });
+        let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
+        let cycle =
+            timings.iter().map(|t| t.chunk.whole + u64::from(t.chunk.fraction > 0)).min().unwrap_or(1).max(1);
+        let sleep_after = setup.energy.as_ref().map_or(0, |e| e.sleep_after);
+        let owner = fabric::partition::split(&fabric, partitions);
+        Self {
+            crossings: if partitions > 1 { crossings(&fabric, &owner, partitions) } else { Vec::new() },
+            routes: Routes::new(setup),
+            rails: Rails::new(setup),
+            config,
+            part_shift: part_shift(&timings),
+            timings,
+            work: setup.jobs.iter().map(|j| j.work.clone()).collect(),
+            start: setup.jobs.iter().map(|j| j.start).collect(),
+            placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
+            rank,
+            route_stream: Stream::new(setup.seed, Purpose::Route, 0),
+            uniform: shortest == setup.packet.chunk && sleep_after == 0,
+            sleep_after,
+            injection_buffer: setup.links[0].vc_buffer,
+            reacts,
+            ripens: reacts
+                && setup.packet.router == RouterKind::Window
+                && setup.hybrid.is_none()
+                && setup.resilience.is_none(),
+            owner,
+            partitions,
+            fabric,
+            cycle,
+            info_period: info_period(setup),
+            compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+            message_time,
+            packet_pace: full,
+            lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
+            hybrid,
+            losses: setup.resilience.as_ref().map(|r| Losses::new(&r.chances, setup.seed)),
+            resilience: setup.resilience.clone(),
+        }
+    }
+
+    /// The longest period of the jobs' traffic, of those that have one.
+    #[must_use]
+    pub fn period(&self) -> Option<Interval> {
+        let periods = self.work.iter().filter_map(|w| w.traffic()?.period());
+        periods.max_by_key(|p| p.times(1 << 20))
+    }
+
+    /// True if predicted deliveries need no event.
+    #[inline]
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.hybrid.as_ref().is_some_and(|h| h.direct)
+    }
+
+    /// Shortest time to anything that bypasses the network: predictions and envelopes.
+    #[must_use]
+    pub fn bypass_time(&self) -> Ps {
+        let floor = self.hybrid.as_ref().map_or(1, |h| h.floor);
+        if self.message_time > 0 { floor.min(self.message_time) } else { floor }
+    }
+
+    /// Most payload of a packet.
+    #[must_use]
+    pub fn payload(&self) -> u32 {
+        self.config.packet - self.head()
+    }
+
+    /// Bytes of a packet that are no payload.
+    #[must_use]
+    pub fn head(&self) -> u32 {
+        self.resilience.as_ref().map_or(0, |r| r.head)
+    }
+
+    /// Time of a packet of `bytes` on a terminal's link, in whole picoseconds.
+    #[must_use]
+    pub fn pace_of(&self, bytes: u32) -> Ps {
+        self.timings[usize::from(self.injection())].span(bytes, self.config.chunk).whole
+    }
+
+    /// Time that packets of together so many bytes take on a terminal's link.
+    #[inline]
+    #[must_use]
+    pub fn link_time(&self, bytes: u64) -> Ps {
+        let most = u64::from(self.config.packet);
+        if bytes == most {
+            return self.packet_pace;
+        }
+        let rest = (bytes % most) as u32;
+        bytes / most * self.packet_pace + if rest > 0 { self.pace_of(rest) } else { 0 }
+    }
+
+    /// Start of the job that a terminal belongs to.
+    #[must_use]
+    pub fn start_of(&self, terminal: u32) -> Ps {
+        self.start.get(self.rank[terminal as usize].0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Time of a computation of a job.
+    #[must_use]
+    pub fn computing(&self, job: u32, amount: Ps) -> Ps {
+        JobSetup::computing(amount, self.compute_ppb[job as usize])
+    }
+
+    /// Index in `timings` of injection links.
+    #[must_use]
+    pub fn injection(&self) -> u8 {
+        (self.timings.len() - 1) as u8
+    }
+
+    /// Timing of a directed link by its number.
+    #[must_use]
+    pub fn timing_of(&self, link: u32) -> &Timing {
+        let class = self.fabric.ports.get(link as usize).map_or(self.injection(), |p| p.class);
+        &self.timings[usize::from(class)]
+    }
+
+    /// Time of a full packet on a terminal's link.
+    #[must_use]
+    pub fn packet_time(&self) -> Ps {
+        let timing = &self.timings[usize::from(self.injection())];
+        timing.chunk.whole * u64::from(self.config.packet.div_ceil(self.config.chunk))
+    }
+
+    /// Partition that a link's upstream end belongs to.
+    fn upstream_owner(&self, link: u32) -> u32 {
+        let ports = self.fabric.ports.len() as u32;
+        let router =
+            if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
+        self.owner[router as usize]
+    }
+}
+
+/// A directed link between routers as the partitions at its ends number it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crossing {
+    /// Local upstream port in the partition that it leaves.
+    pub upstream: u32,
+    /// Index in [`Local::inbound`] of the partition that it enters, if that is another one.
+    pub inbound: u32,
+}
+
+fn crossings(fabric: &Fabric, owner: &[u32], partitions: u32) -> Vec<Crossing> {
+    let mut ports = vec![0; partitions as usize];
+    let mut entering = vec![0; partitions as usize];
+    let mut all = Vec::with_capacity(fabric.ports.len());
+    for router in 0..fabric.routers() {
+        let from = owner[router as usize];
+        for port in fabric.ports_of(router) {
+            let mut crossing = Crossing { upstream: ports[from as usize], inbound: 0 };
+            ports[from as usize] += 1;
+            if let Peer::Router { router: next, .. } = port.peer
+                && owner[next as usize] != from
+            {
+                let count = &mut entering[owner[next as usize] as usize];
+                crossing.inbound = *count;
+                *count += 1;
+            }
+            all.push(crossing);
+        }
+    }
+    all
+}
+
+/// How often queues are published for a routing that reads them.
+fn info_period(setup: &Setup) -> Ps {
+    let between = setup.links.iter().skip(1).map(|l| l.latency).min().unwrap_or(0).max(1);
+    match (Routes::new(setup).needs_published(), setup.packet.info_delay) {
+        (false, _) => 0,
+        (true, 0) => between,
+        (true, delay) => delay,
+    }
+}
+
+fn timing(link: &LinkParams, router_delay: Ps, config: &PacketConfig, shortest: u32) -> Timing {
+    let time = |bytes: u32| link.bandwidth.time(u64::from(bytes)).unwrap_or_default();
+    Timing {
+        bandwidth: link.bandwidth,
+        denominator: link.bandwidth.denominator(),
+        chunk: time(config.chunk),
+        delay: router_delay + link.latency,
+        latency: link.latency,
+        shortest: time(shortest).whole,
+        credit_delay: link.credit_delay,
+        slack: 0,
+        capacity: (link.vc_buffer / u64::from(config.chunk)).min(1 << 24) as u32,
+    }
+}
+
+/// Unit in which 2^12 times the longest chunk or wire still fits 32 bits, as a power of two.
+fn part_shift(timings: &[Timing]) -> u32 {
+    let longest = timings.iter().map(|t| t.chunk.whole.max(t.latency)).max().unwrap_or(0);
+    (longest.max(1).ilog2() + 1 + 12).saturating_sub(32)
+}
+
+/// Bytes of the shortest chunk that can occur.
+fn shortest_chunk(jobs: &[JobSetup], config: &PacketConfig) -> u32 {
+    let of = |message: u64| {
+        let rest = message % u64::from(config.packet);
+        let packet = if rest > 0 || message == 0 { rest } else { u64::from(config.packet) };
+        packet.clamp(1, u64::from(config.chunk)) as u32
+    };
+    jobs.iter().map(|j| j.message.map_or(1, of)).min().unwrap_or(config.chunk)
+}
+
+/// One partition's share: which routers and terminals are its own, and its lines.
+pub struct Local {
+    /// This partition.
+    pub partition: u32,
+    /// Routers, ascending.
+    pub routers: Vec<u32>,
+    /// First local port of each router, and the number of router ports.
+    pub base: Vec<u32>,
+    /// Terminals, ascending.
+    pub terminals: Vec<u32>,
+    /// Lines by local upstream port: routers' outputs, then terminals' outputs.
+    pub lines: Vec<Line>,
+    /// Lines that come from other partitions, by link.
+    pub inbound: Vec<Line>,
+    /// Partition of each inbound line's upstream end.
+    pub inbound_from: Vec<u32>,
+    /// Upstream port of each local router port's input: a local port, or [`REMOTE`] plus an inbound line.
+    pub upstream: Vec<u32>,
+    /// Shortest time to a message for each partition, none for those never sent to.
+    pub lookahead: Vec<Option<Ps>>,
+}
+
+impl Local {
+    /// The share of `partition`.
+    #[must_use]
+    pub fn new(net: &Network, partition: u32) -> Self {
+        let fabric = &*net.fabric;
+        let routers: Vec<u32> =
+            (0..fabric.routers()).filter(|&r| net.owner[r as usize] == partition).collect();
+        let mut base = vec![0];
+        for &r in &routers {
+            base.push(base[base.len() - 1] + fabric.ports_of(r).len() as u32);
+        }
+        let mine = |t: &u32| net.owner[fabric.router_at(*t) as usize] == partition;
+        let terminals: Vec<u32> = (0..fabric.terminals()).filter(mine).collect();
+        let mut local = Self {
+            partition,
+            routers,
+            base,
+            terminals,
+            lines: Vec::new(),
+            inbound: Vec::new(),
+            inbound_from: Vec::new(),
+            upstream: Vec::new(),
+            lookahead: vec![None; net.partitions as usize],
+        };
+        for i in 0..local.routers.len() {
+            let router = local.routers[i];
+            for port in 0..fabric.ports_of(router).len() as u32 {
+                let line = local.line(net, fabric.port_index(router, port));
+                local.lines.push(Line { own_base: local.base[i], ..line });
+            }
+        }
+        for i in 0..local.terminals.len() {
+            let line = local.line(net, fabric.ports.len() as u32 + local.terminals[i]);
+            local.lines.push(line);
+        }
+        local.find_inbound(net);
+        local.find_upstream();
+        local.find_lookahead(net);
+        local
+    }
+
+    /// Local number of a terminal's like in another plane.
+    #[inline]
+    #[must_use]
+    pub fn on_plane(&self, net: &Network, local: u32, plane: u32) -> u32 {
+        let each = self.terminals.len() as u32 / net.fabric.planes();
+        plane * each + local % each
+    }
+
+    /// Link that an upstream port feeds; the port may be [`REMOTE`].
+    #[must_use]
+    pub fn link_of(&self, from: u32) -> u32 {
+        if from & REMOTE == 0 {
+            self.lines[from as usize].link
+        } else {
+            self.inbound[(from & !REMOTE) as usize].link
+        }
+    }
+
+    /// Local number of the router that owns a local port.
+    #[must_use]
+    pub fn router_of(&self, port: u32) -> u32 {
+        self.base.partition_point(|&b| b <= port) as u32 - 1
+    }
+
+    /// Number of local router ports; terminals' ports follow.
+    #[inline]
+    #[must_use]
+    pub fn router_ports(&self) -> u32 {
+        self.base[self.base.len() - 1]
+    }
+
+    fn line(&self, net: &Network, link: u32) -> Line {
+        let fabric = &*net.fabric;
+        let ports = fabric.ports.len() as u32;
+        let (timing, peer) = if link < ports {
+            let port = fabric.ports[link as usize];
+            (port.class, port.peer)
+        } else {
+            let (router, port) = fabric.attach[(link - ports) as usize];
+            (net.injection(), Peer::Router { router, port })
+        };
+        Line { link, timing, own_base: 0, end: self.end(net, peer) }
+    }
+
+    fn end(&self, net: &Network, peer: Peer) -> End {
+        match peer {
+            Peer::Router { router, port } => {
+                let owner = net.owner[router as usize];
+                if owner != self.partition {
+                    return End::Remote { partition: owner };
+                }
+                let local = self.routers.binary_search(&router).expect("an own router");
+                End::Router { router, base: self.base[local], in_port: port, local: local as u32 }
+            }
+            Peer::Terminal(terminal) => {
+                let owner = net.owner[net.fabric.router_at(terminal) as usize];
+                if owner != self.partition {
+                    return End::Remote { partition: owner };
+                }
+                let local = self.terminals.binary_search(&terminal).expect("an own terminal");
+                End::Terminal { terminal, local: local as u32 }
+            }
+            // Nothing is ever routed there; the end is never read.
+            Peer::None => End::Remote { partition: self.partition },
+        }
+    }
+
+    fn find_inbound(&mut self, net: &Network) {
+        for (link, port) in net.fabric.ports.iter().enumerate() {
+            let Peer::Router { router, .. } = port.peer else { continue };
+            let from = net.upstream_owner(link as u32);
+            if net.owner[router as usize] == self.partition && from != self.partition {
+                let line = self.line(net, link as u32);
+                self.inbound.push(line);
+                self.inbound_from.push(from);
+            }
+        }
+    }
+
+    fn find_upstream(&mut self) {
+        self.upstream = vec![u32::MAX; self.router_ports() as usize];
+        let own = self.lines.iter().zip(0..);
+        let foreign = self.inbound.iter().zip(REMOTE..);
+        for (line, from) in own.chain(foreign) {
+            if let End::Router { base, in_port, .. } = line.end {
+                self.upstream[(base + in_port) as usize] = from;
+            }
+        }
+    }
+
+    fn find_lookahead(&mut self, net: &Network) {
+        let mut least = |to: u32, time: Ps| {
+            let entry = &mut self.lookahead[to as usize];
+            *entry = Some(entry.map_or(time, |t| t.min(time)));
+        };
+        for line in &self.lines {
+            if let (End::Remote { partition }, timing) = (line.end, &net.timings[line.timing as usize])
+                && partition != self.partition
+            {
+                // A tick comes one picosecond after the start of a service, or later by the slack.
+                least(partition, (timing.shortest + timing.delay).saturating_sub(1 + timing.slack));
+            }
+        }
+        for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
+            // A cycle's event comes one picosecond after its decisions.
+            let late = Ps::from(net.config.router == RouterKind::InputQueued);
+            least(from, net.timings[line.timing as usize].credit_delay - late);
+        }
+        if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {
+            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, delay));
+        }
+        if net.message_time > 0 {
+            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, net.message_time));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Handing packets and messages over past the network, and their delivery.
+
+use super::{
+    super::{
+        rows::{Packet, Terminal},
+        state::{Fx, KIND_SHIFT, Record, State, Static, Wire, identity},
+    },
+    BYPASS, Mode, Predicted,
+};
+use crate::hybrid::Level;
+use base::time::{NEVER, Ps};
+use engine::{domain::Lane, key::Class, state::NIL};
+
+impl Static {
+    /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
+    #[inline]
+    pub(super) fn with_wait(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+        let Some(&wait) = self.waits.get(destination as usize) else { return latency };
+        let then = latency.saturating_add_signed(wait);
+        self.net.hybrid.as_ref().map_or(then, |h| h.shape.at_least(source, destination, then))
+    }
+}
+
+impl State {
+    #[inline]
+    pub(super) fn latency(&self, cx: &Static, packet: &Predicted) -> Ps {
+        let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
+        let (source, destination) = (packet.source(), packet.destination);
+        cx.with_wait(source, destination, predictor.latency(source, destination, packet.id as u32))
+    }
+
+    /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
+    #[inline]
+    pub(crate) fn offered(&self, row: &Terminal) -> (Ps, bool) {
+        if row.cutting.active {
+            return (row.cutting.created, false);
+        }
+        let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+        (posted.min(row.upcoming), row.elsewhere && row.upcoming < posted)
+    }
+
+    /// Next hand-over of a terminal past the network.
+    #[inline]
+    fn next_bypass(&self, cx: &Static, i: u32) -> Ps {
+        let (created, read_on) = self.offered(self.terminals.get(i));
+        if read_on {
+            return created;
+        }
+        created.saturating_add(cx.net.config.adapter_delay).max(self.surrogate.paces.get(i).next)
+    }
+
+    /// Sets a terminal's alarm.
+    pub(in super::super) fn set_bypass(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
+        let due = self.next_bypass(cx, i);
+        if due == NEVER {
+            return;
+        }
+        // Instant 0 stands for no alarm; no run begins in the surrogate.
+        let due = due.max(fx.instant()).max(1);
+        if self.surrogate.paces.get(i).due != due {
+            self.surrogate.paces.edit(i).due = due;
+            let name = identity(0, cx.local.terminals[i as usize], 0);
+            fx.wake_on(Lane::Steady, due, Class::Ordinary, name, BYPASS << KIND_SHIFT | i);
+        }
+    }
+
+    /// A terminal's alarm rings.
+    pub(in super::super) fn bypass_alarm(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
+        let now = fx.instant();
+        if self.surrogate.paces.get(i).due != now || self.surrogate.phase().mode == Mode::Fidelity {
+            return;
+        }
+        self.surrogate.paces.edit(i).due = 0;
+        self.bypass_until(cx, i, now + 1, fx);
+        self.set_bypass(cx, i, fx);
+    }
+
+    /// All hand-overs of a terminal past the network before `t`.
+    pub(super) fn bypass_until(&mut self, cx: &Static, i: u32, t: Ps, fx: &mut impl Fx) {
+        loop {
+            let at = self.next_bypass(cx, i);
+            if at >= t {
+                return;
+            }
+            self.bypass(cx, i, at, t, fx);
+        }
+    }
+
+    /// Hands the next packet, or message, over at `at`; everything before `settled` is being done.
+    fn bypass(&mut self, cx: &Static, i: u32, at: Ps, settled: Ps, fx: &mut impl Fx) {
+        let begun = !self.terminals.get(i).cutting.active;
+        if begun && !self.begin_message(cx, i) {
+            return;
+        }
+        let most = cx.net.config.packet;
+        let row = self.terminals.edit(i);
+        let cutting = row.cutting;
+        let whole = begun && cx.net.hybrid.as_ref().is_some_and(|h| h.level == Level::Message);
+        let packets = if whole { cutting.packets } else { 1 };
+        let bytes = if whole { cutting.left } else { cutting.left.min(u64::from(most)) };
+        let number = row.packets;
+        row.cutting.left -= bytes;
+        row.cutting.active = row.cutting.left > 0;
+        row.packets = number.wrapping_add(packets);
+        let pace = self.surrogate.paces.edit(i);
+        let mut last = at;
+        for _ in 1..packets {
+            last += pace.step(cx.net.packet_pace, cx.slowness);
+        }
+        let rest = bytes - u64::from(packets - 1) * u64::from(most);
+        let free = if rest == u64::from(most) { cx.net.packet_pace } else { cx.net.pace_of(rest as u32) };
+        (pace.last, pace.next) = (last, last + pace.step(free, cx.slowness));
+        let packet = Predicted {
+            id: u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(number),
+            created: at,
+            message_created: cutting.created,
+            bytes,
+            destination: cutting.destination,
+            message: cutting.number,
+            message_packets: cutting.packets,
+            packets,
+        };
+        if packets == 1 {
+            fx.record(Record::Created {
+                time: at,
+                id: packet.id,
+                bytes: bytes as u32,
+                destination: packet.destination,
+            });
+        } else {
+            fx.record(Record::Bypassed {
+                time: at,
+                id: packet.id,
+                bytes,
+                packets,
+                destination: packet.destination,
+            });
+        }
+        let due = last + self.latency(cx, &packet);
+        if self.surrogate.phase().mode == Mode::Reheat {
+            self.deliver_later(cx, packet, due, fx);
+            self.copy(cx, i, &packet, fx);
+        } else if !cx.net.is_direct() {
+            self.deliver_later(cx, packet, due, fx);
+        } else if due < settled {
+            fx.record(Record::Alone { time: due, packet });
+        } else {
+            let used = self.surrogate.phase().held;
+            self.surrogate.hold(used, due, packet);
+            self.surrogate.phase.edit(0).held = used + 1;
+        }
+    }
+
+    /// Makes events of the deliveries that are held.
+    pub(super) fn release_held(&mut self, cx: &Static, fx: &mut impl Fx) {
+        let held: Vec<(Ps, Predicted)> = self.surrogate.held().to_vec();
+        self.surrogate.phase.edit(0).held = 0;
+        for (due, packet) in held {
+            self.deliver_later(cx, packet, due, fx);
+        }
+    }
+
+    /// Plans a delivery: an event of the destination's partition, or of this one if nobody answers.
+    pub(super) fn deliver_later(&mut self, cx: &Static, packet: Predicted, due: Ps, fx: &mut impl Fx) {
+        let to = if cx.net.is_direct() {
+            cx.local.partition
+        } else {
+            cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize]
+        };
+        let name = identity(1, packet.source(), packet.id as u32);
+        fx.send(to, Lane::Steady, due, Class::Ordinary, name, Wire::Predicted(packet));
+    }
+
+    /// Puts copies of a predicted packet into the network, as far as the terminal's queue has room.
+    fn copy(&mut self, cx: &Static, i: u32, packet: &Predicted, fx: &mut impl Fx) {
+        let u = cx.local.router_ports() + i;
+        // Whether there is room must not depend on what is put off.
+        self.catch_up_terminal(cx, u, fx.now(), fx);
+        let room = cx.net.injection_buffer;
+        self.ghosts_of(cx, i, packet, fx.now(), |row| {
+            u64::from(row.queued) * u64::from(cx.net.config.chunk) < room
+        });
+        self.set_due(cx, u, fx);
+    }
+
+    /// Puts copies of a predicted packet, or of the packets of a message, at the end of a terminal's queue, while it has `room`.
+    pub(super) fn ghosts_of(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        packet: &Predicted,
+        created: Ps,
+        room: impl Fn(&Terminal) -> bool,
+    ) {
+        let mut left = packet.bytes;
+        for n in 0..packet.packets {
+            let bytes = left.min(u64::from(cx.net.config.packet)) as u32;
+            left -= u64::from(bytes);
+            if !room(self.terminals.get(i)) {
+                break;
+            }
+            let part = Predicted { id: packet.id + u64::from(n), ..*packet };
+            self.enqueue_packet(cx, i, &part, bytes, created);
+            self.surrogate.phase.edit(0).copied += 1;
+        }
+    }
+
+    /// Puts a packet at the end of a terminal's queue, at `created` of network time.
+    pub(in super::super) fn enqueue_packet(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        p: &Predicted,
+        bytes: u32,
+        created: Ps,
+    ) {
+        let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
+        let packet = self.packets.take(Packet {
+            accepted: 0,
+            id: p.id,
+            created,
+            start: 0,
+            message_created: p.message_created,
+            last_arrival: 0,
+            destination: p.destination,
+            bytes,
+            message: p.message,
+            message_packets: p.message_packets,
+            serialisation: 0,
+            wire: 0,
+            next: NIL,
+            chunks: chunks as u16,
+            delivered: 0,
+            here: chunks as u16,
+            hops: 0,
+            disordered: false,
+            tampered: false,
+        });
+        let row = self.terminals.edit(i);
+        row.queued += chunks;
+        row.queue.push(&mut self.packets, packet);
+        if cx.net.partitions > 1 {
+            self.known.set(p.id, 0, packet);
+        }
+    }
+
+    /// A predicted packet or message arrives.
+    pub(in super::super) fn arrive_predicted(&mut self, cx: &Static, packet: &Predicted, fx: &mut impl Fx) {
+        let now = fx.instant();
+        if cx.net.is_direct() {
+            return fx.record(Record::Alone { time: now, packet: *packet });
+        }
+        fx.record(Record::Predicted { time: now, packet: *packet });
+        let whole = packet.packets == packet.message_packets;
+        self.packet_done(cx, packet, whole, now, fx);
+    }
+}

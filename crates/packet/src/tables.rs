@@ -1,0 +1,209 @@
+//! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
+
+use super::{
+    finish::{Carried, Ended, utilisation},
+    network::Network,
+    observe::{Observer, Row},
+};
+use crate::setup::Setup;
+use base::time::Ps;
+use fabric::graph::Peer;
+use model::setup::{JobOf, JobSetup};
+use results::table::{Cell, Column, Table};
+
+/// All tables that the setup asks for.
+#[must_use]
+pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Table> {
+    let mut tables = vec![topology(net), links(net, ended, simulated), series(setup, net, ended)];
+    if setup.measure.pairs {
+        tables.push(pairs(&ended.observer));
+    }
+    if setup.measure.packets {
+        tables.push(rows(net, "packets", &ended.observer.packet_rows, true));
+    }
+    if setup.measure.messages {
+        tables.push(rows(net, "messages", &ended.observer.message_rows, false));
+    }
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    tables.extend(ended.observer.tally.tables(&jobs, &net.rank));
+    tables
+}
+
+/// One row per directed link: what it connects and what it is like.
+fn topology(net: &Network) -> Table {
+    let mut table = Table::new("topology")
+        .with("link", Column::u32s())
+        .with("from_kind", Column::text())
+        .with("from", Column::u32s())
+        .with("from_port", Column::u32s())
+        .with("to_kind", Column::text())
+        .with("to", Column::u32s())
+        .with("to_port", Column::u32s())
+        .with("class", Column::text())
+        .with("bandwidth_bytes_per_s", Column::f64s())
+        .with("latency_ps", Column::u64s())
+        .with("vc_buffer_bytes", Column::u64s());
+    for link in 0..net.links() {
+        if net.is_unplugged(link) {
+            continue;
+        }
+        let (from, to) = net.ends(link);
+        let class = net.class_of(link);
+        let timing = net.timing_of(link);
+        table.push(&[
+            Cell::U32(link),
+            Cell::Text(from.0),
+            Cell::U32(from.1),
+            Cell::U32(from.2),
+            Cell::Text(to.0),
+            Cell::U32(to.1),
+            Cell::U32(to.2),
+            Cell::Text(net.fabric.classes[usize::from(class)]),
+            Cell::F64(timing.bytes_per_s()),
+            Cell::U64(timing.latency),
+            Cell::U64(u64::from(timing.capacity) * u64::from(net.config.chunk)),
+        ]);
+    }
+    table
+}
+
+/// One row per directed link: chunks carried and utilisation over the whole run.
+fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
+    let mut table = Table::new("links")
+        .with("link", Column::u32s())
+        .with("chunks", Column::u32s())
+        .with("utilisation", Column::f64s());
+    for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
+        if !net.is_unplugged(link) {
+            let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
+            table.push(&[Cell::U32(link), Cell::U32(chunks), Cell::F64(used)]);
+        }
+    }
+    table
+}
+
+/// Long form: time, quantity, link (all links together: 4294967295), value.
+fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
+    let mut table = Table::new("series")
+        .with("time_ps", Column::u64s())
+        .with("quantity", Column::text())
+        .with("link", Column::u32s())
+        .with("value", Column::f64s());
+    let all = u32::MAX;
+    let chunk = u64::from(net.config.chunk);
+    for s in &ended.samples {
+        let mut push = |what: &str, link: u32, value: f64| {
+            table.push(&[Cell::U64(s.time), Cell::Text(what), Cell::U32(link), Cell::F64(value)]);
+        };
+        push("buffered_bytes", all, (s.occupied * chunk) as f64);
+        push("queued_bytes", all, (s.queued * chunk) as f64);
+        push("chunk_hops_total", all, s.chunk_hops as f64);
+        push("lagging_sources", all, s.lags.len() as f64);
+        for &(link, backlog) in &s.ports {
+            push("port_backlog_bytes", link, (u64::from(backlog) * chunk) as f64);
+        }
+    }
+    for (n, w) in ended.observer.windows.iter().enumerate() {
+        let time = n as u64 * setup.measure.window;
+        let mut push = |what: &str, value: f64| {
+            table.push(&[Cell::U64(time), Cell::Text(what), Cell::U32(all), Cell::F64(value)]);
+        };
+        push("packets_created", w.created as f64);
+        push("packets_delivered", w.latency.count as f64);
+        push("bytes_delivered", w.bytes as f64);
+        push("latency_sum_ps", w.latency.sum as f64);
+        push("latency_squares_ps2", w.latency.squares as f64);
+        if w.latency.count > 0 {
+            push("latency_min_ps", w.latency.min as f64);
+            push("latency_max_ps", w.latency.max as f64);
+        }
+    }
+    table
+}
+
+/// One row per pair of nodes with traffic.
+fn pairs(observer: &Observer) -> Table {
+    let mut table = Table::new("pairs")
+        .with("source", Column::u32s())
+        .with("destination", Column::u32s())
+        .with("packets", Column::u64s())
+        .with("latency_min_ps", Column::u64s())
+        .with("latency_mean_ps", Column::f64s())
+        .with("latency_max_ps", Column::u64s());
+    for (&(source, destination), m) in &observer.pairs {
+        table.push(&[
+            Cell::U32(source),
+            Cell::U32(destination),
+            Cell::U64(m.count),
+            Cell::U64(m.min),
+            Cell::F64(m.mean().unwrap_or(0.0)),
+            Cell::U64(m.max),
+        ]);
+    }
+    table
+}
+
+/// One row per packet or message, by time of delivery. Sources and destinations are nodes; with several planes, `rail` tells the
+/// terminals, and `number` counts the messages of one.
+fn rows(net: &Network, name: &str, rows: &[Row], packets: bool) -> Table {
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable();
+    let u32s = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(f).collect());
+    let u64s = |f: fn(&Row) -> u64| Column::U64(sorted.iter().map(f).collect());
+    let node = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(|r| net.fabric.node_of(f(r))).collect());
+    let mut table = Table::new(name)
+        .with("source", node(|r| r.source))
+        .with("number", u32s(|r| r.number))
+        .with("destination", node(|r| r.destination))
+        .with("created_ps", u64s(|r| r.created))
+        .with("delivered_ps", u64s(|r| r.delivered))
+        .with("latency_ps", u64s(|r| r.delivered - r.created));
+    if net.rails.several() {
+        let rail = sorted.iter().map(|r| net.fabric.plane_of(r.source)).collect();
+        table = table.with("rail", Column::U32(rail));
+    }
+    if !packets {
+        return table;
+    }
+    table
+        .with("message_created_ps", u64s(|r| r.message_created))
+        .with("bytes", u32s(|r| r.bytes))
+        .with("hops", u32s(|r| u32::from(r.hops)))
+}
+
+impl Network {
+    /// Number of directed links.
+    #[must_use]
+    pub fn links(&self) -> u32 {
+        self.fabric.ports.len() as u32 + self.fabric.terminals()
+    }
+
+    /// True for the output of a port that nothing is plugged into.
+    #[must_use]
+    pub fn is_unplugged(&self, link: u32) -> bool {
+        self.fabric.ports.get(link as usize).is_some_and(|p| p.peer == Peer::None)
+    }
+
+    /// Class of a directed link.
+    #[must_use]
+    pub fn class_of(&self, link: u32) -> u8 {
+        self.fabric.ports.get(link as usize).map_or(0, |p| p.class)
+    }
+
+    /// Upstream and downstream end of a link: kind, number, port.
+    fn ends(&self, link: u32) -> ((&'static str, u32, u32), (&'static str, u32, u32)) {
+        let ports = self.fabric.ports.len() as u32;
+        if link >= ports {
+            let (router, port) = self.fabric.attach[(link - ports) as usize];
+            return (("terminal", link - ports, 0), ("router", router, port));
+        }
+        let router = self.fabric.router_of(link);
+        let from = ("router", router, link - self.fabric.port_base[router as usize]);
+        let to = match self.fabric.ports[link as usize].peer {
+            Peer::Router { router, port } => ("router", router, port),
+            Peer::Terminal(t) => ("terminal", t, 0),
+            Peer::None => ("none", 0, 0),
+        };
+        (from, to)
+    }
+}

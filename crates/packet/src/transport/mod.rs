@@ -1,0 +1,292 @@
+//! Losses and the transport over them. Rules and invariants are in `TRANSPORT.md`.
+
+pub mod config;
+mod hash;
+pub mod losses;
+mod receiver;
+mod sender;
+
+use super::state::State;
+use base::time::{NEVER, Ps};
+use engine::state::map::Map;
+use engine::state::{Fifo, Journal, Linked, Pool, Table};
+use serde::{Deserialize, Serialize};
+
+/// Timers are numbered below this.
+pub const MOST_TIMERS: u64 = 1 << 27;
+
+/// Most windows of a message.
+pub const MOST_WINDOWS: u64 = 1 << 25;
+
+/// What a packet is about: window of its message (25 bits), place in the window or size of the generation minus one (5), last, acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word(pub u32);
+
+impl Word {
+    const ACK: u32 = 1 << 31;
+    const LAST: u32 = 1 << 30;
+    const WINDOW: u32 = (1 << 25) - 1;
+
+    fn data(window: u32, place: u32, last: bool) -> Self {
+        Self(window | place << 25 | if last { Self::LAST } else { 0 })
+    }
+
+    /// An acknowledgement of a window, with the place or the rank.
+    fn ack(window: u32, rank: u32) -> Self {
+        Self(window | rank << 25 | Self::ACK)
+    }
+
+    /// True for acknowledgements.
+    #[must_use]
+    pub fn is_ack(self) -> bool {
+        self.0 & Self::ACK != 0
+    }
+
+    /// True for the last packet of a message; in coding, for all of its last generation.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        !self.is_ack() && self.0 & Self::LAST != 0
+    }
+
+    /// Its window or generation.
+    #[must_use]
+    pub fn window(self) -> u32 {
+        self.0 & Self::WINDOW
+    }
+
+    /// Place in the window; in coding, size of the generation minus one.
+    #[must_use]
+    pub fn place(self) -> u32 {
+        self.0 >> 25 & 31
+    }
+
+    /// Of an acknowledgement: the place, or in coding the rank.
+    #[must_use]
+    pub fn rank(self) -> u32 {
+        self.0 >> 25 & 63
+    }
+}
+
+/// What a packet that is sent is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sort {
+    /// Sent for the first time.
+    First,
+    /// One more, to make up for what will be lost.
+    Redundant,
+    /// Sent again.
+    Again,
+    /// An acknowledgement.
+    Ack,
+}
+
+/// How a packet ended that did not count as delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Lost on a link.
+    Lost {
+        /// Index of the link's class; terminals' own links count as class 0.
+        class: u8,
+    },
+    /// Changed on its way, which its destination found out.
+    Tampered,
+    /// It told nothing that was not known.
+    Duplicate,
+    /// An acknowledgement that arrived.
+    Acknowledged,
+    /// Not a packet: a message that has too many windows and was not begun.
+    TooLong,
+}
+
+/// The transport of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sender {
+    /// Alarm for the next message, `NEVER` for none.
+    due: Ps,
+    /// Alarms and out-of-band acknowledgements so far: names them.
+    names: u32,
+    /// Messages under way.
+    pub open: u32,
+    /// Acknowledgements that wait.
+    pub acks: Fifo,
+    /// Packets that wait.
+    pub packets: Fifo,
+}
+
+/// A packet that waits for its hand-over.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Datagram {
+    time: Ps,
+    /// When its message was created; of an acknowledgement packets received so far and the number of the one that it answers.
+    stamp: u64,
+    destination: u32,
+    number: u32,
+    word: u32,
+    bytes: u32,
+    next: u32,
+    sort: Sort,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Transfer {
+    created: Ps,
+    bytes: u64,
+    destination: u32,
+    number: u32,
+    /// Its packets, and the window in hand.
+    packets: u64,
+    window: u32,
+    /// Packets acknowledged, a bit each; in coding the best rank.
+    acked: u32,
+    /// Coding: packets of the round that have not left.
+    leaving: u32,
+    /// Coding: number of the last packet of the round, once it has left.
+    round: Option<u32>,
+    /// Coding: packets sent to this terminal when it left.
+    sent: u32,
+    /// Timers that ended since the last news.
+    tries: u32,
+    next: u32,
+}
+
+/// A packet whose timer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Timer {
+    /// Local terminal.
+    terminal: u32,
+    destination: u32,
+    number: u32,
+    word: u32,
+    /// Number of the packet.
+    packet: u32,
+    next: u32,
+}
+
+/// What a sender knows of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Flow {
+    /// Messages begun.
+    begun: u32,
+    /// Messages that a program named.
+    named: u32,
+    /// Coding: packets sent.
+    sent: u32,
+    /// Coding: of so many sent ..
+    of: u32,
+    /// .. so many were received.
+    received: u32,
+}
+
+/// What a receiver knows of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Peer {
+    /// All messages below are complete.
+    floor: u32,
+    /// Packets received.
+    received: u32,
+}
+
+/// A message on its way in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Arrival {
+    /// Window that is filled.
+    window: u32,
+    /// Its packets, a bit each; in coding the rank.
+    got: u32,
+    /// Packets of the last window once that is known.
+    last: u32,
+    complete: bool,
+}
+
+macro_rules! linked {
+    ($($row:ty),*) => {$(
+        impl Linked for $row {
+            fn next(&self) -> u32 { self.next }
+            fn set_next(&mut self, next: u32) { self.next = next; }
+        }
+    )*};
+}
+linked!(Datagram, Transfer, Timer);
+
+/// Everything of the transport in a partition. Empty without `[resilience]`.
+#[derive(Clone, PartialEq)]
+pub struct Transport {
+    /// By local terminal.
+    pub senders: Table<Sender>,
+    datagrams: Pool<Datagram>,
+    transfers: Pool<Transfer>,
+    timers: Pool<Timer>,
+    /// Transfers by pair and number.
+    open: Map<u32>,
+    flows: Map<Flow>,
+    peers: Map<Peer>,
+    arrivals: Map<Arrival>,
+}
+
+/// A pair of terminals as a key.
+fn pair(source: u32, destination: u32) -> u64 {
+    u64::from(source) << 32 | u64::from(destination)
+}
+
+impl Transport {
+    /// Of so many terminals; of none without the section.
+    #[must_use]
+    pub fn new(terminals: usize) -> Self {
+        let sender =
+            Sender { due: NEVER, names: 0, open: 0, acks: Fifo::default(), packets: Fifo::default() };
+        Self {
+            senders: Table::new(terminals, sender),
+            datagrams: Pool::default(),
+            transfers: Pool::default(),
+            timers: Pool::default(),
+            open: Map::default(),
+            flows: Map::default(),
+            peers: Map::default(),
+            arrivals: Map::default(),
+        }
+    }
+
+    /// Shows every table to the engine.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.senders);
+        visit(&mut self.datagrams);
+        visit(&mut self.transfers);
+        visit(&mut self.timers);
+        self.open.tables(visit);
+        self.flows.tables(visit);
+        self.peers.tables(visit);
+        self.arrivals.tables(visit);
+    }
+
+    /// True if a terminal has something to send or to wait for.
+    #[must_use]
+    pub fn is_busy(&self, terminal: u32) -> bool {
+        self.senders.rows().get(terminal as usize).is_some_and(|s| s.open > 0 || !s.acks.is_empty())
+    }
+
+    /// Number of the next message from one terminal to another, told beforehand.
+    pub(super) fn name(&mut self, source: u32, destination: u32) -> u32 {
+        let key = pair(source, destination);
+        let flow = self.flows.get(key, 0).unwrap_or_default();
+        self.flows.set(key, 0, Flow { named: flow.named + 1, ..flow });
+        flow.named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_they_say() {
+        let last = (MOST_WINDOWS - 1) as u32;
+        for (window, place, end) in [(0, 0, false), (last, 31, true), (77, 5, false)] {
+            let word = Word::data(window, place, end);
+            assert_eq!((word.window(), word.place(), word.is_last()), (window, place, end));
+            assert!(!word.is_ack());
+            let ack = Word::ack(window, 32);
+            assert_eq!((ack.window(), ack.rank(), ack.is_ack(), ack.is_last()), (window, 32, true, false));
+        }
+    }
+}

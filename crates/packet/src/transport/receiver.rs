@@ -1,0 +1,166 @@
+//! Receiving: what is new, what is complete, what the sender is told; and where lost packets end. See `TRANSPORT.md`.
+
+use super::{
+    Arrival, How, State, Word,
+    config::Ack,
+    pair,
+    sender::{OWN, mask},
+};
+use crate::{
+    network::End,
+    rows::Packet,
+    state::{Fx, Record, Static, Wire, identity},
+    surrogate::Predicted,
+};
+use base::time::Ps;
+use engine::key::Class;
+
+/// What a packet brought.
+struct Found {
+    new: bool,
+    complete: bool,
+    /// Its place; in coding the rank after it.
+    rank: u32,
+}
+
+impl State {
+    /// True if the chunk was lost on the link that it came over: it is gone then, and the caller frees its buffer.
+    pub(crate) fn discard_lost(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        (timing, link): (u8, u32),
+        time: Ps,
+        fx: &mut impl Fx,
+    ) -> bool {
+        let Some(losses) = &cx.net.losses else { return false };
+        let chunk = *self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let (id, bytes, ack) = (packet.id, packet.bytes, Word(packet.message_packets).is_ack());
+        if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
+            self.chunks.give(c);
+            self.packets.edit(chunk.packet).here -= 1;
+            if chunk.is_last() {
+                let class = if timing == cx.net.injection() { 0 } else { timing };
+                fx.record(Record::Ended { time, id, ack, how: How::Lost { class } });
+            }
+            self.forget_if_gone(cx, chunk.packet);
+            return true;
+        }
+        if chunk.index() == 0 && losses.tampering && losses.tampers(timing, link, id) {
+            self.packets.edit(chunk.packet).tampered = true;
+        }
+        false
+    }
+
+    /// A packet is complete at the terminal behind port `u`.
+    pub(crate) fn arrived(&mut self, cx: &Static, packet: &Packet, u: u32, time: Ps, fx: &mut impl Fx) {
+        let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
+        let (source, number) = ((packet.id >> 32) as u32, packet.message);
+        let word = Word(packet.message_packets);
+        let (id, ack) = (packet.id, word.is_ack());
+        if packet.tampered {
+            return fx.record(Record::Ended { time, id, ack, how: How::Tampered });
+        }
+        if ack {
+            fx.record(Record::Ended { time, id, ack, how: How::Acknowledged });
+            let news = (word, packet.message_created);
+            return self.acknowledged(cx, local, (source, number), news, fx);
+        }
+        let found = self.take_in(cx, (source, terminal), packet);
+        if found.new || cx.resilience().count_duplicates {
+            fx.record(Record::Delivered { time, packet: *packet });
+        } else {
+            fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
+        }
+        self.acknowledge(cx, local, packet, found.rank, fx);
+        if found.complete {
+            self.packet_done(cx, &Predicted::of(packet), true, time, fx);
+        }
+    }
+
+    /// Takes a packet's place among those of its message.
+    fn take_in(&mut self, cx: &Static, (source, terminal): (u32, u32), packet: &Packet) -> Found {
+        let key = pair(source, terminal);
+        let (number, word) = (packet.message, Word(packet.message_packets));
+        let mut peer = self.transport.peers.get(key, 0).unwrap_or_default();
+        peer.received = peer.received.wrapping_add(1);
+        let codes = cx.resilience().protocol.codes();
+        let place = word.place();
+        // What an old packet is answered with.
+        let old = Found { new: false, complete: false, rank: place + u32::from(codes) };
+        let mut row = self.transport.arrivals.get(key, number).unwrap_or_default();
+        let gone = number < peer.floor || row.complete || word.window() < row.window;
+        let known = !codes && row.got >> place & 1 == 1;
+        if gone || known {
+            self.transport.peers.set(key, 0, peer);
+            return old;
+        }
+        debug_assert_eq!(word.window(), row.window, "a window follows when the one before is acknowledged");
+        let (size, new) = if codes {
+            let losses = cx.net.losses.as_ref().expect("there are losses where there is a transport");
+            (place + 1, !losses.is_worthless(packet.id, place + 1 - row.got))
+        } else {
+            (if word.is_last() { place + 1 } else { row.last }, true)
+        };
+        let full = if codes {
+            row.got += u32::from(new);
+            row.got == size
+        } else {
+            row.got |= 1 << place;
+            row.last = size;
+            row.got == mask(if size > 0 { size } else { cx.resilience().window })
+        };
+        let rank = if codes { row.got } else { place };
+        let last = if codes { word.is_last() } else { row.last > 0 };
+        row.complete = full && last;
+        if full && !last {
+            row = Arrival { window: row.window + 1, ..Arrival::default() };
+        }
+        self.transport.arrivals.set(key, number, row);
+        while self.transport.arrivals.get(key, peer.floor).is_some_and(|a| a.complete) {
+            self.transport.arrivals.remove(key, peer.floor);
+            peer.floor += 1;
+        }
+        self.transport.peers.set(key, 0, peer);
+        Found { new, complete: row.complete, rank }
+    }
+
+    /// Tells the sender of a packet that it came, and how many have come from there.
+    fn acknowledge(&mut self, cx: &Static, i: u32, packet: &Packet, rank: u32, fx: &mut impl Fx) {
+        let (to, number) = ((packet.id >> 32) as u32, packet.message);
+        let terminal = cx.local.terminals[i as usize];
+        let received = self.transport.peers.get(pair(to, terminal), 0).unwrap_or_default().received;
+        let word = Word::ack(Word(packet.message_packets).window(), rank);
+        let stamp = u64::from(received) << 32 | packet.id & 0xffff_ffff;
+        match cx.resilience().ack {
+            Ack::Packet(bytes) => {
+                let u = cx.local.router_ports() + i;
+                self.catch_up_terminal(cx, u, fx.now(), fx);
+                self.send_ack(i, (to, number), (word, stamp), bytes, fx);
+                self.set_due(cx, u, fx);
+            }
+            Ack::OutOfBand(delay) => {
+                let sender = self.transport.senders.edit(i);
+                sender.names = sender.names.wrapping_add(1);
+                let name = identity(5, OWN | terminal, sender.names);
+                let wire = Wire::Ack { from: terminal, to, number, word: word.0, stamp };
+                let partition = cx.net.owner[cx.net.fabric.router_at(to) as usize];
+                fx.send(partition, cx.net.lane, fx.now() + delay, Class::Ordinary, name, wire);
+            }
+        }
+    }
+
+    /// An out-of-band acknowledgement.
+    pub(crate) fn ack_from_afar(
+        &mut self,
+        cx: &Static,
+        (from, to): (u32, u32),
+        number: u32,
+        (word, stamp): (u32, u64),
+        fx: &mut impl Fx,
+    ) {
+        let i = cx.local.terminals.binary_search(&to).expect("it reached the sender's partition") as u32;
+        self.acknowledged(cx, i, (from, number), (Word(word), stamp), fx);
+    }
+}

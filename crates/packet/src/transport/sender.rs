@@ -1,0 +1,376 @@
+//! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
+
+use super::{
+    Datagram, Flow, How, MOST_TIMERS, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience,
+    pair,
+};
+use crate::{
+    rows::Cutting,
+    state::{Fx, KIND_SHIFT, Record, Static, TRANSPORT, identity},
+    surrogate::Predicted,
+};
+use base::time::{NEVER, Ps};
+use engine::{key::Class, state::NIL};
+use resilience::Protocol;
+
+/// Marks the name of something of a terminal's transport, where links stand otherwise.
+pub(super) const OWN: u32 = 1 << 28;
+/// Marks the alarm of a timer, where a terminal stands otherwise.
+const TIMER: u32 = MOST_TIMERS as u32;
+/// Doublings of a timer at most.
+const MOST_DOUBLINGS: u32 = 6;
+/// Packets for each that is missing at most.
+const MOST_COPIES: u64 = 16;
+
+impl Static {
+    /// The section; only asked where it is there.
+    pub(super) fn resilience(&self) -> &Resilience {
+        self.net.resilience.as_ref().expect("only runs with [resilience] get here")
+    }
+}
+
+impl State {
+    /// An alarm of the transport rings.
+    pub(crate) fn transport_alarm(&mut self, cx: &Static, index: u32, fx: &mut impl Fx) {
+        if index & TIMER != 0 {
+            return self.timer_ends(cx, index & !TIMER, fx);
+        }
+        if self.transport.senders.get(index).due == fx.now() {
+            self.transport.senders.edit(index).due = NEVER;
+            self.offer(cx, index, fx);
+        }
+    }
+
+    /// Begins the messages of a terminal that are there now, as many as may be under way; sets its alarm for the next.
+    pub(crate) fn offer(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
+        let (u, now) = (cx.local.router_ports() + i, fx.now());
+        self.catch_up_terminal(cx, u, now, fx);
+        while self.transport.senders.get(i).open < cx.resilience().messages {
+            let (created, read_on) = self.offered(self.terminals.get(i));
+            let delay = if read_on { 0 } else { cx.net.config.adapter_delay };
+            let at = created.saturating_add(delay);
+            if at > now {
+                self.set_alarm(cx, i, at, fx);
+                break;
+            }
+            if self.begin_message(cx, i) {
+                let row = self.terminals.edit(i);
+                row.cutting.active = false;
+                let cutting = row.cutting;
+                self.begin_transfer(cx, i, &cutting, fx);
+            }
+        }
+        self.set_due(cx, u, fx);
+    }
+
+    fn set_alarm(&mut self, cx: &Static, i: u32, at: Ps, fx: &mut impl Fx) {
+        if at >= self.transport.senders.get(i).due {
+            return;
+        }
+        let sender = self.transport.senders.edit(i);
+        sender.due = at;
+        sender.names = sender.names.wrapping_add(1);
+        let name = identity(3, OWN | cx.local.terminals[i as usize], sender.names);
+        fx.wake(at, Class::Ordinary, name, TRANSPORT << KIND_SHIFT | i);
+    }
+
+    fn begin_transfer(&mut self, cx: &Static, i: u32, message: &Cutting, fx: &mut impl Fx) {
+        let resilience = cx.resilience();
+        let packets = message.left.div_ceil(u64::from(cx.net.payload())).max(1);
+        if packets.div_ceil(u64::from(resilience.window)) > MOST_WINDOWS {
+            return fx.record(Record::Ended { time: fx.now(), id: 0, ack: false, how: How::TooLong });
+        }
+        let terminal = cx.local.terminals[i as usize];
+        let key = pair(terminal, message.destination);
+        let flow = self.transport.flows.get(key, 0).unwrap_or_default();
+        self.transport.flows.set(key, 0, Flow { begun: flow.begun + 1, ..flow });
+        let transfer = self.transport.transfers.take(Transfer {
+            created: message.created,
+            bytes: message.left,
+            destination: message.destination,
+            number: flow.begun,
+            packets,
+            window: 0,
+            acked: 0,
+            leaving: 0,
+            round: None,
+            sent: 0,
+            tries: 0,
+            next: NIL,
+        });
+        self.transport.open.set(key, flow.begun, transfer);
+        self.transport.senders.edit(i).open += 1;
+        self.send_window(cx, i, transfer, fx);
+    }
+
+    /// The transfer of a message from local terminal `i`, if it is under way.
+    fn transfer(&self, cx: &Static, i: u32, destination: u32, number: u32) -> Option<u32> {
+        self.transport.open.get(pair(cx.local.terminals[i as usize], destination), number)
+    }
+
+    /// Sends the window in hand for the first time.
+    fn send_window(&mut self, cx: &Static, i: u32, transfer: u32, fx: &mut impl Fx) {
+        let row = self.transport.transfers.edit(transfer);
+        (row.acked, row.tries) = (0, 0);
+        let size = row.size(cx.resilience().window);
+        if cx.resilience().protocol.codes() {
+            return self.send_round(cx, i, transfer, true, fx);
+        }
+        for place in 0..size {
+            self.send_data(cx, i, transfer, place, Sort::First, fx);
+        }
+    }
+
+    /// Sends combinations for what is missing of a generation.
+    fn send_round(&mut self, cx: &Static, i: u32, transfer: u32, first: bool, fx: &mut impl Fx) {
+        let row = *self.transport.transfers.get(transfer);
+        let size = row.size(cx.resilience().window);
+        let missing = u64::from(size - row.acked);
+        let key = pair(cx.local.terminals[i as usize], row.destination);
+        let count = match self.transport.flows.get(key, 0) {
+            Some(Flow { of, received, .. }) if cx.resilience().protocol == Protocol::Ncd && received < of => {
+                let most = missing * MOST_COPIES;
+                (missing * u64::from(of)).div_ceil(u64::from(received.max(1))).min(most)
+            }
+            _ => missing,
+        };
+        let row = self.transport.transfers.edit(transfer);
+        (row.round, row.leaving) = (None, count as u32);
+        for n in 0..count {
+            let sort = match first {
+                true if n < missing => Sort::First,
+                true => Sort::Redundant,
+                false => Sort::Again,
+            };
+            self.send_data(cx, i, transfer, size - 1, sort, fx);
+        }
+    }
+
+    /// Puts a packet of the window in hand into the terminal.
+    fn send_data(&mut self, cx: &Static, i: u32, transfer: u32, place: u32, sort: Sort, fx: &mut impl Fx) {
+        let (window, payload) = (cx.resilience().window, u64::from(cx.net.payload()));
+        let row = self.transport.transfers.get(transfer);
+        let codes = cx.resilience().protocol.codes();
+        // Combinations are as long as the longest packet of their generation.
+        let before = u64::from(row.window) * u64::from(window) + if codes { 0 } else { u64::from(place) };
+        let bytes = payload.min(row.bytes.saturating_sub(before * payload));
+        let end = u64::from(row.window) * u64::from(window) + u64::from(place) + 1;
+        let last = end == row.packets;
+        let datagram = Datagram {
+            time: fx.now(),
+            stamp: row.created,
+            destination: row.destination,
+            number: row.number,
+            word: Word::data(row.window, place, last).0,
+            bytes: bytes as u32 + cx.resilience().head,
+            next: NIL,
+            sort,
+        };
+        let datagram = self.transport.datagrams.take(datagram);
+        self.transport.senders.edit(i).packets.push(&mut self.transport.datagrams, datagram);
+    }
+
+    /// Puts an acknowledgement into the terminal, before data.
+    pub(super) fn send_ack(
+        &mut self,
+        i: u32,
+        (destination, number): (u32, u32),
+        (word, stamp): (Word, u64),
+        bytes: u32,
+        fx: &mut impl Fx,
+    ) {
+        let time = fx.now();
+        let row =
+            Datagram { time, stamp, destination, number, word: word.0, bytes, next: NIL, sort: Sort::Ack };
+        let datagram = self.transport.datagrams.take(row);
+        self.transport.senders.edit(i).acks.push(&mut self.transport.datagrams, datagram);
+    }
+
+    /// Since when something waits for its hand-over; `NEVER` if nothing does.
+    pub(crate) fn waiting_since(&self, i: u32) -> Ps {
+        let sender = self.transport.senders.get(i);
+        let head = |list: u32| if list == NIL { NEVER } else { self.transport.datagrams.get(list).time };
+        head(sender.acks.head).min(head(sender.packets.head))
+    }
+
+    /// The packet that is handed over at `time`; those that have become needless are left out.
+    fn next_datagram(&mut self, cx: &Static, i: u32, time: Ps) -> Option<Datagram> {
+        loop {
+            let sender = self.transport.senders.get(i);
+            let head = sender.acks.head;
+            let acks = head != NIL && self.transport.datagrams.get(head).time <= time;
+            let (sender, pool) = (self.transport.senders.edit(i), &self.transport.datagrams);
+            let list = if acks { &mut sender.acks } else { &mut sender.packets };
+            if list.is_empty() || pool.get(list.head).time > time {
+                return None;
+            }
+            let datagram = list.pop(pool)?;
+            let row = *pool.get(datagram);
+            self.transport.datagrams.give(datagram);
+            if acks || self.is_needed(cx, i, &row) {
+                return Some(row);
+            }
+        }
+    }
+
+    fn is_needed(&self, cx: &Static, i: u32, datagram: &Datagram) -> bool {
+        let Some(transfer) = self.transfer(cx, i, datagram.destination, datagram.number) else {
+            return false;
+        };
+        let (row, word) = (self.transport.transfers.get(transfer), Word(datagram.word));
+        let codes = cx.resilience().protocol.codes();
+        row.window == word.window() && (codes || row.acked >> word.place() & 1 == 0)
+    }
+
+    /// Hands the next packet over at `time`.
+    pub(crate) fn hand_over_datagram(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
+        let Some(datagram) = self.next_datagram(cx, i, time) else { return };
+        let Datagram { bytes, destination, sort, .. } = datagram;
+        let row = self.terminals.edit(i);
+        let id = u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(row.packets);
+        row.packets = row.packets.wrapping_add(1);
+        let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
+        let full = u64::from(row.queued + chunks) * u64::from(cx.net.config.chunk) >= cx.net.injection_buffer;
+        row.request = if full { NEVER } else { time + cx.net.pace_of(bytes) };
+        let packet = Predicted {
+            id,
+            created: time,
+            message_created: datagram.stamp,
+            bytes: u64::from(bytes),
+            destination,
+            message: datagram.number,
+            message_packets: datagram.word,
+            packets: 1,
+        };
+        self.enqueue_packet(cx, i, &packet, bytes, time);
+        fx.record(Record::Created { time, id, bytes, destination });
+        fx.record(Record::Sent { sort, bytes });
+    }
+
+    /// A packet starts onto the terminal's link: its timer runs from here on.
+    pub(crate) fn packet_leaves(&mut self, cx: &Static, i: u32, packet: u32, fx: &mut impl Fx) {
+        let (destination, number, word, id, start) = {
+            let p = self.packets.get(packet);
+            (p.destination, p.message, Word(p.message_packets), p.id, p.start)
+        };
+        if word.is_ack() {
+            return;
+        }
+        let resilience = cx.resilience();
+        let sent = if resilience.protocol.codes() { self.count_sent(cx, i, destination) } else { 0 };
+        let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
+        if self.transport.transfers.get(transfer).window != word.window() {
+            return;
+        }
+        let row = self.transport.transfers.edit(transfer);
+        let tries = if resilience.backoff { row.tries.min(MOST_DOUBLINGS) } else { 0 };
+        if resilience.protocol.codes() {
+            row.leaving -= 1;
+            if row.leaving > 0 {
+                return;
+            }
+            (row.round, row.sent) = (Some(id as u32), sent);
+        }
+        let packet = id as u32;
+        let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: NIL };
+        let timer = self.transport.timers.take(timer);
+        let name = identity(2, OWN | cx.local.terminals[i as usize], packet);
+        let at = start + (resilience.timeout << tries);
+        fx.wake(at, Class::Ordinary, name, TRANSPORT << KIND_SHIFT | TIMER | timer);
+    }
+
+    fn count_sent(&mut self, cx: &Static, i: u32, destination: u32) -> u32 {
+        let key = pair(cx.local.terminals[i as usize], destination);
+        let flow = self.transport.flows.get(key, 0).unwrap_or_default();
+        let sent = flow.sent.wrapping_add(1);
+        self.transport.flows.set(key, 0, Flow { sent, ..flow });
+        sent
+    }
+
+    fn timer_ends(&mut self, cx: &Static, timer: u32, fx: &mut impl Fx) {
+        let Timer { terminal: i, destination, number, word, packet, .. } = *self.transport.timers.get(timer);
+        self.transport.timers.give(timer);
+        let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
+        let word = Word(word);
+        let u = cx.local.router_ports() + i;
+        self.catch_up_terminal(cx, u, fx.now(), fx);
+        let row = self.transport.transfers.get(transfer);
+        let codes = cx.resilience().protocol.codes();
+        let news = if codes { row.round == Some(packet) } else { row.acked >> word.place() & 1 == 0 };
+        if row.window != word.window() || !news {
+            return self.set_due(cx, u, fx);
+        }
+        self.transport.transfers.edit(transfer).tries += 1;
+        if codes {
+            self.send_round(cx, i, transfer, false, fx);
+        } else {
+            self.send_data(cx, i, transfer, word.place(), Sort::Again, fx);
+        }
+        self.set_due(cx, u, fx);
+    }
+
+    /// Terminal `from` told local terminal `i` what it has of message `number`; `stamp` holds its count of received packets and the number of
+    /// the one that it answers.
+    pub(super) fn acknowledged(
+        &mut self,
+        cx: &Static,
+        i: u32,
+        (from, number): (u32, u32),
+        (word, stamp): (Word, u64),
+        fx: &mut impl Fx,
+    ) {
+        let Some(transfer) = self.transfer(cx, i, from, number) else { return };
+        let u = cx.local.router_ports() + i;
+        self.catch_up_terminal(cx, u, fx.now(), fx);
+        let (window, codes) = (cx.resilience().window, cx.resilience().protocol.codes());
+        let row = self.transport.transfers.edit(transfer);
+        if row.window != word.window() {
+            return self.set_due(cx, u, fx);
+        }
+        let known = row.acked;
+        row.acked = if codes { row.acked.max(word.rank()) } else { row.acked | 1 << word.place() };
+        if row.acked != known {
+            row.tries = 0;
+        }
+        let (size, round_over) = (row.size(window), codes && row.round == Some(stamp as u32));
+        let full = if codes { row.acked == size } else { row.acked == mask(size) };
+        let (sent, received) = (row.sent, (stamp >> 32) as u32);
+        if round_over {
+            let key = pair(cx.local.terminals[i as usize], from);
+            let flow = self.transport.flows.get(key, 0).unwrap_or_default();
+            self.transport.flows.set(key, 0, Flow { of: sent, received, ..flow });
+        }
+        if full {
+            self.next_window(cx, i, transfer, fx);
+        } else if round_over {
+            self.send_round(cx, i, transfer, false, fx);
+        }
+        self.offer(cx, i, fx);
+    }
+
+    /// All of a window is there: the next one, or the message is over.
+    fn next_window(&mut self, cx: &Static, i: u32, transfer: u32, fx: &mut impl Fx) {
+        let row = self.transport.transfers.edit(transfer);
+        row.window += 1;
+        let row = *row;
+        if u64::from(row.window) * u64::from(cx.resilience().window) < row.packets {
+            return self.send_window(cx, i, transfer, fx);
+        }
+        let key = pair(cx.local.terminals[i as usize], row.destination);
+        self.transport.open.remove(key, row.number);
+        self.transport.transfers.give(transfer);
+        self.transport.senders.edit(i).open -= 1;
+    }
+}
+
+impl Transfer {
+    /// Packets of the window in hand.
+    fn size(&self, window: u32) -> u32 {
+        (self.packets - u64::from(self.window) * u64::from(window)).min(u64::from(window)) as u32
+    }
+}
+
+/// So many ones.
+pub(super) fn mask(size: u32) -> u32 {
+    (u64::MAX >> (64 - size)) as u32
+}

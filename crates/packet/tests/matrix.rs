@@ -1,0 +1,270 @@
+//! Every registered topology with every routing that binds to it and every registered workload: one answer for every
+//! partitioning with the checkers on, and finite workloads deliver all they send. New entries are covered by being
+//! registered.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use base::{param::Value, registry::Registered};
+use engine::executor::Threads;
+use fabric::{
+    graph::Fabric,
+    registry::{ROUTINGS, TOPOLOGIES, values},
+    routing::Routing,
+};
+use model::{
+    Failure, Finished, Progress,
+    run::Watch,
+    setup::{LinkParams, Measure, Scheduling, Until},
+};
+use packet::{
+    Setup,
+    config::{RoutePer, RouterKind},
+    run::watch,
+    samples, simulate,
+};
+use results::{
+    summary::{State, Summary},
+    table::Table,
+};
+use std::sync::Arc;
+use workload::registry::{ARRIVALS, Takes, WORKLOADS};
+
+const US: u64 = 1_000_000;
+
+/// All small fabrics of at least two terminals with every routing that binds to them, by name.
+fn machines() -> Vec<(String, Arc<Fabric>, Arc<dyn Routing>)> {
+    let mut all = Vec::new();
+    for topology in TOPOLOGIES {
+        for sample in topology.small {
+            let fabric = Arc::new((topology.build)(&values(topology.about.params, sample)).unwrap());
+            let mut bound = 0;
+            // A routing that must be told something, such as a file of tables, has tests of its own.
+            for routing in ROUTINGS.iter().filter(|r| r.about.params.iter().all(|p| p.default.is_some())) {
+                let Ok(built) = (routing.build)(Arc::clone(&fabric), &values(routing.about.params, &[]))
+                else {
+                    continue;
+                };
+                bound += 1;
+                if fabric.terminals() > 1 {
+                    let name = format!("{} on {} {sample:?}", routing.about.name, topology.about.name);
+                    all.push((name, Arc::clone(&fabric), Arc::from(built)));
+                }
+            }
+            assert!(bound > 0, "nothing routes on {} {sample:?}", topology.about.name);
+        }
+    }
+    all
+}
+
+/// Rates that divide nothing evenly, a few chunks of buffer, credits faster than the wire for one class and slower for another.
+fn links(fabric: &Fabric, chunks: u64) -> Vec<LinkParams> {
+    let of = |class: u64| {
+        samples::link(
+            2_147_483_647 + 611_953 * class,
+            7_001 + 20_000 * class,
+            3_725 + 30_000 * class,
+            64 * chunks,
+        )
+    };
+    (0..fabric.classes.len() as u64).map(of).collect()
+}
+
+/// A workload by name, with its arrival process.
+#[derive(Clone, Copy)]
+struct Sent {
+    workload: &'static str,
+    arrival: &'static str,
+    /// Its parameter that ends it.
+    ends: &'static str,
+}
+
+fn workloads() -> Vec<Sent> {
+    let mut all = Vec::new();
+    for entry in WORKLOADS.iter().filter(|e| matches!(e.takes, Takes::Arrivals | Takes::Message)) {
+        let ends = entry.about().params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
+        let ends =
+            ends.unwrap_or_else(|| panic!("`{}` cannot be ended: teach this test how", entry.about.name));
+        let arrivals = if entry.takes == Takes::Arrivals { ARRIVALS } else { &ARRIVALS[..1] };
+        let of = |a: &workload::registry::ArrivalEntry| Sent {
+            workload: entry.about.name,
+            arrival: a.about.name,
+            ends,
+        };
+        all.extend(arrivals.iter().map(of));
+    }
+    all
+}
+
+/// Messages of three packets, the last one ragged; `tight` buffers hold three chunks.
+fn setup(
+    fabric: &Arc<Fabric>,
+    routing: &Arc<dyn Routing>,
+    sent: Sent,
+    ending: Option<u64>,
+    tight: bool,
+) -> Setup {
+    let links = links(fabric, if tight { 3 } else { 24 });
+    let message = 600;
+    let load = if tight { 0.9 } else { 0.4 };
+    let count = ending.map(|n| (sent.ends, Value::Int(n)));
+    let job = (fabric.terminals(), message, links[0].bandwidth);
+    let traffic = samples::traffic(sent.workload, count.as_slice(), (sent.arrival, load), job, 3);
+    let mut setup = samples::setup(Arc::clone(fabric), Arc::clone(routing), links, traffic, message);
+    setup.packet.packet = 256;
+    setup.packet.router_delay = 10_000;
+    setup.packet.route_per = if tight { RoutePer::Packet } else { RoutePer::Chunk };
+    setup.check = true;
+    setup.measure =
+        Measure { window: US, per_port: true, packets: true, messages: true, pairs: true, operations: false };
+    setup
+}
+
+/// Runs in so many partitions: two of them in two threads, stopped twice or so, saved and taken up again by a run with another number of
+/// threads.
+fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
+    let mut setup = setup.clone();
+    let threads = Threads { count: 2, ..Threads::ONE };
+    setup.scheduling = match partitions {
+        2 => Scheduling::Conservative { partitions: Some(partitions), threads },
+        _ => Scheduling::Sequential { partitions },
+    };
+    let done = if partitions == 2 { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
+    let done = done.unwrap_or_else(|e| panic!("{name}: {e}"));
+    (done.summary.without_performance(), done.tables)
+}
+
+fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
+    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
+    let every = if matches!(setup.until, Until::Time(_)) { end / 3 + 1 } else { 100 * US };
+    let mut state: Option<Vec<u8>> = None;
+    loop {
+        let mut saved = None;
+        let mut stop = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            saved = Some(save());
+            false
+        };
+        let done = watch(&setup, Watch { pause: &mut stop, every, resume: state.as_deref() });
+        if !matches!(done, Err(Failure::Stopped(_))) {
+            return done;
+        }
+        state = saved;
+        if let Scheduling::Conservative { threads, .. } = &mut setup.scheduling {
+            threads.count = 1 + threads.count % 3;
+        }
+    }
+}
+
+/// Runs in one partition and in several, and compares.
+fn same(setup: &Setup, partitions: &[u32], name: &str) -> Summary {
+    let (one, tables) = run(setup, 1, name);
+    for &n in partitions {
+        if n > setup.fabric.routers() {
+            continue;
+        }
+        let (many, others) = run(setup, n, name);
+        assert_eq!(many.fingerprint, one.fingerprint, "{name} in {n} partitions");
+        assert_eq!(many.to_json(), one.to_json(), "{name} in {n} partitions");
+        assert!(others == tables, "{name} in {n} partitions: tables differ");
+    }
+    one
+}
+
+/// A time after which about 5,000 chunks could be injected.
+fn while_of(fabric: &Fabric) -> u64 {
+    (180 * US / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
+}
+
+/// The workload that machine number `n` runs, in turns that differ from test to test, so that every workload meets many machines and
+/// every machine some workloads.
+fn turn(n: usize, tight: bool, router: RouterKind) -> Sent {
+    let all = workloads();
+    let test = usize::from(tight) + 2 * usize::from(router == RouterKind::InputQueued);
+    all[(n + test * all.len() / 4) % all.len()]
+}
+
+fn every_partitioning(tight: bool, router: RouterKind) {
+    for (n, (machine, fabric, routing)) in machines().into_iter().enumerate() {
+        let sent = turn(n, tight, router);
+        let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
+        let mut setup = setup(&fabric, &routing, sent, None, tight);
+        setup.packet.router = router;
+        setup.until = Until::Time(while_of(&fabric));
+        let one = same(&setup, &[2, fabric.routers()], &name);
+        let counts = one.packets.unwrap();
+        assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
+        assert!(counts.delivered > 0, "{name}: {counts:?}");
+        assert_ne!(one.verdict.state, State::Deadlock, "{name}: {:?}", one.verdict.detail);
+    }
+}
+
+#[test]
+fn one_answer_with_much_blocking() {
+    every_partitioning(true, RouterKind::Window);
+}
+
+#[test]
+fn one_answer_with_little_blocking() {
+    every_partitioning(false, RouterKind::Window);
+}
+
+#[test]
+fn one_answer_of_clocked_routers() {
+    every_partitioning(true, RouterKind::InputQueued);
+}
+
+/// How many messages a finite workload sends in all.
+fn expected(sent: Sent, ranks: u64, n: u64) -> Option<u64> {
+    match sent.workload {
+        "uniform" | "bisection" | "random-permutation" => Some(ranks * n),
+        "all-to-all" => Some(ranks * (ranks - 1) * n),
+        "ping-pong" => Some(ranks / 2 * 2 * n),
+        _ => None,
+    }
+}
+
+fn finite(tight: bool, router: RouterKind) {
+    for (n, (machine, fabric, routing)) in machines().into_iter().enumerate() {
+        // A saturating permutation on every machine, and its turn of the others.
+        let permutation =
+            workloads().into_iter().filter(|s| (s.workload, s.arrival) == ("random-permutation", "constant"));
+        for sent in permutation.chain([turn(n, tight, router)]) {
+            let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
+            let n = if sent.workload == "all-to-all" { 1 } else { 4 };
+            let mut setup = setup(&fabric, &routing, sent, Some(n), tight);
+            setup.packet.router = router;
+            setup.until = Until::WorkloadDone { limit: 100_000 * US };
+            setup.measure.window = 0;
+            let one = same(&setup, &[2], &name);
+            let (packets, messages) = (one.packets.unwrap(), one.messages.unwrap());
+            assert_eq!(packets.injected, packets.delivered, "{name}");
+            assert_eq!(messages.injected, messages.delivered, "{name}");
+            assert_eq!((packets.in_flight, messages.in_flight), (0, 0), "{name}");
+            assert_eq!(packets.delivered, 3 * messages.delivered, "{name}");
+            assert_eq!(one.bytes_delivered, 600 * messages.delivered, "{name}");
+            if let Some(all) = expected(sent, u64::from(fabric.terminals()), n) {
+                assert_eq!(messages.delivered, all, "{name}");
+            }
+            assert!(messages.delivered > 0, "{name}");
+            assert!(
+                !matches!(one.verdict.state, State::Deadlock | State::Incomplete),
+                "{name}: {:?}",
+                one.verdict
+            );
+        }
+    }
+}
+
+#[test]
+fn finite_workloads_deliver_all_with_much_blocking() {
+    finite(true, RouterKind::Window);
+}
+
+#[test]
+fn finite_workloads_deliver_all_with_little_blocking() {
+    finite(false, RouterKind::Window);
+}
+
+#[test]
+fn finite_workloads_deliver_all_through_clocked_routers() {
+    finite(true, RouterKind::InputQueued);
+}
