@@ -9,6 +9,7 @@ use crate::{
 use base::time::{NEVER, Ps};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+/// Bit of a token that makes it the place of a payload.
 const MESSAGE: u32 = 1 << 31;
 
 /// What is due.
@@ -83,7 +84,9 @@ impl<M: Copy> Agenda<M> {
 
     /// Adds a message.
     pub fn deliver(&mut self, envelope: &Envelope<M>) {
+        // Payloads lie beside the wheel, so that its entries stay small whatever a message holds.
         let slot = self.free.pop().unwrap_or_else(|| {
+            assert!(self.payloads.len() < MESSAGE as usize, "fewer than 2^31 messages are pending");
             self.payloads.push(envelope.message);
             (self.payloads.len() - 1) as u32
         });
@@ -117,6 +120,7 @@ impl<M: Copy> Agenda<M> {
     fn pop_merged(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
         let network = if self.is_suspended() { None } else { self.network.peek() };
         let steady = self.steady.peek()?;
+        // Both are compared in virtual time. Equal keys cannot be: an identity is used on one lane alone, so either order would do.
         let lane = match network {
             Some(n) if n.key.shifted(self.offset) < steady.key => Lane::Network,
             _ => Lane::Steady,
@@ -132,6 +136,7 @@ impl<M: Copy> Agenda<M> {
             return Due::Wake(token);
         }
         let slot = token & !MESSAGE;
+        // Read after it is given back: nothing is written before the next `deliver`.
         self.free.push(slot);
         Due::Message(self.payloads[slot as usize])
     }
@@ -159,6 +164,7 @@ impl<M: Copy> Agenda<M> {
     /// Restarts the network clock at virtual time `now`: every network event is due that much later.
     pub fn resume(&mut self, now: Ps) {
         let since = self.frozen_at.take().expect("the network is suspended");
+        assert!(now >= since, "time does not run backwards");
         self.offset += now - since;
     }
 
@@ -195,6 +201,7 @@ impl<M: Copy> Agenda<M> {
 
     /// Every message still pending, in no particular order: for the final state's hash and for checkers.
     pub fn messages(&self) -> impl Iterator<Item = &M> {
+        // Slots say nothing themselves about whether they are in use.
         let mut free = vec![false; self.payloads.len()];
         for &slot in &self.free {
             free[slot as usize] = true;
@@ -221,6 +228,7 @@ impl<M: Copy + Serialize + DeserializeOwned> Kept for Agenda<M> {
     fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
         let (offset, frozen_at): (Ps, Option<Ps>) = take(from)?;
         let pending: Vec<(Lane, Key, Due<M>)> = take(from)?;
+        // Wheels are filled anew rather than saved: how they were filled shows in nothing.
         *self = Self { offset, frozen_at, ..Self::new(self.network.shift()) };
         for (lane, key, due) in pending {
             match due {

@@ -13,6 +13,8 @@ pub(crate) struct Home {
 /// the group of each. Every group gets a partition; there must be as many as groups.
 #[must_use]
 pub fn split(costs: &[u64], groups: u32) -> Vec<u32> {
+    assert!(groups > 0 && costs.len() >= groups as usize, "every group gets a partition");
+    // Whether all fit below a cost is monotonic in it, and filling greedily decides it: so the least such cost is found by halving.
     let (mut low, mut high) = (costs.iter().copied().max().unwrap_or(0), costs.iter().sum());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -41,6 +43,7 @@ fn fill(costs: &[u64], groups: u32, most: u64) -> Option<Vec<u32>> {
 /// True if the dearest group becomes a twentieth cheaper: moving a partition costs its caches.
 #[must_use]
 pub fn worth_moving(costs: &[u64], present: &[u32], better: &[u32]) -> bool {
+    assert!(costs.len() == present.len() && costs.len() == better.len(), "all partitions are dealt");
     let dearest = |of: &[u32]| {
         let mut sums = vec![0; of.iter().map(|&g| g as usize + 1).max().unwrap_or(0)];
         of.iter().zip(costs).for_each(|(&g, c)| sums[g as usize] += c);

@@ -47,6 +47,8 @@ where
 {
     /// Appends the state of all partitions. Only in a pause or between runs.
     pub fn save(&mut self, to: &mut Vec<u8>) {
+        // Messages between partitions have no place of their own in a checkpoint: they must have been handed over.
+        assert!(self.partitions.iter().all(|p| p.outbox.is_empty()), "only between two events");
         put(&(self.now(), self.partitions.len()), to);
         for part in &mut self.partitions {
             put(&part.events, to);
@@ -68,6 +70,7 @@ where
         self.go_on_from(now);
         for part in &mut self.partitions {
             part.events = take(from)?;
+            // The visitor cannot return early: after the first damage the rest is passed over.
             let mut sound = Ok(());
             part.domain.tables(&mut |table| {
                 if sound.is_ok() {

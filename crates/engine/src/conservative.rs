@@ -37,11 +37,13 @@ const PATIENCE: u32 = 1000;
 /// If a handler panics in any thread.
 pub(crate) fn run<D, O>(mut groups: Vec<Group<'_, D, O>>, crew: &Crew) -> u64
 where
-    D: Domain,
-    O: Observer<D::Record>,
+    D: Domain<Message: Send> + Send,
+    O: Observer<D::Record> + Send,
 {
+    assert!(groups.len() > 1, "threads meet each other");
     let count = groups.len() as u32;
     let ahead = Lookahead::new(count, |from, to| groups[from as usize].lookahead(to));
+    // With more threads than processors, whoever looks on keeps another from working: then nobody looks twice.
     let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < groups.len());
     let meeting = Meeting::new(groups.len(), if crowded { 0 } else { PATIENCE });
     let share = |group: &mut Group<'_, D, O>| Share { meeting: &meeting, ahead: &ahead, crew }.run(group);
@@ -93,6 +95,7 @@ impl<M: Copy + Send> Share<'_, M> {
             if !self.meeting.wait(round) {
                 break;
             }
+            // From here on this thread knows what all others know, so all decide alike without another word.
             self.meeting.read(round, &mut known);
             for from in (0..known.next.len()).filter(|&from| from != me) {
                 self.meeting.open(from, me, round, |envelope| group.deliver(&envelope, reached));
@@ -101,9 +104,11 @@ impl<M: Copy + Send> Share<'_, M> {
             if first >= end || known.events >= budget {
                 break;
             }
+            // Whatever is still to come is due at `reached` or later: from the next round's mail on, `deliver` checks it.
             reached = self.ahead.bound(me, &known.next).saturating_add(stretch).min(end);
             group.run_to(reached, budget);
         }
+        // It rings when it is dropped, which is to happen in a panic alone.
         std::mem::forget(alarm);
         round - 1
     }

@@ -22,11 +22,11 @@ pub enum Network {
 ///
 /// A partition only summarises and applies, from shared references, so that threads and ranks can do it side by side; one
 /// place decides.
-pub trait Director<D: Domain, O>: Sync {
+pub trait Director<D: Domain, O> {
     /// What a partition tells: integers, so that merging in any grouping gives one answer.
-    type Summary: Send;
+    type Summary;
     /// What a partition is told.
-    type Order: Copy + Send + Sync;
+    type Order: Copy;
 
     /// The next tick after `now`, [`NEVER`] for none.
     fn next_tick(&self, now: Ps) -> Ps;
@@ -82,6 +82,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             let tick = director.next_tick(self.now()).min(end);
             assert!(tick > self.now() || tick == end, "ticks follow each other");
             let stop = loop {
+                // Multiples of `every`, whenever the run began: pauses of one that goes on are those of one that never stopped.
                 let pause = self.now().checked_div(pauses.every).map_or(NEVER, |n| (n + 1) * pauses.every);
                 match self.run_until(tick.min(pause), pauses.budget) {
                     // A dry run has no use for pauses: it goes on to its tick.
@@ -94,6 +95,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             if stop == Stop::Budget {
                 return stop;
             }
+            // What is lazy is done before anybody looks.
             self.settle();
             if tick == end {
                 return stop;
@@ -101,6 +103,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             let Some((network, order)) = self.tick(director, tick, stop == Stop::Dry) else {
                 return Stop::End;
             };
+            // First the clock, then the orders: they are carried out on the lane that runs from here on.
             self.switch(network, tick);
             for index in 0..self.partitions.len() {
                 let suspended = self.partitions[index].agenda.is_suspended();
@@ -119,6 +122,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         now: Ps,
         dry: bool,
     ) -> Option<(Network, X::Order)> {
+        debug_assert!(self.partitions.iter().all(|p| p.outbox.is_empty()), "nothing is on its way at a tick");
         let mut total = None;
         for part in &mut self.partitions {
             let summary = director.summarise(now, &part.domain, &mut part.observer, &part.agenda);

@@ -2,7 +2,8 @@
 
 use crate::{
     key::{Class, Key},
-    state::{Journal, Row},
+    state::Journal,
+    words::Message,
 };
 use base::time::Ps;
 use serde::{Deserialize, Serialize};
@@ -70,11 +71,14 @@ pub trait Effects<D: Domain> {
 }
 
 /// The LPs of one partition. All state that handlers change lives in [`crate::state`] tables.
-pub trait Domain: Send + Sized {
-    /// Payload of events with content. Plain old data; [`crate::MESSAGE_BYTES`] at most.
-    type Message: Row;
+///
+/// A domain need not be `Send`: one that holds, say, the stacks of coroutines runs in the thread that made it. Only
+/// [`Executor::with_threads`](crate::executor::Executor::with_threads) asks for more.
+pub trait Domain: Sized {
+    /// Payload of events with content. Plain old data; [`crate::MESSAGE_BYTES`] at most, in memory and as [`crate::words`].
+    type Message: Message;
     /// What handlers emit to be measured.
-    type Record: Copy + Send + PartialEq + Debug;
+    type Record: Copy + PartialEq + Debug;
 
     /// Schedules the first events; called once, at instant 0, before any event.
     fn start(&mut self, effects: &mut impl Effects<Self>);
@@ -114,13 +118,13 @@ pub trait Domain: Send + Sized {
 pub const STAGES: [usize; 4] = [7, 5, 3, 1];
 
 /// Receives records in the order in which their events are committed within a partition.
-pub trait Observer<R>: Send {
+pub trait Observer<R> {
     /// Takes note of one record.
     fn commit(&mut self, record: &R);
 }
 
 /// Keeps every record: for tests.
-impl<R: Copy + Send> Observer<R> for Vec<R> {
+impl<R: Copy> Observer<R> for Vec<R> {
     fn commit(&mut self, record: &R) {
         self.push(*record);
     }

@@ -47,22 +47,41 @@ pub struct Executor<D: Domain, O> {
     now: Ps,
     /// Windows after which threads met.
     windows: u64,
+    /// What runs several groups side by side, if partitions may leave their thread.
+    side_by_side: Option<SideBySide<D, O>>,
 }
+
+/// [`conservative::run`] where its types allow it: so that only who wants threads must have partitions that can be sent.
+type SideBySide<D, O> = for<'a, 'b> fn(Vec<Group<'a, D, O>>, &'b Crew) -> u64;
 
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// Builds the partitions and lets each schedule its first events; runs in the calling thread.
     pub fn new(parts: impl IntoIterator<Item = (D, O)>, options: Options) -> Self {
-        Self::with_threads(parts, options, Threads::ONE)
+        Self::build(parts, options, Threads::ONE, None)
     }
 
-    /// The same in several threads.
-    pub fn with_threads(parts: impl IntoIterator<Item = (D, O)>, options: Options, threads: Threads) -> Self {
+    /// The same in several threads: partitions move among them.
+    pub fn with_threads(parts: impl IntoIterator<Item = (D, O)>, options: Options, threads: Threads) -> Self
+    where
+        D: Domain<Message: Send> + Send,
+        O: Send,
+    {
+        Self::build(parts, options, threads, Some(conservative::run::<D, O>))
+    }
+
+    fn build(
+        parts: impl IntoIterator<Item = (D, O)>,
+        options: Options,
+        threads: Threads,
+        side_by_side: Option<SideBySide<D, O>>,
+    ) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
         let partitions: Vec<_> = parts
             .into_iter()
             .map(|(domain, observer)| Partition::new(domain, observer, options.wheel_shift))
             .collect();
         let count = partitions.len();
+        assert!(count > 0, "a run has a partition");
         let groups = threads.count.clamp(1, (count as u32).max(1));
         let mut executor = Self {
             partitions,
@@ -72,6 +91,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             costs: vec![(0, 0); count],
             now: 0,
             windows: 0,
+            side_by_side,
         };
         for index in 0..executor.partitions.len() {
             executor.act(index, Lane::Network, |domain, effects| domain.start(effects));
@@ -129,6 +149,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         lane: Lane,
         action: impl FnOnce(&mut D, &mut Immediate<'_, D, O>) -> T,
     ) -> T {
+        // The floor of an instant precedes all of its events: what is done here comes before whatever is pending at the tick.
         let (now, tie_seed) = (self.now, self.options.tie_seed);
         let part = &mut self.partitions[index];
         let key = Key::floor(part.agenda.clock(lane, now));
@@ -154,9 +175,11 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             group.run_to(end, budget);
         } else {
             let crew = Crew { end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
-            self.windows += conservative::run(groups, &crew);
+            let run = self.side_by_side.expect("several threads were asked for, so there is what runs them");
+            self.windows += run(groups, &crew);
         }
         let first = self.first();
+        // Something is left before the end only if the budget ran out.
         if first < end {
             self.now = first;
             return Stop::Budget;
@@ -198,6 +221,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         if self.threads.count == 1 {
             return;
         }
+        // Half of what was before and all that is new: old costs fade within a few runs.
         for ((cost, counted), part) in self.costs.iter_mut().zip(&self.partitions) {
             *cost = *cost / 2 + (part.events - *counted);
             *counted = part.events;

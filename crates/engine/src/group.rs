@@ -37,6 +37,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
         homes: &'a [Home],
         tie_seed: u64,
     ) -> Self {
+        assert!(!members.is_empty(), "every group gets a partition");
         let next = members.iter_mut().map(|(_, p)| p.agenda.next_time()).collect();
         let reach = |&(from, ref part): &(u32, &mut Partition<D, O>)| {
             let others = members.iter().filter(|&&(to, _)| to != from);
@@ -67,6 +68,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
             if first >= bound {
                 return;
             }
+            // Nobody's next event can cause anything at another member before the least of these.
             let promises = self.next.iter().zip(&self.reach).map(|(n, r)| n.saturating_add(*r));
             let window = promises.min().unwrap_or(NEVER).min(bound);
             assert!(window > first, "a window must make progress: a lookahead is zero");
@@ -81,12 +83,14 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
 
     /// Handles one member's events before `bound`; only a lone one may stop before.
     fn run_member(&mut self, member: usize, bound: Ps, limit: u64) {
+        // Members that stop at different places would need a window of their own to meet again; a lone one has nobody to meet.
         let left = if self.members.len() == 1 { limit - self.events } else { u64::MAX };
         let (index, part) = &mut self.members[member];
         let large = part.domain.large();
         let mut done = 0;
         while let Some((lane, key, due)) = part.agenda.pop_before(bound) {
             done += 1;
+            // Lines that the next events need are fetched while this one is handled: a few events ahead, nearer ones last.
             if large {
                 for (stage, ahead) in STAGES.into_iter().enumerate() {
                     if let Some(token) = part.agenda.ahead(ahead - 1) {
@@ -110,6 +114,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
             if self.members[from].1.outbox.is_empty() {
                 continue;
             }
+            // Taken out for as long as other members are written to, and put back with its memory.
             let mut outbox = std::mem::take(&mut self.members[from].1.outbox);
             for envelope in outbox.drain(..) {
                 let time = envelope.key.time + self.members[from].1.agenda.offset_of(envelope.lane);

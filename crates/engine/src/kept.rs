@@ -31,6 +31,7 @@ impl Kept for () {
 /// # Panics
 /// If the value's serialisation fails, which plain data cannot.
 pub fn put<T: Serialize + ?Sized>(value: &T, to: &mut Vec<u8>) {
+    // Plain data cannot fail, and memory only by ending the process.
     postcard::to_io(value, to).expect("plain data can be written to memory");
 }
 

@@ -31,6 +31,7 @@ impl Key {
     #[inline]
     #[must_use]
     pub fn new(time: Ps, generation: u32, identity: u64, tie_seed: u64) -> Self {
+        // Half of the hash is enough: where it is equal, the identity decides.
         let mix = mix64(identity ^ tie_seed) & 0xffff_ffff;
         Self { time, rank: u64::from(generation) << 32 | mix, identity }
     }
@@ -51,6 +52,7 @@ impl Key {
     /// The order itself, in few instructions.
     #[inline]
     pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        // Time and rank compared at once: one branch where the derived order has two.
         let wide = |k: &Self| u128::from(k.time) << 64 | u128::from(k.rank);
         wide(self).cmp(&wide(other)).then_with(|| self.identity.cmp(&other.identity))
     }

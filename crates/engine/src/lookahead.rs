@@ -16,6 +16,7 @@ impl Lookahead {
     /// # Panics
     /// If a lookahead is zero.
     pub fn new(groups: u32, direct: impl Fn(u32, u32) -> Option<Ps>) -> Self {
+        assert!(groups > 0, "somebody runs");
         let n = groups as usize;
         let mut least = vec![NEVER; n * n];
         for from in 0..groups {
@@ -25,6 +26,8 @@ impl Lookahead {
                 least[from as usize * n + to as usize] = time;
             }
         }
+        // Shortest paths between all pairs (Floyd and Warshall): a message may cause another one that comes back sooner than any direct
+        // one. The diagonal starts at never, so it ends as the shortest way around.
         for via in 0..n {
             for from in 0..n {
                 for to in 0..n {
@@ -40,6 +43,7 @@ impl Lookahead {
     /// Nothing that `to` does not know yet is due before this, if group i's next event is at `next[i]`.
     #[must_use]
     pub fn bound(&self, to: usize, next: &[Ps]) -> Ps {
+        debug_assert_eq!(next.len(), self.groups, "every group tells its next event");
         let promises = next.iter().enumerate();
         promises.map(|(from, n)| n.saturating_add(self.least[from * self.groups + to])).min().unwrap_or(NEVER)
     }

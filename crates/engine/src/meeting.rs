@@ -59,6 +59,7 @@ impl<M> Meeting<M> {
     /// A meeting of `threads`, which look `patience` times before they let others have the processor.
     #[must_use]
     pub fn new(threads: usize, patience: u32) -> Self {
+        assert!(threads > 0, "somebody meets");
         let stride = Self::news_at(threads, 2).div_ceil(WIDTH);
         let line = |_| Line(std::array::from_fn(|_| AtomicU64::new(0)));
         Self {
@@ -95,6 +96,7 @@ impl<M> Meeting<M> {
     /// Posts messages from one thread to another; they are opened after `round`. `mail` comes back empty, with memory used before.
     pub fn post(&self, from: usize, to: usize, round: u64, mail: &mut Vec<M>) {
         let of = &self.boxes[from * self.threads + to][(round % 2) as usize];
+        // Never waited for: the receiver opens it in the next round, when the sender writes to the other one of the two.
         let mut waiting = of.lock().unwrap_or_else(PoisonError::into_inner);
         debug_assert!(waiting.is_empty(), "the mail of two rounds ago was opened");
         std::mem::swap(&mut *waiting, mail);
@@ -103,6 +105,8 @@ impl<M> Meeting<M> {
     /// Announces that `me` has done its share of `round`; rounds count from 1. `sent` tells by receiver when the first message is due
     /// that was posted in this round, [`NEVER`] if none was.
     pub fn announce(&self, me: usize, round: u64, next: Ps, events: u64, sent: &[Ps]) {
+        assert!(sent.len() == self.threads, "every thread is told of");
+        // These may become visible in any order: nobody reads them before the round, whose store releases them.
         self.news(me, round, 0).store(next, Ordering::Relaxed);
         self.news(me, round, 1).store(events, Ordering::Relaxed);
         for (to, &time) in sent.iter().enumerate().filter(|&(to, _)| to != me) {
@@ -120,6 +124,7 @@ impl<M> Meeting<M> {
                 if self.failed.load(Ordering::Relaxed) {
                     return false;
                 }
+                // Threads are about as fast as each other, so the wait is short as a rule, and giving the processor away costs more.
                 looks += 1;
                 pause(looks > self.patience);
             }

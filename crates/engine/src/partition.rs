@@ -4,6 +4,7 @@ use crate::{
     agenda::{Agenda, Due},
     domain::{Domain, Effects, Envelope, Lane, Observer},
     key::{Class, Key},
+    words::Message,
 };
 use base::time::Ps;
 
@@ -89,6 +90,7 @@ impl<D: Domain, O: Observer<D::Record>> Effects<D> for Immediate<'_, D, O> {
     #[inline]
     fn turn(&mut self, lane: Lane) {
         if lane != self.lane {
+            // The same place in the order of the other clock's instant: generation and identity stay.
             assert!(lane == Lane::Steady || !self.agenda.is_suspended(), "a clock that stands still");
             self.key = self.key.at(self.agenda.clock(lane, self.instant()));
             self.lane = lane;
@@ -114,6 +116,8 @@ impl<D: Domain, O: Observer<D::Record>> Effects<D> for Immediate<'_, D, O> {
         if to == self.index {
             self.agenda.deliver(&envelope);
         } else {
+            // Another partition may be another process one day.
+            debug_assert_eq!(D::Message::from_words(&message.to_words()), Ok(message), "no plain message");
             self.outbox.push(envelope);
         }
     }

@@ -9,6 +9,7 @@ pub(crate) fn bind(index: usize) -> Option<Bound> {
     let before = sched_getaffinity(None).ok()?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| before.is_set(cpu)).collect();
     let mut one = CpuSet::new();
+    // Processors that this process may not use do not count: in a container the first may be number 12.
     one.set(*allowed.get(index % allowed.len().max(1))?);
     sched_setaffinity(None, &one).ok()?;
     Some(Bound(before))

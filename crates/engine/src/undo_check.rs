@@ -5,6 +5,7 @@ use crate::{
     agenda::{Agenda, Due},
     domain::{Domain, Effects, Envelope, Lane, Observer},
     key::{Class, Key},
+    words::Message,
 };
 use base::{
     rng::{Purpose, Stream},
@@ -57,6 +58,7 @@ impl<D: Domain> Effects<D> for Buffered<D::Message, D::Record> {
 
     fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
         let key = self.key.child(at, class, identity, self.tie_seed);
+        assert_eq!(D::Message::from_words(&message.to_words()), Ok(message), "a message does not come back");
         self.sends.push(Envelope { to, lane, key, message });
     }
 
@@ -83,6 +85,7 @@ where
     let mut events = 0;
     while let Some((lane, key, due)) = agenda.pop_before(end) {
         events += 1;
+        // Compared by value, not by its log: a row that was changed without being logged shows.
         let before = domain.clone();
         domain.tables(&mut |t| t.record(true));
         let mut forward = effects(key, lane);
@@ -173,12 +176,14 @@ where
         if next.is_some() && open.len() < depth {
             continue;
         }
+        // As if a message had come that precedes the latest events: they are taken back and will be handled again.
         let back = if next.is_none() { 0 } else { random.below(depth as u64 + 1) as usize };
         for _ in 0..back {
             if let Some(step) = open.pop() {
                 roll_back(&mut domain, &mut agenda, &step);
             }
         }
+        // As if every partition had passed the older half: nothing can take these back any more.
         let settled = if next.is_none() { open.len() } else { open.len() / 2 };
         for step in open.drain(..settled) {
             events += 1;
@@ -190,8 +195,10 @@ where
                 t.forget(base[index]);
                 index += 1;
             });
+            // Logs have lost their beginnings, so marks count from further back.
             open.iter_mut().for_each(|s| s.marks.iter_mut().zip(&base).for_each(|(m, b)| *m -= b));
         } else {
+            // Everything is committed: logs begin anew.
             domain.tables(&mut |t| t.record(false));
             domain.tables(&mut |t| t.record(true));
         }

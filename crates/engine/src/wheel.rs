@@ -51,6 +51,7 @@ impl Wheel {
     /// A wheel whose slots cover `2^shift` picoseconds. A slot should hold a handful of events.
     #[must_use]
     pub fn new(shift: u32) -> Self {
+        assert!(shift < 64, "a slot is shorter than all of time");
         Self {
             shift,
             current: Vec::new(),
@@ -80,10 +81,12 @@ impl Wheel {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
+        debug_assert!(entry.key.time < NEVER, "the end of time is no instant for an event");
         let slot = entry.key.time >> self.shift;
         if slot < self.position {
             self.rewind(slot);
         }
+        // The slot in service stays sorted while it is being taken from; an empty one is filled like any other and sorted when asked for.
         if slot == self.position && !self.current.is_empty() {
             let at = self.current.partition_point(|e| *e > entry);
             self.current.insert(at, entry);
@@ -98,7 +101,9 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn rewind(&mut self, slot: u64) {
+        debug_assert!(slot < self.position, "only an earlier slot is gone back to");
         let ahead = (self.position - slot).min(SLOTS);
+        // `take_slot` sorts into `current`: what is served there waits aside meanwhile.
         let served = std::mem::take(&mut self.current);
         // Lists that the new position could no longer tell from nearer ones go to the heap.
         for beyond in self.position + SLOTS - ahead..self.position + SLOTS {
@@ -109,6 +114,7 @@ impl Wheel {
         let moved = std::mem::replace(&mut self.current, served);
         self.far.extend(moved.into_iter().map(Reverse));
         self.position = slot;
+        // These belong to a later slot now, or are the first of the new one.
         for entry in std::mem::take(&mut self.current) {
             self.push(entry);
         }
@@ -116,8 +122,10 @@ impl Wheel {
 
     #[inline]
     fn push_slot(&mut self, slot: u64, entry: Entry) {
+        debug_assert!(slot >= self.position && slot - self.position < SLOTS, "a list stands for one slot");
         let index = (slot % SLOTS) as usize;
         let next = self.heads[index];
+        // Nodes that were given back come first: they are warm.
         let node = if self.free == NIL {
             self.nodes.push(Node { entry, next });
             (self.nodes.len() - 1) as u32
@@ -177,6 +185,7 @@ impl Wheel {
 
     /// Removes the first event that `hit` recognises. Scans and refiles everything.
     pub fn remove(&mut self, hit: impl Fn(&Entry) -> bool) -> Option<Entry> {
+        // Lists are linked one way, so taking one out of the middle costs as much as filing all anew.
         let mut all: Vec<Entry> = self.entries().collect();
         let found = all.iter().position(hit)?;
         let entry = all.swap_remove(found);
@@ -199,6 +208,7 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> bool {
+        debug_assert!(self.current.is_empty(), "the slot in service is served first");
         let near = if self.in_slots > 0 { self.next_occupied() } else { u64::MAX };
         let far = self.far.peek().map_or(u64::MAX, |e| e.0.key.time >> self.shift);
         let slot = near.min(far);
@@ -206,6 +216,7 @@ impl Wheel {
             return false;
         }
         self.position = slot;
+        // The horizon has moved on with the position: what it reaches now leaves the heap, each event once in its life.
         while let Some(Reverse(e)) = self.far.peek() {
             let s = e.key.time >> self.shift;
             if s - slot >= SLOTS {

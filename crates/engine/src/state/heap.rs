@@ -16,6 +16,7 @@ pub trait Heaped: Linked {
 /// Adds a row to the heap at `root` ([`NIL`] if empty); returns the new root.
 #[inline]
 pub fn push<T: Heaped>(pool: &mut Pool<T>, root: u32, row: u32, less: impl Fn(&T, &T) -> bool) -> u32 {
+    debug_assert!(pool.get(row).child() == NIL && row != root, "a row that is added is in no heap");
     if root == NIL {
         return row;
     }
@@ -24,6 +25,7 @@ pub fn push<T: Heaped>(pool: &mut Pool<T>, root: u32, row: u32, less: impl Fn(&T
 
 /// Takes the root off; returns the new root. The row itself is left to the caller, unlinked.
 pub fn pop<T: Heaped>(pool: &mut Pool<T>, root: u32, less: impl Fn(&T, &T) -> bool) -> u32 {
+    debug_assert!(root != NIL, "an empty heap has no root to take");
     let mut rest = pool.get(root).child();
     if rest == NIL {
         return NIL;
@@ -45,6 +47,7 @@ pub fn pop<T: Heaped>(pool: &mut Pool<T>, root: u32, less: impl Fn(&T, &T) -> bo
         pool.edit(pair).set_next(pairs);
         pairs = pair;
     }
+    // `pairs` begins with the pair made last, so this goes from the right.
     let mut all = pairs;
     let mut rest = pool.get(all).next();
     pool.edit(all).set_next(NIL);
@@ -58,6 +61,7 @@ pub fn pop<T: Heaped>(pool: &mut Pool<T>, root: u32, less: impl Fn(&T, &T) -> bo
 }
 
 fn meld<T: Heaped>(pool: &mut Pool<T>, a: u32, b: u32, less: &impl Fn(&T, &T) -> bool) -> u32 {
+    // At equal rows the first stays on top: which one that is depends on the past alone, so it is the same in every run.
     let (top, below) = if less(pool.get(b), pool.get(a)) { (b, a) } else { (a, b) };
     let first = pool.get(top).child();
     pool.edit(below).set_next(first);

@@ -74,9 +74,11 @@ impl<V: Row> Map<V> {
             self.slots.edit(at).value = value;
             return;
         }
+        // As many keys as buckets: chains stay short, and doubling keeps the mean cost of an insertion constant.
         if self.slots.live() > *self.mask.get(0) {
             self.grow();
         }
+        // New keys stand first in their chain: what was set lately is looked up soon.
         let bucket = self.bucket(key, sub);
         let next = *self.buckets.get(bucket);
         let at = self.slots.take(Slot { key, sub, next, value });
@@ -130,6 +132,7 @@ impl<V: Row> Map<V> {
     /// Doubles the buckets.
     fn grow(&mut self) {
         let old = *self.mask.get(0) + 1;
+        assert!(old.is_power_of_two(), "a mask tells the lower bits");
         let mut all = Vec::new();
         for bucket in 0..old {
             let mut at = *self.buckets.get(bucket);
@@ -138,6 +141,7 @@ impl<V: Row> Map<V> {
                 at = self.slots.get(at).next;
             }
         }
+        // After an undone doubling the table is long enough already.
         while self.buckets.len() < 2 * old as usize {
             self.buckets.grow(NIL);
         }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
 /// A row of a [`Table`]: plain old data.
-pub trait Row: Copy + PartialEq + Debug + Send + Serialize + DeserializeOwned + 'static {}
-impl<T: Copy + PartialEq + Debug + Send + Serialize + DeserializeOwned + 'static> Row for T {}
+pub trait Row: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static {}
+impl<T: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static> Row for T {}
 
 /// What the engine does to tables without knowing their rows.
 pub trait Journal: Kept {
@@ -143,6 +143,8 @@ impl<T: Row> Journal for Table<T> {
     }
 
     fn undo_to(&mut self, mark: usize) {
+        debug_assert!(mark <= self.log.len(), "a mark of the future");
+        // Latest first: a row that was changed twice ends as it was before the first change.
         while self.log.len() > mark {
             if let Some((index, row)) = self.log.pop() {
                 self.rows[index as usize] = row;
@@ -151,6 +153,7 @@ impl<T: Row> Journal for Table<T> {
     }
 
     fn forget(&mut self, mark: usize) {
+        assert!(mark <= self.log.len(), "a mark of the future");
         self.log.drain(..mark);
     }
 }
@@ -192,6 +195,7 @@ impl<T: Linked> Pool<T> {
     pub fn take(&mut self, row: T) -> u32 {
         let head = self.head.edit(0);
         head.live += 1;
+        // The row given back last comes first: it is warm.
         if head.free != NIL {
             let index = head.free;
             let slot = self.rows.edit(index);
@@ -202,6 +206,7 @@ impl<T: Linked> Pool<T> {
         let index = head.used;
         assert!(index < NIL, "a pool holds fewer than 2^32 rows");
         head.used += 1;
+        // After an undo the table is longer than what is in use: growth is not taken back, so that marks need not tell lengths.
         if (index as usize) < self.rows.len() {
             *self.rows.edit(index) = row;
         } else {
@@ -214,6 +219,7 @@ impl<T: Linked> Pool<T> {
     #[inline]
     pub fn give(&mut self, index: u32) {
         let head = self.head.edit(0);
+        debug_assert!(head.live > 0 && index < head.used, "a row is given back once");
         head.live -= 1;
         self.rows.edit(index).set_next(head.free);
         head.free = index;
@@ -276,6 +282,7 @@ impl<T: Linked> Kept for Pool<T> {
         self.head.load(from)?;
         self.rows.load(from)?;
         let head = self.head.rows().first().ok_or(Damaged)?;
+        // Only rows in use were saved.
         if head.used as usize == self.rows.len() { Ok(()) } else { Err(Damaged) }
     }
 }
@@ -288,6 +295,7 @@ impl<T: Linked> Journal for Pool<T> {
 
     fn mark(&self) -> usize {
         // Each take or give logs the head once; rows may log on their own, so both lengths must be restored.
+        debug_assert!(self.head.mark() <= 0xffff_ffff, "marks have 32 bits for each table");
         self.rows.mark() << 32 | self.head.mark()
     }
 
@@ -328,6 +336,7 @@ impl Fifo {
     /// Appends a row of `pool`.
     #[inline]
     pub fn push<T: Linked>(&mut self, pool: &mut Pool<T>, index: u32) {
+        debug_assert!(index != NIL, "no row cannot be in a list");
         pool.edit(index).set_next(NIL);
         if self.head == NIL {
             self.head = index;
@@ -344,6 +353,7 @@ impl Fifo {
             return None;
         }
         let index = self.head;
+        // The row itself is not written: who gives it back or files it elsewhere sets its link anyway.
         self.head = pool.get(index).next();
         Some(index)
     }
