@@ -114,7 +114,7 @@ impl CongestionSetup {
     /// # Errors
     /// [`Failure::Setup`] with the reason.
     pub fn validate(&self) -> Result<(), Failure> {
-        if !self.routing.oblivious() {
+        if !self.routing.facts().oblivious {
             let message =
                 "static congestion needs an oblivious routing: this one looks at queues, and there are none";
             return Err(Failure::Setup(message.to_owned()));

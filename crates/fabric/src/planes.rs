@@ -16,7 +16,7 @@
 
 use crate::{
     graph::{Fabric, Peer, Port},
-    routing::{Choice, Congestion, Hop, Routing, entry::Bound},
+    routing::{Choice, Congestion, Facts, Hop, Routing, entry::Bound},
 };
 use std::sync::Arc;
 
@@ -240,25 +240,13 @@ impl Routing for Stacked {
         routing.options(&inner, out);
     }
 
-    fn stateful(&self) -> bool {
-        self.routings.iter().any(|r| r.stateful())
-    }
-
-    fn oblivious(&self) -> bool {
-        self.routings.iter().all(|r| r.oblivious())
-    }
-
-    fn needs_published(&self) -> bool {
-        self.routings.iter().any(|r| r.needs_published())
+    fn facts(&self) -> Facts {
+        self.routings.iter().map(|r| r.facts()).reduce(Facts::either).unwrap_or(Facts::ADAPTIVE)
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
         let (_, routing, inner) = self.within(hop);
         routing.memory(&inner)
-    }
-
-    fn terminals_alike(&self) -> bool {
-        self.routings.iter().all(|r| r.terminals_alike())
     }
 }
 

@@ -287,7 +287,7 @@ fn walk(
         assert_eq!(*known, allowed, "memory {} does not tell all: {hop:?}", key[3]);
 
         let mut congestion =
-            Backlogs { seed: mix64(seed ^ u64::from(hop.router)), allowed: !routing.oblivious() };
+            Backlogs { seed: mix64(seed ^ u64::from(hop.router)), allowed: !routing.facts().oblivious };
         let choice = routing.route(&mut hop, &mut congestion);
         assert!(allowed.contains(&choice), "{choice:?} is not among {allowed:?} for {hop:?}");
         assert!(choice.vc < routing.vcs());
@@ -357,7 +357,7 @@ fn all_pairs_are_delivered_along_the_options() {
 
 #[test]
 fn terminals_said_to_be_alike_are() {
-    for (name, fabric, routing, _) in pairs().into_iter().filter(|p| p.2.terminals_alike()) {
+    for (name, fabric, routing, _) in pairs().into_iter().filter(|p| p.2.facts().terminals_alike) {
         for (t, u) in (1..fabric.terminals()).map(|u| (u - 1, u)) {
             if fabric.router_at(t) != fabric.router_at(u) {
                 continue;

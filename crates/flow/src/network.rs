@@ -50,8 +50,8 @@ impl Network {
             Some(platform) => add_platform(platform, sharing),
             None => add_fabric(cx, sharing),
         };
-        let adaptive = cx.routing.as_ref().is_some_and(|r| !r.oblivious())
-            || cx.change.as_ref().is_some_and(|c| !c.routing.oblivious());
+        let adaptive = cx.routing.as_ref().is_some_and(|r| !r.facts().oblivious)
+            || cx.change.as_ref().is_some_and(|c| !c.routing.facts().oblivious);
         Self {
             flows: adaptive.then(|| vec![0; shared.len()]),
             shared,

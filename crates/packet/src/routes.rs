@@ -21,7 +21,7 @@ use base::time::Ps;
 use fabric::{
     graph::Fabric,
     metrics::distances,
-    routing::{Choice, Congestion, Hop, Routing},
+    routing::{Choice, Congestion, Facts, Hop, Routing},
 };
 use std::sync::Arc;
 
@@ -29,12 +29,18 @@ use std::sync::Arc;
 pub struct Routes {
     before: Arc<dyn Routing>,
     change: Option<After>,
+    /// [`Facts::oblivious`] of the first routing: asked of it once, not per chunk.
+    oblivious: bool,
+    /// What is true of both routings together.
+    facts: Facts,
 }
 
 struct After {
     at: Ps,
     routing: Arc<dyn Routing>,
     detour: Arc<dyn Routing>,
+    /// [`Facts::oblivious`] of `routing`.
+    oblivious: bool,
     /// First virtual channel of `routing`.
     first_vc: u8,
     /// The one of diverted chunks.
@@ -54,6 +60,8 @@ pub struct Way<'a> {
     pub first_vc: u8,
     /// The chunk was diverted.
     pub diverted: bool,
+    /// The routing looks at no congestion.
+    pub oblivious: bool,
 }
 
 impl Way<'_> {
@@ -76,12 +84,15 @@ impl Routes {
             at: change.at,
             routing: Arc::clone(&change.routing),
             detour: Arc::clone(&change.detour),
+            oblivious: change.routing.facts().oblivious,
             first_vc: before.vcs(),
             detour_vc: before.vcs() + change.routing.vcs(),
             fails: failing(&setup.fabric, &change.fabric),
             cut_off: cut_off(&change.fabric),
         });
-        Self { before, change }
+        let first = before.facts();
+        let facts = change.as_ref().map_or(first, |after| first.either(after.routing.facts()));
+        Self { before, change, oblivious: first.oblivious, facts }
     }
 
     /// Virtual channels that they need together.
@@ -93,19 +104,20 @@ impl Routes {
     /// Some routing carries a state.
     #[must_use]
     pub fn stateful(&self) -> bool {
-        self.before.stateful() || self.change.as_ref().is_some_and(|after| after.routing.stateful())
+        self.facts.stateful
     }
 
     /// None looks at congestion.
+    #[inline]
     #[must_use]
     pub fn oblivious(&self) -> bool {
-        self.before.oblivious() && self.change.as_ref().is_none_or(|after| after.routing.oblivious())
+        self.facts.oblivious
     }
 
     /// Some routing reads other routers' queues.
     #[must_use]
     pub fn needs_published(&self) -> bool {
-        self.before.needs_published() || self.change.as_ref().is_some_and(|a| a.routing.needs_published())
+        self.facts.needs_published
     }
 
     /// True if the routing changes during the run.
@@ -122,9 +134,13 @@ impl Routes {
         match &self.change {
             Some(after) if vc == after.detour_vc => after.way_around(),
             Some(after) if start >= after.at => {
-                Way { routing: after.routing.as_ref(), first_vc: after.first_vc, diverted: false }
+                let After { first_vc, oblivious, .. } = *after;
+                Way { routing: after.routing.as_ref(), first_vc, diverted: false, oblivious }
             }
-            _ => Way { routing: self.before.as_ref(), first_vc: 0, diverted: false },
+            _ => {
+                let oblivious = self.oblivious;
+                Way { routing: self.before.as_ref(), first_vc: 0, diverted: false, oblivious }
+            }
         }
     }
 
@@ -140,7 +156,8 @@ impl Routes {
 
 impl After {
     fn way_around(&self) -> Way<'_> {
-        Way { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true }
+        // A detour is always asked blindly (`Blind`), so no trail of it is kept.
+        Way { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true, oblivious: true }
     }
 }
 

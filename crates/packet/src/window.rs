@@ -83,7 +83,7 @@ impl State {
         let way = cx.net.routes.way(packet.start, vc);
         // Clocked routers ask for heads only; diverted chunks all go one way.
         let clocked = cx.net.config.router == RouterKind::InputQueued;
-        let trail = follow && many && !clocked && !way.diverted && !way.routing.oblivious();
+        let trail = follow && many && !clocked && !way.diverted && !way.oblivious;
         let choice = if trail && !first {
             let known = if last {
                 self.trails.remove(id, u32::from(visited))

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use base::param::Value;
-use fabric::routing::{Choice, Congestion, Hop, Routing};
+use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use model::setup::Until;
 use packet::{Setup, samples, simulate};
 use std::sync::{
@@ -57,8 +57,8 @@ impl Routing for Count {
         self.inner.options(hop, out);
     }
 
-    fn oblivious(&self) -> bool {
-        self.inner.oblivious()
+    fn facts(&self) -> Facts {
+        Facts { oblivious: self.inner.facts().oblivious, ..Facts::ADAPTIVE }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory of a run: no allocation per event once warm, and none per packet that waits beyond saturation.
 
 use allocation_counter::{AllocationInfo, measure};
-use fabric::routing::{Choice, Congestion, Hop, Routing};
+use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use model::setup::Until;
 use packet::{Setup, samples, simulate};
 use std::sync::{
@@ -75,7 +75,8 @@ impl Routing for Counted {
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         self.0.options(hop, out);
     }
-    fn oblivious(&self) -> bool {
-        self.0.oblivious()
+
+    fn facts(&self) -> Facts {
+        Facts { oblivious: self.0.facts().oblivious, ..Facts::ADAPTIVE }
     }
 }

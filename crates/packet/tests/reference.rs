@@ -5,7 +5,7 @@ mod common;
 use base::{hash::mix64, time::Ps};
 use common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use engine::executor::{Executor, Options};
-use fabric::routing::{Choice, Congestion, Hop, Routing};
+use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use packet::{
     Setup, finish,
     network::Network,
@@ -257,8 +257,8 @@ impl Routing for Nosy {
         self.inner.options(hop, out);
     }
 
-    fn oblivious(&self) -> bool {
-        false
+    fn facts(&self) -> Facts {
+        Facts::ADAPTIVE
     }
 }
 

@@ -267,8 +267,9 @@ impl fabric::routing::Routing for Detour {
     fn options(&self, hop: &fabric::routing::Hop, out: &mut Vec<fabric::routing::Choice>) {
         self.0.options(hop, out);
     }
-    fn oblivious(&self) -> bool {
-        true
+
+    fn facts(&self) -> fabric::routing::Facts {
+        fabric::routing::Facts::OBLIVIOUS
     }
 }
 

@@ -212,7 +212,7 @@ fn count(
             }
         }
         (None, Some((fabric, Some(routing)))) => {
-            if !routing.oblivious() {
+            if !routing.facts().oblivious {
                 let message = "static congestion needs an oblivious routing: this one looks at queues, and there are none";
                 return Err(Failure::new(Exit::Experiment, message));
             }

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     graph::Peer,
     registry::{Constant, ROUTINGS, Sample, TOPOLOGIES, values},
-    routing::{Choice, Congestion, Hop},
+    routing::{Choice, Congestion, Facts, Hop},
 };
 use base::registry::find;
 use std::sync::Arc;
@@ -102,8 +102,8 @@ impl Routing for Broken {
         }
     }
 
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts::OBLIVIOUS
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -103,7 +103,7 @@ pub(super) fn all(
     budget: u64,
     dependencies: &mut Dependencies,
 ) -> Result<(u64, bool), Astray> {
-    let all = ends(fabric, routing.terminals_alike());
+    let all = ends(fabric, routing.facts().terminals_alike);
     let mut walker =
         Walker { fabric, routing, dependencies, seen: Seen::default(), next: Vec::new(), begin: Vec::new() };
     let mut states = 0u64;

@@ -1,6 +1,6 @@
 //! Adaptive routing of the `HyperX` family: in each dimension straight, or by one detour when that looks cheaper.
 
-use super::{Choice, Congestion, Hop, Routing};
+use super::{Choice, Congestion, Facts, Hop, Routing};
 use crate::{
     graph::Fabric,
     routing::entry::{Bound, RoutingEntry},
@@ -152,21 +152,13 @@ impl Routing for DimensionAdaptive {
         }
     }
 
-    fn stateful(&self) -> bool {
-        self.any
-    }
-
-    fn oblivious(&self) -> bool {
-        false
+    fn facts(&self) -> Facts {
+        Facts { stateful: self.any, terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
         // The channel of the last link tells the number of links; before the first one there is none.
         u64::from(hop.visited > 0)
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

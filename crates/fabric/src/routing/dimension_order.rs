@@ -1,7 +1,7 @@
 //! Dimension-order routing of meshes, tori and the `HyperX` family.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     legs::{At, Leg, grid::GridLeg, hyperx::HyperxLeg},
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
@@ -82,20 +82,12 @@ impl Routing for DimensionOrder {
         out.push(self.decide(hop));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, terminals_alike: true, ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 
@@ -131,20 +123,12 @@ impl Routing for OneLink {
         out.extend((first..first + cables).map(|port| Choice { port, vc: 0, state: 0 }));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, terminals_alike: true, ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

@@ -1,6 +1,6 @@
 //! Routing by forwarding tables: those of an imported cluster, or those that a routing engine computes for any topology.
 
-use super::{Choice, Congestion, Hop, Routing, intact};
+use super::{Choice, Congestion, Facts, Hop, Routing, intact};
 use crate::{
     engines::{self, ENGINES, Options},
     graph::Fabric,
@@ -186,12 +186,8 @@ impl Routing for Forwarding {
         out.push(self.decide(hop));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

@@ -1,7 +1,7 @@
 //! Minimal routing of dragonflies of all kinds and single switches.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     dragonfly::{Tables, VCS},
     legs::{cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
     select::{SELECT, Select},
@@ -89,20 +89,17 @@ impl Routing for Minimal {
         }
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts {
+            stateful: false,
+            oblivious: self.select.oblivious(),
+            terminals_alike: true,
+            ..Facts::ADAPTIVE
+        }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
         self.tables.memory(hop)
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 
@@ -125,16 +122,12 @@ impl Routing for Straight {
         out.push(Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 });
     }
 
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts { terminals_alike: true, ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 
@@ -232,7 +225,7 @@ mod tests {
             let ports = |select, busy: u32| -> std::collections::BTreeSet<u32> {
                 let values = values(ROUTING.about.params, &[("select", Constant::Text(select))]);
                 let routing = build(Arc::clone(&fabric), &values).unwrap();
-                assert_eq!(routing.oblivious(), !matches!(select, "least-queue" | "most-credits"));
+                assert_eq!(routing.facts().oblivious, !matches!(select, "least-queue" | "most-credits"));
                 let mut backlogs = testing::Backlogs([(busy, 64)].into());
                 let decide = |n| {
                     let mut hop = testing::hop(&fabric, 0, destination, 1);

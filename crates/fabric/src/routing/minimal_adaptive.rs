@@ -6,7 +6,7 @@
 //! channel dependency graph has no cycle at all: a packet may wait for the very port it chose, without an escape.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     select::{SELECT, Select},
 };
 use crate::{
@@ -162,20 +162,17 @@ impl Routing for MinimalAdaptive {
         out.extend(list.iter().map(|&(port, vc)| Choice { port, vc, state: 0 }));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts {
+            stateful: false,
+            oblivious: self.select.oblivious(),
+            terminals_alike: true,
+            ..Facts::ADAPTIVE
+        }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

@@ -81,10 +81,43 @@ pub trait Congestion {
 
     /// Backlog, as [`Congestion::backlog`] counts it, that the router of any output last published; `link` is the
     /// output's global port index ([`Fabric::port_index`](crate::graph::Fabric::port_index)). How old it is, the model
-    /// says. Only asked by routings with [`Routing::needs_published`]; a view without published state answers 0.
+    /// says. Only asked by routings with [`Facts::needs_published`]; a view without published state answers 0.
     fn published(&mut self, link: u32) -> u64 {
         let _ = link;
         0
+    }
+}
+
+/// What is true of a bound routing whatever it is asked: models and checks leave out what it does not need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// False if [`Choice::state`] is always 0: the model then stores none.
+    pub stateful: bool,
+    /// True if [`Routing::route`] never looks at congestion.
+    pub oblivious: bool,
+    /// True if [`Routing::route`] looks at [`Congestion::published`]: the model must then publish queues.
+    pub needs_published: bool,
+    /// True if the terminals of a router are routed alike, as sources and as destinations, but for the last port: the
+    /// deadlock check then looks at one terminal per router.
+    pub terminals_alike: bool,
+}
+
+impl Facts {
+    /// What assumes least of a routing that looks at its router's queues.
+    pub const ADAPTIVE: Self =
+        Self { stateful: true, oblivious: false, needs_published: false, terminals_alike: false };
+    /// What assumes least of a routing that looks at no queues.
+    pub const OBLIVIOUS: Self = Self { oblivious: true, ..Self::ADAPTIVE };
+
+    /// What is true of two routings of which a packet may follow either.
+    #[must_use]
+    pub fn either(self, other: Self) -> Self {
+        Self {
+            stateful: self.stateful || other.stateful,
+            oblivious: self.oblivious && other.oblivious,
+            needs_published: self.needs_published || other.needs_published,
+            terminals_alike: self.terminals_alike && other.terminals_alike,
+        }
     }
 }
 
@@ -100,30 +133,14 @@ pub trait Routing: Send + Sync {
     /// deadlock check. Appends to `out`; duplicates are allowed.
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>);
 
-    /// False if [`Choice::state`] is always 0: the model then stores none.
-    fn stateful(&self) -> bool {
-        true
-    }
-
-    /// True if [`Routing::route`] never looks at congestion.
-    fn oblivious(&self) -> bool;
-
-    /// True if [`Routing::route`] looks at [`Congestion::published`]: the model must then publish queues.
-    fn needs_published(&self) -> bool {
-        false
-    }
+    /// What holds for every hop. Models ask once, when a run begins.
+    fn facts(&self) -> Facts;
 
     /// A summary of the hop's source, visited count and whatever else [`Routing::options`] reads of it besides router,
     /// port, VC, state and destination: hops that agree in all of these must have the same options now and at every
     /// later hop. The fewer its values, the faster the deadlock check; the default assumes nothing.
     fn memory(&self, hop: &Hop) -> u64 {
         u64::from(hop.source) << 16 | u64::from(hop.visited)
-    }
-
-    /// True if the terminals of a router are routed alike, as sources and as destinations, but for the last port: the
-    /// deadlock check then looks at one terminal per router.
-    fn terminals_alike(&self) -> bool {
-        false
     }
 }
 

@@ -1,7 +1,7 @@
 //! Oblivious, deterministic routings of fat trees: ports by the digits of a terminal's number.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     fat_tree::{Climb, Ports},
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
@@ -86,12 +86,8 @@ impl Routing for ModK {
         out.push(self.decide(hop));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        true
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, ..Facts::OBLIVIOUS }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {

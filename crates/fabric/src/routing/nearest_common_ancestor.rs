@@ -1,7 +1,7 @@
 //! Routing on fat trees: up to a nearest common ancestor, then down.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     fat_tree::{Climb, Ports},
     select::{SELECT, Select},
 };
@@ -56,20 +56,12 @@ impl Routing for NearestCommonAncestor {
         out.extend((first..first + count).map(|port| Choice { port, vc: 0, state: 0 }));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        self.up.oblivious()
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, oblivious: self.up.oblivious(), terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

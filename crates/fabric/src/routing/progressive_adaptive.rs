@@ -4,7 +4,7 @@
 //! [`Hop::state`] holds the intermediate group drawn for it and whether it is bound there; a global link ends both.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     dragonfly::{Tables, VCS, View},
     legs::{Leg, cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
     progressive_adaptive_legs::{DIVERTED, DRAWN, Legs, MAX_PICKS},
@@ -273,16 +273,12 @@ impl Routing for ProgressiveAdaptive {
         }
     }
 
-    fn oblivious(&self) -> bool {
-        false
+    fn facts(&self) -> Facts {
+        Facts { terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
         self.tables.memory(hop)
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

@@ -7,7 +7,7 @@
 //! back: a packet that has begun to go straight diverts only to groups that its router has a link to. No cycle.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     legs::{At, Leg, PortSet},
     select::Select,
 };
@@ -204,17 +204,13 @@ impl<L: Leg> Routing for Legs<L> {
         }
     }
 
-    fn oblivious(&self) -> bool {
-        false
+    fn facts(&self) -> Facts {
+        Facts { terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
         let source = self.leg.area(self.fabric.router_at(hop.source));
         u64::from(source) << 1 | u64::from(hop.visited > 0)
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

@@ -5,7 +5,7 @@
 //! virtual channels by layers (see `layers`) or by counting hops.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     layers::{self, Layers, Refused},
     select::{self, SELECT, Select},
     table::{self, Table},
@@ -340,12 +340,13 @@ impl Routing for ShortestPath {
         }
     }
 
-    fn stateful(&self) -> bool {
-        self.routes > 1
-    }
-
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts {
+            stateful: self.routes > 1,
+            oblivious: self.select.oblivious(),
+            terminals_alike: self.select != Select::Static || self.routes == 1,
+            ..Facts::ADAPTIVE
+        }
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
@@ -354,10 +355,6 @@ impl Routing for ShortestPath {
             Select::Static if hop.visited == 0 => select::pair(hop) % u64::from(self.routes),
             _ => 0,
         }
-    }
-
-    fn terminals_alike(&self) -> bool {
-        self.select != Select::Static || self.routes == 1
     }
 }
 

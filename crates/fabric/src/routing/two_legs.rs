@@ -5,7 +5,7 @@
 //! half, also when it is the only one.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     legs::{
         self, At, Leg, Ways, cray_dragonfly::CrayDragonflyLeg, dragonfly::DragonflyLeg,
         dragonfly_plus::DragonflyPlusLeg, grid::GridLeg, hierarchical::HierarchicalLeg, hyperx::HyperxLeg,
@@ -369,23 +369,17 @@ impl<L: Leg> Routing for TwoLegs<L> {
         draws.into_iter().for_each(|i| push(self.begin(hop, Some(i), destination)));
     }
 
-    fn oblivious(&self) -> bool {
-        match self.rule {
-            Rule::Straight { select } | Rule::Valiant { select } => select.oblivious(),
-            Rule::Ugal { .. } => false,
-            Rule::Among { select, .. } => select.oblivious(),
-        }
-    }
-
-    fn needs_published(&self) -> bool {
-        matches!(self.rule, Rule::Ugal { global: true, .. })
+    fn facts(&self) -> Facts {
+        let (oblivious, needs_published) = match self.rule {
+            Rule::Straight { select } | Rule::Valiant { select } | Rule::Among { select, .. } => {
+                (select.oblivious(), false)
+            }
+            Rule::Ugal { global, .. } => (false, global),
+        };
+        Facts { oblivious, needs_published, terminals_alike: true, ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }

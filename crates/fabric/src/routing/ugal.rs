@@ -106,7 +106,7 @@ mod tests {
     fn queues_are_weighed_by_lengths() {
         let ring = testing::grid(true, &[8]);
         let routing = bind(&LOCAL, &ring, &[]);
-        assert!(!routing.oblivious() && !routing.needs_published());
+        assert!(!routing.facts().oblivious && !routing.facts().needs_published);
         let (down, up) = (0, 1);
         let goes_down = |up_bytes, down_bytes| {
             let mut queues = Queues {
@@ -137,7 +137,7 @@ mod tests {
         let everywhere = BTreeMap::from([(ring.port_index(2, 1), 1 << 20)]);
         for (entry, diverts) in [(&LOCAL, false), (&GLOBAL, true)] {
             let routing = bind(entry, &ring, &[("candidates", Constant::Int(8))]);
-            assert_eq!(routing.needs_published(), diverts);
+            assert_eq!(routing.facts().needs_published, diverts);
             let mut queues = Queues { here: BTreeMap::from([(1, 1)]), everywhere: everywhere.clone() };
             if !diverts {
                 queues.here.clear();

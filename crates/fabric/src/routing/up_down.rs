@@ -5,7 +5,7 @@
 //! links can form, and over the root every router reaches every other. Packets take shortest legal ways.
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     select::{SELECT, Select},
     table::{self, Table},
 };
@@ -272,20 +272,17 @@ impl Routing for UpDown {
         }
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts {
+            stateful: false,
+            oblivious: self.select.oblivious(),
+            terminals_alike: true,
+            ..Facts::ADAPTIVE
+        }
     }
 
     fn memory(&self, _: &Hop) -> u64 {
         0
-    }
-
-    fn terminals_alike(&self) -> bool {
-        true
     }
 }
 

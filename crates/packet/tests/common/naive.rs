@@ -418,7 +418,7 @@ impl<'a> Naive<'a> {
         let c = &self.chunks[chunk];
         let packet = &self.packets[c.packet];
         let follow = setup.packet.route_per == RoutePer::Packet;
-        if follow && c.index > 0 && !setup.routing.oblivious() {
+        if follow && c.index > 0 && !setup.routing.facts().oblivious {
             return self.trails[&(packet.id, c.visited)];
         }
         let decision = if follow { 0 } else { c.index };

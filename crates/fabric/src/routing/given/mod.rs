@@ -7,7 +7,7 @@
 pub(super) mod parse;
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     select::{SELECT, Select},
     shortest_path::{self, Channels, DEADLOCK, MAX_VCS_PARAM},
     table::{NONE, Table},
@@ -274,12 +274,8 @@ impl Routing for Given {
         out.extend(ports.iter().enumerate().map(choice));
     }
 
-    fn stateful(&self) -> bool {
-        false
-    }
-
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts { stateful: false, oblivious: self.select.oblivious(), ..Facts::ADAPTIVE }
     }
 
     fn memory(&self, _: &Hop) -> u64 {

@@ -8,7 +8,7 @@
 mod parse;
 
 use super::{
-    Choice, Congestion, Hop, Routing,
+    Choice, Congestion, Facts, Hop, Routing,
     given::{read, tell, whole},
     layers,
     select::{SELECT, Select},
@@ -229,8 +229,8 @@ impl Routing for SourceRoutes {
         }
     }
 
-    fn oblivious(&self) -> bool {
-        self.select.oblivious()
+    fn facts(&self) -> Facts {
+        Facts { oblivious: self.select.oblivious(), ..Facts::ADAPTIVE }
     }
 
     /// Where a packet is on its route; before that, whose it is.
