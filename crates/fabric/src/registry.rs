@@ -7,8 +7,8 @@ pub use crate::{
 };
 use base::param::{Param, Value, Values};
 
-/// All topologies, in the order in which they are listed.
-pub const TOPOLOGIES: &[Topology] = &[
+/// All topologies, in the order in which they are listed. Here a graph from a file has its own link classes only.
+const LISTED: &[Topology] = &[
     topology::dragonfly::TOPOLOGY,
     topology::cray_dragonfly::TOPOLOGY,
     topology::dragonfly_plus::TOPOLOGY,
@@ -29,6 +29,83 @@ pub const TOPOLOGIES: &[Topology] = &[
     topology::platform::TOPOLOGY,
     topology::switch::TOPOLOGY,
 ];
+
+/// All topologies, in the order in which they are listed.
+pub const TOPOLOGIES: &[Topology] = &{
+    let mut all = [GRAPH; LISTED.len()];
+    let mut i = 0;
+    while i < all.len() {
+        if !same(LISTED[i].about.name, GRAPH.about.name) {
+            all[i] = LISTED[i];
+        }
+        i += 1;
+    }
+    all
+};
+
+/// A graph from a file, whose links may be of any topology's classes.
+const GRAPH: Topology = Topology {
+    classes: LINK_CLASSES,
+    sizes: |values| topology::graph::sizes(values, LINK_CLASSES),
+    build: |values| topology::graph::build(values, LINK_CLASSES),
+    ..topology::graph::TOPOLOGY
+};
+
+/// The link classes of all topologies: those that a graph cannot do without, then each at its first place in the list, those that a
+/// graph may leave out at the end.
+pub const LINK_CLASSES: &[&str] = {
+    const WITH_HOLES: ([&str; MOST_CLASSES], usize) = link_classes();
+    WITH_HOLES.0.split_at(WITH_HOLES.1).0
+};
+
+/// Most link classes of all topologies together: a port's class is a `u8`.
+const MOST_CLASSES: usize = 256;
+
+/// The names behind [`LINK_CLASSES`] and how many there are.
+const fn link_classes() -> ([&'static str; MOST_CLASSES], usize) {
+    let graph = topology::graph::TOPOLOGY;
+    let (needed, free) = graph.classes.split_at(graph.required);
+    let mut known = ([""; MOST_CLASSES], 0);
+    known = with(known, needed);
+    let mut i = 0;
+    while i < LISTED.len() {
+        if !same(LISTED[i].about.name, graph.about.name) {
+            known = with(known, LISTED[i].classes);
+        }
+        i += 1;
+    }
+    with(known, free)
+}
+
+/// Adds the names that are not there yet.
+const fn with(
+    (mut all, mut count): ([&'static str; MOST_CLASSES], usize),
+    more: &[&'static str],
+) -> ([&'static str; MOST_CLASSES], usize) {
+    let mut i = 0;
+    while i < more.len() {
+        let mut at = 0;
+        while at < count && !same(all[at], more[i]) {
+            at += 1;
+        }
+        if at == count {
+            all[count] = more[i];
+            count += 1;
+        }
+        i += 1;
+    }
+    (all, count)
+}
+
+/// `a == b`, which constants cannot ask.
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
 
 /// All routings, in the order in which they are listed.
 pub const ROUTINGS: &[RoutingEntry] = &[
@@ -76,6 +153,8 @@ mod tests {
             assert!(a.params.iter().all(|p| !p.doc.is_empty()), "{}", a.name);
         }
         for t in TOPOLOGIES {
+            let graph = topology::graph::TOPOLOGY.about.name;
+            assert!(t.about.name == graph || t.classes.iter().all(|c| LINK_CLASSES.contains(c)));
             assert!((0..=t.classes.len()).contains(&t.required), "{}", t.about.name);
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     metrics::all_distances,
-    registry::{Constant, TOPOLOGIES, values},
+    registry::{Constant, LINK_CLASSES, TOPOLOGIES, values},
     topology::graph,
 };
 use base::registry::find;
@@ -31,7 +31,7 @@ fn described(fabric: &Fabric) -> Vec<(Peer, &'static str)> {
 fn json_is_read_back_as_the_same_network() {
     for fabric in fabrics() {
         let text = written(json, &fabric);
-        let back = graph::parse(&text).unwrap_or_else(|m| panic!("{}: {m:?}", fabric.topology));
+        let back = graph::parse(&text, LINK_CLASSES).unwrap_or_else(|m| panic!("{}: {m:?}", fabric.topology));
         assert_eq!(back.port_base, fabric.port_base, "{}", fabric.topology);
         assert_eq!(back.attach, fabric.attach, "{}", fabric.topology);
         assert_eq!(described(&back), described(&fabric), "{}", fabric.topology);
@@ -43,7 +43,7 @@ fn json_is_read_back_as_the_same_network() {
 #[test]
 fn edge_lists_are_read_back_with_the_same_links_and_distances() {
     for fabric in fabrics() {
-        let back = graph::parse(&written(edge_list, &fabric)).unwrap();
+        let back = graph::parse(&written(edge_list, &fabric), LINK_CLASSES).unwrap();
         let ends = |fabric: &Fabric| {
             let mut ends: Vec<_> = cables(fabric).map(|(class, a, b)| (class, a.0, b.0)).collect();
             ends.sort_unstable();

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Names of link classes, the terminals' first.
-pub(super) type Classes = &'static [&'static str];
+pub type Classes = &'static [&'static str];
 
 /// The class of a link that names none.
 pub(super) const LINK: u8 = 1;

@@ -8,7 +8,8 @@ mod json;
 mod mistake;
 mod text;
 
-pub use draft::GraphShape;
+pub use draft::{Classes, GraphShape};
+
 pub(super) use json::{Lines, plain};
 pub use mistake::Mistake;
 pub(super) use mistake::{Place, read_text, tell};
@@ -24,13 +25,10 @@ use base::{
 };
 use draft::Draft;
 
-/// The names that links of a file may have: those of all other topologies, and some without a meaning.
-const CLASSES: &[&str] = &[
-    "terminal", "link", "local", "global", "tree", "row", "column", "lane", "optical", "wireless", "level-1",
-    "level-2", "level-3", "level-4", "level-5", "level-6", "level-7", "level-8", "dim-0", "dim-1", "dim-2",
-    "dim-3", "dim-4", "dim-5", "dim-6", "dim-7", "a", "b", "c", "d",
-];
-/// The registered graph.
+/// Link classes of its own. Those that need no parameters, from the third on, mean nothing.
+const CLASSES: Classes = &["terminal", "link", "a", "b", "c", "d"];
+
+/// The graph, with link classes of its own only: the registry adds those of all other topologies.
 pub const TOPOLOGY: Topology = Topology {
     about: About {
         name: "graph",
@@ -53,40 +51,46 @@ pub const TOPOLOGY: Topology = Topology {
     },
     classes: CLASSES,
     required: 2,
-    sizes: |values| read(values).map(|(_, _, sizes)| sizes),
-    build,
+    sizes: |values| sizes(values, CLASSES),
+    build: |values| build(values, CLASSES),
     small: &[
         &[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/kite.graph")))],
         &[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mesh.json")))],
     ],
 };
 
-/// Builds the network that a file's text describes.
+/// Builds the network that a file's text describes, whose links may be of these classes.
 ///
 /// # Errors
 /// All mistakes, in the order of lines; at most a hundred.
-pub fn parse(text: &str) -> Result<Fabric, Vec<Mistake>> {
-    let draft = draft(text)?;
+pub fn parse(text: &str, classes: Classes) -> Result<Fabric, Vec<Mistake>> {
+    let draft = draft(text, classes)?;
     draft.sizes()?;
-    draft.build(TOPOLOGY.about.name, CLASSES)
+    draft.build(TOPOLOGY.about.name, classes)
 }
 
-fn draft(text: &str) -> Result<Draft, Vec<Mistake>> {
-    if text.trim_start().starts_with('{') { json::read(text, CLASSES) } else { text::read(text, CLASSES) }
+fn draft(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
+    if text.trim_start().starts_with('{') { json::read(text, classes) } else { text::read(text, classes) }
 }
 
 /// The file's text, what it says and how much that is.
-fn read(values: &Values) -> Result<(String, Draft, Sizes), Vec<Problem>> {
+fn read(values: &Values, classes: Classes) -> Result<(String, Draft, Sizes), Vec<Problem>> {
     let (path, text) = read_text(values)?;
-    match draft(&text).and_then(|draft| draft.sizes().map(|sizes| (draft, sizes))) {
+    match draft(&text, classes).and_then(|draft| draft.sizes().map(|sizes| (draft, sizes))) {
         Ok((draft, sizes)) => Ok((text, draft, sizes)),
         Err(mistakes) => Err(tell(&path, &text, mistakes)),
     }
 }
 
-fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
-    let (text, draft, _) = read(values)?;
-    draft.build(TOPOLOGY.about.name, CLASSES).map_err(|mistakes| tell(&values.text("file"), &text, mistakes))
+/// [`Topology::sizes`] of a file whose links may be of these classes.
+pub(crate) fn sizes(values: &Values, classes: Classes) -> Result<Sizes, Vec<Problem>> {
+    read(values, classes).map(|(_, _, sizes)| sizes)
+}
+
+/// [`Topology::build`] of such a file.
+pub(crate) fn build(values: &Values, classes: Classes) -> Result<Fabric, Vec<Problem>> {
+    let (text, draft, _) = read(values, classes)?;
+    draft.build(TOPOLOGY.about.name, classes).map_err(|mistakes| tell(&values.text("file"), &text, mistakes))
 }
 
 #[cfg(test)]

@@ -1,6 +1,13 @@
 use super::{mistake::MAX_MISTAKES, *};
-use crate::topology::testing::{links, peers};
+use crate::{
+    registry::LINK_CLASSES,
+    topology::testing::{links, peers},
+};
 use base::param::Excerpt;
+
+fn parse(text: &str) -> Result<Fabric, Vec<Mistake>> {
+    super::parse(text, LINK_CLASSES)
+}
 
 /// Line, stretch and message of each mistake.
 fn mistakes(text: &str) -> Vec<(u64, String, String)> {
@@ -22,7 +29,7 @@ fn an_edge_list_is_built_line_by_line() {
     assert_eq!((fabric.routers(), fabric.terminals()), (4, 5));
     assert_eq!(peers(&fabric, 2), [1, 0, 0, 3, 3, 3]);
     let counts = links(&fabric);
-    let of = |class: &str| counts[CLASSES.iter().position(|c| *c == class).unwrap()];
+    let of = |class: &str| counts[LINK_CLASSES.iter().position(|c| *c == class).unwrap()];
     assert_eq!([of("terminal"), of("link"), of("global"), of("a")], [5, 3, 1, 3]);
     assert_eq!(fabric.attach, [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
 }
@@ -170,12 +177,12 @@ fn problems_carry_file_line_and_text() {
     std::fs::write(&path, "0 1\n1 2 lokal\n").unwrap();
     let name = path.to_string_lossy().into_owned();
     let values = Values::default().with("file", base::param::Value::Text(name.clone()));
-    let problems = build(&values).err().unwrap();
+    let problems = build(&values, LINK_CLASSES).err().unwrap();
     std::fs::remove_file(&path).unwrap();
     let expected = Excerpt { file: name, line: 2, text: "1 2 lokal".to_owned(), start: 4, end: 9 };
     assert_eq!((problems[0].key.as_str(), problems[0].input.clone()), ("file", Some(Box::new(expected))));
     // Now the file is gone.
-    let problems = (TOPOLOGY.sizes)(&values).unwrap_err();
+    let problems = sizes(&values, LINK_CLASSES).unwrap_err();
     assert!(problems[0].message.contains("cannot be read") && problems[0].input.as_ref().unwrap().line == 0);
 }
 
