@@ -3,7 +3,7 @@
 //! A host has one valid entry; others of it are void and are thrown away when their slot's turn comes. A slot that holds something has
 //! one event of the engine at its beginning. What lies beyond the ring is the engine's: an alarm of the host at the beginning of the slot.
 
-use super::machine::Entry;
+use super::entry::Entry;
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};

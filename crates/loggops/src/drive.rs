@@ -8,7 +8,8 @@
 
 use super::{
     calendar::Put,
-    machine::{Entry, Machine, Message, Next, Record, What},
+    entry::{Entry, What},
+    machine::{Machine, Message, Next, Record},
 };
 use base::time::{NEVER, Ps};
 use engine::{

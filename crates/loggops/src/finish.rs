@@ -6,7 +6,7 @@ use super::{
     energy,
     machine::{Act, Context},
     observe::Observer,
-    run::DelaySetup,
+    setup::DelaySetup,
     tables,
 };
 use base::{hash::Fingerprint, time::Ps};

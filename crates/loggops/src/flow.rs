@@ -8,7 +8,10 @@
 //!
 //! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
-use super::machine::{Act, Machine, Message, Next, Record, What};
+use super::{
+    entry::What,
+    machine::{Act, Machine, Message, Next, Record},
+};
 use base::time::Ps;
 use engine::{domain::Effects, state::NIL};
 use model::setup::JobSetup;

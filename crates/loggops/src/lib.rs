@@ -6,10 +6,12 @@
 mod calendar;
 pub mod config;
 pub mod critical;
+mod delays;
 pub mod direct;
 pub mod distance;
 mod drive;
 pub mod energy;
+mod entry;
 pub mod finish;
 mod flow;
 mod hosts;
@@ -17,10 +19,12 @@ pub mod machine;
 pub mod observe;
 pub mod resilient;
 pub mod run;
+mod setup;
 mod step;
 pub mod stuck;
 pub mod tables;
 pub mod ways;
 
 pub use config::{Cost, DelayConfig, Ties};
-pub use run::{DelayFinished, DelayJob, DelaySetup, simulate};
+pub use run::{DelayFinished, simulate};
+pub use setup::{DelayJob, DelaySetup};

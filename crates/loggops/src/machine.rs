@@ -1,6 +1,12 @@
 //! State of a partition's ranks under the delay model.
 
-use super::{calendar::Calendar, config::DelayConfig, distance::Delays, hosts::Hosts};
+use super::{
+    calendar::Calendar,
+    config::DelayConfig,
+    delays::Delays,
+    entry::{Entry, What},
+    hosts::Hosts,
+};
 use base::time::Ps;
 use engine::state::heap::Heaped;
 use engine::state::map::Map;
@@ -11,7 +17,6 @@ use ranks::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    cmp::Ordering,
     collections::{BinaryHeap, VecDeque},
     sync::Arc,
 };
@@ -141,16 +146,6 @@ pub(super) struct Cell {
     pub cut: bool,
 }
 
-/// What can happen next at a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum What {
-    Calc { cpu: u8 },
-    Recv { cpu: u8 },
-    Send { cpu: u8, nic: u8 },
-    Ready { cpu: u8, nic: u8 },
-    Arrival,
-}
-
 /// What happens next at a host, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Next {
@@ -159,32 +154,6 @@ pub(super) struct Next {
     pub what: What,
     /// The operation, or the message.
     pub row: u32,
-}
-
-/// What a host does next, until it is found out anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub time: Ps,
-    /// Count over all ranks.
-    pub created: u64,
-    pub host: u32,
-    /// The host's looks when this was found: void if there were more since.
-    pub looks: u32,
-    pub row: u32,
-    pub what: What,
-}
-
-/// The earliest is the greatest, as the library's heap wants it.
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.created).cmp(&(self.time, self.created))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 /// What a rank did.

@@ -2,7 +2,7 @@
 //!
 //! Here are the keys of the `[model]` section with `cost = "resilient"`; the protocols themselves are in [`resilience`].
 
-use super::{distance::Delays, ways::Ways};
+use super::{delays::Delays, ways::Ways};
 use base::{
     param::{Excerpt, Kind, Param, Problem, Value, Values},
     time::Ps,

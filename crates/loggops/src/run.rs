@@ -8,20 +8,17 @@ use super::{
     machine::{Context, Machine, Place},
     observe::{Measure, Observer},
     resilient::ResilientDelays,
+    setup::{DelayJob, DelaySetup},
     stuck,
 };
-use base::{
-    hash::mix64,
-    time::{NEVER, Ps},
-};
+use base::{hash::mix64, time::NEVER};
 use engine::checkpoint::{state_of, take_up};
 use engine::{
     director::Pauses,
     executor::{Executor, Options, Stop},
 };
-use fabric::{graph::Fabric, metrics::Hops};
+use fabric::metrics::Hops;
 use model::{
-    energy::Energy,
     failure::Failure,
     performance::{Clock, Done},
     run::{Progress, Watch},
@@ -31,42 +28,6 @@ use ranks::stuck::Stuck;
 use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 use workload::program::Program;
-
-/// One job: a program and where its ranks live.
-#[derive(Clone)]
-pub struct DelayJob {
-    /// Name shown in results.
-    pub name: String,
-    /// What its ranks do.
-    pub program: Arc<dyn Program>,
-    /// When its ranks start.
-    pub start: Ps,
-    /// Terminal of each rank; without a fabric it has no meaning and may be empty.
-    pub placement: Vec<u32>,
-    /// Factor on the time of every computation, in billionths.
-    pub compute_ppb: u64,
-}
-
-/// A run of the delay model, resolved.
-#[derive(Clone)]
-pub struct DelaySetup {
-    /// The jobs.
-    pub jobs: Vec<DelayJob>,
-    /// Parameters.
-    pub config: DelayConfig,
-    /// The network whose distances count, if any.
-    pub fabric: Option<Arc<Fabric>>,
-    /// Seed of the order of simultaneous events; results do not depend on it.
-    pub seed: u64,
-    /// Scheduler; programs that must be one cell run in one partition, and so in one thread, whatever is said here.
-    pub scheduling: Scheduling,
-    /// Virtual time at which the run is given up; [`NEVER`] for none. What happens at the time itself no longer counts.
-    pub limit: Ps,
-    /// Tables on demand.
-    pub measure: Measure,
-    /// What parts of the network take; with a resilient protocol on a fabric.
-    pub energy: Option<Energy>,
-}
 
 /// What a run leaves.
 pub struct DelayFinished {

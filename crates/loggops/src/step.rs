@@ -6,7 +6,8 @@
 
 use super::{
     config::Cost,
-    machine::{Act, Machine, Message, Next, Record, What},
+    entry::What,
+    machine::{Act, Machine, Message, Next, Record},
 };
 use base::time::Ps;
 use engine::state::heap;

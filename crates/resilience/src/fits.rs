@@ -6,7 +6,7 @@
 
 use super::{
     fit::{Axis, Fit, Grid, Off, Shape},
-    means::Hop,
+    hop::Hop,
     parameters::{Parameters, Timeout},
 };
 use std::collections::BTreeMap;

@@ -8,6 +8,7 @@ pub mod dor;
 pub mod fit;
 pub mod fits;
 pub mod gf256;
+pub mod hop;
 pub mod means;
 pub mod monte_carlo;
 pub mod parameters;

@@ -6,6 +6,7 @@
 
 use super::{
     fits::{Fits, PARTS},
+    hop::Hop,
     monte_carlo::{Point, sample},
     parameters::{Delays, Parameters},
     path::Path,
@@ -15,15 +16,6 @@ use std::sync::OnceLock;
 
 /// Messages of at most so many packets have their delay in a table.
 const SMALL: u64 = 64;
-
-/// Means of windows over one number of hops, in ticks over [`Means::denominator`], without injection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
-    /// Full window, until it is acknowledged.
-    pub gate: u128,
-    /// Window of 1, 2, .. packets, until they are there.
-    pub there: Vec<u128>,
-}
 
 /// Mean delays by hops and size.
 #[derive(Debug)]

@@ -1,7 +1,10 @@
 //! Directors: when to switch. One file each; the slice [`DIRECTORS`] is what a user can name.
 
 pub mod automatic;
+mod registry;
 pub mod times;
+
+pub use registry::DIRECTORS;
 
 use super::{
     HybridSetup, Treatment,
@@ -104,6 +107,3 @@ impl Registered for DirectorEntry {
         &self.about
     }
 }
-
-/// All directors.
-pub const DIRECTORS: &[DirectorEntry] = &[times::ENTRY, automatic::ENTRY];

@@ -4,6 +4,9 @@ pub mod external;
 pub mod fitted;
 pub mod mean;
 pub mod quantile;
+mod registry;
+
+pub use registry::PREDICTORS;
 
 use super::learn::{Learned, Shape};
 use base::{
@@ -49,9 +52,6 @@ impl Registered for PredictorEntry {
         &self.about
     }
 }
-
-/// All predictors.
-pub const PREDICTORS: &[PredictorEntry] = &[mean::ENTRY, quantile::ENTRY, fitted::ENTRY, external::ENTRY];
 
 /// Most pairs of a dense table.
 const DENSE: u64 = 1 << 24;

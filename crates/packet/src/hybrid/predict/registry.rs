@@ -1,0 +1,6 @@
+//! What a user can name.
+
+use super::{PredictorEntry, external, fitted, mean, quantile};
+
+/// All predictors.
+pub const PREDICTORS: &[PredictorEntry] = &[mean::ENTRY, quantile::ENTRY, fitted::ENTRY, external::ENTRY];
