@@ -7,7 +7,8 @@
 
 use base::diag::Diagnostics;
 use libfuzzer_sys::fuzz_target;
-use netloom_cli::{experiment, render};
+use netloom::experiment;
+use netloom_cli::render;
 
 fuzz_target!(|text: &str| {
     let first = text.lines().next().and_then(|line| line.strip_prefix("#--set "));

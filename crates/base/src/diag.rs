@@ -133,6 +133,26 @@ impl Diagnostics {
     }
 }
 
+impl std::fmt::Display for Diagnostics {
+    /// A line for each: `file:line:column: message`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (number, diagnostic) in self.sorted().into_iter().enumerate() {
+            if number > 0 {
+                f.write_str("\n")?;
+            }
+            let source = diagnostic.place.and_then(|p| Some((p, self.sources.get(p.source)?)));
+            if let Some((place, source)) = source {
+                let before = &source.text[..source.text.floor_char_boundary(place.start)];
+                let line = source.first_line + before.matches('\n').count() as u64;
+                let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+                write!(f, "{}:{line}:{column}: ", source.name)?;
+            }
+            f.write_str(&diagnostic.message)?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +168,7 @@ mod tests {
         all.push(Diagnostic::new(at(file, 6, 7), "second").label("here").help("mend"));
         all.push(Diagnostic::new(at(file, 0, 1), "first"));
         all.push(Diagnostic::new(at(file, 0, 1), "first"));
+        assert_eq!(all.to_string(), "a.toml:1:1: first\na.toml:2:1: second\n--set:1:1: option\nnowhere");
         let messages: Vec<&str> = all.sorted().iter().map(|d| d.message.as_str()).collect();
         assert_eq!(messages, ["first", "second", "option", "nowhere"]);
         assert_eq!((all.len(), all.is_empty()), (4, false));

@@ -1,8 +1,8 @@
 //! Where a command writes: its result to `out`, everything else to `err`.
 
-use crate::{exit::Exit, failure::Failure};
+use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 
 /// True unless the user wants no colour anywhere (<https://no-color.org>).
 #[must_use]
@@ -13,9 +13,9 @@ pub fn colour_wanted() -> bool {
 /// Streams of a command; tests pass buffers.
 pub struct Console<'a> {
     /// The result.
-    pub out: &'a mut dyn Write,
+    pub out: &'a mut (dyn Write + Send),
     /// Diagnostics, progress, logs.
-    pub err: &'a mut dyn Write,
+    pub err: &'a mut (dyn Write + Send),
     /// True if a person watches `err`: then it may show colour and progress.
     pub err_terminal: bool,
     /// True if a person watches `out`: then it may show colour.
@@ -27,10 +27,10 @@ impl Console<'_> {
     ///
     /// # Errors
     /// If it cannot be written. A reader that stops early (`netloom list | head`) is no error.
-    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+    pub fn print(&mut self, text: &str) -> Result<(), Error> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
-            Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::new(Exit::Output, format!("cannot write to standard output: {e}")))
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::new(ErrorKind::Output, format!("cannot write to standard output: {e}")))
             }
             _ => Ok(()),
         }
@@ -40,7 +40,7 @@ impl Console<'_> {
     ///
     /// # Errors
     /// As [`Console::print`].
-    pub fn print_json(&mut self, value: &Json) -> Result<(), Failure> {
+    pub fn print_json(&mut self, value: &Json) -> Result<(), Error> {
         self.print(&format!("{value:#}\n"))
     }
 

@@ -1,6 +1,11 @@
 //! How a command can end. The numbers are public: scripts rely on them.
 
+use netloom::{Error, ErrorKind};
+use results::summary::State;
 use std::process::ExitCode;
+
+/// What a command returns: how it ended, or why it failed.
+pub type Outcome = Result<Exit, Error>;
 
 /// Exit status of `netloom`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +78,34 @@ impl Exit {
     }
 }
 
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Internal => Self::Internal,
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::Experiment => Self::Experiment,
+            ErrorKind::Input => Self::Input,
+            ErrorKind::Deadlock => Self::Deadlock,
+            ErrorKind::Limit => Self::Limit,
+            ErrorKind::Output => Self::Output,
+            ErrorKind::Interrupted => Self::Interrupted,
+            ErrorKind::Violated => Self::Violated,
+            ErrorKind::Program => Self::Program,
+        }
+    }
+}
+
+/// How a run with this verdict ends.
+impl From<State> for Exit {
+    fn from(state: State) -> Self {
+        match state {
+            State::Ok | State::NotStationary | State::Saturated => Self::Done,
+            State::Incomplete => Self::Limit,
+            State::Starved | State::Deadlock => Self::Deadlock,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -82,6 +115,14 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn grave_verdicts_have_their_exit_codes() {
+        assert_eq!(Exit::from(State::Saturated), Exit::Done);
+        assert_eq!(Exit::from(State::Incomplete), Exit::Limit);
+        assert_eq!(Exit::from(State::Starved), Exit::Deadlock);
+        assert_eq!(Exit::from(State::Deadlock), Exit::Deadlock);
+    }
 
     #[test]
     fn the_numbers_are_public() {

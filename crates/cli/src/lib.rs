@@ -1,43 +1,22 @@
-//! The command line of Netloom: reads experiment files, assembles and runs them, writes results.
+//! The command line of Netloom: arguments, printing, progress and exit codes. What it does is in the library `netloom` and in `studies`.
 //!
-//! The journey: [`args`] (as typed) -> [`commands`] -> [`experiment`] (a file becomes a resolved experiment; pure)
-//! -> [`assemble`] (fabric, routing, jobs, model are built; the deadlock check) -> [`execute`] (the simulation with
-//! its progress bar) -> results. Mistakes are [`base::diag::Diagnostics`] drawn by [`render`]; everything that ends a
-//! command early is a [`failure::Failure`] with a public [`exit::Exit`] status.
+//! The journey: [`args`] (as typed) -> [`commands`] -> the library -> standard output. A [`terminal::Terminal`] shows what is under way, [`render`]
+//! draws mistakes with their lines, and everything that ends a command early becomes a public [`exit::Exit`] status.
 
-pub mod any;
 pub mod args;
-pub mod assemble;
-pub mod catalog;
-pub mod checkpoint;
-pub mod cluster;
-pub mod cluster_args;
 pub mod commands;
 pub mod console;
-pub mod deadlocks;
-pub mod draft;
-pub mod execute;
 pub mod exit;
-pub mod experiment;
-pub mod failure;
-pub mod faults;
-pub mod keeper;
-pub mod limits;
-pub mod losses;
-pub mod models;
-pub mod network;
-pub mod outlook;
-pub mod prepare;
+pub mod program;
 pub mod render;
-pub mod resilient_args;
-pub mod schedule;
-pub mod stages;
+pub mod signals;
+pub mod terminal;
 
 use args::{Arguments, Command, FlowCommand};
 use clap::Parser;
 use console::Console;
-use exit::Exit;
-use failure::{Failure, Outcome};
+use exit::{Exit, Outcome};
+use netloom::Error;
 use std::ffi::OsString;
 
 /// Runs the command line `arguments`, program name first.
@@ -50,7 +29,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
         }
         Err(help) => console.print(&help.to_string()).map(|()| Exit::Done),
     };
-    outcome.unwrap_or_else(|failure| tell(&failure, console))
+    outcome.unwrap_or_else(|error| tell(&error, console))
 }
 
 fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
@@ -61,12 +40,13 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Fabric { command } => commands::fabric::fabric(command, console),
         Command::List(args) => commands::list::list(args, console),
         Command::Explain(args) => commands::explain::explain(args, console),
-        Command::Schema => commands::schema::print(console),
-        Command::Reference => commands::reference::print(console),
+        Command::Schema => commands::schema::schema(console),
+        Command::Reference => commands::schema::reference(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),
+        #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
         Command::Portals { command } => commands::portals::portals(command, console),
         Command::Trace(args) => commands::trace::trace(args, console),
         Command::Resilient(args) => commands::resilient::resilient(args, console),
@@ -75,8 +55,8 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-fn tell(failure: &Failure, console: &mut Console<'_>) -> Exit {
+fn tell(error: &Error, console: &mut Console<'_>) -> Exit {
     let colour = console.err_terminal && console::colour_wanted();
-    let _ = write!(console.err, "{}", failure.text(colour));
-    failure.exit()
+    let _ = write!(console.err, "{}", render::failure(error, colour));
+    error.kind().into()
 }

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(|info| {
         eprintln!(
             "internal error: {info}\nThis is a bug in netloom {}; please report it.",
-            netloom_cli::args::VERSION
+            netloom_cli::program::VERSION
         );
     }));
     let (mut out, mut err) = (stdout(), stderr());

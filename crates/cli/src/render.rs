@@ -2,9 +2,19 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use base::diag::{Diagnostic, Diagnostics};
+use netloom::Error;
 
 /// Longest line of a source that is drawn; of longer ones only the position is told.
 const MAX_LINE: usize = 2_000;
+
+/// Why a command failed, as text for standard error.
+#[must_use]
+pub fn failure(error: &Error, colour: bool) -> String {
+    match error {
+        Error::Experiment(diagnostics) => render(diagnostics, colour),
+        Error::Told { .. } => format!("error: {error}\n"),
+    }
+}
 
 /// All mistakes as text, sorted by position, with a closing count; `colour` adds terminal colours.
 #[must_use]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::netloom;
-use netloom_cli::models::MODELS;
+use netloom::models::MODELS;
 use serde_json::Value as Json;
 use std::{fs, path::Path};
 

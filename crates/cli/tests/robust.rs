@@ -1,7 +1,8 @@
 //! Whatever the file holds, reading it tells mistakes and never panics.
 
 use base::diag::Diagnostics;
-use netloom_cli::{experiment, render};
+use netloom::experiment;
+use netloom_cli::render;
 use proptest::prelude::*;
 
 fn examples() -> Vec<String> {

@@ -30,7 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("portals", &["base", "flow", "loggops", "model", "packet"]),
     ("report", &[]),
     (
-        "cli",
+        "netloom",
         &[
             "base",
             "congestion",
@@ -39,13 +39,31 @@ const EDGES: &[(&str, &[&str])] = &[
             "flow",
             "loggops",
             "model",
-            "otf2",
             "packet",
             "portals",
             "ranks",
-            "report",
+            "results",
+            "workload",
+        ],
+    ),
+    (
+        "studies",
+        &["base", "fabric", "loggops", "model", "netloom", "report", "resilience", "results", "workload"],
+    ),
+    (
+        "cli",
+        &[
+            "base",
+            "congestion",
+            "fabric",
+            "flow",
+            "model",
+            "netloom",
+            "otf2",
+            "portals",
             "resilience",
             "results",
+            "studies",
             "workload",
         ],
     ),
@@ -133,7 +151,36 @@ fn the_engine_orders_by_integers_and_calls_no_trait_object_per_event() {
 fn reading_an_experiment_touches_no_machine() {
     let machine =
         ["std::fs", "std::env", "std::io", "std::net", "std::process", "std::time", "jiff", "File::"];
-    assert_eq!(places(&["crates/cli/src/experiment"], &machine, code), [""; 0]);
+    assert_eq!(places(&["crates/netloom/src/experiment"], &machine, code), [""; 0]);
+}
+
+/// What the library and the studies find out, whoever called them tells: no terminal, no exit status, no command line, nothing global.
+#[test]
+fn the_library_knows_no_terminal_and_no_global_state() {
+    let rooms = ["crates/netloom/src", "crates/studies/src"];
+    let terminal = [
+        "clap",
+        "indicatif",
+        "std::process::exit",
+        "exitcode",
+        "stdout",
+        "stderr",
+        "set_hook",
+        "signal_hook",
+    ];
+    assert_eq!(places(&rooms, &terminal, code), [""; 0]);
+    let global =
+        places(&rooms, &["static ", "thread_local", "oncelock", "lazylock", "set_current_dir"], code);
+    // Live programs are a feature of their own: it numbers the directories of this process.
+    let allowed = ["&'static ", "netloom/src/programs.rs", "tatic congestion"];
+    let elsewhere: Vec<_> = global.iter().filter(|l| !allowed.iter().any(|a| l.contains(a))).collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+}
+
+#[test]
+fn the_command_line_is_small() {
+    let lines: usize = sources("crates/cli/src").iter().map(|p| read(p).lines().count()).sum();
+    assert!(lines <= 5000, "{lines} lines: what is no printing belongs into the library");
 }
 
 #[test]

@@ -6,7 +6,7 @@ pub mod net;
 pub mod nic;
 pub mod record;
 pub mod replay;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(feature = "runtime", target_os = "linux", target_arch = "x86_64"))]
 pub mod runtime;
 
 /// The headers that programs are compiled with: name and text.

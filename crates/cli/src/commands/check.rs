@@ -3,11 +3,14 @@
 use crate::{
     args::{CheckArgs, Format},
     console::Console,
-    exit::Exit,
-    failure::Outcome,
-    faults,
+    exit::{Exit, Outcome},
+    terminal::Terminal,
+};
+use netloom::{
+    Prepared, Wishes, faults,
+    memory::rounded,
     outlook::{Outlook, outlooks},
-    prepare::{Prepared, Wishes, prepare, rounded},
+    prepare,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -17,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     let wishes = Wishes { machine: true, ..Wishes::default() };
-    let prepared = prepare(&args.input, &wishes, console)?;
+    let prepared = prepare(&args.input.input(), &wishes, &Terminal::new(console))?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,

@@ -1,22 +1,26 @@
 //! `netloom fabric import|verify|route`: clusters read, checked, routed and written.
 
-use super::fabric::{drawn, put};
+use super::{
+    forms::{put, written},
+    network,
+};
 use crate::{
-    args::{Form, Format},
-    cluster::{self, engine},
-    cluster_args::{EngineArgs, Failing, ImportArgs, RouteArgs, VerifyArgs},
+    args::Format,
+    args::cluster::{EngineArgs, Failing, ImportArgs, RouteArgs, VerifyArgs},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use fabric::{
     deadlock,
-    export::cluster as write,
     faults::Faults,
     graph::Fabric,
     routing::Routing,
     subnet::{Lost, Speed, Subnet},
     verify::{self, Report},
+};
+use netloom::{
+    Error, ErrorKind,
+    cluster::{self, engine},
 };
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, time::Instant};
@@ -26,7 +30,7 @@ use std::{collections::BTreeMap, time::Instant};
 /// # Errors
 /// If it cannot be read or written.
 pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
-    let network = args.network.load()?;
+    let network = network::load(&args.network)?;
     if let Some(form) = args.write.to {
         let bytes = written(&network.subnet, form)?;
         return put(args.write.out.as_deref(), &bytes, args.write.force, console);
@@ -36,38 +40,6 @@ pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
         Format::Json => console.print_json(&object(&network.subnet))?,
     }
     Ok(Exit::Done)
-}
-
-/// A subnet in any form; DOT is ORCS's.
-///
-/// # Errors
-/// If the form needs what the subnet lacks.
-pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Failure> {
-    let mut out = Vec::new();
-    let lacking = |what: &str| {
-        Failure::new(Exit::Usage, format!("this form holds {what}, and the network has none"))
-            .with_help("compute them with --engine")
-    };
-    let identified = || subnet.identified().map_err(|e| Failure::new(Exit::Experiment, e));
-    let failed = |e: std::io::Error| Failure::new(Exit::Internal, format!("cannot write the network: {e}"));
-    match form {
-        Form::Dot | Form::Orcs => write::dot(subnet, &mut out),
-        Form::Net => write::net(subnet, &mut out),
-        Form::Ibnetdiscover => write::ibnetdiscover(&identified()?, &mut out),
-        Form::Lfts => {
-            let tables = subnet.tables.as_ref().ok_or_else(|| lacking("forwarding tables"))?;
-            write::lfts(&identified()?, tables, &mut out)
-        }
-        Form::Sl2vl | Form::PathSl if subnet.lanes.is_none() => return Err(lacking("service levels")),
-        Form::Sl2vl => write::sl2vl(&identified()?, &mut out),
-        Form::PathSl => write::path_sl(&identified()?, &mut out),
-        Form::Json | Form::EdgeList => {
-            let fabric = subnet.fabric().map_err(Failure::input)?;
-            return drawn(&fabric, form);
-        }
-    }
-    .map_err(failed)?;
-    Ok(out)
 }
 
 /// Cables between switches and to hosts, by speed.
@@ -114,13 +86,13 @@ fn object(subnet: &Subnet) -> Json {
 }
 
 /// Tables of the files, or of an engine.
-fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subnet, Failure> {
+fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subnet, Error> {
     match name {
-        Some(name) => cluster::route(&subnet, name, &args.options(&subnet)?),
+        Some(name) => cluster::route(&subnet, name, &network::options(args, &subnet)?),
         None if subnet.tables.is_some() => Ok(subnet),
         None => {
             let help = "give a file with tables (--tables FILE), or compute them with --engine";
-            Err(Failure::new(Exit::Usage, "the network has no forwarding tables").with_help(help))
+            Err(Error::new(ErrorKind::Usage, "the network has no forwarding tables").with_help(help))
         }
     }
 }
@@ -131,7 +103,7 @@ fn routed(subnet: Subnet, name: Option<&str>, args: &EngineArgs) -> Result<Subne
 /// If the network cannot be read or routed. Unsound tables are a result with exit status 5. Without tables the network alone is
 /// checked, or the routing of an experiment.
 pub fn verify(args: &VerifyArgs, console: &mut Console<'_>) -> Outcome {
-    let network = args.network.load()?;
+    let network = network::load(&args.network)?;
     if args.engine.is_none() && network.subnet.tables.is_none() {
         return match &network.closed {
             Some((fabric, Some(routing))) => closed(fabric, routing.as_ref(), args.format, console),
@@ -278,7 +250,7 @@ fn report_object(subnet: &Subnet, r: &Report) -> Json {
 /// # Errors
 /// If the engine cannot route the network.
 pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
-    let network = args.network.load()?;
+    let network = network::load(&args.network)?;
     let engine = engine(&args.engine)?;
     let mut subnet = network.subnet;
     let mut head = vec![("engine", engine.about.name.to_owned())];
@@ -291,7 +263,7 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
     };
     if failing > 0.0 {
         let faults = Faults { link_fraction: failing.min(1.0), seed: args.routing.seed, ..Faults::default() };
-        let (left, degraded) = subnet.degraded(&faults).map_err(Failure::input)?;
+        let (left, degraded) = subnet.degraded(&faults).map_err(Error::input)?;
         let cut = subnet.hosts.len() - left.hosts.len();
         head.push(("failed", format!("{} cables; {cut} hosts cut off and left out", degraded.links.len())));
         subnet = left;
@@ -301,11 +273,10 @@ pub fn route(args: &RouteArgs, console: &mut Console<'_>) -> Outcome {
             "the ways of `{}` depend on the source: forwarding tables cannot hold them",
             engine.about.name
         );
-        return Err(
-            Failure::new(Exit::Experiment, message).with_help("`netloom congestion --engine` can count them")
-        );
+        return Err(Error::new(ErrorKind::Experiment, message)
+            .with_help("`netloom congestion --engine` can count them"));
     }
-    let options = args.routing.options(&subnet)?;
+    let options = network::options(&args.routing, &subnet)?;
     let begun = Instant::now();
     let routed = cluster::route(&subnet, &args.engine, &options)?;
     console.remark(&format!("note: routed in {:.3} s", begun.elapsed().as_secs_f64()));

@@ -3,16 +3,11 @@
 use crate::{
     args::{CompareArgs, Format},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
-use results::{
-    compare::{Comparison, Tolerances, compare},
-    output::read_messages,
-    summary::{SCHEMA, Summary},
-    table::Table,
-};
-use std::{fmt::Write, fs, path::Path};
+use netloom::compare::{Comparison, Tolerances, compare, load};
+use results::summary::Summary;
+use std::fmt::Write;
 
 /// Compares the runs in two output directories (or two `summary.json`).
 ///
@@ -31,23 +26,6 @@ pub fn run(args: &CompareArgs, console: &mut Console<'_>) -> Outcome {
         }
     }
     Ok(if comparison.within() { Exit::Done } else { Exit::Differences })
-}
-
-/// Summary and, if it was stored, the table of messages.
-fn load(path: &Path) -> Result<(Summary, Option<Table>), Failure> {
-    let directory = path.is_dir();
-    let file = if directory { path.join("summary.json") } else { path.to_owned() };
-    let unreadable = |e: &dyn std::fmt::Display| {
-        let failure = Failure::new(Exit::Input, format!("cannot read `{}`: {e}", file.display()));
-        failure.with_help("compare takes output directories of `netloom run --out`, or their summary.json")
-    };
-    let text = fs::read_to_string(&file).map_err(|e| unreadable(&e))?;
-    let summary: Summary = serde_json::from_str(&text).map_err(|e| unreadable(&e))?;
-    if summary.schema != SCHEMA {
-        return Err(unreadable(&format!("its schema is {}, not {SCHEMA}", summary.schema)));
-    }
-    let messages = if directory { read_messages(path).map_err(|e| unreadable(&e))? } else { None };
-    Ok((summary, messages))
 }
 
 fn model(summary: &Summary) -> &str {

@@ -1,6 +1,10 @@
 //! `netloom completions SHELL`.
 
-use crate::{args::Arguments, console::Console, exit::Exit, failure::Outcome};
+use crate::{
+    args::Arguments,
+    console::Console,
+    exit::{Exit, Outcome},
+};
 use clap::CommandFactory;
 use clap_complete::Shell;
 

@@ -1,24 +1,26 @@
 //! `netloom congestion`: messages per link for a pattern, without an experiment file.
 
-use super::fabric::put;
+use super::{forms::put, network};
 use crate::{
     args::Format,
-    cluster::{self, Network, engine},
-    cluster_args::{CongestionArgs, Metric, MultipathArg, SubsetArg},
+    args::cluster::{CongestionArgs, Metric, MultipathArg, SubsetArg},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
-    prepare::read_file,
+    exit::{Exit, Outcome},
+    terminal::bar,
 };
 use congestion::{
-    FabricRoutes, Outcome as Counted, Plan, TableRoutes, Task, Want, draw, mapping,
-    routes::{Multipath, Routes},
+    Outcome as Counted, Plan, Task, Want, draw, mapping,
+    routes::Multipath,
     run::Sends,
     setup::{block, fingerprint, threads, watched},
-    simulate,
 };
 use fabric::{subnet::Subnet, verify};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use netloom::{
+    Error, ErrorKind,
+    cluster::{self, Network, engine},
+    counting::{count, rest},
+    input::read_file,
+};
 use results::summary::Congestion;
 use serde_json::json;
 use std::{fmt::Write as _, path::Path};
@@ -30,12 +32,12 @@ use workload::levels::LevelPattern;
 /// If the network cannot be read or routed, or a pattern, host or file is wrong.
 pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     let pattern = LevelPattern::parse(&args.pattern, args.part_ranks)
-        .map_err(|e| Failure::new(Exit::Usage, format!("--pattern: {e}")))?;
-    let mut network = args.network.load()?;
+        .map_err(|e| Error::new(ErrorKind::Usage, format!("--pattern: {e}")))?;
+    let mut network = network::load(&args.network)?;
     let mut reversed = false;
     if let Some(name) = &args.engine {
         reversed = engine(name)?.by_source;
-        let options = args.routing.options(&network.subnet)?;
+        let options = network::options(&args.routing, &network.subnet)?;
         network = Network { subnet: cluster::route(&network.subnet, name, &options)?, closed: None };
     }
     if args.metric == Metric::EdgeForwardingIndex {
@@ -43,7 +45,18 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     }
     let plan = plan(&network.subnet, pattern, args)?;
     show(&network.subnet, &plan, args, console)?;
-    let outcome = count(&network, &plan, args, reversed, console.err_terminal)?;
+    let multipath = match args.multipath {
+        MultipathArg::First => Multipath::First,
+        MultipathArg::Random => Multipath::Random,
+    };
+    let template = "{bar:30} {pos} of {len} mappings  {eta} left";
+    let bar = bar(console.err_terminal, u64::from(plan.runs), template);
+    let outcome = count(&network, &plan, (multipath, reversed), &mut |done| {
+        bar.set_position(u64::from(done));
+        true
+    });
+    bar.finish_and_clear();
+    let outcome = outcome?;
     if let Some(path) = &args.map {
         let bytes = map(&network, &outcome, path)?;
         put(Some(path), &bytes, args.force, console)?;
@@ -62,12 +75,12 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn usage(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message)
+fn usage(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Usage, message)
 }
 
 /// Hosts, mappings and what is asked for.
-fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result<Plan, Failure> {
+fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result<Plan, Error> {
     let all = subnet.hosts.len() as u32;
     let ranks = if args.ranks == 0 { LevelPattern::usable(all) } else { args.ranks };
     if ranks > all {
@@ -93,7 +106,7 @@ fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result
         file => {
             let text = read_file(Path::new(file))?;
             let mut listed = mapping::from_text(subnet, &text)
-                .map_err(|(line, e)| Failure::new(Exit::Input, format!("{file}, line {line}: {e}")))?;
+                .map_err(|(line, e)| Error::new(ErrorKind::Input, format!("{file}, line {line}: {e}")))?;
             listed.truncate(ranks as usize);
             fixed = listed.len() as u32;
             hosts = rest(listed, &hosts, all, ranks);
@@ -115,26 +128,8 @@ fn plan(subnet: &Subnet, pattern: LevelPattern, args: &CongestionArgs) -> Result
     })
 }
 
-/// The listed hosts, then those of the subset that are not among them, then others, up to the number of ranks.
-fn rest(listed: Vec<u32>, subset: &[u32], all: u32, ranks: u32) -> Vec<u32> {
-    let mut used = vec![false; all as usize];
-    listed.iter().for_each(|&h| used[h as usize] = true);
-    let mut hosts = listed;
-    for host in subset.iter().copied().chain(0..all) {
-        if hosts.len() < ranks as usize && !std::mem::replace(&mut used[host as usize], true) {
-            hosts.push(host);
-        }
-    }
-    hosts
-}
-
 /// Prints hosts and pattern if asked.
-fn show(
-    subnet: &Subnet,
-    plan: &Plan,
-    args: &CongestionArgs,
-    console: &mut Console<'_>,
-) -> Result<(), Failure> {
+fn show(subnet: &Subnet, plan: &Plan, args: &CongestionArgs, console: &mut Console<'_>) -> Result<(), Error> {
     let (mut text, mut hosts) = (String::new(), Vec::new());
     plan.hosts(0, &mut hosts);
     let name = |rank: u32| &subnet.nodes[subnet.hosts[hosts[rank as usize] as usize] as usize].name;
@@ -161,99 +156,7 @@ fn show(
     console.print(&text)
 }
 
-/// The routes of an engine backwards.
-struct Reversed<'a>(TableRoutes<'a>);
-
-impl Routes for Reversed<'_> {
-    fn hosts(&self) -> u32 {
-        self.0.hosts()
-    }
-
-    fn edges(&self) -> u32 {
-        self.0.edges()
-    }
-
-    fn path(&self, from: u32, to: u32, draw: u64, out: &mut Vec<u32>) -> Result<(), fabric::subnet::Lost> {
-        let begin = out.len();
-        self.0.path(to, from, draw, out)?;
-        out[begin..].reverse();
-        out[begin..].iter_mut().for_each(|e| *e = self.0.subnet.edges[*e as usize].reverse);
-        Ok(())
-    }
-}
-
-fn count(
-    network: &Network,
-    plan: &Plan,
-    args: &CongestionArgs,
-    reversed: bool,
-    terminal: bool,
-) -> Result<Counted, Failure> {
-    let target = if terminal { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} mappings  {eta} left");
-    let bar = ProgressBar::with_draw_target(Some(u64::from(plan.runs)), target)
-        .with_style(style.expect("the template is valid"));
-    let mut progress = |done: u32| {
-        bar.set_position(u64::from(done));
-        true
-    };
-    let subnet = &network.subnet;
-    let multipath = match args.multipath {
-        MultipathArg::First => Multipath::First,
-        MultipathArg::Random => Multipath::Random,
-    };
-    let outcome = match (&subnet.tables, &network.closed) {
-        (Some(tables), _) => {
-            let routes = TableRoutes { subnet, tables, multipath };
-            if reversed {
-                simulate(&Reversed(routes), plan, &mut progress)
-            } else {
-                simulate(&routes, plan, &mut progress)
-            }
-        }
-        (None, Some((fabric, Some(routing)))) => {
-            if !routing.facts().oblivious {
-                let message = "static congestion needs an oblivious routing: this one looks at queues, and there are none";
-                return Err(Failure::new(Exit::Experiment, message));
-            }
-            let routes = FabricRoutes { fabric, routing: routing.as_ref(), seed: plan.seed };
-            let terminals: Vec<u32> = fabric.reachable().collect();
-            let mut plan = plan.clone();
-            for task in &mut plan.tasks {
-                task.hosts.iter_mut().for_each(|h| *h = terminals[*h as usize]);
-            }
-            simulate(&routes, &plan, &mut progress).map(|outcome| as_subnet(outcome, network))
-        }
-        _ => {
-            let help = "give a file with tables (--tables FILE) or an experiment with [routing], or compute tables with --engine";
-            return Err(usage("the network has no routes").with_help(help));
-        }
-    };
-    bar.finish_and_clear();
-    outcome.map_err(|done| Failure::new(Exit::Limit, format!("stopped after {done} mappings")))
-}
-
-/// Numbers the links of a fabric's outcome as those of its image: plugged ports in order, then terminals.
-fn as_subnet(mut outcome: Counted, network: &Network) -> Counted {
-    let Some((fabric, _)) = &network.closed else { return outcome };
-    let subnet = &network.subnet;
-    if !outcome.totals.edges.is_empty() {
-        let ports = fabric.ports.len();
-        let terminals: Vec<u32> = fabric.reachable().collect();
-        let at = |edge: &fabric::subnet::Edge| {
-            if subnet.is_host(edge.from) {
-                ports + terminals[subnet.place(edge.from) as usize] as usize
-            } else {
-                fabric.port_index(subnet.place(edge.from), edge.port - 1) as usize
-            }
-        };
-        outcome.totals.edges = subnet.edges.iter().map(|e| outcome.totals.edges[at(e)]).collect();
-    }
-    outcome.edges = subnet.edges.len() as u32;
-    outcome
-}
-
-fn map(network: &Network, outcome: &Counted, path: &Path) -> Result<Vec<u8>, Failure> {
+fn map(network: &Network, outcome: &Counted, path: &Path) -> Result<Vec<u8>, Error> {
     let sums = &outcome.totals.edges;
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg")) {
         let title = format!(
@@ -264,7 +167,7 @@ fn map(network: &Network, outcome: &Counted, path: &Path) -> Result<Vec<u8>, Fai
     }
     let mut bytes = Vec::new();
     draw::dot(&network.subnet, sums, &mut bytes)
-        .map_err(|e| Failure::new(Exit::Internal, format!("cannot draw the network: {e}")))?;
+        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot draw the network: {e}")))?;
     Ok(bytes)
 }
 

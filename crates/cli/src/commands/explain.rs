@@ -2,15 +2,18 @@
 
 use crate::{
     args::{ExplainArgs, Format},
-    catalog::{Shelf, shelves},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::{
     param::{Kind, Param},
     registry::nearest,
     units::Family,
+};
+use netloom::{
+    Error, ErrorKind,
+    catalog::{Shelf, shelves},
+    reference::form,
 };
 use serde_json::{Value as Json, json};
 
@@ -34,7 +37,9 @@ pub fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Outcome {
             Some(near) => format!("did you mean `{near}`? `netloom list` shows all names"),
             None => "`netloom list` shows all names".to_owned(),
         };
-        return Err(Failure::new(Exit::Usage, format!("nothing is called `{}`", args.name)).with_help(help));
+        return Err(
+            Error::new(ErrorKind::Usage, format!("nothing is called `{}`", args.name)).with_help(help)
+        );
     }
     match args.format {
         Format::Text => {
@@ -70,29 +75,6 @@ fn text(shelf: &Shelf, index: usize) -> String {
         text += &wrap(about.source, 2);
     }
     text
-}
-
-/// Type, range and default of a key: `integer from 1 to 16, default 4`.
-pub(super) fn form(param: &Param) -> String {
-    let kind = match param.kind {
-        Kind::Int { min, max: u64::MAX } => format!("integer, at least {min}"),
-        Kind::Int { min, max } => format!("integer from {min} to {max}"),
-        Kind::Ints { min, max } => format!("list of integers from {min} to {max}"),
-        Kind::Real { min, max } => format!("number from {min} to {max}"),
-        Kind::Time => "time".to_owned(),
-        Kind::Bytes => "bytes".to_owned(),
-        Kind::Bandwidth => "bandwidth".to_owned(),
-        Kind::Bool => "true or false".to_owned(),
-        Kind::Text => "text".to_owned(),
-        Kind::Texts => "list of texts".to_owned(),
-        Kind::File => "path".to_owned(),
-        Kind::Choice(words) => words.join(" | "),
-    };
-    match param.default {
-        None => format!("{kind}; mandatory"),
-        Some("") => format!("{kind}; optional"),
-        Some(default) => format!("{kind}; default {default}"),
-    }
 }
 
 /// The units of the quantities among the keys.

@@ -3,29 +3,31 @@
 //! Only `[fabric]`, `[faults]` and the seed are read, so that a file with nothing but a topology will do. Faults count
 //! as if they had all happened.
 
-use super::{cluster, opensm};
+use super::{
+    cluster,
+    forms::{drawn, put, written},
+    opensm,
+};
 use crate::{
-    args::{ExportArgs, FabricCommand, Form, Format, Input, MetricsArgs},
+    args::{ExportArgs, FabricCommand, Form, Format, MetricsArgs},
     console::Console,
     exit::Exit,
-    experiment::{self, sections::FabricOnly},
-    failure::{Failure, Outcome},
-    faults,
-    network::{fabric_bytes, planes_of},
-    prepare::{fits, limit_in_bytes, read_file},
-    stages::Stages,
+    exit::Outcome,
+    terminal::Terminal,
 };
-use base::diag::Diagnostics;
 use fabric::{
     engines::Options,
-    export,
     graph::Fabric,
     metrics::{Metrics, measure_telling},
     planes,
     subnet::Subnet,
 };
+use netloom::{
+    Error, ErrorKind, Watcher,
+    cluster::{EXPORT, MEASURE, load, route},
+    faults,
+};
 use serde_json::{Map, Value as Json, json};
-use std::{fs::OpenOptions, io::Write, path::Path};
 
 /// Runs one of the commands about fabrics.
 ///
@@ -42,73 +44,19 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-/// Router ports of the largest network that is measured: larger ones would take hours.
-const MOST_MEASURED: u64 = 1 << 27;
-
-/// What is to be done with a network, and how many times its own memory that takes at most, itself included.
-pub type Purpose = (&'static str, u64);
-
-const MEASURE: Purpose = ("the network with its metrics", 3);
-/// Writing in another form.
-pub const EXPORT: Purpose = ("the network and its export", 4);
-
-/// Reads and builds what `[fabric]` describes and `[faults]` leaves.
-///
-/// # Errors
-/// If the file cannot be read or has mistakes, or the fabric does not fit in memory.
-pub fn load(input: &Input, purpose: Purpose, stages: &Stages) -> Result<Fabric, Failure> {
-    let text = read_file(&input.file)?;
-    let mut diagnostics = Diagnostics::default();
-    let name = input.file.display().to_string();
-    let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
-    stages.tell("building the network");
-    let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
-    match built {
-        Some(fabric) if diagnostics.is_empty() => fabric,
-        _ => Err(Failure::Experiment(Box::new(diagnostics))),
-    }
-}
-
-/// The fabric; `None` if it has mistakes, a failure if it does not fit in memory.
-fn build(
-    only: &FabricOnly,
-    (what, times): Purpose,
-    diagnostics: &mut Diagnostics,
-) -> Result<Option<Fabric>, Failure> {
-    let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
-    let ports = (chosen.entry.sizes)(&chosen.section.values).map_or(0, |sizes| sizes.ports);
-    if what == MEASURE.0 && ports > MOST_MEASURED {
-        let message =
-            format!("a plane of the network has {ports} router ports: measuring it would take hours");
-        let help = format!("measure a smaller one of its kind, of up to {MOST_MEASURED} ports");
-        return Err(Failure::new(Exit::Limit, message).with_help(help));
-    }
-    if let Some(bytes) = fabric_bytes(chosen) {
-        fits(what, bytes.saturating_mul(times), limit_in_bytes(None))?;
-    }
-    match planes_of(chosen) {
-        Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
-        Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
-        Err(problems) => {
-            chosen.section.tell(problems, diagnostics);
-            Ok(None)
-        }
-    }
-}
-
 fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
-    let stages = Stages::new(console.err_terminal);
-    let fabric = load(&args.input, MEASURE, &stages)?;
+    let terminal = Terminal::new(console);
+    let fabric = load(&args.input.input(), MEASURE, &terminal)?;
     // Planes of which nothing failed are alike.
     let different = if fabric.intact() { 1 } else { fabric.planes() };
     let measured: Vec<(Fabric, Metrics)> = (0..different)
         .map(|p| planes::plane(&fabric, p))
         .map(|plane| {
-            let measured = measure_telling(&plane, &mut |what| stages.tell(what));
+            let measured = measure_telling(&plane, &mut |what| terminal.stage(what));
             (plane, measured)
         })
         .collect();
-    drop(stages);
+    drop(terminal);
     match (args.format, fabric.planes()) {
         (Format::Text, 1) => console.print(&text(&measured[0].0, &measured[0].1))?,
         (Format::Json, 1) => console.print_json(&object(&measured[0].0, &measured[0].1))?,
@@ -246,72 +194,29 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
-    let mut fabric = load(&args.input, EXPORT, &Stages::new(console.err_terminal))?;
+    let mut fabric = load(&args.input.input(), EXPORT, &Terminal::new(console))?;
     let planes = fabric.planes();
     match args.plane {
         Some(plane) if plane >= planes => {
             let message = format!("the network has no plane {plane}");
             let help = format!("its planes are numbered 0 to {}", planes - 1);
-            return Err(Failure::new(Exit::Usage, message).with_help(help));
+            return Err(Error::new(ErrorKind::Usage, message).with_help(help));
         }
         Some(plane) => fabric = planes::plane(&fabric, plane),
         None if planes > 1 && args.to != Form::Dot => {
             let message = format!("the network has {planes} planes, and this form holds one");
             let help = "choose one with --plane, or write all of them with --to dot";
-            return Err(Failure::new(Exit::Usage, message).with_help(help));
+            return Err(Error::new(ErrorKind::Usage, message).with_help(help));
         }
         None => {}
     }
     let subnet = |engine: Option<&str>| {
         let subnet = Subnet::from_fabric(&fabric);
-        engine.map_or_else(
-            || Ok(subnet.clone()),
-            |name| crate::cluster::route(&subnet, name, &Options::default()),
-        )
+        engine.map_or_else(|| Ok(subnet.clone()), |name| route(&subnet, name, &Options::default()))
     };
     let bytes = match args.to {
         Form::Dot | Form::Json | Form::EdgeList => drawn(&fabric, args.to)?,
-        form => cluster::written(&subnet(args.engine.as_deref())?, form)?,
+        form => written(&subnet(args.engine.as_deref())?, form)?,
     };
     put(args.out.as_deref(), &bytes, args.force, console)
-}
-
-/// A fabric in one of the forms for people and for topology `graph`.
-///
-/// # Errors
-/// If writing fails.
-pub fn drawn(fabric: &Fabric, form: Form) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let written = match form {
-        Form::Json => export::json(fabric, &mut bytes),
-        Form::EdgeList => export::edge_list(fabric, &mut bytes),
-        _ => export::dot(fabric, &mut bytes),
-    };
-    written.map_err(|e| Failure::new(Exit::Internal, format!("cannot write the fabric: {e}")))?;
-    Ok(bytes)
-}
-
-/// Writes to a file, or to standard output.
-///
-/// # Errors
-/// If the file cannot be written, or exists and is not to be replaced.
-pub fn put(out: Option<&Path>, bytes: &[u8], force: bool, console: &mut Console<'_>) -> Outcome {
-    match out {
-        Some(path) => write_file(path, bytes, force)?,
-        None => console.print(&String::from_utf8_lossy(bytes))?,
-    }
-    Ok(Exit::Done)
-}
-
-fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| {
-        let failure = Failure::new(Exit::Output, format!("cannot write `{}`: {e}", path.display()));
-        if e.kind() == std::io::ErrorKind::AlreadyExists {
-            return failure.with_help("choose another --out, or replace it with --force");
-        }
-        failure
-    };
-    let mut options = OpenOptions::new();
-    let options = options.write(true).truncate(force).create(force).create_new(!force);
-    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
 }

@@ -2,12 +2,14 @@
 
 use crate::{
     args::{Format, ListArgs},
-    catalog::{Shelf, shelves},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::registry::nearest;
+use netloom::{
+    Error, ErrorKind,
+    catalog::{Shelf, shelves},
+};
 use serde_json::{Map, Value as Json, json};
 
 /// Prints one shelf or all.
@@ -23,7 +25,7 @@ pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Outcome {
                 Some(near) => format!("did you mean `{near}`? there are {}", plurals.join(", ")),
                 None => format!("there are {}", plurals.join(", ")),
             };
-            return Err(Failure::new(Exit::Usage, format!("there is no list of `{kind}`")).with_help(help));
+            return Err(Error::new(ErrorKind::Usage, format!("there is no list of `{kind}`")).with_help(help));
         }
         chosen.retain(|shelf| shelf.plural == kind);
     }

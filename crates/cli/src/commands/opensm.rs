@@ -5,14 +5,15 @@
 //! trusted to end: opensm repeats for ever what it cannot route, and both can hang on a broken partner, so each is watched and
 //! killed by its process handle, also when this command fails.
 
-use super::{cluster::written, fabric::put};
+use super::{
+    forms::{put, written},
+    network,
+};
 use crate::{
+    args::cluster::OpensmArgs,
     args::{Form, Format},
-    cluster,
-    cluster_args::OpensmArgs,
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::registry::find;
 use fabric::{
@@ -21,6 +22,7 @@ use fabric::{
     subnet::{Kind, Subnet},
     verify::{self, Report},
 };
+use netloom::{Error, ErrorKind, cluster};
 use serde_json::{Value as Json, json};
 use std::{
     fs::{self, File},
@@ -46,9 +48,11 @@ const LOOK: Duration = Duration::from_millis(20);
 pub fn opensm(args: &OpensmArgs, console: &mut Console<'_>) -> Outcome {
     if !KNOWN.contains(&args.engine.as_str()) {
         let message = format!("OpenSM has no engine `{}`", args.engine);
-        return Err(Failure::new(Exit::Usage, message).with_help(format!("there are {}", KNOWN.join(", "))));
+        return Err(
+            Error::new(ErrorKind::Usage, message).with_help(format!("there are {}", KNOWN.join(", ")))
+        );
     }
-    let network = args.network.load()?;
+    let network = network::load(&args.network)?;
     let subnet = network.subnet.bare();
     let begun = Instant::now();
     let routed = pipeline(&subnet, args)?;
@@ -109,17 +113,17 @@ fn library(names: &[&str]) -> Option<PathBuf> {
     directories.iter().flat_map(|d| names.iter().map(move |n| d.join(n))).find(|p| p.is_file())
 }
 
-fn missing(what: &str) -> Failure {
+fn missing(what: &str) -> Error {
     let message = format!("{what} is not installed");
-    Failure::new(Exit::Input, message)
+    Error::new(ErrorKind::Input, message)
         .with_help("install opensm, ibsim-utils and infiniband-diags (Debian's names)")
 }
 
-fn trouble(what: &str, error: &std::io::Error) -> Failure {
+fn trouble(what: &str, error: &std::io::Error) -> Error {
     if error.kind() == std::io::ErrorKind::NotFound {
         missing(what)
     } else {
-        Failure::new(Exit::Internal, format!("{what}: {error}"))
+        Error::new(ErrorKind::Internal, format!("{what}: {error}"))
     }
 }
 
@@ -133,7 +137,7 @@ fn tail(path: &Path) -> String {
     lines[lines.len().saturating_sub(3)..].join("; ")
 }
 
-fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
+fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Error> {
     let library = library(&["libumad2sim.so", "libumad2sim.so.0"]).ok_or_else(|| missing("libumad2sim"))?;
     let scratch = Scratch::new().map_err(|e| trouble("the scratch directory", &e))?;
     let at = |name: &str| scratch.0.join(name);
@@ -147,12 +151,12 @@ fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
     command.args(["-R", &format!("{},no_fallback", args.engine), "--lmc", &args.lmc.to_string()]);
     if !args.roots.is_empty() {
         // ibsim gives GUIDs of its own, in the order of the file.
-        let image = import::load(&[at("network.net").display().to_string()]).map_err(Failure::input)?;
+        let image = import::load(&[at("network.net").display().to_string()]).map_err(Error::input)?;
         let guids = args.roots.iter().map(|name| {
             let node = image.switches[cluster::switch(subnet, name)? as usize];
             Ok(format!("{:#018x}\n", image.nodes[node as usize].guid))
         });
-        fs::write(at("roots"), guids.collect::<Result<String, Failure>>()?).map_err(failed)?;
+        fs::write(at("roots"), guids.collect::<Result<String, Error>>()?).map_err(failed)?;
         command.arg("-a").arg(at("roots"));
     }
     if ["lash", "dfsssp", "nue", "torus-2QoS"].contains(&args.engine.as_str()) {
@@ -171,13 +175,13 @@ fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
             Ok(Some(status)) if status.success() || at("opensm-lfts.dump").is_file() => break,
             Ok(Some(status)) => {
                 let message = format!("opensm ended with {status}: {}", tail(&at("opensm.out")));
-                return Err(Failure::new(Exit::Experiment, message));
+                return Err(Error::new(ErrorKind::Experiment, message));
             }
             Ok(None) if begun.elapsed().as_secs() >= args.timeout => {
                 let message =
                     format!("opensm did not end in {} s: {}", args.timeout, tail(&at("opensm.log")));
                 let help = "an engine that does not suit the network is tried for ever; else raise --timeout";
-                return Err(Failure::new(Exit::Limit, message).with_help(help));
+                return Err(Error::new(ErrorKind::Limit, message).with_help(help));
             }
             Ok(None) => sleep(LOOK),
             Err(e) => return Err(trouble("opensm", &e)),
@@ -188,7 +192,7 @@ fn pipeline(subnet: &Subnet, args: &OpensmArgs) -> Result<Subnet, Failure> {
 }
 
 /// Starts ibsim and waits until it is ready.
-fn simulator(subnet: &Subnet, scratch: &Path, socket: &str) -> Result<Watched, Failure> {
+fn simulator(subnet: &Subnet, scratch: &Path, socket: &str) -> Result<Watched, Error> {
     let log = scratch.join("ibsim.out");
     let output = File::create(&log).map_err(|e| trouble("the scratch directory", &e))?;
     let errors = output.try_clone().map_err(|e| trouble("the scratch directory", &e))?;
@@ -210,24 +214,27 @@ fn simulator(subnet: &Subnet, scratch: &Path, socket: &str) -> Result<Watched, F
             return Ok(ibsim);
         }
         if let Ok(Some(status)) = ibsim.0.try_wait() {
-            return Err(Failure::new(Exit::Experiment, format!("ibsim ended with {status}: {}", tail(&log))));
+            return Err(Error::new(
+                ErrorKind::Experiment,
+                format!("ibsim ended with {status}: {}", tail(&log)),
+            ));
         }
         if begun.elapsed() > READY {
-            return Err(Failure::new(Exit::Limit, format!("ibsim was not ready in 60 s: {}", tail(&log))));
+            return Err(Error::new(ErrorKind::Limit, format!("ibsim was not ready in 60 s: {}", tail(&log))));
         }
         sleep(LOOK);
     }
 }
 
 /// The tables, and lanes at switches if they were dumped, on the network as it was.
-fn read(subnet: &Subnet, scratch: &Path) -> Result<Subnet, Failure> {
+fn read(subnet: &Subnet, scratch: &Path) -> Result<Subnet, Error> {
     let mut files = vec![scratch.join("network.net"), scratch.join("opensm-lfts.dump")];
     files.extend(Some(scratch.join("opensm-sl2vl.dump")).filter(|p| p.is_file()));
     let files: Vec<String> = files.iter().map(|p| p.display().to_string()).collect();
-    let mut routed = import::load(&files).map_err(Failure::input)?;
+    let mut routed = import::load(&files).map_err(Error::input)?;
     // ibsim gives GUIDs of its own; nodes are in the same order.
     if routed.hosts.len() != subnet.hosts.len() || routed.switches.len() != subnet.switches.len() {
-        return Err(Failure::new(Exit::Internal, "OpenSM saw another network than it was given"));
+        return Err(Error::new(ErrorKind::Internal, "OpenSM saw another network than it was given"));
     }
     // Without the service levels of paths the maps alone say nothing.
     routed.lanes = None;

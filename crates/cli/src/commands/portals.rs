@@ -1,36 +1,28 @@
 //! `netloom portals cc` and `netloom portals run`: real Portals 4 programs on a simulated machine.
 
 use crate::{
-    args::{Dialect, Format, Input, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
+    args::{self, Format, PortalsCcArgs, PortalsCommand, PortalsReplayArgs, PortalsRunArgs},
     console::Console,
-    draft::Draft,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
+    terminal::Terminal,
 };
 use base::time::{self, Ps};
+use netloom::{
+    Error, ErrorKind, Input,
+    draft::Draft,
+    prepare::machine_of,
+    programs::{Dialect, Loaded, compile, execute},
+};
 use portals::{
-    HEADERS,
-    core::types::Limits,
-    machine::Machine,
     record::{Record, Recorder, Trailer},
     replay::{self, Replayed},
-    runtime::{self, Program, Report, Status, loader::Library, world::Sink},
+    runtime::loader::Library,
 };
 use serde_json::{Value as Json, json};
-use std::{
-    cell::RefCell,
-    fs,
-    path::{Path, PathBuf},
-    process::Command as Process,
-    rc::Rc,
-    sync::atomic::{AtomicU32, Ordering},
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
-pub mod machine;
 mod told;
 
-use machine::machine_of;
 use told::{sink, state, stuck, tell};
 
 /// Runs one of the commands about Portals programs.
@@ -45,83 +37,35 @@ pub fn portals(command: &PortalsCommand, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-/// Directories made so far.
-static SCRATCHES: AtomicU32 = AtomicU32::new(0);
-
-/// A directory of this process that is removed at the end. No two have one name: what was loaded from a name once is not loaded from it again.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(what: &str) -> Result<Self, Failure> {
-        let shared = Path::new("/dev/shm");
-        let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
-        let number = SCRATCHES.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("netloom-{what}-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path)
-            .map_err(|e| Failure::new(Exit::Output, format!("cannot make `{}`: {e}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Calls the C compiler for a shared object that binds to its own functions first and leaves the rest to be found later.
 fn cc(args: &PortalsCcArgs) -> Outcome {
-    compile(&args.arguments, args.dialect).map(|()| Exit::Done)
-}
-
-fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Failure> {
-    let headers = Scratch::new("headers")?;
-    for (name, text) in HEADERS {
-        let path = headers.0.join(name);
-        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| fs::write(&path, text))
-            .map_err(|e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", path.display())))?;
-    }
-    let mut dirs = vec![headers.0.clone()];
-    if dialect == Dialect::Bull {
-        dirs.insert(0, headers.0.join("bull"));
-    }
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let status = Process::new(&compiler)
-        .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
-        .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
-        .args(arguments)
-        .status()
-        .map_err(|e| {
-            let help = "install a C compiler, or name one in the environment's CC";
-            Failure::new(Exit::Input, format!("cannot run `{compiler}`: {e}")).with_help(help)
-        })?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new(Exit::Input, format!("`{compiler}` refused the program")))
-    }
+    let dialect = match args.dialect {
+        args::Dialect::Sandia => Dialect::Sandia,
+        args::Dialect::Bull => Dialect::Bull,
+    };
+    compile(&args.arguments, dialect).map(|()| Exit::Done)
 }
 
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let draft = args.record.as_deref().map(|to| Draft::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let machine = machine_of(&input, args.ranks, console)?;
+    let machine = machine_of(&input, args.ranks, &Terminal::new(console))?;
     let path = &args.program[0];
     let bytes =
-        fs::read(path).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{path}`: {e}")))?;
-    let private: Result<Vec<Library>, Failure> = args.private.iter().map(|path| library(path)).collect();
+        fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
+    let private: Result<Vec<Library>, Error> = args.private.iter().map(|path| library(path)).collect();
     let private = private?;
     let recorder = draft.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
     let sinks = (sink(args), recorder);
-    let report = execute(machine, args.ranks, (&args.program, &bytes, &private, args.stack), sinks)?;
+    let loaded = Loaded { arguments: &args.program, bytes: &bytes, private: &private, stack: args.stack };
+    let report = execute(machine, args.ranks, &loaded, sinks)?;
     let outcome = tell(&report, args, console);
     let kept = draft.map_or(Ok(()), |draft| {
         report.recorded.clone().and_then(|()| draft.keep().map_err(|e| format!("it cannot be renamed: {e}")))
     });
     match (kept, outcome) {
         (Ok(()), outcome) => outcome,
-        (Err(why), Ok(_)) => Err(Failure::new(Exit::Output, no_record(args, &why))),
+        (Err(why), Ok(_)) => Err(Error::new(ErrorKind::Output, no_record(args, &why))),
         (Err(why), Err(graver)) => {
             console.remark(&format!("note: {}", no_record(args, &why)));
             Err(graver)
@@ -134,9 +78,9 @@ fn no_record(args: &PortalsRunArgs, why: &str) -> String {
     format!("there is no record `{name}`: {why}")
 }
 
-fn recorder(draft: &Draft, args: &PortalsRunArgs, ranks_per_node: u32) -> Result<Recorder, Failure> {
+fn recorder(draft: &Draft, args: &PortalsRunArgs, ranks_per_node: u32) -> Result<Recorder, Error> {
     let to = draft.part();
-    let cannot = |e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", to.display()));
+    let cannot = |e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", to.display()));
     let file = fs::File::create(to).map_err(cannot)?;
     let file = Box::new(std::io::BufWriter::new(file));
     Recorder::new(file, &args.program.join(" "), args.ranks, ranks_per_node).map_err(cannot)
@@ -146,11 +90,11 @@ fn recorder(draft: &Draft, args: &PortalsRunArgs, ranks_per_node: u32) -> Result
 fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let name = args.record.display().to_string();
     let file = fs::File::open(&args.record)
-        .map_err(|e| Failure::new(Exit::Input, format!("cannot read `{name}`: {e}")))?;
-    let cannot = |why: String| Failure::new(Exit::Input, format!("cannot replay `{name}`: {why}"));
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{name}`: {e}")))?;
+    let cannot = |why: String| Error::new(ErrorKind::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let (network, params) = machine_of(&input, record.trailer.ranks.len() as u32, console)?;
+    let (network, params) = machine_of(&input, record.trailer.ranks.len() as u32, &Terminal::new(console))?;
     let then = record.trailer.clone();
     let now = replay::run(record, network, params).map_err(cannot)?;
     let failure = stuck(&now.waiting, now.limited, false);
@@ -197,64 +141,9 @@ fn object((then, now): (&Trailer, &Replayed), ranks: bool, state: &str) -> Json 
 }
 
 /// A library, by the name that programs need it by.
-fn library(path: &Path) -> Result<Library, Failure> {
+fn library(path: &Path) -> Result<Library, Error> {
     let bytes = fs::read(path)
-        .map_err(|e| Failure::new(Exit::Input, format!("cannot read `{}`: {e}", path.display())))?;
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", path.display())))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok((name, bytes))
-}
-
-/// Compiles a program, runs it on two ranks and gives what it printed and how long the run took on this machine; for studies.
-///
-/// # Errors
-/// If it cannot be compiled or run, or a rank fails.
-pub fn output_of(
-    source: &Path,
-    arguments: &[String],
-    input: &Input,
-    console: &Console<'_>,
-) -> Result<(String, Duration), Failure> {
-    let made = Scratch::new("program")?;
-    let binary = made.0.join("program").display().to_string();
-    compile(
-        &["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()],
-        Dialect::Sandia,
-    )?;
-    let machine = machine_of(input, 2, console)?;
-    let bytes =
-        fs::read(&binary).map_err(|e| Failure::new(Exit::Input, format!("cannot read `{binary}`: {e}")))?;
-    let text = Rc::new(RefCell::new(Vec::new()));
-    let taken = Rc::clone(&text);
-    let sink: Sink = Box::new(move |_, error, bytes| {
-        if !error {
-            taken.borrow_mut().extend_from_slice(bytes);
-        }
-    });
-    let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
-    let begin = Instant::now();
-    let report = execute(machine, 2, (&program, &bytes, &[], 1 << 20), (sink, None))?;
-    let took = begin.elapsed();
-    if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
-        let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
-        return Err(Failure::new(Exit::Program, message));
-    }
-    let text = String::from_utf8_lossy(&text.borrow()).into_owned();
-    Ok((text, took))
-}
-
-fn execute(
-    (net, params): machine::Machine,
-    ranks: u32,
-    (arguments, bytes, private, stack): (&[String], &[u8], &[Library], usize),
-    sinks: (Sink, Option<Recorder>),
-) -> Result<Report, Failure> {
-    let refuse = |message: String| Failure::new(Exit::Experiment, message);
-    let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
-    let copies = Scratch::new("ranks")?;
-    let program = Program { bytes, private, arguments, directory: &copies.0, stack };
-    let name = &arguments[0];
-    runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
-        let help = "programs are shared objects: compile them with `netloom portals cc`";
-        Failure::new(Exit::Input, format!("cannot load `{name}`: {message}")).with_help(help)
-    })
 }

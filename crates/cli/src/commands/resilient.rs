@@ -2,13 +2,12 @@
 
 use crate::{
     args::Format,
+    args::resilient::ResilientArgs,
     console::Console,
-    draft::Draft,
-    exit::Exit,
-    failure::{Failure, Outcome},
-    resilient_args::ResilientArgs,
+    exit::{Exit, Outcome},
 };
 use base::hash::mix64;
+use netloom::{Error, ErrorKind, draft::Draft};
 use resilience::{
     Estimates, Parameters, Point,
     fits::{Fits, Quality},
@@ -32,7 +31,7 @@ struct Row {
 /// # Errors
 /// Parameters that do not go together.
 pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
-    let wrong = |message: String| Failure::new(Exit::Usage, message);
+    let wrong = |message: String| Error::new(ErrorKind::Usage, message);
     let threads = match args.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         n => n,
@@ -67,7 +66,7 @@ pub fn resilient(args: &ResilientArgs, console: &mut Console<'_>) -> Outcome {
 
 /// Fits windows and writes the file (`--fit`).
 fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Console<'_>) -> Outcome {
-    let wrong = |message: String| Failure::new(Exit::Usage, message);
+    let wrong = |message: String| Error::new(ErrorKind::Usage, message);
     let &[protocol] = args.protocol.as_slice() else {
         let failure = wrong("a file of fits is of one protocol".to_owned());
         return Err(failure.with_help("name it by --protocol"));
@@ -81,7 +80,7 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
     let (fits, qualities) = Fits::made(&parameters, grid, shape, effort, threads).map_err(wrong)?;
     fs::write(draft.part(), fits.text())
         .and_then(|()| draft.keep())
-        .map_err(|e| Failure::new(Exit::Output, format!("cannot write `{}`: {e}", file.display())))?;
+        .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", file.display())))?;
     match args.format {
         Format::Text => {
             let mut text = format!(

@@ -1,18 +1,24 @@
 //! `netloom resume DIR`: go on with a run that left a checkpoint, to the results that it would have had.
 
-use super::run::{conclude, inputs, tell};
+use super::run::{conclude, tell};
 use crate::{
-    args::{Format, Input, ResumeArgs},
-    checkpoint::{self, Header},
+    args::{Format, ResumeArgs},
     console::Console,
-    execute::{execute_kept, exit_of},
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
+    program::PROGRAM,
+    signals,
+    terminal::Terminal,
+};
+use netloom::{
+    Error, ErrorKind, Input, Wishes,
+    checkpoint::{self, Header},
+    execute::execute_kept,
     keeper::Keeper,
-    prepare::{Wishes, prepare_text},
+    output::{Begun, Target, inputs},
+    prepare::prepare_text,
 };
 use results::summary::Summary;
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// Goes on with a run.
 ///
@@ -20,16 +26,16 @@ use std::path::Path;
 /// If there is no checkpoint that fits, or as `run`.
 pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
     let dir = std::path::absolute(&args.dir)
-        .map_err(|e| Failure::new(Exit::Input, format!("cannot find `{}`: {e}", args.dir.display())))?;
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot find `{}`: {e}", args.dir.display())))?;
     let path = checkpoint::path_of(&dir)?;
-    let (header, state) = checkpoint::load(&path)?;
+    let (header, state) = checkpoint::load(&path, PROGRAM.build)?;
     if let Some((summary, stored)) = ended(&dir, &header) {
         console.remark("note: the run had ended before it was killed: this is what it stored");
         let _ = std::fs::remove_file(path);
         if args.format == Format::Json {
             // As it was stored: numbers that are read and written again may end in another digit.
             console.print(&stored)?;
-            return Ok(exit_of(summary.verdict.state));
+            return Ok(Exit::from(summary.verdict.state));
         }
         return tell(&summary, args.format, console);
     }
@@ -43,13 +49,16 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         machine: false,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
-    let prepared = prepare_text(&input, header.file.1.clone(), &wishes, console.err_terminal)?;
+    let prepared = prepare_text(&input, header.file.1.clone(), &wishes, &Terminal::new(console))?;
     let inputs = inputs(&prepared);
     same_inputs(&path, &header, &inputs)?;
     let (force, started) = (header.force, header.started.clone());
-    let mut keeper = Keeper::new(path, Header { threads, ..header }, prepared.intervals);
-    let finished = execute_kept(&prepared, console, Some(&mut keeper), Some(&state))?;
-    conclude(&prepared, &finished, Some((&dir, force)), (started, inputs), args.format, console)
+    let heeded = signals::heed();
+    let header = Header { threads, ..header };
+    let mut keeper = Keeper::new(path, header, prepared.intervals, Arc::clone(&heeded.signals));
+    let finished = execute_kept(&prepared, &Terminal::new(console), Some(&mut keeper), Some(&state))?;
+    let target = Target { directory: &dir, force };
+    conclude(&prepared, &finished, (Some(target), Begun { started, inputs }), args.format, console)
 }
 
 /// The results of a run that was killed between storing them and taking its checkpoint away.
@@ -64,19 +73,19 @@ fn ended(dir: &Path, header: &Header) -> Option<(Summary, String)> {
 }
 
 /// Goes where the run began: names of files are meant from there.
-fn enter(header: &Header) -> Result<(), Failure> {
+fn enter(header: &Header) -> Result<(), Error> {
     let there = &header.directory;
     std::env::set_current_dir(there).map_err(|e| {
         let message = format!("the run began in `{}`, which cannot be entered: {e}", there.display());
-        Failure::new(Exit::Input, message)
+        Error::new(ErrorKind::Input, message)
     })
 }
 
 /// Refuses files that are not what they were.
-fn same_inputs(path: &Path, header: &Header, now: &[results::output::Input]) -> Result<(), Failure> {
+fn same_inputs(path: &Path, header: &Header, now: &[results::output::Input]) -> Result<(), Error> {
     let changed = header.inputs.iter().find(|then| !now.contains(then));
     let Some(changed) = changed else { return Ok(()) };
     let message = format!("`{}` has changed since checkpoint `{}` was written", changed.path, path.display());
-    Err(Failure::new(Exit::Input, message)
+    Err(Error::new(ErrorKind::Input, message)
         .with_help("put the old file back, or start anew with `netloom run --force`"))
 }

@@ -1,232 +1,25 @@
-//! `netloom schema`: the JSON schema of the experiment file, for editors and checkers.
-//!
-//! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
-//! dragonfly exist?) `netloom check` tells.
+//! `netloom schema` and `netloom reference`: the experiment file for editors, and for people.
 
-use crate::models::ModelEntry;
 use crate::{
     console::Console,
-    exit::Exit,
-    experiment::{
-        keys::{
-            ALGORITHM, ARRIVAL, DIRECTOR, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
-            MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, RESILIENCE, TOPOLOGY, WORKLOAD,
-        },
-        reader::Choice,
-        value,
-    },
-    failure::Outcome,
+    exit::{Exit, Outcome},
 };
-use base::{
-    param::{Kind, Param},
-    registry::{About, Registered},
-    units::Family,
-};
-use fabric::registry::Topology;
-use portals::nic;
-use serde_json::{Map, Value as Json, json};
-
-type Object = Map<String, Json>;
+use netloom::{reference, schema};
 
 /// Prints the schema.
 ///
 /// # Errors
 /// If nothing can be written.
-pub fn print(console: &mut Console<'_>) -> Outcome {
-    console.print_json(&schema())?;
+pub fn schema(console: &mut Console<'_>) -> Outcome {
+    console.print_json(&schema::schema())?;
     Ok(Exit::Done)
 }
 
-/// The schema.
-#[must_use]
-pub fn schema() -> Json {
-    let topologies: Json = TOPOLOGY.entries.iter().map(topology).collect();
-    let mut engine = object(&ENGINE, properties(ENGINE.params));
-    let partitions = json!({
-        "description": "Number of partitions.", "default": "auto",
-        "anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": MAX_PARTITIONS}],
-    });
-    engine["properties"]["partitions"] = partitions;
-    let mut experiment = object(&EXPERIMENT, properties(EXPERIMENT.params));
-    experiment["oneOf"] = json!([{"required": ["duration"]}, {"required": ["until"]}]);
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Netloom experiment",
-        "type": "object",
-        "required": ["experiment", "model"],
-        "anyOf": [{"required": ["job"]}, {"required": ["portals"]}],
-        "allOf": KIND.entries.iter().map(needed).collect::<Json>(),
-        "additionalProperties": false,
-        "properties": {
-            "experiment": experiment,
-            "fabric": {"oneOf": topologies},
-            "faults": object(&FAULTS, properties(FAULTS.params)),
-            "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
-            "job": {"type": "array", "minItems": 1, "items": job()},
-            "model": {"oneOf": KIND.entries.iter().map(model).collect::<Json>()},
-            "hybrid": united(&packet::hybrid::ABOUT, &[
-                (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
-                (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
-            ]),
-            "resilience": object(&RESILIENCE, properties(RESILIENCE.params)),
-            "energy": object(&ENERGY, properties(ENERGY.params)),
-            "portals": interfaces(),
-            "engine": engine,
-            "output": object(&OUTPUT, properties(OUTPUT.params)),
-        },
-        "$defs": {"link": object(&LINK, properties(LINK.params))},
-    })
-}
-
-/// `[portals]` with its tables `[[portals.node]]`.
-fn interfaces() -> Json {
-    let own: Vec<Param> = PORTALS.params.iter().filter(|p| !nic::GLOBAL.contains(&p.name)).copied().collect();
-    let mut node = properties(&own);
-    node.append(&mut properties(&[nic::NODES]));
-    let node = json!({
-        "description": "Nodes with values of their own.", "type": "object", "properties": node,
-        "required": ["nodes"], "additionalProperties": false,
-    });
-    let mut keys = properties(PORTALS.params);
-    keys.insert("node".to_owned(), json!({"type": "array", "items": node}));
-    object(&PORTALS, keys)
-}
-
-/// A section with exactly these keys.
-fn object(about: &About, properties: Object) -> Json {
-    let required: Vec<&str> = mandatory(about.params).collect();
-    json!({
-        "description": about.summary, "type": "object", "properties": properties, "required": required,
-        "additionalProperties": false,
-    })
-}
-
-fn mandatory(params: &[Param]) -> impl Iterator<Item = &'static str> {
-    params.iter().filter(|p| p.default.is_none()).map(|p| p.name)
-}
-
-/// A section whose keys belong to the entry that it names.
-fn named<E: Registered>(choice: &Choice<'_, E>, about: &About) -> Json {
-    let mut keys = Object::from_iter([(choice.key.to_owned(), json!({"const": about.name}))]);
-    keys.append(&mut properties(about.params));
-    let mut section = object(about, keys);
-    section["required"].as_array_mut().expect("required is a list").insert(0, json!(choice.key));
-    section
-}
-
-/// What an experiment with a model must have.
-fn needed(entry: &ModelEntry) -> Json {
-    let needs = [("fabric", entry.needs.fabric), ("routing", entry.needs.routing)];
-    let names: Vec<&str> = needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
-    let kind = json!({"properties": {"kind": {"const": entry.about.name}}});
-    json!({"if": {"properties": {"model": kind}}, "then": {"required": names}})
-}
-
-/// A model; keys of other models may stand beside its own.
-fn model(entry: &ModelEntry) -> Json {
-    let mut section = named(&KIND, &entry.about);
-    let others = KIND.entries.iter().flat_map(|other| properties(other.about.params));
-    for (name, property) in others {
-        let known = section["properties"].as_object_mut().expect("properties are an object");
-        known.entry(name).or_insert_with(|| json!({"description": property["description"]}));
-    }
-    section
-}
-
-fn topology(entry: &Topology) -> Json {
-    let mut section = named(&TOPOLOGY, &entry.about);
-    let keys = section["properties"].as_object_mut().expect("properties are an object");
-    keys.append(&mut properties(FABRIC.params));
-    let classes = entry.classes.iter().map(|c| ((*c).to_owned(), json!({"$ref": "#/$defs/link"})));
-    section["properties"]["link"] = json!({
-        "type": "object", "properties": classes.collect::<Object>(), "required": entry.classes[..entry.required],
-        "additionalProperties": false,
-    });
-    section["required"].as_array_mut().expect("required is a list").push(json!("link"));
-    section
-}
-
-/// A job takes the keys of one workload, one arrival and one placement: the schema allows the union.
-fn job() -> Json {
-    let mut section = united(
-        &JOB,
-        &[
-            (WORKLOAD.key, WORKLOAD.entries.iter().map(Registered::about).collect()),
-            (ARRIVAL.key, ARRIVAL.entries.iter().map(Registered::about).collect()),
-            (PLACEMENT.key, PLACEMENT.entries.iter().map(Registered::about).collect()),
-        ],
-    );
-    section["required"].as_array_mut().expect("required is a list").insert(0, json!(WORKLOAD.key));
-    section
-}
-
-/// A section that takes the keys of one entry of each registry.
-fn united(own: &About, registries: &[(&str, Vec<&About>)]) -> Json {
-    let mut keys = Object::new();
-    let mut conditions = Vec::new();
-    for (key, abouts) in registries {
-        let names: Vec<&str> = abouts.iter().map(|a| a.name).collect();
-        keys.insert((*key).to_owned(), json!({"enum": names}));
-        for about in abouts {
-            for (name, property) in properties(about.params) {
-                unite(&mut keys, name, property);
-            }
-            let required: Vec<&str> = mandatory(about.params).collect();
-            if !required.is_empty() {
-                let chosen = json!({"properties": {*key: {"const": about.name}}, "required": [key]});
-                conditions.push(json!({"if": chosen, "then": {"required": required}}));
-            }
-        }
-    }
-    keys.append(&mut properties(own.params));
-    let mut section = object(own, keys);
-    if !conditions.is_empty() {
-        section["allOf"] = Json::Array(conditions);
-    }
-    section
-}
-
-/// Adds a key that may already mean something else for another entry.
-fn unite(keys: &mut Object, name: String, property: Json) {
-    match keys.get_mut(&name) {
-        None => drop(keys.insert(name, property)),
-        Some(known) if *known == property => {}
-        Some(known) => match known.get_mut("anyOf").and_then(Json::as_array_mut) {
-            Some(forms) if forms.contains(&property) => {}
-            Some(forms) => forms.push(property),
-            None => *known = json!({"anyOf": [known.clone(), property]}),
-        },
-    }
-}
-
-fn properties(params: &[Param]) -> Object {
-    params.iter().map(|p| (p.name.to_owned(), property(p))).collect()
-}
-
-fn property(param: &Param) -> Json {
-    let mut property = match param.kind {
-        Kind::Int { min, max: u64::MAX } => json!({"type": "integer", "minimum": min}),
-        Kind::Int { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
-        Kind::Ints { min, max } => {
-            json!({"type": "array", "items": {"type": "integer", "minimum": min, "maximum": max}})
-        }
-        Kind::Real { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
-        Kind::Time => quantity(Family::Time),
-        Kind::Bytes => quantity(Family::Bytes),
-        Kind::Bandwidth => quantity(Family::Bandwidth),
-        Kind::Bool => json!({"type": "boolean"}),
-        Kind::Text | Kind::File => json!({"type": "string"}),
-        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Choice(words) => json!({"enum": words}),
-    };
-    property["description"] = json!(param.doc);
-    if let Some(default) = param.default_value().filter(|_| param.default != Some("")) {
-        property["default"] = value::json(param.kind, &default);
-    }
-    property
-}
-
-fn quantity(family: Family) -> Json {
-    let units = family.unit_list().replace(", ", "|");
-    json!({"type": "string", "pattern": format!("^ *[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]+)? *({units}) *$")})
+/// Prints the reference.
+///
+/// # Errors
+/// If nothing can be written.
+pub fn reference(console: &mut Console<'_>) -> Outcome {
+    console.print(&reference::reference())?;
+    Ok(Exit::Done)
 }

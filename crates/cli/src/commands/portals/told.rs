@@ -3,10 +3,10 @@
 use crate::{
     args::{Format, PortalsRunArgs},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::time;
+use netloom::{Error, ErrorKind};
 use portals::runtime::{Report, Status, world::Sink};
 use serde_json::{Value as Json, json};
 use std::io::Write;
@@ -64,14 +64,14 @@ pub fn sink(args: &PortalsRunArgs) -> Sink {
 }
 
 /// Why ranks that wait will never end.
-pub fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Failure> {
+pub fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Error> {
     if waiting.is_empty() {
         return None;
     }
     let (exit, what) = match (limited, failed) {
-        (true, _) => (Exit::Limit, "the run was ended by its limit"),
-        (_, true) => (Exit::Program, "ranks wait for what never comes, since others failed"),
-        _ => (Exit::Deadlock, "deadlock: ranks wait for what never comes"),
+        (true, _) => (ErrorKind::Limit, "the run was ended by its limit"),
+        (_, true) => (ErrorKind::Program, "ranks wait for what never comes, since others failed"),
+        _ => (ErrorKind::Deadlock, "deadlock: ranks wait for what never comes"),
     };
     let most = 16;
     let mut lines: Vec<&str> = waiting.iter().take(most).map(String::as_str).collect();
@@ -79,16 +79,16 @@ pub fn stuck(waiting: &[String], limited: bool, failed: bool) -> Option<Failure>
     if waiting.len() > most {
         lines.push(&more);
     }
-    Some(Failure::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
+    Some(Error::new(exit, format!("{what}\n  {}", lines.join("\n  "))))
 }
 
 /// How a run ended, in a word of JSON objects.
 #[must_use]
-pub fn state(failure: Option<&Failure>) -> &'static str {
-    match failure.map(Failure::exit) {
+pub fn state(failure: Option<&Error>) -> &'static str {
+    match failure.map(Error::kind) {
         None => "done",
-        Some(Exit::Limit) => "limit",
-        Some(Exit::Deadlock) => "deadlock",
+        Some(ErrorKind::Limit) => "limit",
+        Some(ErrorKind::Deadlock) => "deadlock",
         Some(_) => "failed",
     }
 }
@@ -117,7 +117,7 @@ pub fn tell(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -
         console.remark(&format!("rank {rank} {how}"));
     }
     let failure = stuck(&report.waiting, report.limited, failed)
-        .or_else(|| failed.then(|| Failure::new(Exit::Program, "a rank failed")));
+        .or_else(|| failed.then(|| Error::new(ErrorKind::Program, "a rank failed")));
     let told = match args.format {
         Format::Text => Ok(()),
         Format::Json => console.print_json(&object(report, args, state(failure.as_ref()))),

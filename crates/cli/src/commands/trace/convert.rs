@@ -1,15 +1,14 @@
 //! `netloom trace convert FILE OUT`
 
-use super::{damaged, read};
+use super::file::{damaged, read};
 use crate::{
     args::ConvertArgs,
     console::Console,
-    draft::Draft,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::param::Problem;
 use flate2::{Compression, write::GzEncoder};
+use netloom::{Error, ErrorKind, draft::Draft};
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
@@ -34,11 +33,11 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
     if format == Format::Otf2 {
         let message = "an OTF2 archive needs the times of a run";
         let help = "`netloom run --out DIR` with `output.operations = true` writes one";
-        return Err(Failure::new(Exit::Usage, message).with_help(help));
+        return Err(Error::new(ErrorKind::Usage, message).with_help(help));
     }
     if packed && format == Format::GoalBinary {
         let message = "a GOAL binary is not packed, since its readers map it into memory";
-        return Err(Failure::new(Exit::Usage, message).with_help("leave `.gz` out"));
+        return Err(Error::new(ErrorKind::Usage, message).with_help("leave `.gz` out"));
     }
     let draft = Draft::new(&args.out, args.force)?;
     let content = read(&args.input)?.1;
@@ -51,7 +50,7 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
     Ok(Exit::Done)
 }
 
-fn by_name(name: &str) -> Result<Format, Failure> {
+fn by_name(name: &str) -> Result<Format, Error> {
     match Path::new(name).extension().and_then(|e| e.to_str()) {
         Some("goal") => Ok(Format::Goal),
         Some("bin") => Ok(Format::GoalBinary),
@@ -60,7 +59,7 @@ fn by_name(name: &str) -> Result<Format, Failure> {
         _ => {
             let message = format!("the name `{name}` does not tell the format");
             let help = "end it with .goal, .bin or .ranks, or add --to goal, goal-binary or ranks";
-            Err(Failure::new(Exit::Usage, message).with_help(help))
+            Err(Error::new(ErrorKind::Usage, message).with_help(help))
         }
     }
 }
@@ -71,7 +70,7 @@ fn write(
     args: &ConvertArgs,
     path: &Path,
     packed: bool,
-) -> Result<Losses, Failure> {
+) -> Result<Losses, Error> {
     let unit = args.input.unit;
     let program = match (content, to) {
         (Content::Script(script), Format::Ranks) => {
@@ -85,19 +84,19 @@ fn write(
         (Content::Program(_), Format::Ranks) => {
             let message = "a graph of operations cannot be written as MPI calls";
             let help = "its dependencies may be ones that no order of calls has";
-            return Err(Failure::new(Exit::Usage, message).with_help(help));
+            return Err(Error::new(ErrorKind::Usage, message).with_help(help));
         }
         _ => {
             let chooser = Chooser::read(&args.library, []).map_err(unknown_library)?;
             let options = Options { chooser, reduce_ps_per_byte: 0 };
-            content.clone().program(&Input::file(&args.input.file), options).map_err(Failure::input)?
+            content.clone().program(&Input::file(&args.input.file), options).map_err(Error::input)?
         }
     };
     let program = &*program;
     let told = |e| match e {
         goal::WriteError::Io(e) => unwritable(path, &e),
         goal::WriteError::Damage(damage) => damaged(damage),
-        goal::WriteError::Unfit(message) => Failure::new(Exit::Output, message),
+        goal::WriteError::Unfit(message) => Error::new(ErrorKind::Output, message),
     };
     if to == Format::Goal {
         return written(path, packed, |out| goal::write_text(program, unit, out).map_err(told));
@@ -112,8 +111,8 @@ fn write(
 fn written(
     path: &Path,
     packed: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<Losses, Failure>,
-) -> Result<Losses, Failure> {
+    write: impl FnOnce(&mut dyn Write) -> Result<Losses, Error>,
+) -> Result<Losses, Error> {
     let fails = |e: io::Error| unwritable(path, &e);
     let mut out = BufWriter::new(File::create(path).map_err(fails)?);
     let losses = if packed {
@@ -128,15 +127,15 @@ fn written(
     Ok(losses)
 }
 
-pub(super) fn unknown_library(problems: Vec<Problem>) -> Failure {
+pub(super) fn unknown_library(problems: Vec<Problem>) -> Error {
     let first = problems.into_iter().next().unwrap_or_else(|| Problem::new("library", "unknown library"));
-    let failure = Failure::new(Exit::Usage, first.message);
+    let failure = Error::new(ErrorKind::Usage, first.message);
     match first.help {
         Some(help) => failure.with_help(help),
         None => failure,
     }
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Exit::Output, format!("cannot write `{}`: {error}", path.display()))
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
 }

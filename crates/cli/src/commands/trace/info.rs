@@ -1,13 +1,16 @@
 //! `netloom trace info FILE`
 
-use super::{convert::unknown_library, damaged, read};
+use super::{
+    convert::unknown_library,
+    file::{damaged, read},
+};
 use crate::{
     args::{Format, TraceInput},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::{time, units::print_bytes};
+use netloom::{Error, ErrorKind};
 use otf2::Archive;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
@@ -56,14 +59,14 @@ struct Expanded {
     census: Census,
 }
 
-fn expanded(input: &TraceInput, content: &Content, library: &str) -> Result<Expanded, Failure> {
+fn expanded(input: &TraceInput, content: &Content, library: &str) -> Result<Expanded, Error> {
     if let Content::Program(_) = content {
         let message = "this file holds operations, not MPI calls: there is nothing to expand";
-        return Err(Failure::new(Exit::Usage, message).with_help("leave `--expand` out"));
+        return Err(Error::new(ErrorKind::Usage, message).with_help("leave `--expand` out"));
     }
     let chooser = Chooser::read(library, []).map_err(unknown_library)?;
     let options = Options { chooser, reduce_ps_per_byte: 0 };
-    let program = content.clone().program(&Input::file(&input.file), options).map_err(Failure::input)?;
+    let program = content.clone().program(&Input::file(&input.file), options).map_err(Error::input)?;
     let census = Census::of(&Content::Program(program)).map_err(damaged)?;
     Ok(Expanded { library: library.to_owned(), census })
 }
@@ -110,8 +113,8 @@ struct Recorded {
     events: u64,
 }
 
-fn shares(file: &Path) -> Result<Recorded, Failure> {
-    let told = |e: otf2::Error| Failure::new(Exit::Input, e.to_string());
+fn shares(file: &Path) -> Result<Recorded, Error> {
+    let told = |e: otf2::Error| Error::new(ErrorKind::Input, e.to_string());
     let archive = Archive::open(file).map_err(told)?;
     let shares = otf2::shares(&archive).map_err(told)?;
     let total = shares.total.max(1) as f64;

@@ -1,19 +1,14 @@
 //! `netloom trace`: looks into files of rank programs and converts them.
 
 mod convert;
+mod file;
 mod info;
 mod print;
 
 use crate::{
-    args::{TraceArgs, TraceCommand, TraceInput},
+    args::{TraceArgs, TraceCommand},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
-};
-use workload::program::{
-    Damage,
-    file::{Content, Format},
-    input::Input,
+    exit::Outcome,
 };
 
 /// Runs one of the subcommands.
@@ -31,12 +26,4 @@ pub fn trace(args: &TraceArgs, console: &mut Console<'_>) -> Outcome {
         }
         TraceCommand::Convert(args) => convert::convert(args, console),
     }
-}
-
-fn read(input: &TraceInput) -> Result<(Format, Content), Failure> {
-    Content::read(&Input::file(&input.file), input.unit).map_err(Failure::input)
-}
-
-fn damaged(Damage(message): Damage) -> Failure {
-    Failure::new(Exit::Input, message)
 }

@@ -1,13 +1,13 @@
 //! `netloom trace print FILE`
 
-use super::{damaged, read};
+use super::file::{damaged, read};
 use crate::{
     args::{Format, RankRange, TraceInput},
     console::Console,
-    exit::Exit,
-    failure::{Failure, Outcome},
+    exit::{Exit, Outcome},
 };
 use base::units::{print_bytes, print_time};
+use netloom::{Error, ErrorKind};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
@@ -26,7 +26,7 @@ pub(super) fn print(
     let ranks = content.ranks();
     if let Some(range) = chosen.iter().find(|r| r.last >= ranks) {
         let message = format!("there is no rank {}: the {ranks} ranks count from 0", range.last);
-        return Err(Failure::new(Exit::Usage, message));
+        return Err(Error::new(ErrorKind::Usage, message));
     }
     let mut object = Vec::new();
     for rank in chosen.iter().flat_map(|r| r.first..=r.last) {

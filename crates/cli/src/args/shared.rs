@@ -1,0 +1,90 @@
+//! Arguments of several commands.
+
+use base::units::{self, UnitError};
+use clap::{Args, ValueEnum};
+use netloom::MemoryLimit;
+use std::path::PathBuf;
+
+/// An experiment file and what overrides it.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// Experiment file (TOML)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Override a value: `--set job.0.load=0.5`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
+    pub set: Vec<String>,
+}
+
+impl Input {
+    /// As the library takes it.
+    #[must_use]
+    pub fn input(&self) -> netloom::Input {
+        netloom::Input { file: self.file.clone(), set: self.set.clone() }
+    }
+}
+
+/// Form of an exported fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Graphviz
+    Dot,
+    /// All of the graph, port numbers included; topology `graph` reads it back
+    Json,
+    /// One cable per line; topology `graph` reads it and numbers ports anew
+    EdgeList,
+    /// DOT with routes in edge comments, ORCS's input (without tables: without routes)
+    Orcs,
+    /// Network file of ibsim
+    Net,
+    /// The form of ibnetdiscover's output
+    Ibnetdiscover,
+    /// Forwarding tables, the form of opensm-lfts.dump
+    Lfts,
+    /// Lanes of service levels at switches, the form of opensm-sl2vl.dump
+    Sl2vl,
+    /// Service levels of paths: `slid dlid sl`
+    PathSl,
+}
+
+/// Form of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+pub(super) fn path_and_value(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((path, _)) if !path.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("write PATH=VALUE, such as job.0.load=0.5".to_owned()),
+    }
+}
+
+pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
+    if text == "none" {
+        return Ok(MemoryLimit::None);
+    }
+    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(told)
+}
+
+pub(super) fn told(e: UnitError) -> String {
+    match e.help {
+        Some(help) => format!("{}; {help}", e.message),
+        None => e.message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_limits() {
+        assert_eq!(memory_limit("none"), Ok(MemoryLimit::None));
+        assert_eq!(memory_limit("8 GiB"), Ok(MemoryLimit::Bytes(8 << 30)));
+        assert!(memory_limit("8").is_err_and(|e| e.contains("no unit")));
+    }
+}

@@ -1,0 +1,87 @@
+//! Networks written in one of many forms, and where such files go.
+
+use crate::{
+    args::Form,
+    console::Console,
+    exit::{Exit, Outcome},
+};
+use fabric::{
+    export::{self, cluster as write},
+    graph::Fabric,
+    subnet::Subnet,
+};
+use netloom::{Error, ErrorKind};
+use std::{fs::OpenOptions, io::Write, path::Path};
+
+/// A subnet in any form; DOT is ORCS's.
+///
+/// # Errors
+/// If the form needs what the subnet lacks.
+pub fn written(subnet: &Subnet, form: Form) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    let lacking = |what: &str| {
+        Error::new(ErrorKind::Usage, format!("this form holds {what}, and the network has none"))
+            .with_help("compute them with --engine")
+    };
+    let identified = || subnet.identified().map_err(|e| Error::new(ErrorKind::Experiment, e));
+    let failed =
+        |e: std::io::Error| Error::new(ErrorKind::Internal, format!("cannot write the network: {e}"));
+    match form {
+        Form::Dot | Form::Orcs => write::dot(subnet, &mut out),
+        Form::Net => write::net(subnet, &mut out),
+        Form::Ibnetdiscover => write::ibnetdiscover(&identified()?, &mut out),
+        Form::Lfts => {
+            let tables = subnet.tables.as_ref().ok_or_else(|| lacking("forwarding tables"))?;
+            write::lfts(&identified()?, tables, &mut out)
+        }
+        Form::Sl2vl | Form::PathSl if subnet.lanes.is_none() => return Err(lacking("service levels")),
+        Form::Sl2vl => write::sl2vl(&identified()?, &mut out),
+        Form::PathSl => write::path_sl(&identified()?, &mut out),
+        Form::Json | Form::EdgeList => {
+            let fabric = subnet.fabric().map_err(Error::input)?;
+            return drawn(&fabric, form);
+        }
+    }
+    .map_err(failed)?;
+    Ok(out)
+}
+
+/// A fabric in one of the forms for people and for topology `graph`.
+///
+/// # Errors
+/// If writing fails.
+pub fn drawn(fabric: &Fabric, form: Form) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let written = match form {
+        Form::Json => export::json(fabric, &mut bytes),
+        Form::EdgeList => export::edge_list(fabric, &mut bytes),
+        _ => export::dot(fabric, &mut bytes),
+    };
+    written.map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write the fabric: {e}")))?;
+    Ok(bytes)
+}
+
+/// Writes to a file, or to standard output.
+///
+/// # Errors
+/// If the file cannot be written, or exists and is not to be replaced.
+pub fn put(out: Option<&Path>, bytes: &[u8], force: bool, console: &mut Console<'_>) -> Outcome {
+    match out {
+        Some(path) => write_file(path, bytes, force)?,
+        None => console.print(&String::from_utf8_lossy(bytes))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
+    let failed = |e: std::io::Error| {
+        let failure = Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()));
+        if e.kind() == std::io::ErrorKind::AlreadyExists {
+            return failure.with_help("choose another --out, or replace it with --force");
+        }
+        failure
+    };
+    let mut options = OpenOptions::new();
+    let options = options.write(true).truncate(force).create(force).create_new(!force);
+    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed)
+}

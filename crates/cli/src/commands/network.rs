@@ -1,0 +1,26 @@
+//! Networks that commands about clusters name.
+
+use crate::args::cluster::{EngineArgs, NetworkArgs};
+use fabric::{engines::Options, subnet::Subnet};
+use netloom::{
+    Error,
+    cluster::{Network, switch},
+};
+
+/// Reads the network.
+///
+/// # Errors
+/// All mistakes of its files.
+pub fn load(args: &NetworkArgs) -> Result<Network, Error> {
+    let files: Vec<String> = args.files.iter().chain(&args.tables).cloned().collect();
+    Network::load(&files, &args.set)
+}
+
+/// Options of an engine for this network.
+///
+/// # Errors
+/// If a root is no switch of it.
+pub fn options(args: &EngineArgs, subnet: &Subnet) -> Result<Options, Error> {
+    let roots = args.roots.iter().map(|name| switch(subnet, name)).collect::<Result<_, _>>()?;
+    Ok(Options { lmc: args.lmc, lanes: args.lanes, roots, seed: args.seed })
+}

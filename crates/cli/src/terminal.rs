@@ -1,0 +1,133 @@
+//! What is under way, for whoever watches: a line on standard error that moves and goes away. Silent where nobody watches.
+
+use crate::console::Console;
+use base::time::{Ps, display};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::Progress;
+use netloom::Watcher;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A bar over `len` things; silent unless a person watches.
+pub fn bar(watched: bool, len: u64, template: &str) -> ProgressBar {
+    let target = if watched { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    ProgressBar::with_draw_target(Some(len), target).with_style(style)
+}
+
+/// Shows on a console what the library tells.
+pub struct Terminal<'a, 'c>(Mutex<State<'a, 'c>>);
+
+struct State<'a, 'c> {
+    console: &'a mut Console<'c>,
+    line: Option<Line>,
+    /// Since when the console is as it is, or since the last thing ended.
+    since: Instant,
+}
+
+/// What moves.
+enum Line {
+    Stage(ProgressBar),
+    Run(ProgressBar),
+}
+
+impl Line {
+    fn bar(&self) -> &ProgressBar {
+        match self {
+            Self::Stage(bar) | Self::Run(bar) => bar,
+        }
+    }
+}
+
+impl<'a, 'c> Terminal<'a, 'c> {
+    /// Shows nothing yet.
+    pub fn new(console: &'a mut Console<'c>) -> Self {
+        Self(Mutex::new(State { console, line: None, since: Instant::now() }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<'a, 'c>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State<'_, '_> {
+    fn end(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.bar().finish_and_clear();
+        }
+        self.since = Instant::now();
+    }
+}
+
+impl Watcher for Terminal<'_, '_> {
+    fn stage(&self, what: &str) {
+        let mut state = self.state();
+        if !state.console.err_terminal {
+            return;
+        }
+        if !matches!(state.line, Some(Line::Stage(_))) {
+            state.end();
+            state.line = Some(Line::Stage(spinner()));
+        }
+        if let Some(Line::Stage(bar)) = &state.line {
+            bar.reset_elapsed();
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    fn progress(&self, progress: &Progress) {
+        let mut state = self.state();
+        if !state.console.err_terminal {
+            return;
+        }
+        if !matches!(state.line, Some(Line::Run(_))) {
+            let since = state.since;
+            state.end();
+            state.since = since;
+            let bar = bar(true, 0, "{bar:30} {percent:>3} %  {msg}  {eta} left");
+            state.line = Some(Line::Run(bar));
+        }
+        if let Some(Line::Run(bar)) = &state.line {
+            show(bar, progress, state.since);
+        }
+    }
+
+    fn remark(&self, text: &str) {
+        let State { console, line, .. } = &mut *self.state();
+        match line {
+            Some(line) => line.bar().suspend(|| console.remark(text)),
+            None => console.remark(text),
+        }
+    }
+
+    fn ended(&self) {
+        self.state().end();
+    }
+}
+
+impl Drop for Terminal<'_, '_> {
+    fn drop(&mut self) {
+        self.ended();
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}").expect("the template is valid");
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)).with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn show(bar: &ProgressBar, progress: &Progress, start: Instant) {
+    let seconds = start.elapsed().as_secs_f64().max(1e-3);
+    let rate = progress.events as f64 / seconds / 1e6;
+    bar.set_length(progress.end);
+    bar.set_position(progress.now);
+    bar.set_message(format!("{}  {rate:.1} M events/s", at(progress.now, progress.end)));
+}
+
+fn at(now: Ps, end: Ps) -> String {
+    format!("{} of {}", display(now), display(end))
+}

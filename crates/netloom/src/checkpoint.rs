@@ -1,0 +1,231 @@
+//! Checkpoints on disk: the state of a run in one file beside its output directory, `DIR.checkpoint`.
+//!
+//! The file is written under another name and renamed when it is complete and on the disk: whatever happens meanwhile, the one before
+//! is still there. It holds the experiment as it was read, so that a run goes on as it began, and a hash of everything before it. It
+//! belongs to the build that wrote it; any other build refuses it.
+
+use crate::error::{Error, ErrorKind};
+use results::output::Input;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// First bytes of the file.
+const MAGIC: &[u8; 21] = b"netloom checkpoint 1\n";
+/// Bytes of the hash at the end.
+const HASH: usize = 32;
+
+/// What a run needs beside its state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version and revision of the build.
+    pub build: String,
+    /// Name of the experiment file, and its text.
+    pub file: (PathBuf, String),
+    /// Values of `--set`.
+    pub set: Vec<String>,
+    /// Directory that relative names are meant from.
+    pub directory: PathBuf,
+    /// Other files that the run reads.
+    pub inputs: Vec<Input>,
+    /// Partitions of the state; set when it is stored, as `now`.
+    pub partitions: u32,
+    /// Threads.
+    pub threads: u32,
+    /// The checkers run.
+    pub checkers: bool,
+    /// The output directory may be replaced.
+    pub force: bool,
+    /// Wall time of the run's start (RFC 3339).
+    pub started: String,
+    /// Virtual time of the state, in picoseconds.
+    pub now: u64,
+}
+
+/// Where the checkpoint of a run with this output directory lies.
+///
+/// # Errors
+/// If the path names no directory.
+pub fn path_of(out: &Path) -> Result<PathBuf, Error> {
+    let Some(name) = out.file_name() else {
+        let message = format!("`{}` cannot be an output directory", out.display());
+        return Err(Error::new(ErrorKind::Output, message));
+    };
+    let mut name = name.to_owned();
+    name.push(".checkpoint");
+    Ok(out.with_file_name(name))
+}
+
+/// Stores a state; the file before stays until this one is complete.
+///
+/// # Errors
+/// If the system refuses; then the file before is still there.
+pub fn store(path: &Path, header: &Header, state: &[u8]) -> Result<(), Error> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(format!(".partial-{}", std::process::id()));
+    let draft = PathBuf::from(draft);
+    let written =
+        write(&draft, header, state).and_then(|()| fs::rename(&draft, path)).and_then(|()| sync(path));
+    written.map_err(|e| {
+        // Half a checkpoint is of no use; failing to remove it would only hide the error.
+        let _ = fs::remove_file(&draft);
+        let before = if path.exists() { "; the one before is still there" } else { "" };
+        Error::new(ErrorKind::Output, format!("cannot write checkpoint `{}`: {e}{before}", path.display()))
+    })
+}
+
+fn write(path: &Path, header: &Header, state: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut file = File::create(path)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut put = |bytes: &[u8]| {
+        hasher.update(bytes);
+        file.write_all(bytes)
+    };
+    let header = serde_json::to_vec(header)?;
+    put(MAGIC)?;
+    put(&(header.len() as u64).to_le_bytes())?;
+    put(&header)?;
+    put(&(state.len() as u64).to_le_bytes())?;
+    put(state)?;
+    file.write_all(hasher.finalize().as_bytes())?;
+    file.sync_all()
+}
+
+/// Sees to it that the renamed file is found after a crash of the machine.
+fn sync(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { File::open(parent)?.sync_all() } else { Ok(()) }
+}
+
+/// Reads a checkpoint that the program `build` wrote.
+///
+/// # Errors
+/// If there is none, it is damaged, or another program or build wrote it.
+pub fn load(path: &Path, build: &str) -> Result<(Header, Vec<u8>), Error> {
+    let refuse = |why: &str| Error::new(ErrorKind::Input, format!("checkpoint `{}` {why}", path.display()));
+    let bytes = fs::read(path).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::Input, format!("there is no checkpoint `{}`", path.display()))
+                .with_help("a run leaves one if it is told to: [engine] checkpoint, SIGTERM or SIGUSR1")
+        }
+        _ => refuse(&format!("cannot be read: {e}")),
+    })?;
+    if !bytes.starts_with(MAGIC) {
+        let ours = bytes.starts_with(&MAGIC[..MAGIC.len() - 2]);
+        return Err(refuse(if ours {
+            "has the form of another version"
+        } else {
+            "is no checkpoint of netloom"
+        }));
+    }
+    let damaged = || refuse("is damaged: it is cut off, or not what was written");
+    let body = bytes.len().checked_sub(HASH).filter(|&n| n >= MAGIC.len()).ok_or_else(damaged)?;
+    if blake3::hash(&bytes[..body]).as_bytes() != &bytes[body..] {
+        return Err(damaged());
+    }
+    let mut rest = &bytes[MAGIC.len()..body];
+    let header = part(&mut rest).ok_or_else(damaged)?;
+    let state = part(&mut rest).ok_or_else(damaged)?.to_vec();
+    // The build is read apart: the rest of the header may look otherwise in another build.
+    let wrote = serde_json::from_slice::<serde_json::Value>(header).map_err(|_| damaged())?["build"].take();
+    if wrote != build {
+        let theirs = wrote.as_str().unwrap_or("an unknown build").to_owned();
+        let message = format!("was written by netloom {theirs}, and this is {build}");
+        return Err(refuse(&message).with_help("go on with the build that wrote it, or start anew"));
+    }
+    let header = serde_json::from_slice(header).map_err(|_| damaged())?;
+    Ok((header, state))
+}
+
+/// A part that is preceded by its length.
+fn part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, after) = rest.split_first_chunk::<8>()?;
+    let (part, after) = after.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    *rest = after;
+    Some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUILD: &str = "0.1.0 (of a test)";
+
+    fn header() -> Header {
+        Header {
+            build: BUILD.to_owned(),
+            file: ("a.toml".into(), "[fabric]".into()),
+            set: vec!["a.b=1".into()],
+            directory: "/".into(),
+            inputs: Vec::new(),
+            partitions: 3,
+            threads: 2,
+            checkers: true,
+            force: false,
+            started: "2026-01-01T00:00:00Z".into(),
+            now: 77,
+        }
+    }
+
+    fn told(path: &Path) -> String {
+        load(path, BUILD).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_stored_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(&dir.path().join("new/run")).unwrap();
+        assert!(told(&path).contains("there is no checkpoint"));
+        for state in [&b"abc"[..], b""] {
+            store(&path, &header(), state).unwrap();
+            assert_eq!(load(&path, BUILD).unwrap(), (header(), state.to_vec()));
+        }
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn damaged_foreign_and_older_ones_are_refused_with_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(&dir.path().join("run")).unwrap();
+        store(&path, &header(), b"state").unwrap();
+        let good = fs::read(&path).unwrap();
+        for length in [0, 5, MAGIC.len(), good.len() - 1] {
+            fs::write(&path, &good[..length]).unwrap();
+            let text = told(&path);
+            assert!(
+                text.contains("damaged") || text.contains("no checkpoint of netloom"),
+                "{length}: {text}"
+            );
+        }
+        for at in MAGIC.len()..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 4;
+            fs::write(&path, &bad).unwrap();
+            assert!(told(&path).contains("damaged"), "byte {at}");
+        }
+        fs::write(&path, good.iter().map(|&b| if b == b'1' { b'0' } else { b }).collect::<Vec<_>>()).unwrap();
+        assert!(told(&path).contains("another version"), "{}", told(&path));
+        store(&path, &Header { build: "0.0.9 (abc)".into(), ..header() }, b"state").unwrap();
+        assert!(told(&path).contains("written by netloom 0.0.9 (abc)"), "{}", told(&path));
+    }
+
+    #[test]
+    fn a_refused_write_keeps_the_one_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(&dir.path().join("run")).unwrap();
+        store(&path, &header(), b"state").unwrap();
+        // A directory in the way of the new file stands for a disk that takes no more.
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(format!(".partial-{}", std::process::id()));
+        fs::create_dir(&draft).unwrap();
+        let text = store(&path, &header(), b"later").unwrap_err().to_string();
+        assert!(text.contains("the one before is still there"), "{text}");
+        assert_eq!(load(&path, BUILD).unwrap().1, b"state");
+    }
+}

@@ -1,0 +1,191 @@
+//! Networks that commands about clusters work on: imported, or the image of an experiment's fabric.
+
+use crate::{
+    error::{Error, ErrorKind},
+    experiment::{self, sections::FabricOnly},
+    faults,
+    input::{Input, read_file},
+    memory::{fits, limit_in_bytes},
+    network::{fabric_bytes, planes_of},
+    watcher::{Silent, Stages, Watcher},
+};
+use base::{
+    diag::Diagnostics,
+    param::Problem,
+    registry::{find, nearest},
+};
+use fabric::{
+    engines::{self, ENGINES, Engine, Options},
+    graph::Fabric,
+    import,
+    routing::Routing,
+    subnet::Subnet,
+};
+use std::sync::Arc;
+
+/// An experiment's fabric and, if there is a `[routing]`, its routing.
+pub type Closed = (Arc<Fabric>, Option<Arc<dyn Routing>>);
+
+/// A network and how it routes, as far as its files say.
+pub struct Network {
+    /// Nodes, links, names; tables if the files have some.
+    pub subnet: Subnet,
+    /// What an experiment describes; none for a cluster's files.
+    pub closed: Option<Closed>,
+}
+
+impl Network {
+    /// Reads the network of a cluster's files, or that of one experiment file (`.toml`), with the overrides of `set`.
+    ///
+    /// # Errors
+    /// All mistakes of its files.
+    pub fn load(files: &[String], set: &[String]) -> Result<Self, Error> {
+        if let Some(toml) = files.iter().find(|f| f.ends_with(".toml")) {
+            if files.len() > 1 {
+                let message = "an experiment file stands alone; a cluster's files are given without one";
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            return experiment_network(&Input { file: toml.into(), set: set.to_vec() });
+        }
+        if !set.is_empty() {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "--set overrides values of an experiment file, and there is none",
+            ));
+        }
+        let subnet = import::load(files).map_err(input_failure)?;
+        Ok(Self { subnet, closed: None })
+    }
+}
+
+/// Mistakes in files that the command line names.
+fn input_failure(problems: Vec<Problem>) -> Error {
+    let named = problems.into_iter().map(|mut p| {
+        // A mistake without a line is told with the file's name.
+        if let Some(input) = p.input.as_ref().filter(|i| i.line == 0 && !i.file.is_empty()) {
+            p.message = format!("{}: {}", input.file, p.message);
+        }
+        p
+    });
+    Error::input(named.collect())
+}
+
+fn experiment_network(input: &Input) -> Result<Network, Error> {
+    let fabric = Arc::new(load(input, EXPORT, &Silent)?);
+    let text = read_file(&input.file)?;
+    let mut diagnostics = Diagnostics::default();
+    let name = input.file.display().to_string();
+    let only = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
+    let chosen = only.and_then(|only| only.routing);
+    let mut routing = None;
+    if let Some(chosen) = chosen.filter(|c| c.section.complete) {
+        match (chosen.entry.build)(Arc::clone(&fabric), &chosen.section.values) {
+            Ok(built) => routing = Some(Arc::from(built)),
+            Err(problems) => chosen.section.tell(problems, &mut diagnostics),
+        }
+    }
+    if !diagnostics.is_empty() {
+        return Err(Error::Experiment(Box::new(diagnostics)));
+    }
+    Ok(Network { subnet: Subnet::from_fabric(&fabric), closed: Some((fabric, routing)) })
+}
+
+/// An engine by its name.
+///
+/// # Errors
+/// If there is none of this name.
+pub fn engine(name: &str) -> Result<&'static Engine, Error> {
+    find(ENGINES, name).ok_or_else(|| {
+        let names: Vec<&str> = ENGINES.iter().map(|e| e.about.name).collect();
+        let help = match nearest(name, names.iter().copied()).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        Error::new(ErrorKind::Usage, format!("there is no routing engine `{name}`")).with_help(help)
+    })
+}
+
+/// Number of a switch by its name or GUID.
+///
+/// # Errors
+/// If there is no such switch.
+pub fn switch(subnet: &Subnet, name: &str) -> Result<u32, Error> {
+    let guid = name.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok());
+    let is = |&node: &u32| {
+        let n = &subnet.nodes[node as usize];
+        n.name == name || guid.is_some_and(|g| g == n.guid)
+    };
+    let found = subnet.switches.iter().position(is).map(|i| i as u32);
+    found.ok_or_else(|| Error::new(ErrorKind::Usage, format!("the network has no switch `{name}`")))
+}
+
+/// Tables by an engine.
+///
+/// # Errors
+/// If there is no such engine, or it cannot route the network.
+pub fn route(subnet: &Subnet, name: &str, options: &Options) -> Result<Subnet, Error> {
+    engines::route(subnet, engine(name)?, options).map_err(|problems| {
+        let first = problems.into_iter().next();
+        let (message, help) = first.map_or_else(Default::default, |p| (p.message, p.help));
+        let failure = Error::new(ErrorKind::Experiment, message);
+        match help {
+            Some(help) => failure.with_help(help),
+            None => failure,
+        }
+    })
+}
+
+/// Router ports of the largest network that is measured: larger ones would take hours.
+const MOST_MEASURED: u64 = 1 << 27;
+
+/// What is to be done with a network, and how many times its own memory that takes at most, itself included.
+pub type Purpose = (&'static str, u64);
+
+/// Measuring.
+pub const MEASURE: Purpose = ("the network with its metrics", 3);
+/// Writing in another form.
+pub const EXPORT: Purpose = ("the network and its export", 4);
+
+/// Reads and builds what `[fabric]` describes and `[faults]` leaves.
+///
+/// # Errors
+/// If the file cannot be read or has mistakes, or the fabric does not fit in memory.
+pub fn load(input: &Input, purpose: Purpose, watcher: &dyn Watcher) -> Result<Fabric, Error> {
+    let (stages, text) = (Stages(watcher), read_file(&input.file)?);
+    let mut diagnostics = Diagnostics::default();
+    let name = input.file.display().to_string();
+    let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
+    stages.tell("building the network");
+    let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
+    match built {
+        Some(fabric) if diagnostics.is_empty() => fabric,
+        _ => Err(Error::Experiment(Box::new(diagnostics))),
+    }
+}
+
+/// The fabric; `None` if it has mistakes, a failure if it does not fit in memory.
+fn build(
+    only: &FabricOnly,
+    (what, times): Purpose,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Fabric>, Error> {
+    let Some(chosen) = only.fabric.as_ref().filter(|f| f.section.complete) else { return Ok(None) };
+    let ports = (chosen.entry.sizes)(&chosen.section.values).map_or(0, |sizes| sizes.ports);
+    if what == MEASURE.0 && ports > MOST_MEASURED {
+        let message =
+            format!("a plane of the network has {ports} router ports: measuring it would take hours");
+        let help = format!("measure a smaller one of its kind, of up to {MOST_MEASURED} ports");
+        return Err(Error::new(ErrorKind::Limit, message).with_help(help));
+    }
+    if let Some(bytes) = fabric_bytes(chosen) {
+        fits(what, bytes.saturating_mul(times), limit_in_bytes(None))?;
+    }
+    match planes_of(chosen) {
+        Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
+        Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
+        Err(problems) => {
+            chosen.section.tell(problems, diagnostics);
+            Ok(None)
+        }
+    }
+}

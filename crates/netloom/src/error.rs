@@ -1,0 +1,114 @@
+//! Why something could not be done.
+
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::Problem,
+};
+
+/// What kind of failure it is, for programs; the command line makes its exit status of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// A fault of Netloom itself.
+    Internal,
+    /// What was asked for makes no sense.
+    Usage,
+    /// The experiment is invalid, or asks for what this build cannot do.
+    Experiment,
+    /// An input file is missing, unreadable or not text.
+    Input,
+    /// The simulated network or program deadlocked.
+    Deadlock,
+    /// Ended by a limit: time, memory, events.
+    Limit,
+    /// Results could not be written.
+    Output,
+    /// Interrupted; what was done is kept.
+    Interrupted,
+    /// A checker found a violated invariant.
+    Violated,
+    /// A rank of a program failed.
+    Program,
+}
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Mistakes in the experiment, or in input files that it names: each with its place, reason and ways to mend it.
+    #[error("{0}")]
+    Experiment(Box<Diagnostics>),
+    /// Anything else.
+    #[error("{message}{}", help.as_ref().map_or_else(String::new, |help| format!("\n  help: {help}")))]
+    Told {
+        /// What kind of failure.
+        kind: ErrorKind,
+        /// What went wrong, on one line.
+        message: String,
+        /// What to do about it.
+        help: Option<String>,
+    },
+}
+
+impl Error {
+    /// A failure with a message.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Told { kind, message: message.into(), help: None }
+    }
+
+    /// Mistakes in an experiment.
+    #[must_use]
+    pub fn experiment(diagnostics: Diagnostics) -> Self {
+        Self::Experiment(Box::new(diagnostics))
+    }
+
+    /// Mistakes in an input file that no experiment names.
+    #[must_use]
+    pub fn input(problems: Vec<Problem>) -> Self {
+        let mut diagnostics = Diagnostics::default();
+        for problem in problems {
+            let mut diagnostic = Diagnostic::new(None, problem.message);
+            diagnostic.input = true;
+            if let Some(input) = problem.input.filter(|input| input.line > 0) {
+                let (start, end) = (input.start, input.end);
+                let source = diagnostics.add_excerpt(input.file, input.text, input.line);
+                diagnostic.place = Some(Place { source, start, end });
+            }
+            diagnostics.push(match problem.help {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
+        }
+        Self::experiment(diagnostics)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn with_help(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Told { kind, message, .. } => Self::Told { kind, message, help: Some(text.into()) },
+            experiment @ Self::Experiment(_) => experiment,
+        }
+    }
+
+    /// What kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Experiment(diagnostics) if diagnostics.all_in_input() => ErrorKind::Input,
+            Self::Experiment(_) => ErrorKind::Experiment,
+            Self::Told { kind, .. } => *kind,
+        }
+    }
+}
+
+impl From<&model::Failure> for Error {
+    /// A run's failure.
+    fn from(failure: &model::Failure) -> Self {
+        let kind = match failure {
+            model::Failure::Invariant(_) => ErrorKind::Violated,
+            model::Failure::Setup(_) => ErrorKind::Experiment,
+            model::Failure::Stopped(_) => ErrorKind::Limit,
+            model::Failure::Damaged => ErrorKind::Input,
+        };
+        Self::new(kind, failure.to_string())
+    }
+}

@@ -1,0 +1,50 @@
+//! From the text of an experiment file to a resolved experiment.
+//!
+//! Text -> [`tree`] (TOML with places) -> [`overrides`] (`--set`) -> [`sections`] (names, types, units, ranges,
+//! defaults; declared in [`keys`], driven by [`reader`] and [`value`]) -> [`resolved`] (the same experiment with
+//! nothing left out, as JSON). All of it is pure: no file, clock or environment.
+
+pub mod keys;
+pub mod overrides;
+pub mod reader;
+pub mod resolved;
+pub mod sections;
+pub mod tree;
+pub mod value;
+
+use base::diag::{Diagnostics, Place};
+use sections::{Experiment, FabricOnly};
+use tree::Table;
+
+/// Reads an experiment from its text; `name` is how diagnostics call it. `None` if it is not TOML at all; else the
+/// experiment, which is fit for use only if there are no diagnostics.
+pub fn read(name: &str, text: &str, options: &[String], diagnostics: &mut Diagnostics) -> Option<Experiment> {
+    let (root, end) = parsed(name, text, options, diagnostics)?;
+    Some(sections::resolve(&root, end, diagnostics))
+}
+
+/// Reads the fabric of an experiment and what fails in it; nothing else need be there, and mistakes elsewhere are not told.
+pub fn read_fabric(
+    name: &str,
+    text: &str,
+    options: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Option<FabricOnly> {
+    let (root, end) = parsed(name, text, options, diagnostics)?;
+    Some(sections::resolve_fabric(&root, end, diagnostics))
+}
+
+/// The tree with its overrides, and the end of the text.
+fn parsed(
+    name: &str,
+    text: &str,
+    options: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Option<(Table, Place)> {
+    let source = diagnostics.add_source(name, text);
+    let mut root = tree::parse(source, diagnostics)?;
+    for option in options {
+        overrides::apply(&mut root, option, diagnostics);
+    }
+    Some((root, Place { source, start: text.trim_end().len(), end: text.trim_end().len() }))
+}

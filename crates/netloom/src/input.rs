@@ -1,0 +1,56 @@
+//! Experiment files as they are named, and files as they are read.
+
+use crate::error::{Error, ErrorKind};
+use base::units::print_bytes;
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Largest experiment file.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Largest file of scenarios.
+pub const MAX_FILE_OF_SCENARIOS: u64 = 4 << 30;
+
+/// An experiment file and what overrides it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    /// Experiment file (TOML).
+    pub file: PathBuf,
+    /// Overrides, each as `job.0.load=0.5`.
+    pub set: Vec<String>,
+}
+
+/// Reads an input file as text.
+///
+/// # Errors
+/// If it is missing, unreadable, too large or not UTF-8.
+pub fn read_file(path: &Path) -> Result<String, Error> {
+    read_file_of(path, MAX_FILE)
+}
+
+/// The same with another size at most.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_file_of(path: &Path, most: u64) -> Result<String, Error> {
+    let unreadable = |e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", path.display()));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        let message = format!("`{}` is larger than {}", path.display(), print_bytes(most));
+        return Err(
+            Error::new(ErrorKind::Input, message).with_help("experiment files are small; is this one?")
+        );
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+        let message =
+            format!("`{}` is not UTF-8 text: byte {at}, on line {line}, begins no character", path.display());
+        Error::new(ErrorKind::Input, message)
+    })
+}

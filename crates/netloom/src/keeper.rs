@@ -1,0 +1,183 @@
+//! When a run is saved: at intervals of virtual or wall time, and when somebody asks for it.
+
+use crate::{
+    checkpoint::{self, Header},
+    error::{Error, ErrorKind},
+};
+use base::time::{NEVER, Ps, display};
+use model::Progress;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Intervals at which a run is saved; zero for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Intervals {
+    /// Virtual time, in picoseconds.
+    pub virtual_time: Ps,
+    /// Elapsed time.
+    pub wall: Duration,
+}
+
+impl Intervals {
+    /// The virtual time after `now` at which a run is saved next.
+    fn after(&self, now: Ps) -> Ps {
+        let every = self.virtual_time;
+        now.checked_div(every).map_or(NEVER, |n| (n + 1).saturating_mul(every))
+    }
+}
+
+/// What a pause is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// Go on.
+    Nothing,
+    /// Save and go on.
+    Save,
+    /// Save and stop.
+    Leave,
+}
+
+/// Saves a run.
+pub struct Keeper {
+    path: PathBuf,
+    header: Header,
+    intervals: Intervals,
+    due: Ps,
+    since: Instant,
+    signals: Arc<Signals>,
+    /// How often it had been asked to save when this was last looked at.
+    asked: usize,
+    /// The instant at which a wish to leave was heeded, if the state was stored.
+    left: Option<Result<Ps, Error>>,
+}
+
+impl Keeper {
+    /// Saves to `path` at these intervals, and as the signals ask.
+    #[must_use]
+    pub fn new(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
+        let (due, asked) = (intervals.after(header.now), signals.asked());
+        Self { path, header, intervals, due, since: Instant::now(), signals, asked, left: None }
+    }
+
+    /// Virtual time between pauses that saving needs; 0 for none.
+    #[must_use]
+    pub fn every(&self) -> Ps {
+        self.intervals.virtual_time
+    }
+
+    /// Saves in a pause if that is wanted; false if the run is to stop. What keeps it from saving on the way is remarked: the run is worth more than its
+    /// checkpoint.
+    pub fn pause(
+        &mut self,
+        at: &Progress,
+        state: impl FnOnce() -> Vec<u8>,
+        remark: impl FnOnce(&Error),
+    ) -> bool {
+        let wish = self.wish(at.now);
+        if wish == Wish::Nothing {
+            return true;
+        }
+        let stored = self.store(at, &state());
+        if wish == Wish::Leave {
+            self.left = Some(stored.map(|()| at.now));
+            return false;
+        }
+        if let Err(error) = stored {
+            remark(&error);
+        }
+        true
+    }
+
+    /// Why a pause stopped the run, if one did; `help` tells how it goes on.
+    pub fn interrupted(&mut self, help: &str) -> Option<Error> {
+        let interrupted = |now| {
+            let message = format!(
+                "interrupted at {} of virtual time; saved to `{}`",
+                display(now),
+                self.path.display()
+            );
+            Error::new(ErrorKind::Interrupted, message).with_help(help)
+        };
+        self.left.take().map(|stored| stored.map_or_else(|error| error, interrupted))
+    }
+
+    /// What is wanted of a pause at `now`.
+    fn wish(&mut self, now: Ps) -> Wish {
+        if self.signals.leave() {
+            return Wish::Leave;
+        }
+        let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
+        let before = std::mem::replace(&mut self.asked, self.signals.asked());
+        if wall || now >= self.due || self.asked != before {
+            return Wish::Save;
+        }
+        Wish::Nothing
+    }
+
+    /// Stores the state of a pause; if the system refuses, the checkpoint before is still there.
+    fn store(&mut self, at: &Progress, state: &[u8]) -> Result<(), Error> {
+        self.since = Instant::now();
+        self.due = self.intervals.after(at.now);
+        (self.header.now, self.header.partitions) = (at.now, at.partitions);
+        checkpoint::store(&self.path, &self.header, state)
+    }
+}
+
+/// Wishes from outside, as flags: to save and leave, and to save. Whoever embeds the library sets them, from a handler of signals or from
+/// another thread.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// Save and leave.
+    pub leave: Arc<AtomicBool>,
+    /// Save and go on.
+    pub save: Arc<AtomicBool>,
+    /// How often `save` was up: each of several keepers saves.
+    asked: AtomicUsize,
+    /// A wish to leave that was no signal.
+    stop: AtomicBool,
+}
+
+impl Signals {
+    /// True if there was a wish to leave.
+    pub fn leave(&self) -> bool {
+        self.leave.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Wishes to leave, as the first signal does.
+    pub fn wish_to_leave(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// How often it was asked to save.
+    fn asked(&self) -> usize {
+        let more = usize::from(self.save.swap(false, Ordering::Relaxed));
+        self.asked.fetch_add(more, Ordering::Relaxed) + more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every keeper heeds a signal once; a wish to leave stays, and the first signal still finds its flag down.
+    #[test]
+    fn several_keepers_heed_one_signal() {
+        let signals = Arc::new(Signals::default());
+        let keeper =
+            || Keeper::new(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
+        let mut keepers = [keeper(), keeper()];
+        let mut wishes = || keepers.each_mut().map(|keeper| keeper.wish(0));
+        assert_eq!(wishes(), [Wish::Nothing; 2]);
+        signals.save.store(true, Ordering::Relaxed);
+        assert_eq!((wishes(), wishes()), ([Wish::Save; 2], [Wish::Nothing; 2]));
+        signals.wish_to_leave();
+        assert_eq!((wishes(), wishes()), ([Wish::Leave; 2], [Wish::Leave; 2]));
+        assert!(!signals.leave.load(Ordering::Relaxed));
+    }
+}

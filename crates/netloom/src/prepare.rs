@@ -1,0 +1,142 @@
+//! From an experiment file to a setup that may run.
+
+use crate::{
+    any::AnySetup,
+    assemble, deadlocks,
+    error::{Error, ErrorKind},
+    experiment::{self, resolved},
+    input::{Input, read_file},
+    keeper::Intervals,
+    machine::{self, Machine},
+    memory::{fits, limit_in_bytes},
+    network, schedule,
+    watcher::{Stages, Watcher},
+    wishes::Wishes,
+};
+use base::diag::Diagnostics;
+use fabric::deadlock::Report;
+use model::memory::Prediction;
+use serde_json::Value as Json;
+
+/// A setup that may run, and what is known about it.
+pub struct Prepared {
+    /// Name and text of the file.
+    pub file: (String, String),
+    /// The resolved experiment.
+    pub experiment: Json,
+    /// What will run.
+    pub setup: AnySetup,
+    /// Outcome of the deadlock check; none if the model has no buffers to wait for.
+    pub routing: Option<Report>,
+    /// Memory that the run will need at most.
+    pub memory: Prediction,
+    /// When the run is saved.
+    pub intervals: Intervals,
+    /// Where the experiment came from.
+    pub input: Input,
+    /// What was asked for.
+    pub wishes: Wishes,
+    /// It is a machine for Portals programs, without jobs: ranks on each node.
+    pub machine: Option<u32>,
+}
+
+/// Reads, resolves, assembles and checks an experiment.
+///
+/// # Errors
+/// If the file cannot be read, the experiment has mistakes, or it needs more memory than it may use.
+pub fn prepare(input: &Input, wishes: &Wishes, watcher: &dyn Watcher) -> Result<Prepared, Error> {
+    prepare_text(input, read_file(&input.file)?, wishes, watcher)
+}
+
+/// The same with the text of the file at hand.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_text(
+    input: &Input,
+    text: String,
+    wishes: &Wishes,
+    watcher: &dyn Watcher,
+) -> Result<Prepared, Error> {
+    let stages = Stages(watcher);
+    let name = input.file.display().to_string();
+    let mut diagnostics = Diagnostics::default();
+    let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
+    let Some(experiment) = resolved else { return Err(Error::Experiment(Box::new(diagnostics))) };
+    let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
+    if portals.is_some() && !wishes.machine && diagnostics.is_empty() {
+        let message = format!("`{name}` describes a machine for Portals programs: it has no [[job]]");
+        let help = format!("netloom portals run -n 2 --fabric {name} PROGRAM");
+        return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
+    }
+    let limit = limit_in_bytes(wishes.memory);
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
+        fits("the fabric alone", bytes, limit)?;
+    }
+    let room = |what: &str, bytes| fits(what, bytes, limit);
+    let intervals = schedule::intervals(&experiment, &mut diagnostics);
+    let Some(setup) = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)? else {
+        return Err(Error::Experiment(Box::new(diagnostics)));
+    };
+    let machine = portals.and_then(|p| machine::build((&experiment, p), &setup, None, &mut diagnostics));
+    if portals.is_none() {
+        setup.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
+    }
+    let memory = setup.memory();
+    fits("the run", memory.bytes, limit)?;
+    stages.tell("looking for deadlocks");
+    let routing = deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
+    if !diagnostics.is_empty() {
+        return Err(Error::Experiment(Box::new(diagnostics)));
+    }
+    Ok(Prepared {
+        file: (name, text),
+        experiment: resolved::json(&experiment),
+        setup,
+        routing,
+        memory,
+        intervals,
+        input: input.clone(),
+        wishes: *wishes,
+        machine: machine.map(|(_, params)| params.ranks_per_node),
+    })
+}
+
+/// Network and parameters of the machine that an experiment file describes, for so many ranks.
+///
+/// # Errors
+/// If the file cannot be read, has mistakes, or names a model that does not carry Portals programs.
+pub fn machine_of(input: &Input, ranks: u32, watcher: &dyn Watcher) -> Result<Machine, Error> {
+    machine_of_text(input, &read_file(&input.file)?, ranks, watcher)
+}
+
+/// The same with the text of the file at hand.
+///
+/// # Errors
+/// As [`machine_of`].
+pub fn machine_of_text(
+    input: &Input,
+    text: &str,
+    ranks: u32,
+    watcher: &dyn Watcher,
+) -> Result<Machine, Error> {
+    let name = input.file.display().to_string();
+    let stages = Stages(watcher);
+    let mut diagnostics = Diagnostics::default();
+    let told = |diagnostics| Error::Experiment(Box::new(diagnostics));
+    let Some(experiment) = experiment::read(&name, text, &input.set, &mut diagnostics) else {
+        return Err(told(diagnostics));
+    };
+    let setup =
+        assemble::assemble(&experiment, &Wishes::default(), (&stages, &|_, _| Ok(())), &mut diagnostics)?;
+    let (Some(setup), true) = (setup, diagnostics.is_empty()) else { return Err(told(diagnostics)) };
+    let Some(section) = &experiment.portals else {
+        let help = "add [portals]; its keys have defaults, those of BXI";
+        let message =
+            format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
+        return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
+    };
+    deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
+    machine::build((&experiment, section), &setup, Some(ranks), &mut diagnostics)
+        .ok_or_else(|| told(diagnostics))
+}

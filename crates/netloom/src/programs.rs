@@ -1,0 +1,179 @@
+//! Real Portals 4 programs on a simulated machine: compiled, loaded and run to their end.
+//!
+//! Live programs own signals, a timer and stacks of this process, so this is a feature of the library (`portals`).
+
+use crate::{
+    error::{Error, ErrorKind},
+    machine::Machine as Simulated,
+};
+use portals::{
+    HEADERS,
+    core::types::Limits,
+    machine::Machine,
+    record::Recorder,
+    runtime::{self, Program, Report, Status, loader::Library, world::Sink},
+};
+use std::{
+    cell::RefCell,
+    fs,
+    path::{Path, PathBuf},
+    process::Command as Process,
+    rc::Rc,
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+/// A dialect of the interface's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Sandia's reference implementation.
+    Sandia,
+    /// Bull's BXI.
+    Bull,
+}
+
+/// A program to run.
+pub struct Loaded<'a> {
+    /// Its name and arguments.
+    pub arguments: &'a [String],
+    /// The shared object.
+    pub bytes: &'a [u8],
+    /// Libraries of which each rank gets a copy of its own.
+    pub private: &'a [Library],
+    /// Bytes of a rank's stack.
+    pub stack: usize,
+}
+
+/// Directories made so far.
+static SCRATCHES: AtomicU32 = AtomicU32::new(0);
+
+/// A directory of this process that is removed at the end. No two have one name: what was loaded from a name once is not loaded from it again.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(what: &str) -> Result<Self, Error> {
+        let shared = Path::new("/dev/shm");
+        let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+        let number = SCRATCHES.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("netloom-{what}-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path)
+            .map_err(|e| Error::new(ErrorKind::Output, format!("cannot make `{}`: {e}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Calls the C compiler (the environment's CC, or cc) for a shared object that binds to its own functions first and leaves the rest to be found
+/// later.
+///
+/// # Errors
+/// If there is no compiler, or it refuses the program.
+pub fn compile(arguments: &[String], dialect: Dialect) -> Result<(), Error> {
+    let headers = Scratch::new("headers")?;
+    for (name, text) in HEADERS {
+        let path = headers.0.join(name);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text))
+            .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
+    }
+    let mut dirs = vec![headers.0.clone()];
+    if dialect == Dialect::Bull {
+        dirs.insert(0, headers.0.join("bull"));
+    }
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let status = Process::new(&compiler)
+        .args(["-shared", "-fPIC", "-g", "-Wl,-z,lazy", "-Wl,-Bsymbolic"])
+        .args(dirs.iter().flat_map(|d| [Path::new("-I"), d.as_path()]))
+        .args(arguments)
+        .status()
+        .map_err(|e| {
+            let help = "install a C compiler, or name one in the environment's CC";
+            Error::new(ErrorKind::Input, format!("cannot run `{compiler}`: {e}")).with_help(help)
+        })?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::new(ErrorKind::Input, format!("`{compiler}` refused the program")))
+    }
+}
+
+/// A program's source.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// In a file.
+    File(&'a Path),
+    /// All of it.
+    Text(&'a str),
+}
+
+/// Compiles a program, runs it on two ranks and gives what it printed and how long the run took on this machine; for studies.
+///
+/// # Errors
+/// If it cannot be compiled or run, or a rank fails.
+pub fn output_of(
+    source: &Source<'_>,
+    arguments: &[String],
+    machine: Simulated,
+) -> Result<(String, Duration), Error> {
+    let made = Scratch::new("program")?;
+    let binary = made.0.join("program").display().to_string();
+    let source = match *source {
+        Source::File(path) => path.to_owned(),
+        Source::Text(text) => {
+            let path = made.0.join("program.c");
+            fs::write(&path, text).map_err(|e| {
+                Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
+            })?;
+            path
+        }
+    };
+    let arguments_of_cc = ["-O2".to_owned(), source.display().to_string(), "-o".to_owned(), binary.clone()];
+    compile(&arguments_of_cc, Dialect::Sandia)?;
+    let bytes = fs::read(&binary)
+        .map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{binary}`: {e}")))?;
+    let text = Rc::new(RefCell::new(Vec::new()));
+    let taken = Rc::clone(&text);
+    let sink: Sink = Box::new(move |_, error, bytes| {
+        if !error {
+            taken.borrow_mut().extend_from_slice(bytes);
+        }
+    });
+    let program: Vec<String> = std::iter::once(binary).chain(arguments.iter().cloned()).collect();
+    let loaded = Loaded { arguments: &program, bytes: &bytes, private: &[], stack: 1 << 20 };
+    let begin = Instant::now();
+    let report = execute(machine, 2, &loaded, (sink, None))?;
+    let took = begin.elapsed();
+    if report.ranks.iter().any(|r| *r != Status::Exited(0)) {
+        let message = format!("`{}` failed: {:?} {:?}", source.display(), report.ranks, report.waiting);
+        return Err(Error::new(ErrorKind::Program, message));
+    }
+    let text = String::from_utf8_lossy(&text.borrow()).into_owned();
+    Ok((text, took))
+}
+
+/// Runs a program on so many ranks of a machine; what they print goes to the sink, what they ask of their interfaces to the recorder.
+///
+/// # Errors
+/// If it cannot be loaded, or the machine has no room for so many ranks.
+pub fn execute(
+    (net, params): Simulated,
+    ranks: u32,
+    program: &Loaded<'_>,
+    sinks: (Sink, Option<Recorder>),
+) -> Result<Report, Error> {
+    let refuse = |message: String| Error::new(ErrorKind::Experiment, message);
+    let machine = Machine::new(net, params, ranks, &Limits::default()).map_err(refuse)?;
+    let copies = Scratch::new("ranks")?;
+    let &Loaded { arguments, bytes, private, stack } = program;
+    let program = Program { bytes, private, arguments, directory: &copies.0, stack };
+    let name = &arguments[0];
+    runtime::run(machine, &program, &runtime::names(), sinks).map_err(|message| {
+        let help = "programs are shared objects: compile them with `netloom portals cc`";
+        Error::new(ErrorKind::Input, format!("cannot load `{name}`: {message}")).with_help(help)
+    })
+}

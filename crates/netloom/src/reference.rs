@@ -1,0 +1,108 @@
+//! The reference: every section, key and name of the experiment file, as Markdown.
+//!
+//! It is made from the same declarations as `list`, `explain` and the schema; `docs/reference.md` is its output.
+
+use crate::{
+    catalog::{Shelf, shelves},
+    experiment::keys::TOPOLOGY,
+};
+use base::{
+    param::{Kind, Param},
+    registry::{About, find},
+    units::Family,
+};
+
+const HEAD: &str = "# Reference of the experiment file
+
+Printed by `netloom reference` from the declarations that the reader itself uses. `netloom explain NAME` shows one entry,
+`netloom schema` the JSON schema for editors.
+
+An experiment file is TOML. Unknown keys are errors. Quantities are text with a unit:
+";
+
+/// The reference.
+#[must_use]
+pub fn reference() -> String {
+    let mut shelves = shelves();
+    // The file's own sections first.
+    shelves.rotate_right(1);
+    let mut text = HEAD.to_owned();
+    for (name, family) in [("Time", Family::Time), ("Bytes", Family::Bytes), ("Bandwidth", Family::Bandwidth)]
+    {
+        text += &format!("\n- {name}: {}", family.unit_list());
+    }
+    text += "\n";
+    for shelf in &shelves {
+        text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
+        for (index, about) in shelf.entries.iter().enumerate() {
+            text += &entry(about, &shelf.usage(index), &classes(shelf, about));
+        }
+    }
+    text
+}
+
+/// Link classes of a topology; empty for anything else.
+fn classes(shelf: &Shelf, about: &About) -> String {
+    let topologies = if shelf.plural == TOPOLOGY.plural { TOPOLOGY.entries } else { &[] };
+    find(topologies, about.name).map_or_else(String::new, |t| {
+        let (needed, free) = t.classes.split_at(t.required);
+        match free {
+            [] => needed.join(", "),
+            _ => format!("{}; may be left out: {}", needed.join(", "), free.join(", ")),
+        }
+    })
+}
+
+fn entry(about: &About, usage: &str, classes: &str) -> String {
+    let mut text = format!("\n### {}\n\n{}{usage}.\n", about.name, capitalised(sentence(about.summary)));
+    if !about.doc.is_empty() {
+        text += &format!("\n{}\n", about.doc);
+    }
+    if !about.params.is_empty() {
+        text += "\n";
+    }
+    for param in about.params {
+        text += &format!("- `{}` ({}): {}.\n", param.name, form(param), sentence(param.doc));
+    }
+    if !classes.is_empty() {
+        text += &format!("\nLink classes: {classes}.\n");
+    }
+    if !about.source.is_empty() {
+        text += &format!("\nSource: {}.\n", sentence(about.source));
+    }
+    text
+}
+
+/// Without its full stop, which the reference sets itself.
+fn sentence(text: &str) -> &str {
+    text.trim_end_matches('.')
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Type, range and default of a key: `integer from 1 to 16, default 4`.
+#[must_use]
+pub fn form(param: &Param) -> String {
+    let kind = match param.kind {
+        Kind::Int { min, max: u64::MAX } => format!("integer, at least {min}"),
+        Kind::Int { min, max } => format!("integer from {min} to {max}"),
+        Kind::Ints { min, max } => format!("list of integers from {min} to {max}"),
+        Kind::Real { min, max } => format!("number from {min} to {max}"),
+        Kind::Time => "time".to_owned(),
+        Kind::Bytes => "bytes".to_owned(),
+        Kind::Bandwidth => "bandwidth".to_owned(),
+        Kind::Bool => "true or false".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::Texts => "list of texts".to_owned(),
+        Kind::File => "path".to_owned(),
+        Kind::Choice(words) => words.join(" | "),
+    };
+    match param.default {
+        None => format!("{kind}; mandatory"),
+        Some("") => format!("{kind}; optional"),
+        Some(default) => format!("{kind}; default {default}"),
+    }
+}

@@ -1,0 +1,79 @@
+//! `[engine]`: which scheduler, in how many threads, and when a run is saved.
+
+use crate::{experiment::sections::Experiment, keeper::Intervals, models::ModelEntry, wishes::Wishes};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::Value,
+    time::S,
+};
+use engine::executor::Threads;
+use model::setup::Scheduling;
+use std::time::Duration;
+
+/// The scheduler that the experiment names; several threads choose the conservative one.
+pub fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Scheduling {
+    let (engine, count) = (&experiment.engine, wishes.threads);
+    let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
+    if wishes.partitions.is_some() {
+        return Scheduling::Conservative {
+            partitions: wishes.partitions,
+            threads: Threads { count, pin, ..Threads::ONE },
+        };
+    }
+    let name = match engine.get("scheduler") {
+        Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
+        _ => "conservative",
+    };
+    match name {
+        "conservative" => Scheduling::Conservative {
+            partitions: experiment.partitions,
+            threads: Threads { count, pin, ..Threads::ONE },
+        },
+        "sequential" => {
+            if count > 1 {
+                let message =
+                    format!("the sequential scheduler runs in one thread, and {count} are asked for");
+                let help = "results do not depend on the scheduler: choose \"conservative\"";
+                let place = engine.place("scheduler");
+                diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
+            }
+            Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
+        }
+        _ => {
+            let message = format!("this build has no {name} scheduler");
+            let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
+            diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"conservative\""));
+            Scheduling::Sequential { partitions: 1 }
+        }
+    }
+}
+
+/// When the run is saved.
+pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Intervals {
+    let engine = &experiment.engine;
+    let of = |key: &str| match engine.get(key) {
+        Some(Value::Time(time)) => *time,
+        _ => 0,
+    };
+    let wall = of("checkpoint_wall");
+    if (1..S / 100).contains(&wall) {
+        let message = "a checkpoint every few milliseconds leaves no time for the run";
+        let place = engine.place("checkpoint_wall");
+        diagnostics.push(Diagnostic::new(place, message).label("at least 10 ms"));
+    }
+    Intervals { virtual_time: of("checkpoint"), wall: Duration::from_nanos(wall / 1000) }
+}
+
+/// Refuses checkpoints of models that cannot be saved.
+pub fn only_kept(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    if model.kind.is_kept() {
+        return;
+    }
+    for key in ["checkpoint", "checkpoint_wall"] {
+        if matches!(experiment.engine.get(key), Some(Value::Time(1..))) {
+            let message = format!("a run of model \"{}\" cannot be saved", model.about.name);
+            let place = experiment.engine.place(key);
+            diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
+        }
+    }
+}

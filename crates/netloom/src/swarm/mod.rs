@@ -1,0 +1,175 @@
+//! A swarm: random small experiments under every scheduler, in pieces and whole, with the checkers on. All must give the same
+//! bytes; the first that does not is told with the command that repeats it.
+
+mod draw;
+
+use crate::{
+    error::{Error, ErrorKind},
+    input::Input,
+    prepare::{Prepared, prepare_text},
+    watcher::Silent,
+    wishes::{MemoryLimit, Wishes},
+};
+use base::time::{Ps, US};
+use draw::Dice;
+use engine::executor::Threads;
+use model::{Finished, Progress, run::Watch, setup::Scheduling};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Drafts of an experiment before its number is given up.
+const DRAFTS: u64 = 4000;
+
+/// A swarm: experiments numbered from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Swarm {
+    /// Seed of all that is drawn.
+    pub seed: u64,
+    /// Draw only experiments of this model.
+    pub model: Option<String>,
+    /// A fault to find: threads run a microsecond further than their lookahead allows.
+    pub wrong_lookahead: bool,
+}
+
+/// What was run of an experiment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Chunk-hops of one of them.
+    pub hops: u64,
+}
+
+impl Swarm {
+    /// The experiment with this number: the first draft that may run; its text too.
+    ///
+    /// # Errors
+    /// If all drafts are refused.
+    pub fn drawn(&self, number: u64) -> Result<(String, Prepared), Error> {
+        let seed = self.seed;
+        let kind = self.model.as_ref().map(|kind| format!("kind = \"{kind}\""));
+        let input = Input { file: format!("swarm-{seed}-{number}.toml").into(), set: Vec::new() };
+        let wishes =
+            Wishes { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..Wishes::default() };
+        for draft in 0..DRAFTS {
+            let text = draw::experiment(&mut Dice::new(seed, number, draft));
+            if kind.as_ref().is_some_and(|kind| !text.contains(kind)) {
+                continue;
+            }
+            if let Ok(prepared) = prepare_text(&input, text.clone(), &wishes, &Silent) {
+                return Ok((text, prepared));
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Internal,
+            format!("experiment {number} of seed {seed}: {DRAFTS} drafts were refused"),
+        ))
+    }
+
+    /// Runs one experiment in all ways. A panic of one is caught; what it prints is up to the hook for panics.
+    ///
+    /// # Errors
+    /// If two runs differ, or a checker finds a fault.
+    pub fn compare(&self, number: u64, mut prepared: Prepared) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        let repeat = |what: String| {
+            let model = self.model.as_ref().map_or_else(String::new, |kind| format!(" --model {kind}"));
+            let help = format!(
+                "netloom swarm --seed {}{model} --only {number} repeats it, --print shows the experiment",
+                self.seed
+            );
+            Error::new(ErrorKind::Violated, format!("experiment {number} of seed {}: {what}", self.seed))
+                .with_help(help)
+        };
+        let mut dice = Dice::new(self.seed, number, DRAFTS);
+        let whole = Way { scheduling: Scheduling::Sequential { partitions: 1 }, pieces: 0 };
+        let one = result(&mut prepared, whole).map_err(|e| repeat(format!("{whole}: {e}")))?;
+        tally.runs += 1;
+        tally.hops += one.summary.performance.as_ref().and_then(|p| p.chunk_hops).unwrap_or(0);
+        let (summary, tables) = (one.summary.without_performance().to_json(), one.tables);
+        for way in ways(&mut dice, if self.wrong_lookahead { US } else { 0 }) {
+            let other = result(&mut prepared, way).map_err(|e| repeat(format!("{way}: {e}")))?;
+            tally.runs += 1;
+            if other.summary.without_performance().to_json() != summary {
+                return Err(repeat(format!("{way}: another summary than in one partition")));
+            }
+            if let Some((table, _)) = tables.iter().zip(&other.tables).find(|(a, b)| a != b) {
+                return Err(repeat(format!("{way}: another table `{}` than in one partition", table.name())));
+            }
+        }
+        Ok(tally)
+    }
+}
+
+/// How an experiment is run.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    scheduling: Scheduling,
+    /// Stopped, saved and taken up again at multiples of this time; 0 for not at all.
+    pieces: Ps,
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let threads = self.scheduling.threads().count;
+        write!(
+            f,
+            "{}, {} partitions, {threads} threads",
+            self.scheduling.name(),
+            self.scheduling.partitions()
+        )?;
+        if self.pieces > 0 { write!(f, ", saved every {} ps", self.pieces) } else { Ok(()) }
+    }
+}
+
+fn ways(dice: &mut Dice, stretch: Ps) -> Vec<Way> {
+    let conservative = |partitions, count| Scheduling::Conservative {
+        partitions: Some(partitions),
+        threads: Threads { count, stretch, ..Threads::ONE },
+    };
+    let mut many = || 2 + dice.below(63) as u32;
+    let (a, b, c, d) = (many(), many(), many(), many());
+    let pieces = US * (1 + dice.below(9));
+    vec![
+        Way { scheduling: Scheduling::Sequential { partitions: a }, pieces: 0 },
+        Way { scheduling: conservative(2, 2), pieces: 0 },
+        Way { scheduling: conservative(b, 3), pieces: 0 },
+        Way { scheduling: conservative(c, 4), pieces: 0 },
+        Way { scheduling: Scheduling::Sequential { partitions: 1 }, pieces },
+        Way { scheduling: conservative(d, 2), pieces },
+    ]
+}
+
+/// Runs an experiment in one way; a panic is a failure.
+fn result(prepared: &mut Prepared, way: Way) -> Result<Finished, String> {
+    let run = AssertUnwindSafe(|| pieces(prepared, way));
+    match catch_unwind(run) {
+        Ok(done) => done.map_err(|e| e.to_string()),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(format!("panicked: {}", text.unwrap_or("in a thread")))
+        }
+    }
+}
+
+fn pieces(prepared: &mut Prepared, way: Way) -> Result<Finished, model::Failure> {
+    let mut state: Option<Vec<u8>> = None;
+    let mut scheduling = way.scheduling;
+    loop {
+        prepared.setup.schedule(scheduling);
+        let mut saved = None;
+        let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            saved = (way.pieces > 0).then(&mut *save);
+            way.pieces == 0
+        };
+        let done =
+            prepared.setup.watch(Watch { pause: &mut pause, every: way.pieces, resume: state.as_deref() });
+        if !matches!(done, Err(model::Failure::Stopped(_))) {
+            return done;
+        }
+        state = saved;
+        if let Scheduling::Conservative { threads, .. } = &mut scheduling {
+            threads.count = 1 + threads.count % 4;
+        }
+    }
+}

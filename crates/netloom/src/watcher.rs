@@ -1,0 +1,40 @@
+//! Who hears what the library is at.
+
+use model::Progress;
+
+/// Hears what is under way. Nothing that it does changes a result.
+pub trait Watcher: Sync {
+    /// Long work other than a simulation begins its next stage.
+    fn stage(&self, _what: &str) {}
+
+    /// A simulation is so far.
+    fn progress(&self, _at: &Progress) {}
+
+    /// Something that is worth a line, and no failure.
+    fn remark(&self, _text: &str) {}
+
+    /// What was told by [`Watcher::stage`] or [`Watcher::progress`] has ended.
+    fn ended(&self) {}
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Watcher for Silent {}
+
+/// Stages that end when this is dropped.
+pub struct Stages<'a>(pub &'a dyn Watcher);
+
+impl Stages<'_> {
+    /// Says what begins now.
+    pub fn tell(&self, stage: impl AsRef<str>) {
+        self.0.stage(stage.as_ref());
+    }
+}
+
+impl Drop for Stages<'_> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}

@@ -1,0 +1,31 @@
+//! What a run is asked for beside its experiment.
+
+/// Memory that a run may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// Any amount.
+    None,
+    /// At most so many bytes.
+    Bytes(u64),
+}
+
+/// What is asked of a run beside the experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Threads.
+    pub threads: u32,
+    /// Partitions, whatever the experiment says.
+    pub partitions: Option<u32>,
+    /// Memory that may be used; left out: what the machine has.
+    pub memory: Option<MemoryLimit>,
+    /// Run the checkers.
+    pub checkers: bool,
+    /// A machine for Portals programs, without jobs, will do.
+    pub machine: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { threads: 1, partitions: None, memory: None, checkers: false, machine: false }
+    }
+}

@@ -1,0 +1,37 @@
+//! What some studies compute beside the experiments of their rows.
+
+use crate::{asked::Asked, files::Files, line::Line};
+use netloom::{Error, Watcher};
+use serde_json::Value as Json;
+
+/// A study that computes something besides.
+pub struct Special {
+    /// Name of the study.
+    pub name: &'static str,
+    /// Computes it.
+    pub compute: fn(&Files, &Asked<'_>, &dyn Watcher) -> Result<Computed, Error>,
+    /// Computes the study's results a second time by an independent implementation.
+    pub verify: fn(&Asked<'_>, &dyn Watcher) -> Result<Verified, Error>,
+}
+
+/// What a study computes.
+pub struct Computed {
+    /// Rows of the table.
+    pub lines: Vec<Line>,
+    /// Rows that are told with the others as JSON, and in `text` else.
+    pub more: Vec<Line>,
+    /// Further tables.
+    pub text: String,
+    /// All counts.
+    pub object: Json,
+}
+
+/// What a verification found.
+pub struct Verified {
+    /// For people.
+    pub text: String,
+    /// For programs.
+    pub object: Json,
+    /// Both implementations agree.
+    pub agrees: bool,
+}

@@ -1,0 +1,167 @@
+//! Files of studies: those that are part of this crate, or a directory's.
+
+use netloom::{Error, ErrorKind, Input, Prepared, Watcher, Wishes, input::read_file, prepare::prepare_text};
+use std::path::{Path, PathBuf};
+
+/// File that makes a directory a study.
+pub const FILE: &str = "published.toml";
+
+/// A study's name with the names and texts of its files.
+type Own = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The files of one study: `files!("name": "a.toml", ..)`.
+macro_rules! files {
+    ($study:literal: $($file:literal),+ $(,)?) => {
+        ($study, &[$(($file, include_str!(concat!("../studies/", $study, "/", $file)))),+])
+    };
+}
+
+/// The studies of this crate, sorted.
+const OWN: &[Own] = &[
+    files!("haec-sim": "published.toml", "tables.toml"),
+    files!("orcs": "beside.toml", "figure-3.toml", "figure-4.toml", "figures.toml", "listing-3.toml", "published.toml"),
+    files!("portals4-bxi": "published.toml", "quito.toml", "rate.c"),
+    files!("zombie-packets": "1056.toml", "72.toml", "8448.toml", "published.toml"),
+];
+
+/// Where studies are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In this crate.
+    Own,
+    /// Directories in a directory.
+    Directory(PathBuf),
+}
+
+impl Place {
+    /// Names of the studies, sorted; none if a directory cannot be read.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let Self::Directory(directory) = self else {
+            return OWN.iter().map(|(name, _)| (*name).to_owned()).collect();
+        };
+        let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+        let found = entries.flatten().filter(|e| e.path().join(FILE).is_file());
+        let mut names: Vec<String> = found.filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// How messages call it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Own => "this program".to_owned(),
+            Self::Directory(directory) => format!("`{}`", directory.display()),
+        }
+    }
+
+    /// Files of a study.
+    #[must_use]
+    pub fn files(&self, study: &str) -> Files {
+        match self {
+            Self::Own => Files {
+                directory: Path::new("studies").join(study),
+                own: OWN.iter().find(|(name, _)| *name == study).map(|(_, files)| *files),
+            },
+            Self::Directory(directory) => Files { directory: directory.join(study), own: None },
+        }
+    }
+}
+
+/// Files of one study.
+pub struct Files {
+    /// Where they are; if they are [`Files::own`], where they are in the repository.
+    directory: PathBuf,
+    own: Option<&'static [(&'static str, &'static str)]>,
+}
+
+impl Files {
+    /// How a file is called in messages.
+    #[must_use]
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.directory.join(file)
+    }
+
+    /// True if they are part of this crate: none of them need be on disk.
+    #[must_use]
+    pub fn are_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// True if there is a file of this name.
+    #[must_use]
+    pub fn has(&self, file: &str) -> bool {
+        match self.own {
+            Some(files) => files.iter().any(|(name, _)| *name == file),
+            None => self.path(file).is_file(),
+        }
+    }
+
+    /// A file's text.
+    ///
+    /// # Errors
+    /// If it is missing or unreadable.
+    pub fn text(&self, file: &str) -> Result<String, Error> {
+        let Some(files) = self.own else { return read_file(&self.path(file)) };
+        let found = files.iter().find(|(name, _)| *name == file);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Input,
+                format!("cannot read `{}`: it is no part of this program", self.path(file).display()),
+            )
+        })
+    }
+
+    /// An experiment of the study with overrides, ready to run.
+    ///
+    /// # Errors
+    /// If it cannot be read, has mistakes, or needs more memory than it may use.
+    pub fn prepare(
+        &self,
+        experiment: &str,
+        set: Vec<String>,
+        wishes: &Wishes,
+        watcher: &dyn Watcher,
+    ) -> Result<Prepared, Error> {
+        let input = Input { file: self.path(experiment), set };
+        prepare_text(&input, self.text(experiment)?, wishes, watcher)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is in the directory of studies is in the crate, with the same bytes.
+    #[test]
+    fn no_file_is_missing() {
+        let root = Path::new("studies");
+        let mut known: Vec<PathBuf> = Vec::new();
+        for (study, files) in OWN {
+            for (file, text) in *files {
+                let path = root.join(study).join(file);
+                assert_eq!(std::fs::read_to_string(&path).unwrap(), *text, "{}", path.display());
+                known.push(path);
+            }
+        }
+        let mut there: Vec<PathBuf> = Vec::new();
+        for study in std::fs::read_dir(root).unwrap() {
+            let files = std::fs::read_dir(study.unwrap().path()).unwrap();
+            there.extend(files.map(|file| file.unwrap().path()));
+        }
+        known.sort();
+        there.sort();
+        assert_eq!(known, there);
+        assert_eq!(Place::Own.names(), Place::Directory(root.to_owned()).names());
+    }
+
+    #[test]
+    fn files_that_are_not_there_are_told() {
+        let files = Place::Own.files("orcs");
+        assert!(files.has("figures.toml") && !files.has("figure-5.toml"));
+        let error = files.text("figure-5.toml").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        assert!(error.to_string().contains("orcs/figure-5.toml"), "{error}");
+    }
+}

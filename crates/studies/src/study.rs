@@ -1,0 +1,311 @@
+//! A study as written: a paper's numbers, and the experiments that ours come from.
+//!
+//! A study is a directory with experiment files and a `published.toml`:
+//!
+//! ```toml
+//! [study]
+//! title = "Zombie packets"
+//! paper = "reference"
+//! smoke = ["experiment.duration=10 us"]     # overrides for --smoke
+//! quick = ["experiment.duration=100 us"]    # overrides for --quick
+//!
+//! [[row]]
+//! name = "72 nodes, minimal"
+//! experiment = "dragonfly-72.toml"          # beside this file
+//! set = ["job.0.load=0.5"]                  # overrides of this row
+//! published = { "latency_ps.mean" = 1.5e6 } # keys of summary.json
+//! why = "the paper's buffer sizes are not given"
+//! ```
+//!
+//! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `hybrid.rs`.
+//!
+//! A row with `program = "rate.c"` compiles that Portals program and runs it on two ranks of the experiment's machine with its `arguments`, of which
+//! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke: see `programs.rs`.
+
+use crate::{
+    asked::Form,
+    files::{FILE, Files},
+    programs::Program,
+    store::file_name,
+};
+use base::{
+    diag::{Diagnostic, Diagnostics, Place},
+    param::{Kind, Param},
+};
+use netloom::{
+    Error,
+    experiment::{
+        reader::{self, OPTIONAL, Section, Spec},
+        tree::{self, Data, Entry, Node, Table},
+    },
+};
+
+/// A study as written.
+pub struct Study {
+    /// Title of the paper.
+    pub title: String,
+    /// Where it was published.
+    pub paper: String,
+    /// Rows are hybrid runs beside high fidelity.
+    pub hybrid: bool,
+    smoke: Vec<String>,
+    quick: Vec<String>,
+    /// Rows of its table.
+    pub rows: Vec<Row>,
+}
+
+/// A row of the table: one experiment and what was published of it.
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Experiment file beside `published.toml`.
+    pub experiment: String,
+    /// Overrides.
+    pub set: Vec<String>,
+    /// Overrides of its own for `--smoke` and `--quick`.
+    shorter: [Vec<String>; 2],
+    /// Published numbers by key.
+    pub published: Vec<(String, f64)>,
+    /// Why they differ.
+    pub why: String,
+    /// Pictures to draw.
+    pub figures: Vec<String>,
+    /// Seeds of the full form.
+    pub seeds: u32,
+    /// A Portals program.
+    pub program: Option<Program>,
+}
+
+impl Study {
+    /// Overrides of the form that is asked for.
+    #[must_use]
+    pub fn shorter(&self, form: Form) -> &[String] {
+        match form {
+            Form::Smoke => &self.smoke,
+            Form::Quick => &self.quick,
+            Form::Whole | Form::Full => &[],
+        }
+    }
+}
+
+impl Row {
+    /// Overrides of its own of the form that is asked for.
+    #[must_use]
+    pub fn shorter(&self, form: Form) -> &[String] {
+        match form {
+            Form::Smoke => &self.shorter[0],
+            Form::Quick => &self.shorter[1],
+            Form::Whole | Form::Full => &[],
+        }
+    }
+}
+
+const STUDY: &[Param] = &[
+    Param { name: "title", kind: Kind::Text, default: None, doc: "Title of the paper." },
+    Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
+    Param {
+        name: "form",
+        kind: Kind::Choice(&["summary", "hybrid"]),
+        default: Some("summary"),
+        doc: "What a row is.",
+    },
+];
+
+const ROW: &[Param] = &[
+    Param { name: "name", kind: Kind::Text, default: None, doc: "Name of the row." },
+    Param { name: "experiment", kind: Kind::Text, default: None, doc: "Experiment file beside this one." },
+    Param { name: "why", kind: Kind::Text, default: OPTIONAL, doc: "Why the numbers differ." },
+    Param { name: "program", kind: Kind::Text, default: Some(""), doc: "Portals program beside this file." },
+    Param {
+        name: "count",
+        kind: Kind::Int { min: 1, max: 1 << 40 },
+        default: Some("10000"),
+        doc: "Its count.",
+    },
+    Param {
+        name: "sizes",
+        kind: Kind::Int { min: 0, max: 10_000 },
+        default: Some("0"),
+        doc: "Random sizes that take the place of {bytes} in its arguments; 0: the arguments tell one size.",
+    },
+    Param {
+        name: "figure",
+        kind: Kind::Text,
+        default: Some(""),
+        doc: "Title of the figure that its times belong to.",
+    },
+    Param { name: "curve", kind: Kind::Text, default: Some(""), doc: "Label of their curve there." },
+    Param {
+        name: "seeds",
+        kind: Kind::Int { min: 1, max: 100 },
+        default: Some("1"),
+        doc: "Seeds of the full form.",
+    },
+];
+
+/// Reads a study.
+///
+/// # Errors
+/// If it cannot be read, or has mistakes.
+pub fn load(files: &Files) -> Result<Study, Error> {
+    let text = files.text(FILE)?;
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source(files.path(FILE).display().to_string(), text);
+    let study = tree::parse(source, &mut diagnostics).and_then(|root| parse(&root, source, &mut diagnostics));
+    match study {
+        Some(study) if diagnostics.is_empty() => Ok(study),
+        _ => Err(Error::experiment(diagnostics)),
+    }
+}
+
+fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<Study> {
+    for entry in root.entries.iter().filter(|e| e.key != "study" && e.key != "row") {
+        let message = format!("a study has no section `{}`", entry.key);
+        diagnostics.push(Diagnostic::new(entry.key_place, message).help("its sections are study, row"));
+    }
+    let start = Place { source, start: 0, end: 0 };
+    let Some(Entry { node: Node { data: Data::Table(head), .. }, key_place, .. }) = root.get("study") else {
+        diagnostics.push(Diagnostic::new(start, "the section [study] is missing"));
+        return None;
+    };
+    let section = section("[study]", STUDY, &["smoke", "quick"], head, *key_place, diagnostics);
+    let mut rows = Vec::new();
+    match root.get("row").map(|e| &e.node) {
+        Some(Node { data: Data::List(items), .. }) => {
+            for item in items {
+                let Some(row) = row(item, diagnostics) else { continue };
+                if let Some(other) = rows.iter().find(|r: &&Row| file_name(&r.name) == file_name(&row.name)) {
+                    let message = format!("a row is named as `{}`", other.name);
+                    let help = "runs are kept under the letters and digits of their rows' names";
+                    diagnostics.push(Diagnostic::new(item.place, message).help(help));
+                }
+                rows.push(row);
+            }
+        }
+        Some(other) => diagnostics.push(Diagnostic::new(other.place, "write each row as [[row]]")),
+        None => {}
+    }
+    let (smoke, quick) = (texts(head, "smoke", diagnostics), texts(head, "quick", diagnostics));
+    if !section.complete {
+        return None;
+    }
+    Some(Study {
+        title: section.values.text("title"),
+        paper: section.values.text("paper"),
+        hybrid: section.values.text("form") == "hybrid",
+        smoke,
+        quick,
+        rows,
+    })
+}
+
+fn section(
+    title: &str,
+    params: &[Param],
+    also: &[&str],
+    table: &Table,
+    home: Place,
+    diagnostics: &mut Diagnostics,
+) -> Section {
+    let spec = Spec { title, params: params.to_vec(), also, elsewhere: Vec::new(), lenient: false };
+    reader::read(&spec, table, home, diagnostics)
+}
+
+fn row(item: &Node, diagnostics: &mut Diagnostics) -> Option<Row> {
+    let Data::Table(table) = &item.data else {
+        diagnostics.push(Diagnostic::new(item.place, "a row must be a table"));
+        return None;
+    };
+    let section = section(
+        "[[row]]",
+        ROW,
+        &["set", "published", "figures", "smoke", "quick", "arguments"],
+        table,
+        item.place,
+        diagnostics,
+    );
+    let mut published = Vec::new();
+    match table.get("published").map(|e| &e.node) {
+        Some(Node { data: Data::Table(numbers), .. }) => {
+            for entry in &numbers.entries {
+                match entry.node.data {
+                    Data::Real(x) => published.push((entry.key.clone(), x)),
+                    Data::Integer(Some(n)) => published.push((entry.key.clone(), n as f64)),
+                    _ => diagnostics
+                        .push(Diagnostic::new(entry.node.place, "a published value must be a number")),
+                }
+            }
+        }
+        Some(other) => {
+            diagnostics.push(Diagnostic::new(other.place, "`published` must be a table of numbers"))
+        }
+        None => diagnostics.push(Diagnostic::new(item.place, "[[row]] lacks `published`")),
+    }
+    let set = texts(table, "set", diagnostics);
+    let shorter = ["smoke", "quick"].map(|key| texts(table, key, diagnostics));
+    let figures = texts(table, "figures", diagnostics);
+    let values = section.complete.then_some(section.values)?;
+    let (name, experiment, why) = (values.text("name"), values.text("experiment"), values.text("why"));
+    let seeds = values.u32("seeds");
+    let arguments = texts(table, "arguments", diagnostics);
+    let source = values.text("program");
+    let program = (!source.is_empty()).then(|| Program {
+        source,
+        arguments,
+        count: values.int("count"),
+        sizes: values.int("sizes"),
+        place: (values.text("figure"), values.text("curve")),
+    });
+    Some(Row { name, experiment, set, shorter, published, why, figures, seeds, program })
+}
+
+/// A list of texts; empty if the key is left out.
+fn texts(table: &Table, key: &str, diagnostics: &mut Diagnostics) -> Vec<String> {
+    let Some(entry) = table.get(key) else { return Vec::new() };
+    let items = match &entry.node.data {
+        Data::List(items) => items.as_slice(),
+        _ => {
+            let message = format!("`{key}` must be a list of overrides such as [\"job.0.load=0.5\"]");
+            diagnostics.push(Diagnostic::new(entry.node.place, message));
+            &[]
+        }
+    };
+    let mut texts = Vec::new();
+    for item in items {
+        match &item.data {
+            Data::Text(text) => texts.push(text.clone()),
+            other => {
+                let message = format!("an override is text in quotes, not {}", other.noun());
+                diagnostics.push(Diagnostic::new(item.place, message));
+            }
+        }
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_in_a_study_are_told_at_once() {
+        let mut diagnostics = Diagnostics::default();
+        let text = "[study]\nsmoke = 1\n[[row]]\nname = \"a\"\npublished = { x = true }\n[more]\n\
+            [[row]]\nname = \"b c\"\nexperiment = \"b\"\npublished = {}\n[[row]]\nname = \"b, c\"\nexperiment = \"b\"\npublished = {}\n";
+        let source = diagnostics.add_source("published.toml", text);
+        let root = tree::parse(source, &mut diagnostics).unwrap();
+        let _ = parse(&root, source, &mut diagnostics);
+        let told: Vec<&str> = diagnostics.sorted().iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "[study] lacks `title`",
+                "`smoke` must be a list of overrides such as [\"job.0.load=0.5\"]",
+                "[[row]] lacks `experiment`",
+                "a published value must be a number",
+                "a study has no section `more`",
+                "a row is named as `b c`",
+            ]
+        );
+    }
+}
