@@ -7,14 +7,14 @@
 
 use base::diag::Diagnostics;
 use libfuzzer_sys::fuzz_target;
-use netloom::experiment;
+use netloom::{Registry, experiment};
 use netloom_cli::render;
 
 fuzz_target!(|text: &str| {
     let first = text.lines().next().and_then(|line| line.strip_prefix("#--set "));
     let options: Vec<String> = first.into_iter().map(str::to_owned).collect();
     let mut diagnostics = Diagnostics::default();
-    let resolved = experiment::read("fuzz.toml", text, &options, &mut diagnostics);
+    let resolved = experiment::read(&Registry::standard(), "fuzz.toml", text, &options, &mut diagnostics);
     if !diagnostics.is_empty() {
         assert!(render::render(&diagnostics, false).contains("error: "));
     }

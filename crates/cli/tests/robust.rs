@@ -73,7 +73,8 @@ fn apply(text: &str, changes: &[Change]) -> String {
 
 fn read(text: &str, options: &[String]) {
     let mut diagnostics = Diagnostics::default();
-    let experiment = experiment::read("x.toml", text, options, &mut diagnostics);
+    let experiment =
+        experiment::read(&netloom::Registry::standard(), "x.toml", text, options, &mut diagnostics);
     if !diagnostics.is_empty() {
         let told = render::render(&diagnostics, false);
         assert!(told.contains("error: ") && told.contains("found\n"));

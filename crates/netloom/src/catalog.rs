@@ -1,8 +1,11 @@
 //! All that an experiment can name, shelf by shelf: the registries and the file's own sections.
 
-use crate::experiment::{
-    keys::{ALGORITHM, ARRIVAL, DIRECTOR, KIND, PLACEMENT, PREDICTOR, SECTIONS, TOPOLOGY, WORKLOAD},
-    reader::Choice,
+use crate::{
+    experiment::{
+        keys::{Choices, SECTIONS},
+        reader::Choice,
+    },
+    registry::Registry,
 };
 use base::registry::{About, Registered};
 use workload::program::collective::{ALGORITHMS, TABLES};
@@ -31,21 +34,22 @@ impl Shelf {
 
 /// All shelves, in the order of the file; its sections come last.
 #[must_use]
-pub fn shelves() -> Vec<Shelf> {
+pub fn shelves(registry: &Registry) -> Vec<Shelf> {
+    let choices = Choices::of(registry);
     vec![
-        shelf(&TOPOLOGY),
-        shelf(&ALGORITHM),
-        shelf(&WORKLOAD),
-        shelf(&ARRIVAL),
-        shelf(&PLACEMENT),
-        shelf(&KIND),
-        shelf(&PREDICTOR),
-        shelf(&DIRECTOR),
+        shelf(&choices.topology),
+        shelf(&choices.routing),
+        shelf(&choices.workload),
+        shelf(&choices.arrival),
+        shelf(&choices.placement),
+        shelf(&choices.model),
+        shelf(&choices.predictor),
+        shelf(&choices.director),
         Shelf {
             plural: "engines",
             singular: "engine",
             key: "netloom fabric route --engine".to_owned(),
-            entries: fabric::engines::ENGINES.iter().map(Registered::about).collect(),
+            entries: registry.engines.iter().map(|e| e.about()).collect(),
             uses: Vec::new(),
         },
         Shelf {
@@ -75,12 +79,12 @@ pub fn shelves() -> Vec<Shelf> {
     ]
 }
 
-fn shelf<E: Registered>(choice: &Choice<'static, E>) -> Shelf {
+fn shelf<E: Registered>(choice: &Choice<'_, E>) -> Shelf {
     Shelf {
         plural: choice.plural,
         singular: choice.noun,
         key: format!("{} {}", choice.title, choice.key),
-        entries: choice.entries.iter().map(Registered::about).collect(),
+        entries: choice.entries.iter().map(|e| e.about()).collect(),
         uses: Vec::new(),
     }
 }
@@ -93,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_default_fits_its_declaration() {
-        for about in shelves().iter().flat_map(|s| &s.entries) {
+        for about in shelves(&Registry::standard()).iter().flat_map(|s| &s.entries) {
             for param in about.params {
                 if let Some(read) = param.default_value() {
                     assert!(!value::json(param.kind, &read).is_null(), "{} {}", about.name, param.name);
@@ -107,7 +111,8 @@ mod tests {
     fn keys_of_a_section_do_not_collide() {
         let own: Vec<&Param> = JOB.params.iter().collect();
         let of = |name: &str| -> Vec<&Param> {
-            let shelf = shelves().into_iter().find(|s| s.plural == name).expect("a shelf");
+            let shelf =
+                shelves(&Registry::standard()).into_iter().find(|s| s.plural == name).expect("a shelf");
             shelf.entries.iter().flat_map(|a| a.params).collect()
         };
         let hybrid: Vec<&Param> = packet::hybrid::ABOUT.params.iter().collect();

@@ -7,6 +7,7 @@ use crate::{
     input::{Input, read_file},
     memory::{fits, limit_in_bytes},
     network::{fabric_bytes, planes_of},
+    registry::Registry,
     watcher::{Silent, Stages, Watcher},
 };
 use base::{
@@ -39,13 +40,13 @@ impl Network {
     ///
     /// # Errors
     /// All mistakes of its files.
-    pub fn load(files: &[String], set: &[String]) -> Result<Self, Error> {
+    pub fn load(registry: &Registry, files: &[String], set: &[String]) -> Result<Self, Error> {
         if let Some(toml) = files.iter().find(|f| f.ends_with(".toml")) {
             if files.len() > 1 {
                 let message = "an experiment file stands alone; a cluster's files are given without one";
                 return Err(Error::new(ErrorKind::Usage, message));
             }
-            return experiment_network(&Input { file: toml.into(), set: set.to_vec() });
+            return experiment_network(registry, &Input { file: toml.into(), set: set.to_vec() });
         }
         if !set.is_empty() {
             return Err(Error::new(
@@ -70,12 +71,12 @@ fn input_failure(problems: Vec<Problem>) -> Error {
     Error::input(named.collect())
 }
 
-fn experiment_network(input: &Input) -> Result<Network, Error> {
-    let fabric = Arc::new(load(input, EXPORT, &Silent)?);
+fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Error> {
+    let fabric = Arc::new(load(registry, input, EXPORT, &Silent)?);
     let text = read_file(&input.file)?;
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
-    let only = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
+    let only = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
     let chosen = only.and_then(|only| only.routing);
     let mut routing = None;
     if let Some(chosen) = chosen.filter(|c| c.section.complete) {
@@ -150,11 +151,16 @@ pub const EXPORT: Purpose = ("the network and its export", 4);
 ///
 /// # Errors
 /// If the file cannot be read or has mistakes, or the fabric does not fit in memory.
-pub fn load(input: &Input, purpose: Purpose, watcher: &dyn Watcher) -> Result<Fabric, Error> {
+pub fn load(
+    registry: &Registry,
+    input: &Input,
+    purpose: Purpose,
+    watcher: &dyn Watcher,
+) -> Result<Fabric, Error> {
     let (stages, text) = (Stages(watcher), read_file(&input.file)?);
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
-    let read = experiment::read_fabric(&name, &text, &input.set, &mut diagnostics);
+    let read = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
     stages.tell("building the network");
     let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
     match built {

@@ -4,6 +4,9 @@
 //! built) -> [`mod@prepare`] (memory and deadlocks are judged) -> [`mod@execute`] (the simulation) -> [`output`] (manifest, summary,
 //! tables). Mistakes are [`base::diag::Diagnostics`], everything that ends something early is an [`Error`]; a [`Watcher`] hears what is
 //! under way.
+//!
+//! An [`Experiment`] is the short way. What its names mean says a [`Registry`], to which users add topologies, routings, workloads and more of their
+//! own; the traits and types that these need are in the crates that are re-exported here.
 
 pub mod any;
 pub mod assemble;
@@ -17,6 +20,7 @@ pub mod draft;
 pub mod error;
 pub mod execute;
 pub mod experiment;
+pub mod facade;
 pub mod faults;
 pub mod input;
 pub mod keeper;
@@ -32,6 +36,7 @@ pub mod prepare;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod programs;
 pub mod reference;
+pub mod registry;
 pub mod scenarios;
 pub mod schedule;
 pub mod schema;
@@ -39,8 +44,15 @@ pub mod swarm;
 pub mod watcher;
 pub mod wishes;
 
+pub use base;
 pub use error::{Error, ErrorKind};
+pub use fabric;
+pub use facade::Experiment;
 pub use input::Input;
+pub use model;
 pub use prepare::{Prepared, prepare};
+pub use registry::Registry;
+pub use results;
 pub use watcher::{Silent, Watcher};
 pub use wishes::{MemoryLimit, Wishes};
+pub use workload;

@@ -9,7 +9,9 @@ use crate::{
     keeper::Intervals,
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
-    network, schedule,
+    network,
+    registry::Registry,
+    schedule,
     watcher::{Stages, Watcher},
     wishes::Wishes,
 };
@@ -44,8 +46,13 @@ pub struct Prepared {
 ///
 /// # Errors
 /// If the file cannot be read, the experiment has mistakes, or it needs more memory than it may use.
-pub fn prepare(input: &Input, wishes: &Wishes, watcher: &dyn Watcher) -> Result<Prepared, Error> {
-    prepare_text(input, read_file(&input.file)?, wishes, watcher)
+pub fn prepare(
+    registry: &Registry,
+    input: &Input,
+    wishes: &Wishes,
+    watcher: &dyn Watcher,
+) -> Result<Prepared, Error> {
+    prepare_text(registry, input, read_file(&input.file)?, wishes, watcher)
 }
 
 /// The same with the text of the file at hand.
@@ -53,6 +60,7 @@ pub fn prepare(input: &Input, wishes: &Wishes, watcher: &dyn Watcher) -> Result<
 /// # Errors
 /// As [`prepare`].
 pub fn prepare_text(
+    registry: &Registry,
     input: &Input,
     text: String,
     wishes: &Wishes,
@@ -61,7 +69,7 @@ pub fn prepare_text(
     let stages = Stages(watcher);
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
-    let resolved = experiment::read(&name, &text, &input.set, &mut diagnostics);
+    let resolved = experiment::read(registry, &name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Error::Experiment(Box::new(diagnostics))) };
     let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
     if portals.is_some() && !wishes.machine && diagnostics.is_empty() {
@@ -106,8 +114,13 @@ pub fn prepare_text(
 ///
 /// # Errors
 /// If the file cannot be read, has mistakes, or names a model that does not carry Portals programs.
-pub fn machine_of(input: &Input, ranks: u32, watcher: &dyn Watcher) -> Result<Machine, Error> {
-    machine_of_text(input, &read_file(&input.file)?, ranks, watcher)
+pub fn machine_of(
+    registry: &Registry,
+    input: &Input,
+    ranks: u32,
+    watcher: &dyn Watcher,
+) -> Result<Machine, Error> {
+    machine_of_text(registry, input, &read_file(&input.file)?, ranks, watcher)
 }
 
 /// The same with the text of the file at hand.
@@ -115,6 +128,7 @@ pub fn machine_of(input: &Input, ranks: u32, watcher: &dyn Watcher) -> Result<Ma
 /// # Errors
 /// As [`machine_of`].
 pub fn machine_of_text(
+    registry: &Registry,
     input: &Input,
     text: &str,
     ranks: u32,
@@ -124,7 +138,7 @@ pub fn machine_of_text(
     let stages = Stages(watcher);
     let mut diagnostics = Diagnostics::default();
     let told = |diagnostics| Error::Experiment(Box::new(diagnostics));
-    let Some(experiment) = experiment::read(&name, text, &input.set, &mut diagnostics) else {
+    let Some(experiment) = experiment::read(registry, &name, text, &input.set, &mut diagnostics) else {
         return Err(told(diagnostics));
     };
     let setup =

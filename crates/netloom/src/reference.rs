@@ -4,11 +4,11 @@
 
 use crate::{
     catalog::{Shelf, shelves},
-    experiment::keys::TOPOLOGY,
+    registry::Registry,
 };
 use base::{
     param::{Kind, Param},
-    registry::{About, find},
+    registry::About,
     units::Family,
 };
 
@@ -22,8 +22,8 @@ An experiment file is TOML. Unknown keys are errors. Quantities are text with a 
 
 /// The reference.
 #[must_use]
-pub fn reference() -> String {
-    let mut shelves = shelves();
+pub fn reference(registry: &Registry) -> String {
+    let mut shelves = shelves(registry);
     // The file's own sections first.
     shelves.rotate_right(1);
     let mut text = HEAD.to_owned();
@@ -35,16 +35,16 @@ pub fn reference() -> String {
     for shelf in &shelves {
         text += &format!("\n## {} ({})\n", capitalised(shelf.plural), shelf.key);
         for (index, about) in shelf.entries.iter().enumerate() {
-            text += &entry(about, &shelf.usage(index), &classes(shelf, about));
+            text += &entry(about, &shelf.usage(index), &classes(registry, about, shelf));
         }
     }
     text
 }
 
 /// Link classes of a topology; empty for anything else.
-fn classes(shelf: &Shelf, about: &About) -> String {
-    let topologies = if shelf.plural == TOPOLOGY.plural { TOPOLOGY.entries } else { &[] };
-    find(topologies, about.name).map_or_else(String::new, |t| {
+fn classes(registry: &Registry, about: &About, shelf: &Shelf) -> String {
+    let topology = registry.topologies.iter().find(|t| t.about.name == about.name);
+    topology.filter(|_| shelf.plural == "topologies").map_or_else(String::new, |t| {
         let (needed, free) = t.classes.split_at(t.required);
         match free {
             [] => needed.join(", "),

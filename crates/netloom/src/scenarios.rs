@@ -8,6 +8,7 @@ use crate::{
     execute::execute,
     input::Input,
     prepare::prepare,
+    registry::Registry,
     watcher::Watcher,
     wishes::Wishes,
 };
@@ -236,7 +237,7 @@ fn run(
     watcher: &dyn Watcher,
 ) -> Result<Line, Error> {
     let input = Input { file: path.to_owned(), set: Vec::new() };
-    let finished = execute(&prepare(&input, &Wishes::default(), watcher)?, watcher)?;
+    let finished = execute(&prepare(&Registry::standard(), &input, &Wishes::default(), watcher)?, watcher)?;
     let ends = ends(&finished.tables).unwrap_or_default();
     let cross = scenarios::rules(rules).is_some_and(|r| r.cross > 0.0);
     let tolerance = if cross { TOLERANCES.1 } else { TOLERANCES.0 };

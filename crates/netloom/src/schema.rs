@@ -3,15 +3,18 @@
 //! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
 //! dragonfly exist?) `netloom check` tells.
 
-use crate::experiment::{
-    keys::{
-        ALGORITHM, ARRIVAL, DIRECTOR, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
-        MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, RESILIENCE, TOPOLOGY, WORKLOAD,
-    },
-    reader::Choice,
-    value,
-};
 use crate::models::ModelEntry;
+use crate::{
+    experiment::{
+        keys::{
+            Choices, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, OUTPUT, PORTALS,
+            RESILIENCE,
+        },
+        reader::Choice,
+        value,
+    },
+    registry::Registry,
+};
 use base::{
     param::{Kind, Param},
     registry::{About, Registered},
@@ -25,8 +28,9 @@ type Object = Map<String, Json>;
 
 /// The schema.
 #[must_use]
-pub fn schema() -> Json {
-    let topologies: Json = TOPOLOGY.entries.iter().map(topology).collect();
+pub fn schema(registry: &Registry) -> Json {
+    let choices = &Choices::of(registry);
+    let topologies: Json = choices.topology.entries.iter().map(|t| topology(choices, t)).collect();
     let mut engine = object(&ENGINE, properties(ENGINE.params));
     let partitions = json!({
         "description": "Number of partitions.", "default": "auto",
@@ -41,18 +45,18 @@ pub fn schema() -> Json {
         "type": "object",
         "required": ["experiment", "model"],
         "anyOf": [{"required": ["job"]}, {"required": ["portals"]}],
-        "allOf": KIND.entries.iter().map(needed).collect::<Json>(),
+        "allOf": choices.model.entries.iter().map(|m| needed(m)).collect::<Json>(),
         "additionalProperties": false,
         "properties": {
             "experiment": experiment,
             "fabric": {"oneOf": topologies},
             "faults": object(&FAULTS, properties(FAULTS.params)),
-            "routing": {"oneOf": ALGORITHM.entries.iter().map(|e| named(&ALGORITHM, e.about())).collect::<Json>()},
-            "job": {"type": "array", "minItems": 1, "items": job()},
-            "model": {"oneOf": KIND.entries.iter().map(model).collect::<Json>()},
+            "routing": {"oneOf": choices.routing.entries.iter().map(|e| named(&choices.routing, e.about())).collect::<Json>()},
+            "job": {"type": "array", "minItems": 1, "items": job(choices)},
+            "model": {"oneOf": choices.model.entries.iter().map(|m| model(choices, m)).collect::<Json>()},
             "hybrid": united(&packet::hybrid::ABOUT, &[
-                (PREDICTOR.key, PREDICTOR.entries.iter().map(Registered::about).collect()),
-                (DIRECTOR.key, DIRECTOR.entries.iter().map(Registered::about).collect()),
+                of(&choices.predictor),
+                of(&choices.director),
             ]),
             "resilience": object(&RESILIENCE, properties(RESILIENCE.params)),
             "energy": object(&ENERGY, properties(ENERGY.params)),
@@ -109,9 +113,9 @@ fn needed(entry: &ModelEntry) -> Json {
 }
 
 /// A model; keys of other models may stand beside its own.
-fn model(entry: &ModelEntry) -> Json {
-    let mut section = named(&KIND, &entry.about);
-    let others = KIND.entries.iter().flat_map(|other| properties(other.about.params));
+fn model(choices: &Choices<'_>, entry: &ModelEntry) -> Json {
+    let mut section = named(&choices.model, &entry.about);
+    let others = choices.model.entries.iter().flat_map(|other| properties(other.about.params));
     for (name, property) in others {
         let known = section["properties"].as_object_mut().expect("properties are an object");
         known.entry(name).or_insert_with(|| json!({"description": property["description"]}));
@@ -119,8 +123,8 @@ fn model(entry: &ModelEntry) -> Json {
     section
 }
 
-fn topology(entry: &Topology) -> Json {
-    let mut section = named(&TOPOLOGY, &entry.about);
+fn topology(choices: &Choices<'_>, entry: &Topology) -> Json {
+    let mut section = named(&choices.topology, &entry.about);
     let keys = section["properties"].as_object_mut().expect("properties are an object");
     keys.append(&mut properties(FABRIC.params));
     let classes = entry.classes.iter().map(|c| ((*c).to_owned(), json!({"$ref": "#/$defs/link"})));
@@ -133,17 +137,15 @@ fn topology(entry: &Topology) -> Json {
 }
 
 /// A job takes the keys of one workload, one arrival and one placement: the schema allows the union.
-fn job() -> Json {
-    let mut section = united(
-        &JOB,
-        &[
-            (WORKLOAD.key, WORKLOAD.entries.iter().map(Registered::about).collect()),
-            (ARRIVAL.key, ARRIVAL.entries.iter().map(Registered::about).collect()),
-            (PLACEMENT.key, PLACEMENT.entries.iter().map(Registered::about).collect()),
-        ],
-    );
-    section["required"].as_array_mut().expect("required is a list").insert(0, json!(WORKLOAD.key));
+fn job(choices: &Choices<'_>) -> Json {
+    let mut section = united(&JOB, &[of(&choices.workload), of(&choices.arrival), of(&choices.placement)]);
+    section["required"].as_array_mut().expect("required is a list").insert(0, json!(choices.workload.key));
     section
+}
+
+/// The key of a choice with what it may name.
+fn of<E: Registered>(choice: &Choice<'_, E>) -> (&'static str, Vec<&'static About>) {
+    (choice.key, choice.entries.iter().map(|e| e.about()).collect())
 }
 
 /// A section that takes the keys of one entry of each registry.

@@ -1,6 +1,8 @@
 //! Files of studies: those that are part of this crate, or a directory's.
 
-use netloom::{Error, ErrorKind, Input, Prepared, Watcher, Wishes, input::read_file, prepare::prepare_text};
+use netloom::{
+    Error, ErrorKind, Input, Prepared, Registry, Watcher, Wishes, input::read_file, prepare::prepare_text,
+};
 use std::path::{Path, PathBuf};
 
 /// File that makes a directory a study.
@@ -125,7 +127,7 @@ impl Files {
         watcher: &dyn Watcher,
     ) -> Result<Prepared, Error> {
         let input = Input { file: self.path(experiment), set };
-        prepare_text(&input, self.text(experiment)?, wishes, watcher)
+        prepare_text(&Registry::standard(), &input, self.text(experiment)?, wishes, watcher)
     }
 }
 

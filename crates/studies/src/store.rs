@@ -340,7 +340,7 @@ fn windows(series: &Table) -> Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netloom::{Input, Silent, Wishes, prepare::prepare_text};
+    use netloom::{Input, Registry, Silent, Wishes, prepare::prepare_text};
     use std::cell::RefCell;
 
     fn silent(_: String) {}
@@ -359,7 +359,7 @@ mod tests {
     fn prepared(set: &[&str]) -> Prepared {
         let set = set.iter().map(|s| (*s).to_owned()).collect();
         let input = Input { file: "a.toml".into(), set };
-        prepare_text(&input, TEXT.to_owned(), &Wishes::default(), &Silent)
+        prepare_text(&Registry::standard(), &input, TEXT.to_owned(), &Wishes::default(), &Silent)
             .unwrap_or_else(|_| panic!("it may run"))
     }
 

@@ -7,7 +7,7 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Prepared, Wishes, faults,
+    Prepared, Registry, Wishes, faults,
     memory::rounded,
     outlook::{Outlook, outlooks},
     prepare,
@@ -20,7 +20,7 @@ use serde_json::{Map, Value as Json, json};
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     let wishes = Wishes { machine: true, ..Wishes::default() };
-    let prepared = prepare(&args.input.input(), &wishes, &Terminal::new(console))?;
+    let prepared = prepare(&Registry::standard(), &args.input.input(), &wishes, &Terminal::new(console))?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,

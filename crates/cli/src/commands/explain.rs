@@ -11,7 +11,7 @@ use base::{
     units::Family,
 };
 use netloom::{
-    Error, ErrorKind,
+    Error, ErrorKind, Registry,
     catalog::{Shelf, shelves},
     reference::form,
 };
@@ -25,7 +25,7 @@ const COLUMNS: usize = 100;
 /// # Errors
 /// If there is none, or nothing can be written.
 pub fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Outcome {
-    let shelves = shelves();
+    let shelves = shelves(&Registry::standard());
     let found: Vec<(&Shelf, usize)> = shelves
         .iter()
         .flat_map(|shelf| (0..shelf.entries.len()).map(move |index| (shelf, index)))

@@ -23,7 +23,7 @@ use fabric::{
     subnet::Subnet,
 };
 use netloom::{
-    Error, ErrorKind, Watcher,
+    Error, ErrorKind, Registry, Watcher,
     cluster::{EXPORT, MEASURE, load, route},
     faults,
 };
@@ -46,7 +46,7 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
 
 fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
     let terminal = Terminal::new(console);
-    let fabric = load(&args.input.input(), MEASURE, &terminal)?;
+    let fabric = load(&Registry::standard(), &args.input.input(), MEASURE, &terminal)?;
     // Planes of which nothing failed are alike.
     let different = if fabric.intact() { 1 } else { fabric.planes() };
     let measured: Vec<(Fabric, Metrics)> = (0..different)
@@ -194,7 +194,7 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
 }
 
 fn export(args: &ExportArgs, console: &mut Console<'_>) -> Outcome {
-    let mut fabric = load(&args.input.input(), EXPORT, &Terminal::new(console))?;
+    let mut fabric = load(&Registry::standard(), &args.input.input(), EXPORT, &Terminal::new(console))?;
     let planes = fabric.planes();
     match args.plane {
         Some(plane) if plane >= planes => {

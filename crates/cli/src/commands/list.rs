@@ -7,7 +7,7 @@ use crate::{
 };
 use base::registry::nearest;
 use netloom::{
-    Error, ErrorKind,
+    Error, ErrorKind, Registry,
     catalog::{Shelf, shelves},
 };
 use serde_json::{Map, Value as Json, json};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If there is no such kind, or nothing can be written.
 pub fn list(args: &ListArgs, console: &mut Console<'_>) -> Outcome {
-    let mut chosen = shelves();
+    let mut chosen = shelves(&Registry::standard());
     if let Some(kind) = &args.kind {
         let plurals: Vec<&str> = chosen.iter().map(|s| s.plural).collect();
         if !plurals.contains(&kind.as_str()) {

@@ -3,7 +3,7 @@
 use crate::args::cluster::{EngineArgs, NetworkArgs};
 use fabric::{engines::Options, subnet::Subnet};
 use netloom::{
-    Error,
+    Error, Registry,
     cluster::{Network, switch},
 };
 
@@ -13,7 +13,7 @@ use netloom::{
 /// All mistakes of its files.
 pub fn load(args: &NetworkArgs) -> Result<Network, Error> {
     let files: Vec<String> = args.files.iter().chain(&args.tables).cloned().collect();
-    Network::load(&files, &args.set)
+    Network::load(&Registry::standard(), &files, &args.set)
 }
 
 /// Options of an engine for this network.

@@ -8,7 +8,7 @@ use crate::{
 };
 use base::time::{self, Ps};
 use netloom::{
-    Error, ErrorKind, Input,
+    Error, ErrorKind, Input, Registry,
     draft::Draft,
     prepare::machine_of,
     programs::{Dialect, Loaded, compile, execute},
@@ -49,7 +49,7 @@ fn cc(args: &PortalsCcArgs) -> Outcome {
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let draft = args.record.as_deref().map(|to| Draft::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let machine = machine_of(&input, args.ranks, &Terminal::new(console))?;
+    let machine = machine_of(&Registry::standard(), &input, args.ranks, &Terminal::new(console))?;
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
@@ -94,7 +94,12 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let cannot = |why: String| Error::new(ErrorKind::Input, format!("cannot replay `{name}`: {why}"));
     let record = Record::open(Box::new(std::io::BufReader::new(file))).map_err(cannot)?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let (network, params) = machine_of(&input, record.trailer.ranks.len() as u32, &Terminal::new(console))?;
+    let (network, params) = machine_of(
+        &Registry::standard(),
+        &input,
+        record.trailer.ranks.len() as u32,
+        &Terminal::new(console),
+    )?;
     let then = record.trailer.clone();
     let now = replay::run(record, network, params).map_err(cannot)?;
     let failure = stuck(&now.waiting, now.limited, false);

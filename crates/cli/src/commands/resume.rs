@@ -10,7 +10,7 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Error, ErrorKind, Input, Wishes,
+    Error, ErrorKind, Input, Registry, Wishes,
     checkpoint::{self, Header},
     execute::execute_kept,
     keeper::Keeper,
@@ -49,7 +49,8 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         machine: false,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
-    let prepared = prepare_text(&input, header.file.1.clone(), &wishes, &Terminal::new(console))?;
+    let prepared =
+        prepare_text(&Registry::standard(), &input, header.file.1.clone(), &wishes, &Terminal::new(console))?;
     let inputs = inputs(&prepared);
     same_inputs(&path, &header, &inputs)?;
     let (force, started) = (header.force, header.started.clone());

@@ -12,7 +12,7 @@ use fabric::deadlock::Report;
 use jiff::Timestamp;
 use model::{Finished, setup::Measure};
 use netloom::{
-    Prepared, Wishes,
+    Prepared, Registry, Wishes,
     execute::execute_kept,
     faults,
     keeper::Intervals,
@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
         checkers: args.check,
         ..Wishes::default()
     };
-    let prepared = prepare(&args.input.input(), &wishes, &Terminal::new(console))?;
+    let prepared = prepare(&Registry::standard(), &args.input.input(), &wishes, &Terminal::new(console))?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }

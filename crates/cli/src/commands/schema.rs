@@ -4,14 +4,14 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use netloom::{reference, schema};
+use netloom::{Registry, reference, schema};
 
 /// Prints the schema.
 ///
 /// # Errors
 /// If nothing can be written.
 pub fn schema(console: &mut Console<'_>) -> Outcome {
-    console.print_json(&schema::schema())?;
+    console.print_json(&schema::schema(&Registry::standard()))?;
     Ok(Exit::Done)
 }
 
@@ -20,6 +20,6 @@ pub fn schema(console: &mut Console<'_>) -> Outcome {
 /// # Errors
 /// If nothing can be written.
 pub fn reference(console: &mut Console<'_>) -> Outcome {
-    console.print(&reference::reference())?;
+    console.print(&reference::reference(&Registry::standard()))?;
     Ok(Exit::Done)
 }

@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, Outcome},
     terminal::bar,
 };
-use netloom::swarm::Swarm;
+use netloom::{Registry, swarm::Swarm};
 
 /// Runs a swarm.
 ///
@@ -16,7 +16,12 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     let numbers: Vec<u64> = args.only.map_or_else(|| (0..args.count).collect(), |n| vec![n]);
     let template = "{bar:30} {pos} of {len} experiments  {eta} left";
     let bar = bar(console.err_terminal, numbers.len() as u64, template);
-    let swarm = Swarm { seed: args.seed, model: args.model.clone(), wrong_lookahead: args.plant.is_some() };
+    let swarm = Swarm {
+        registry: Registry::standard(),
+        seed: args.seed,
+        model: args.model.clone(),
+        wrong_lookahead: args.plant.is_some(),
+    };
     let (mut runs, mut hops) = (0, 0);
     // What a run that fails prints is told once, with the command that repeats it.
     let hook = std::panic::take_hook();

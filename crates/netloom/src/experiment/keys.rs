@@ -3,22 +3,18 @@
 //! Keys that belong to a registered strategy stand in its own declaration, not here.
 
 use super::reader::{Choice, OPTIONAL};
-use crate::models::{MODELS, ModelEntry};
+use crate::{models::ModelEntry, registry::Registry};
 use base::{
     param::{Kind, Param},
     registry::About,
 };
 use fabric::{
     planes::MAX_PLANES,
-    registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology},
+    registry::{RoutingEntry, Topology},
 };
 use model::setup::Rail;
-use packet::hybrid::{
-    ABOUT as HYBRID,
-    direct::{DIRECTORS, DirectorEntry},
-    predict::{PREDICTORS, PredictorEntry},
-};
-use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
+use packet::hybrid::{ABOUT as HYBRID, direct::DirectorEntry, predict::PredictorEntry};
+use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
 
 /// `[portals]`.
 pub const PORTALS: About = portals::nic::ABOUT;
@@ -395,69 +391,95 @@ pub const ROOT: &[&str] = &[
     "output",
 ];
 
-/// The choice of a topology.
-pub const TOPOLOGY: Choice<'static, Topology> = Choice {
-    title: "[fabric]",
-    key: "topology",
-    noun: "topology",
-    plural: "topologies",
-    entries: TOPOLOGIES,
-    default: None,
-};
-/// The choice of a routing.
-pub const ALGORITHM: Choice<'static, RoutingEntry> = Choice {
-    title: "[routing]",
-    key: "algorithm",
-    noun: "routing",
-    plural: "routings",
-    entries: ROUTINGS,
-    default: None,
-};
-/// The choice of a workload.
-pub const WORKLOAD: Choice<'static, WorkloadEntry> = Choice {
-    title: "[[job]]",
-    key: "workload",
-    noun: "workload",
-    plural: "workloads",
-    entries: WORKLOADS,
-    default: None,
-};
-/// The choice of an arrival process.
-pub const ARRIVAL: Choice<'static, ArrivalEntry> = Choice {
-    title: "[[job]]",
-    key: "arrival",
-    noun: "arrival",
-    plural: "arrivals",
-    entries: ARRIVALS,
-    default: Some("constant"),
-};
-/// The choice of a placement.
-pub const PLACEMENT: Choice<'static, PlacementEntry> = Choice {
-    title: "[[job]]",
-    key: "placement",
-    noun: "placement",
-    plural: "placements",
-    entries: PLACEMENTS,
-    default: Some("linear"),
-};
-/// The choice of a model.
-pub const KIND: Choice<'static, ModelEntry> =
-    Choice { title: "[model]", key: "kind", noun: "model", plural: "models", entries: MODELS, default: None };
-/// The choice of a predictor.
-pub const PREDICTOR: Choice<'static, PredictorEntry> = Choice {
-    title: "[hybrid]",
-    key: "predictor",
-    noun: "predictor",
-    plural: "predictors",
-    entries: PREDICTORS,
-    default: Some("mean"),
-};
-/// The choice of a director.
-pub const DIRECTOR: Choice<'static, DirectorEntry> = Choice {
-    title: "[hybrid]",
-    key: "director",
-    noun: "director",
-    plural: "directors",
-    entries: DIRECTORS,
-    default: Some("automatic"),
-};
+/// The choices from a registry that an experiment makes.
+pub struct Choices<'a> {
+    /// The choice of a topology.
+    pub topology: Choice<'a, Topology>,
+    /// The choice of a routing.
+    pub routing: Choice<'a, RoutingEntry>,
+    /// The choice of a workload.
+    pub workload: Choice<'a, WorkloadEntry>,
+    /// The choice of an arrival process.
+    pub arrival: Choice<'a, ArrivalEntry>,
+    /// The choice of a placement.
+    pub placement: Choice<'a, PlacementEntry>,
+    /// The choice of a model.
+    pub model: Choice<'a, ModelEntry>,
+    /// The choice of a predictor.
+    pub predictor: Choice<'a, PredictorEntry>,
+    /// The choice of a director.
+    pub director: Choice<'a, DirectorEntry>,
+}
+
+impl<'a> Choices<'a> {
+    /// Among these entries.
+    #[must_use]
+    pub fn of(registry: &'a Registry) -> Self {
+        Self {
+            topology: Choice {
+                title: "[fabric]",
+                key: "topology",
+                noun: "topology",
+                plural: "topologies",
+                entries: &registry.topologies,
+                default: None,
+            },
+            routing: Choice {
+                title: "[routing]",
+                key: "algorithm",
+                noun: "routing",
+                plural: "routings",
+                entries: &registry.routings,
+                default: None,
+            },
+            workload: Choice {
+                title: "[[job]]",
+                key: "workload",
+                noun: "workload",
+                plural: "workloads",
+                entries: &registry.workloads,
+                default: None,
+            },
+            arrival: Choice {
+                title: "[[job]]",
+                key: "arrival",
+                noun: "arrival",
+                plural: "arrivals",
+                entries: &registry.arrivals,
+                default: Some("constant"),
+            },
+            placement: Choice {
+                title: "[[job]]",
+                key: "placement",
+                noun: "placement",
+                plural: "placements",
+                entries: &registry.placements,
+                default: Some("linear"),
+            },
+            model: Choice {
+                title: "[model]",
+                key: "kind",
+                noun: "model",
+                plural: "models",
+                entries: &registry.models,
+                default: None,
+            },
+            predictor: Choice {
+                title: "[hybrid]",
+                key: "predictor",
+                noun: "predictor",
+                plural: "predictors",
+                entries: &registry.predictors,
+                default: Some("mean"),
+            },
+            director: Choice {
+                title: "[hybrid]",
+                key: "director",
+                noun: "director",
+                plural: "directors",
+                entries: &registry.directors,
+                default: Some("automatic"),
+            },
+        }
+    }
+}

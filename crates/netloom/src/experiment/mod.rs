@@ -12,26 +12,35 @@ pub mod sections;
 pub mod tree;
 pub mod value;
 
+use crate::registry::Registry;
 use base::diag::{Diagnostics, Place};
+use keys::Choices;
 use sections::{Experiment, FabricOnly};
 use tree::Table;
 
 /// Reads an experiment from its text; `name` is how diagnostics call it. `None` if it is not TOML at all; else the
 /// experiment, which is fit for use only if there are no diagnostics.
-pub fn read(name: &str, text: &str, options: &[String], diagnostics: &mut Diagnostics) -> Option<Experiment> {
+pub fn read(
+    registry: &Registry,
+    name: &str,
+    text: &str,
+    options: &[String],
+    diagnostics: &mut Diagnostics,
+) -> Option<Experiment> {
     let (root, end) = parsed(name, text, options, diagnostics)?;
-    Some(sections::resolve(&root, end, diagnostics))
+    Some(sections::resolve(&root, end, &Choices::of(registry), diagnostics))
 }
 
 /// Reads the fabric of an experiment and what fails in it; nothing else need be there, and mistakes elsewhere are not told.
 pub fn read_fabric(
+    registry: &Registry,
     name: &str,
     text: &str,
     options: &[String],
     diagnostics: &mut Diagnostics,
 ) -> Option<FabricOnly> {
     let (root, end) = parsed(name, text, options, diagnostics)?;
-    Some(sections::resolve_fabric(&root, end, diagnostics))
+    Some(sections::resolve_fabric(&root, end, &Choices::of(registry), diagnostics))
 }
 
 /// The tree with its overrides, and the end of the text.

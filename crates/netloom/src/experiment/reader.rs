@@ -11,7 +11,7 @@ use super::{
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Kind, Param, Problem, Value, Values},
-    registry::{Registered, find, nearest},
+    registry::{Registered, nearest},
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -186,17 +186,23 @@ pub struct Choice<'a, E: 'static> {
     /// What `netloom list` calls them: `topologies`.
     pub plural: &'static str,
     /// The registry.
-    pub entries: &'static [E],
+    pub entries: &'a [&'static E],
     /// Entry chosen when the key is left out.
     pub default: Option<&'static str>,
 }
 
 impl<E: Registered> Choice<'_, E> {
+    /// The entry of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&'static E> {
+        self.entries.iter().copied().find(|e| e.about().name == name)
+    }
+
     /// The chosen entry; a missing or unknown name is told.
     pub fn choose(&self, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Option<&'static E> {
         let Some(entry) = table.get(self.key) else {
             if let Some(name) = self.default {
-                return Some(find(self.entries, name).expect("the default is registered"));
+                return Some(self.named(name).expect("the default is registered"));
             }
             let message = format!("{} lacks `{}`", self.title, self.key);
             let help = format!("add `{} = ..`, one of {}", self.key, self.names());
@@ -209,7 +215,7 @@ impl<E: Registered> Choice<'_, E> {
             diagnostics.push(Diagnostic::new(entry.node.place, message).help(help));
             return None;
         };
-        let found = find(self.entries, name);
+        let found = self.named(name);
         if found.is_none() {
             let message = format!("there is no {} \"{name}\"", self.noun);
             let mut diagnostic =

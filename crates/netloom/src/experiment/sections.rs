@@ -5,9 +5,8 @@
 
 use super::{
     keys::{
-        ALGORITHM, ARRIVAL, DIRECTOR, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, KIND, LINK,
-        MAX_PARTITIONS, OUTPUT, PLACEMENT, PORTALS, PREDICTOR, RESILIENCE, ROOT, SECTIONS, TOPOLOGY,
-        WORKLOAD,
+        Choices, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, OUTPUT, PORTALS,
+        RESILIENCE, ROOT, SECTIONS,
     },
     reader::{self, Choice, Chosen, Section, Spec},
     tree::{Data, Entry, Node, Table},
@@ -16,7 +15,7 @@ use crate::models::{ModelEntry, ModelKind};
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Param, Value},
-    registry::{About, find, nearest},
+    registry::{About, nearest},
     time::{Ps, S},
 };
 use fabric::registry::{RoutingEntry, Topology};
@@ -99,7 +98,12 @@ pub struct FabricOnly {
 }
 
 /// Checks `[fabric]` (its links may be missing), `[faults]` and the seed.
-pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> FabricOnly {
+pub fn resolve_fabric(
+    root: &Table,
+    end: Place,
+    choices: &Choices<'_>,
+    diagnostics: &mut Diagnostics,
+) -> FabricOnly {
     let fabric = part(root, "fabric", true, end, diagnostics);
     let faults = part(root, "faults", false, end, diagnostics);
     let routing = part(root, "routing", false, end, diagnostics);
@@ -113,10 +117,12 @@ pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -
         _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),
     };
     FabricOnly {
-        fabric: fabric
-            .and_then(|(table, home)| chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics)),
+        fabric: fabric.and_then(|(table, home)| {
+            chosen(&choices.topology, FABRIC.params, table, home, &["link"], diagnostics)
+        }),
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
-        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
+        routing: routing
+            .and_then(|(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics)),
         seed: match seed.get("seed") {
             Some(Value::Int(seed)) => *seed,
             _ => 0,
@@ -125,7 +131,7 @@ pub fn resolve_fabric(root: &Table, end: Place, diagnostics: &mut Diagnostics) -
 }
 
 /// Checks a tree; `end` is where missing sections are told, the end of the file.
-pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Experiment {
+pub fn resolve(root: &Table, end: Place, choices: &Choices<'_>, diagnostics: &mut Diagnostics) -> Experiment {
     for entry in &root.entries {
         if !ROOT.contains(&entry.key.as_str()) {
             diagnostics.push(unknown_section(entry));
@@ -135,12 +141,12 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let mut part = |name: &str, needed: bool| part(root, name, needed, end, diagnostics);
     let (experiment, e_home) = part("experiment", true).unwrap_or((&empty, end));
     let model = part("model", true);
-    let needs = model.and_then(|(table, _)| named_model(table)).map(|m| m.needs);
+    let needs = model.and_then(|(table, _)| choices.model_of(table)).map(|m| m.needs);
     let time = needs.is_none_or(|n| n.time);
     let fabric = part("fabric", needs.is_none_or(|n| n.fabric));
     let routing = part("routing", needs.is_none_or(|n| n.routing));
     let faults = part("faults", false);
-    let kind = model.and_then(|(table, _)| named_model(table)).map(|m| m.kind);
+    let kind = model.and_then(|(table, _)| choices.model_of(table)).map(|m| m.kind);
     let hybrid = part("hybrid", false);
     let hybrid = hybrid.or((kind == Some(ModelKind::Hybrid)).then_some((&empty, end)));
     let resilience = part("resilience", false);
@@ -149,23 +155,24 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     let (engine, g_home) = part("engine", false).unwrap_or((&empty, end));
     let (output, o_home) = part("output", false).unwrap_or((&empty, end));
     let present = root.get("experiment").is_some();
-    let fabric = fabric.map(|(table, home)| read_fabric(table, home, time, diagnostics));
+    let fabric = fabric.map(|(table, home)| read_fabric(table, home, (time, choices), diagnostics));
     let (fabric, links) = fabric.unwrap_or((None, Vec::new()));
     let mut experiment = Experiment {
         experiment: read_experiment(experiment, e_home, present && time, diagnostics),
         fabric,
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
-        routing: routing.and_then(|(table, home)| chosen(&ALGORITHM, &[], table, home, &[], diagnostics)),
-        jobs: read_jobs(root, (end, portals.is_none()), time, diagnostics),
+        routing: routing
+            .and_then(|(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics)),
+        jobs: read_jobs(root, (end, portals.is_none()), (time, choices), diagnostics),
         resilience: resilience
             .map(|(table, home)| plain(&RESILIENCE, "[resilience]", &[], table, home, diagnostics)),
         energy: energy.map(|(table, home)| plain(&ENERGY, "[energy]", &[], table, home, diagnostics)),
         portals: portals
             .map(|(table, home)| plain(&PORTALS, "[portals]", &["node"], table, home, diagnostics)),
         portals_nodes: Vec::new(),
-        model: model.and_then(|(table, home)| read_model(table, home, diagnostics)),
-        hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, diagnostics)),
+        model: model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)),
+        hybrid: hybrid.map(|(table, home)| read_hybrid(table, home, choices, diagnostics)),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
@@ -183,29 +190,36 @@ pub fn resolve(root: &Table, end: Place, diagnostics: &mut Diagnostics) -> Exper
     experiment
 }
 
-/// The model that `[model]` names; a wrong name is told elsewhere.
-fn named_model(model: &Table) -> Option<&'static ModelEntry> {
-    find(KIND.entries, model.get(KIND.key)?.node.data.text()?)
+impl Choices<'_> {
+    /// The model that `[model]` names; a wrong name is told elsewhere.
+    fn model_of(&self, model: &Table) -> Option<&'static ModelEntry> {
+        self.model.named(model.get(self.model.key)?.node.data.text()?)
+    }
 }
 
 /// `[model]`. Keys of other models may be there as well and are left alone: an experiment changes its model by one word.
-fn read_model(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Option<Chosen<ModelEntry>> {
-    let keys = |entry: &ModelEntry| entry.about.params.iter().map(|p| p.name);
-    let own: Vec<&str> = named_model(table).into_iter().flat_map(keys).collect();
-    let others = KIND.entries.iter().flat_map(keys).filter(|key| !own.contains(key));
+fn read_model(
+    table: &Table,
+    home: Place,
+    choices: &Choices<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Chosen<ModelEntry>> {
+    let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
+    let own: Vec<&str> = choices.model_of(table).into_iter().flat_map(keys).collect();
+    let others = choices.model.entries.iter().copied().flat_map(keys).filter(|key| !own.contains(key));
     let also: Vec<&str> = others.collect();
-    chosen(&KIND, &[], table, home, &also, diagnostics)
+    chosen(&choices.model, &[], table, home, &also, diagnostics)
 }
 
 /// `[hybrid]`: its own keys, those of the predictor and those of the director.
-fn read_hybrid(table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Hybrid {
-    let predictor = PREDICTOR.choose(table, home, diagnostics);
-    let director = DIRECTOR.choose(table, home, diagnostics);
+fn read_hybrid(table: &Table, home: Place, choices: &Choices<'_>, diagnostics: &mut Diagnostics) -> Hybrid {
+    let predictor = choices.predictor.choose(table, home, diagnostics);
+    let director = choices.director.choose(table, home, diagnostics);
     let mut params: Vec<Param> = hybrid::ABOUT.params.to_vec();
     params.extend(predictor.into_iter().flat_map(|p| p.about.params));
     params.extend(director.into_iter().flat_map(|d| d.about.params));
-    let mut elsewhere = PREDICTOR.elsewhere(predictor);
-    elsewhere.extend(DIRECTOR.elsewhere(director));
+    let mut elsewhere = choices.predictor.elsewhere(predictor);
+    elsewhere.extend(choices.director.elsewhere(director));
     let lenient = predictor.is_none() || director.is_none();
     let also = &["predictor", "director"];
     let spec = Spec { title: "[hybrid]", params, also, elsewhere, lenient };
@@ -377,10 +391,10 @@ type Links = Vec<(&'static str, Section)>;
 fn read_fabric(
     table: &Table,
     home: Place,
-    time: bool,
+    (time, choices): (bool, &Choices<'_>),
     diagnostics: &mut Diagnostics,
 ) -> (Option<Chosen<Topology>>, Links) {
-    let chosen = chosen(&TOPOLOGY, FABRIC.params, table, home, &["link"], diagnostics);
+    let chosen = chosen(&choices.topology, FABRIC.params, table, home, &["link"], diagnostics);
     let Some(topology) = &chosen else { return (chosen, Vec::new()) };
     let classes = topology.entry.classes;
     let Some(link) = table.get("link") else {
@@ -481,7 +495,7 @@ fn read_link(
 fn read_jobs(
     root: &Table,
     (end, needed): (Place, bool),
-    time: bool,
+    (time, choices): (bool, &Choices<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Vec<Job> {
     let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
@@ -491,7 +505,11 @@ fn read_jobs(
                 let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
                 diagnostics.push(diagnostic.help(help));
             }
-            items.iter().enumerate().filter_map(|(i, item)| read_job(i, item, time, diagnostics)).collect()
+            items
+                .iter()
+                .enumerate()
+                .filter_map(|(i, item)| read_job(i, item, (time, choices), diagnostics))
+                .collect()
         }
         Some(entry) => {
             let diagnostic = Diagnostic::new(entry.key_place, "`job` must be a list of jobs");
@@ -507,24 +525,29 @@ fn read_jobs(
     }
 }
 
-fn read_job(index: usize, item: &Node, time: bool, diagnostics: &mut Diagnostics) -> Option<Job> {
+fn read_job(
+    index: usize,
+    item: &Node,
+    (time, choices): (bool, &Choices<'_>),
+    diagnostics: &mut Diagnostics,
+) -> Option<Job> {
     let Data::Table(table) = &item.data else {
         let message = format!("a job must be a table, not {}", item.data.noun());
         diagnostics.push(Diagnostic::new(item.place, message));
         return None;
     };
     let home = item.place;
-    let workload = WORKLOAD.choose(table, home, diagnostics);
-    let arrival = ARRIVAL.choose(table, home, diagnostics);
-    let placement = PLACEMENT.choose(table, home, diagnostics);
+    let workload = choices.workload.choose(table, home, diagnostics);
+    let arrival = choices.arrival.choose(table, home, diagnostics);
+    let placement = choices.placement.choose(table, home, diagnostics);
     let open = workload.is_none_or(|w| w.takes == Takes::Arrivals);
     let mut params: Vec<Param> = JOB.params.to_vec();
     params.extend(workload.into_iter().flat_map(|w| w.about.params));
     params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
     params.extend(placement.into_iter().flat_map(|p| p.about.params));
-    let mut elsewhere = WORKLOAD.elsewhere(workload);
-    elsewhere.extend(ARRIVAL.elsewhere(arrival));
-    elsewhere.extend(PLACEMENT.elsewhere(placement));
+    let mut elsewhere = choices.workload.elsewhere(workload);
+    elsewhere.extend(choices.arrival.elsewhere(arrival));
+    elsewhere.extend(choices.placement.elsewhere(placement));
     let lenient = workload.is_none() || arrival.is_none() || placement.is_none();
     let also = &["workload", "arrival", "placement"];
     let spec = Spec { title: "[[job]]", params, also, elsewhere, lenient };

@@ -1,11 +1,12 @@
 //! Random small experiments: the text of a file, drawn from the registries. What a new entry adds is drawn without a change here, as
 //! long as its defaults make a run; drafts that are refused are drawn anew by the caller.
 
+use crate::registry::Registry;
 use base::rng::{Purpose, Stream};
-use fabric::registry::{Constant, ROUTINGS, TOPOLOGIES, Topology};
-use packet::hybrid::{Treatment, direct::DIRECTORS, predict::PREDICTORS};
+use fabric::registry::{Constant, Topology};
+use packet::hybrid::Treatment;
 use std::fmt::Write;
-use workload::registry::{ARRIVALS, PLACEMENTS, Takes, WORKLOADS};
+use workload::registry::Takes;
 
 /// Draws choices.
 pub struct Dice(Stream);
@@ -35,7 +36,7 @@ impl Dice {
 
 /// The text of a random experiment.
 #[must_use]
-pub fn experiment(dice: &mut Dice) -> String {
+pub fn experiment(registry: &Registry, dice: &mut Dice) -> String {
     let mut text = String::new();
     let program = dice.once_in(3);
     let delay = program && dice.once_in(3);
@@ -49,12 +50,12 @@ pub fn experiment(dice: &mut Dice) -> String {
     if dice.once_in(3) {
         let _ = writeln!(text, "warmup = \"{} us\"", 1 + dice.below(4));
     }
-    network(&mut text, dice);
-    jobs(&mut text, program, dice);
+    network(&mut text, registry, dice);
+    jobs(&mut text, program, registry, dice);
     if delay {
         delay_model(&mut text, dice)
     } else {
-        packet_model(&mut text, dice)
+        packet_model(&mut text, registry, dice)
     }
     if !delay || dice.once_in(2) {
         text +=
@@ -63,9 +64,9 @@ pub fn experiment(dice: &mut Dice) -> String {
     text
 }
 
-fn network(text: &mut String, dice: &mut Dice) {
+fn network(text: &mut String, registry: &Registry, dice: &mut Dice) {
     // Graphs from files have no file here.
-    let known: Vec<&Topology> = TOPOLOGIES.iter().filter(|t| !t.small.is_empty()).collect();
+    let known: Vec<&Topology> = registry.topologies.iter().copied().filter(|t| !t.small.is_empty()).collect();
     let topology = *dice.one(&known);
     let _ = write!(text, "\n[fabric]\ntopology = \"{}\"\n", topology.about.name);
     for (key, constant) in *dice.one(topology.small) {
@@ -88,7 +89,7 @@ fn network(text: &mut String, dice: &mut Dice) {
             let _ = writeln!(text, "at = \"{} us\"", 1 + dice.below(4));
         }
     }
-    let routing = dice.one(ROUTINGS).about.name;
+    let routing = dice.one(&registry.routings).about.name;
     let _ = write!(text, "\n[routing]\nalgorithm = \"{routing}\"\n");
 }
 
@@ -101,9 +102,10 @@ fn written(constant: &Constant) -> String {
     }
 }
 
-fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
+fn jobs(text: &mut String, program: bool, registry: &Registry, dice: &mut Dice) {
     let count = if dice.once_in(4) { 2 } else { 1 };
-    let entries: Vec<_> = WORKLOADS
+    let entries: Vec<_> = registry
+        .workloads
         .iter()
         .filter(|w| (w.takes == Takes::Program) == program && w.about.name != "trace")
         .collect();
@@ -122,14 +124,14 @@ fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
         }
         if entry.takes == Takes::Arrivals {
             let _ = writeln!(text, "load = {}", dice.one(&["0.1", "0.45", "0.9", "1.0"]));
-            let _ = writeln!(text, "arrival = \"{}\"", dice.one(ARRIVALS).about.name);
+            let _ = writeln!(text, "arrival = \"{}\"", dice.one(&registry.arrivals).about.name);
         }
         if text.contains("workload-done") && !program {
             let key = entry.about.params.iter().map(|p| p.name).find(|n| ["count", "bursts"].contains(n));
             let _ = writeln!(text, "{} = {}", key.unwrap_or("count"), 1 + dice.below(20));
         }
         if dice.once_in(2) {
-            let _ = writeln!(text, "placement = \"{}\"", dice.one(PLACEMENTS).about.name);
+            let _ = writeln!(text, "placement = \"{}\"", dice.one(&registry.placements).about.name);
         }
         if dice.once_in(4) {
             let _ = writeln!(text, "start = \"{} ns\"", dice.below(5000));
@@ -137,7 +139,7 @@ fn jobs(text: &mut String, program: bool, dice: &mut Dice) {
     }
 }
 
-fn packet_model(text: &mut String, dice: &mut Dice) {
+fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     let hybrid = dice.once_in(3);
     let kind = if hybrid { "hybrid" } else { "packet" };
     let chunk = *dice.one(&[32, 64, 256]);
@@ -154,19 +156,20 @@ fn packet_model(text: &mut String, dice: &mut Dice) {
         let _ = writeln!(text, "eager = \"{} B\"", dice.one(&[0, 100, 5000]));
     }
     if hybrid {
-        hybrid_section(text, dice);
+        hybrid_section(text, registry, dice);
     }
 }
 
 /// Switches at drawn times, or by itself.
-fn hybrid_section(text: &mut String, dice: &mut Dice) {
+fn hybrid_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
     // Predictors that need a file have none here.
-    let free: Vec<&str> = PREDICTORS
+    let free: Vec<&str> = registry
+        .predictors
         .iter()
         .filter(|p| p.about.params.iter().all(|q| q.default.is_some()))
         .map(|p| p.about.name)
         .collect();
-    let director = dice.one(DIRECTORS).about.name;
+    let director = dice.one(&registry.directors).about.name;
     let _ = write!(
         text,
         "\n[hybrid]\npredictor = \"{}\"\ndirector = \"{director}\"\ntreatment = \"{}\"\nlevel = \"{}\"\nin_phase = {}\n",
@@ -202,7 +205,7 @@ mod tests {
 
     #[test]
     fn equal_dice_draw_equal_experiments() {
-        let draw = |number| experiment(&mut Dice::new(7, number, 0));
+        let draw = |number| experiment(&Registry::standard(), &mut Dice::new(7, number, 0));
         assert_eq!(draw(3), draw(3));
         assert_ne!(draw(3), draw(4));
     }

@@ -7,6 +7,7 @@ use crate::{
     error::{Error, ErrorKind},
     input::Input,
     prepare::{Prepared, prepare_text},
+    registry::Registry,
     watcher::Silent,
     wishes::{MemoryLimit, Wishes},
 };
@@ -20,8 +21,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const DRAFTS: u64 = 4000;
 
 /// A swarm: experiments numbered from 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Swarm {
+    /// What experiments are drawn from.
+    pub registry: Registry,
     /// Seed of all that is drawn.
     pub seed: u64,
     /// Draw only experiments of this model.
@@ -51,11 +54,11 @@ impl Swarm {
         let wishes =
             Wishes { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..Wishes::default() };
         for draft in 0..DRAFTS {
-            let text = draw::experiment(&mut Dice::new(seed, number, draft));
+            let text = draw::experiment(&self.registry, &mut Dice::new(seed, number, draft));
             if kind.as_ref().is_some_and(|kind| !text.contains(kind)) {
                 continue;
             }
-            if let Ok(prepared) = prepare_text(&input, text.clone(), &wishes, &Silent) {
+            if let Ok(prepared) = prepare_text(&self.registry, &input, text.clone(), &wishes, &Silent) {
                 return Ok((text, prepared));
             }
         }

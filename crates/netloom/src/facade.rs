@@ -1,0 +1,114 @@
+//! An experiment in a few lines: from its text, or a file, to results.
+
+use crate::{
+    error::Error,
+    execute::execute,
+    input::{Input, read_file},
+    prepare::{Prepared, prepare_text},
+    registry::Registry,
+    watcher::{Silent, Watcher},
+    wishes::Wishes,
+};
+use model::Finished;
+use std::{fmt::Display, path::Path};
+
+/// An experiment to run: its text, what overrides it, and what its names mean.
+///
+/// ```
+/// let text = r#"
+///     experiment = { duration = "20 us" }
+///     routing = { algorithm = "shortest-path" }
+///     job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
+///     model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+///     [fabric]
+///     topology = "single-switch"
+///     terminals = 4
+///     link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+/// "#;
+/// let results = netloom::Experiment::from_text(text).set("job.0.load", 0.5).run()?;
+/// assert!(results.summary.bytes_delivered > 0);
+/// # Ok::<(), netloom::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Experiment {
+    registry: Registry,
+    text: String,
+    input: Input,
+    wishes: Wishes,
+}
+
+impl Experiment {
+    /// An experiment from the text of its file (TOML).
+    #[must_use]
+    pub fn from_text(text: impl Into<String>) -> Self {
+        let input = Input { file: "experiment".into(), set: Vec::new() };
+        Self { registry: Registry::standard(), text: text.into(), input, wishes: Wishes::default() }
+    }
+
+    /// An experiment from its file; names of files in it are meant from there.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = path.as_ref().to_owned();
+        Ok(Self { input: Input { file, set: Vec::new() }, ..Self::from_text(read_file(path.as_ref())?) })
+    }
+
+    /// Names are looked up here: [`Registry::standard`] with a user's own entries.
+    #[must_use]
+    pub fn with_registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Overrides a value: `"job.0.load"`, numbers addressing entries of lists. Values are TOML, or text where they are none: `"10 us"`.
+    #[must_use]
+    pub fn set(mut self, path: &str, value: impl Display) -> Self {
+        self.input.set.push(format!("{path}={value}"));
+        self
+    }
+
+    /// What is asked for beside the experiment: threads, memory, checkers.
+    #[must_use]
+    pub fn wishes(mut self, wishes: Wishes) -> Self {
+        self.wishes = wishes;
+        self
+    }
+
+    /// Reads, assembles and checks it.
+    ///
+    /// # Errors
+    /// All its mistakes at once ([`Error::Experiment`]), or that it needs more memory than it may use.
+    pub fn prepare(&self, watcher: &dyn Watcher) -> Result<Prepared, Error> {
+        prepare_text(&self.registry, &self.input, self.text.clone(), &self.wishes, watcher)
+    }
+
+    /// Runs it, watched by nobody.
+    ///
+    /// # Errors
+    /// As [`Experiment::prepare`], and if a checker finds a violated invariant.
+    pub fn run(&self) -> Result<Finished, Error> {
+        self.watched(&Silent)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As [`Experiment::run`].
+    pub fn watched(&self, watcher: &dyn Watcher) -> Result<Finished, Error> {
+        execute(&self.prepare(watcher)?, watcher)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn mistakes_are_told_with_their_lines() {
+        let error = Experiment::from_text("[experiment]\nduratoin = \"1 us\"\n").run().map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Experiment);
+        assert!(error.to_string().contains("experiment:2:1: [experiment] has no key `duratoin`"), "{error}");
+    }
+}

@@ -1,0 +1,99 @@
+//! A routing and a traffic pattern of one's own, registered from outside: `cargo run -p own-parts`.
+//!
+//! On a ring of eight routers, packets that only ever go up take as many hops as the way round is long. The routing is asked for its options
+//! by the deadlock check as any other is: without the second virtual channel it is refused.
+
+mod pattern;
+mod routing;
+
+use netloom::{Error, Experiment, Registry};
+
+/// A ring with one terminal at each router.
+const RING: &str = r#"
+    [experiment]
+    duration = "50 us"
+
+    [fabric]
+    topology = "torus"
+    dims = [8]
+    terminals_per_router = 1
+    link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+    link.local = { bandwidth = "12.5 GB/s", latency = "20 ns", credit_delay = "20 ns", vc_buffer = "8 KiB" }
+
+    [routing]
+    algorithm = "always-up"
+
+    [[job]]
+    workload = "shift"
+    message = "512 B"
+    load = 0.1
+
+    [model]
+    kind = "packet"
+    packet = "512 B"
+    chunk = "64 B"
+    vcs = 2
+"#;
+
+/// All that Netloom has, and ours.
+fn registry() -> Registry {
+    Registry::standard().with_routing(&routing::ALWAYS_UP).with_workload(&pattern::SHIFT)
+}
+
+/// Mean number of routers that a packet visits, by the distance of its destination.
+fn hops(distance: u32, algorithm: &str) -> Result<f64, Error> {
+    let ring = Experiment::from_text(RING).with_registry(registry());
+    let results = ring.set("job.0.distance", distance).set("routing.algorithm", algorithm).run()?;
+    Ok(results.summary.hops_mean.unwrap_or(0.0))
+}
+
+#[expect(clippy::print_stdout, reason = "an example prints")]
+fn main() -> Result<(), Error> {
+    println!("distance  always-up  dimension-order");
+    for distance in 1..8 {
+        let (ours, theirs) = (hops(distance, "always-up")?, hops(distance, "dimension-order")?);
+        println!("{distance:8}  {ours:9.2}  {theirs:15.2}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netloom::ErrorKind;
+
+    /// A packet to the router below goes all the way round; dimension order takes one link.
+    #[test]
+    fn own_parts_are_used() {
+        let way = |distance, algorithm| hops(distance, algorithm).expect("it runs");
+        let one = way(1, "dimension-order");
+        for distance in [1, 4, 7] {
+            let more = way(distance, "always-up") - one;
+            assert!((more - f64::from(distance - 1)).abs() < 1e-9, "{distance}: {more}");
+        }
+        assert!((way(7, "dimension-order") - one).abs() < 1e-9);
+    }
+
+    /// Names, keys and proposals come from the registry that is given.
+    #[test]
+    fn own_names_are_known() {
+        let told = |registry: Registry| {
+            let wrong =
+                Experiment::from_text(RING).with_registry(registry).set("routing.algorithm", "always-upp");
+            let error = wrong.run().map(drop).expect_err("there is no such routing");
+            assert_eq!(error.kind(), ErrorKind::Experiment);
+            let Error::Experiment(mistakes) = error else { panic!("a mistake of the experiment") };
+            mistakes.sorted().iter().flat_map(|m| m.help.clone()).collect::<String>()
+        };
+        assert!(told(registry()).contains("did you mean \"always-up\"?"));
+        assert!(!told(Registry::standard()).contains("did you mean \"always-up\""));
+    }
+
+    /// The check for deadlocks and the model's channels hold for own routings too.
+    #[test]
+    fn too_few_channels_are_refused() {
+        let one = Experiment::from_text(RING).with_registry(registry()).set("model.vcs", 1);
+        let error = one.run().map(drop).expect_err("it needs two");
+        assert!(error.to_string().contains("needs 2 virtual channels"), "{error}");
+    }
+}
