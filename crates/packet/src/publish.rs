@@ -7,7 +7,7 @@
 
 use super::{
     rows::NO_CREDIT,
-    state::{Fx, KIND_SHIFT, PUBLISH, State, Static, identity},
+    state::{Fx, KIND_SHIFT, OWN, PUBLISH, State, Static, identity},
 };
 use base::time::Ps;
 use engine::{
@@ -65,7 +65,7 @@ impl State {
     fn plan_publication(&mut self, cx: &Static, fx: &mut impl Fx) {
         let at = (fx.now() / cx.net.info_period + 1) * cx.net.info_period;
         *self.published.next.edit(0) = at;
-        fx.wake(at, Class::Early, identity(5, 0, 0), PUBLISH << KIND_SHIFT);
+        fx.wake(at, Class::Early, identity(6, OWN, 0), PUBLISH << KIND_SHIFT);
     }
 
     /// Turns the pages.

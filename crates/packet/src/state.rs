@@ -324,6 +324,8 @@ const CYCLE: u32 = 3;
 pub(super) const PUBLISH: u32 = 4;
 pub(super) const RANK: u32 = 5;
 pub(super) const TRANSPORT: u32 = 7;
+/// Marks names of what came later, so that they share none with a link's.
+pub(super) const OWN: u32 = 1 << KIND_SHIFT;
 /// Alarms are named by 31 bits: the kind, then the object in this many bits.
 pub(super) const KIND_SHIFT: u32 = 28;
 pub(super) const INDEX: u32 = (1 << KIND_SHIFT) - 1;

@@ -3,7 +3,7 @@
 use super::{
     super::{
         rows::{Packet, Terminal},
-        state::{Fx, KIND_SHIFT, Record, State, Static, Wire, identity},
+        state::{Fx, KIND_SHIFT, OWN, Record, State, Static, Wire, identity},
     },
     BYPASS, Mode, Predicted,
 };
@@ -59,7 +59,7 @@ impl State {
         let due = due.max(fx.instant()).max(1);
         if self.surrogate.paces.get(i).due != due {
             self.surrogate.paces.edit(i).due = due;
-            let name = identity(0, cx.local.terminals[i as usize], 0);
+            let name = identity(0, OWN | cx.local.terminals[i as usize], 0);
             fx.wake_on(Lane::Steady, due, Class::Ordinary, name, BYPASS << KIND_SHIFT | i);
         }
     }
