@@ -2,8 +2,9 @@
 
 use super::{
     config::RouterKind,
+    event::{Alarm, Name, RouterAlarm},
     rows::{Credit, NO_CREDIT, Port},
-    state::{CREDIT, Fx, KIND_SHIFT, REMOTE, State, Static, Wire, identity},
+    state::{Fx, REMOTE, State, Static, Wire},
 };
 use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class, state::NIL};
@@ -17,7 +18,8 @@ impl State {
             return;
         }
         self.ports.edit(u).credit_set = true;
-        fx.wake(at, Class::Early, identity(2, Self::line(cx, u).link, 0), CREDIT << KIND_SHIFT | u);
+        let name = Name::Output.of(Self::line(cx, u).link, 0);
+        fx.wake(at, Class::Early, name, Alarm::Router(RouterAlarm::Output(u)).token());
     }
 
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
@@ -29,7 +31,7 @@ impl State {
             let release = at + cx.net.timings[line.timing as usize].credit_delay;
             let count = self.returned.edit(inbound);
             *count = count.wrapping_add(1);
-            let name = identity(5, line.link, *count);
+            let name = Name::Credit.of(line.link, *count);
             let message = Wire::Credit { link: line.link, vc };
             let to = cx.local.inbound_from[inbound as usize];
             fx.send(to, Lane::Network, release, Class::Early, name, message);

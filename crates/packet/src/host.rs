@@ -17,8 +17,9 @@
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
 use super::{
+    event::{Alarm, Name},
     network::{Local, Network},
-    state::{Fx, KIND_SHIFT, RANK, Record, State, Static, Wire, identity},
+    state::{Fx, Record, State, Static, Wire},
 };
 use base::time::Ps;
 use engine::state::map::Map;
@@ -178,8 +179,8 @@ impl State {
                 cx.net.lane,
                 begin,
                 Class::Ordinary,
-                identity(6, terminal, u32::MAX),
-                RANK << KIND_SHIFT | cpu,
+                Name::Rank.of(terminal, u32::MAX),
+                Alarm::Rank(cpu).token(),
             );
         }
     }
@@ -297,8 +298,8 @@ impl State {
         *self.host.cpus.edit(cpu) = Cpu { free, running: row, queue };
         let rank = self.host.owner[cpu as usize];
         let which = cpu - self.host.first_cpu[rank as usize];
-        let name = identity(6, self.terminal_of(cx, rank), which);
-        fx.wake_on(cx.net.lane, free, Class::Ordinary, name, RANK << KIND_SHIFT | cpu);
+        let name = Name::Rank.of(self.terminal_of(cx, rank), which);
+        fx.wake_on(cx.net.lane, free, Class::Ordinary, name, Alarm::Rank(cpu).token());
         if self.host.window.get(row).op.kind != Kind::Recv {
             self.started(row, fx);
         }
@@ -353,7 +354,7 @@ impl State {
             let wire = Wire::Envelope { source, destination: to_terminal, number, envelope };
             // The terminal's own count: with a transport the number is the pair's.
             let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
-            fx.send(to, cx.net.lane, at, Class::Ordinary, identity(7, source, count), wire);
+            fx.send(to, cx.net.lane, at, Class::Ordinary, Name::Envelope.of(source, count), wire);
         }
         self.post(cx, posting, bytes, fx);
     }

@@ -17,19 +17,18 @@
 
 use super::{
     config::{Arbiter, RouterKind},
+    event::{Alarm, Name, RouterAlarm},
     network::{End, Line, Local, Network},
     rows::Flight,
-    state::{Fx, INDEX, REMOTE, Record, State, Static},
+    state::{Fx, REMOTE, Record, State, Static},
 };
 use base::time::{NEVER, Ps};
-use engine::state::{Fifo, Journal, NIL, Table};
+use engine::{
+    key::Class,
+    state::{Fifo, Journal, NIL, Table},
+};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-
-/// In place of a router: all that stayed awake. No local number of a router is as large.
-const ALL: u32 = INDEX;
-/// The same in the name of their alarm.
-const ALL_NAME: u32 = (1 << 29) - 1;
 
 /// What the packet at the front of an input VC has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -301,7 +300,8 @@ impl State {
         let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
         if due < set {
             self.clocked.routers.edit(local).due = due;
-            Self::set_cycle(cx.local.routers[local as usize], local, due, fx);
+            let name = Name::Router.of(cx.local.routers[local as usize], 0);
+            Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
         }
     }
 
@@ -320,7 +320,7 @@ impl State {
         *self.clocked.awake.edit(local / 64) |= 1 << (local % 64);
         if *self.clocked.together.get(0) != due {
             *self.clocked.together.edit(0) = due;
-            Self::set_cycle(ALL_NAME, ALL, due, fx);
+            Self::set_cycle(Name::Routers.only(), RouterAlarm::All, due, fx);
         }
     }
 
@@ -343,12 +343,20 @@ impl State {
     }
 
     /// A cycle's alarm: a router's own, or that of all that stayed awake.
-    pub(super) fn cycle(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
-        if local == ALL {
-            self.cycle_all(cx, fx);
-        } else if self.clocked.routers.get(local).due == fx.now() {
-            self.cycle_one(cx, local, fx);
+    pub(super) fn cycle(&mut self, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
+        match alarm {
+            RouterAlarm::All => self.cycle_all(cx, fx),
+            RouterAlarm::Router(local) if self.clocked.routers.get(local).due == fx.now() => {
+                self.cycle_one(cx, local, fx);
+            }
+            RouterAlarm::Router(_) => {}
+            RouterAlarm::Output(_) => unreachable!("clocked routers look at all their outputs"),
         }
+    }
+
+    /// Sets a cycle: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
+    fn set_cycle(name: u64, alarm: RouterAlarm, at: Ps, fx: &mut impl Fx) {
+        fx.wake(at, Class::Early, name, Alarm::Router(alarm).token());
     }
 
     /// One cycle of a router.

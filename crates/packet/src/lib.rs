@@ -3,6 +3,7 @@
 pub mod check;
 pub mod config;
 mod credits;
+pub mod event;
 pub mod finish;
 pub mod host;
 pub mod hybrid;

@@ -6,8 +6,9 @@
 //! state makes the network one cell: such a run has one partition.
 
 use super::{
+    event::{Alarm, Name},
     rows::NO_CREDIT,
-    state::{Fx, KIND_SHIFT, OWN, PUBLISH, State, Static, identity},
+    state::{Fx, State, Static},
 };
 use base::time::Ps;
 use engine::{
@@ -65,7 +66,7 @@ impl State {
     fn plan_publication(&mut self, cx: &Static, fx: &mut impl Fx) {
         let at = (fx.now() / cx.net.info_period + 1) * cx.net.info_period;
         *self.published.next.edit(0) = at;
-        fx.wake(at, Class::Early, identity(6, OWN, 0), PUBLISH << KIND_SHIFT);
+        fx.wake(at, Class::Early, Name::Publication.only(), Alarm::Publish.token());
     }
 
     /// Turns the pages.

@@ -1,8 +1,9 @@
 //! Chunks that cross from one partition to another: each takes what its packet's row needs with it.
 
 use super::{
+    event::Name,
     rows::{Chunk, Flight, Packet},
-    state::{Fx, REMOTE, State, Static, Travel, Wire, identity},
+    state::{Fx, REMOTE, State, Static, Travel, Wire},
 };
 use engine::{domain::Lane, key::Class, state::NIL};
 
@@ -82,7 +83,7 @@ impl State {
             vc: flight.vc,
         };
         let lane = Lane::Network;
-        let name = identity(0, link, flight.number);
+        let name = Name::Arrival.of(link, flight.number);
         fx.send(to, lane, flight.time, Class::Ordinary, name, Wire::Chunk(travel));
         self.chunks.give(c);
         self.packets.edit(chunk.packet).here -= 1;

@@ -1,7 +1,7 @@
 //! Runs a setup from start to results.
 
 use crate::{
-    check,
+    check, event,
     finish::{self, Ended},
     host,
     hybrid::conductor::Conductor,
@@ -178,6 +178,8 @@ pub fn validate(setup: &Setup) -> Result<(), Failure> {
 }
 
 pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
+    let terminals = u64::from(setup.fabric.terminals());
+    event::refuse(u64::from(net.links()), terminals, setup.resilience.is_some())?;
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));

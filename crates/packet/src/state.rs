@@ -4,12 +4,13 @@
 
 use super::{
     config::RouterKind,
+    event::{Alarm, Name, RouterAlarm},
     host::Host,
     input_queued::Clocked,
     network::{End, Line, Local, Network},
     publish::Published,
     rows::{Chunk, Credit, Cutting, Flight, NO_CREDIT, Packet, Port, Post, Terminal, Vc},
-    surrogate::{BYPASS, Mode, Predicted, Surrogate},
+    surrogate::{Mode, Predicted, Surrogate},
     transport::{How, Sort, Transport},
 };
 use crate::hybrid::{
@@ -317,19 +318,6 @@ impl PartialEq for PacketDomain {
     }
 }
 
-const PULL: u32 = 0;
-pub(super) const CREDIT: u32 = 1;
-const TICK: u32 = 2;
-const CYCLE: u32 = 3;
-pub(super) const PUBLISH: u32 = 4;
-pub(super) const RANK: u32 = 5;
-pub(super) const TRANSPORT: u32 = 7;
-/// Marks names of what came later, so that they share none with a link's.
-pub(super) const OWN: u32 = 1 << KIND_SHIFT;
-/// Alarms are named by 31 bits: the kind, then the object in this many bits.
-pub(super) const KIND_SHIFT: u32 = 28;
-pub(super) const INDEX: u32 = (1 << KIND_SHIFT) - 1;
-
 /// Marks an upstream port that lives in another partition, in arguments named `from`.
 pub const REMOTE: u32 = 1 << 31;
 
@@ -435,21 +423,21 @@ impl Domain for PacketDomain {
     #[inline]
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
-        let index = token & INDEX;
-        let kind = token >> KIND_SHIFT;
-        if kind >= RANK && !state.surrogate.phase().suspended {
+        let alarm = Alarm::of(token);
+        let steady = matches!(alarm, Alarm::Rank(_) | Alarm::Bypass(_) | Alarm::Offer(_) | Alarm::Timer(_));
+        if steady && !state.surrogate.phase().suspended {
             fx.turn(Lane::Network);
         }
-        match kind {
-            PULL => state.pull(cx, index, fx),
-            CREDIT => state.credit_event(cx, index, fx),
-            TICK => state.tick(cx, index, fx),
-            CYCLE => state.cycle(cx, index, fx),
-            PUBLISH => state.publish(cx, fx),
-            RANK => state.rank_alarm(cx, index, fx),
-            BYPASS => state.bypass_alarm(cx, index, fx),
-            TRANSPORT => state.transport_alarm(cx, index, fx),
-            _ => unreachable!("there are eight kinds of alarm"),
+        match alarm {
+            Alarm::Pull(port) => state.pull(cx, port, fx),
+            Alarm::Tick(port) => state.tick(cx, port, fx),
+            Alarm::Router(RouterAlarm::Output(port)) => state.credit_event(cx, port, fx),
+            Alarm::Router(alarm) => state.cycle(cx, alarm, fx),
+            Alarm::Publish => state.publish(cx, fx),
+            Alarm::Rank(cpu) => state.rank_alarm(cx, cpu, fx),
+            Alarm::Bypass(terminal) => state.bypass_alarm(cx, terminal, fx),
+            Alarm::Offer(terminal) => state.offer_alarm(cx, terminal, fx),
+            Alarm::Timer(timer) => state.timer_ends(cx, timer, fx),
         }
     }
 
@@ -524,10 +512,8 @@ impl Domain for PacketDomain {
 
     #[inline]
     fn prefetch(&self, stage: usize, token: u32) {
-        let (u, state) = (token & INDEX, &self.state);
-        if token >> KIND_SHIFT != PULL {
-            return;
-        }
+        let Some(u) = Alarm::pull(token) else { return };
+        let state = &self.state;
         let first = || state.ports.get(u).flight.head;
         match stage {
             0 => state.ports.prefetch(u),
@@ -549,11 +535,6 @@ impl Domain for PacketDomain {
         let past = self.cx.net.bypass_time();
         if phase.suspended { Some(past) } else { Some(own.map_or(past, |own| own.min(past))) }
     }
-}
-
-/// Names an alarm: kind, then its object, so that no two pending at one instant are the same.
-pub(super) fn identity(kind: u64, link: u32, number: u32) -> u64 {
-    kind << 61 | u64::from(link) << 32 | u64::from(number)
 }
 
 impl State {
@@ -587,7 +568,8 @@ impl State {
                     if next != NIL {
                         let Flight { time: due, number, .. } = *self.flights.get(next);
                         port.due = due;
-                        fx.wake(due, Class::Ordinary, identity(0, line.link, number), PULL << KIND_SHIFT | u);
+                        let name = Name::Arrival.of(line.link, number);
+                        fx.wake(due, Class::Ordinary, name, Alarm::Pull(u).token());
                     } else {
                         self.set_due(cx, u, fx);
                     }
@@ -676,16 +658,14 @@ impl State {
         if due != port.due {
             self.ports.edit(u).due = due;
             if due != NEVER {
-                let (kind, token) = if tick { (3, TICK) } else { (0, PULL) };
-                let name = identity(kind, line.link, if tick { 0 } else { number });
-                fx.wake(due, Class::Ordinary, name, token << KIND_SHIFT | u);
+                let (name, alarm) = if tick {
+                    (Name::Tick.of(line.link, 0), Alarm::Tick(u))
+                } else {
+                    (Name::Arrival.of(line.link, number), Alarm::Pull(u))
+                };
+                fx.wake(due, Class::Ordinary, name, alarm.token());
             }
         }
-    }
-
-    /// Alarm of a clocked router: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
-    pub(super) fn set_cycle(router: u32, local: u32, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Early, identity(4, router, 0), CYCLE << KIND_SHIFT | local);
     }
 
     /// First VC row of a port.

@@ -2,10 +2,11 @@
 
 use super::{
     super::{
+        event::{Alarm, Name},
         rows::{Packet, Terminal},
-        state::{Fx, KIND_SHIFT, OWN, Record, State, Static, Wire, identity},
+        state::{Fx, Record, State, Static, Wire},
     },
-    BYPASS, Mode, Predicted,
+    Mode, Predicted,
 };
 use crate::hybrid::Level;
 use base::time::{NEVER, Ps};
@@ -59,8 +60,8 @@ impl State {
         let due = due.max(fx.instant()).max(1);
         if self.surrogate.paces.get(i).due != due {
             self.surrogate.paces.edit(i).due = due;
-            let name = identity(0, OWN | cx.local.terminals[i as usize], 0);
-            fx.wake_on(Lane::Steady, due, Class::Ordinary, name, BYPASS << KIND_SHIFT | i);
+            let name = Name::Bypass.of(cx.local.terminals[i as usize], 0);
+            fx.wake_on(Lane::Steady, due, Class::Ordinary, name, Alarm::Bypass(i).token());
         }
     }
 
@@ -167,7 +168,7 @@ impl State {
         } else {
             cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize]
         };
-        let name = identity(1, packet.source(), packet.id as u32);
+        let name = Name::Prediction.of(packet.source(), packet.id as u32);
         fx.send(to, Lane::Steady, due, Class::Ordinary, name, Wire::Predicted(packet));
     }
 

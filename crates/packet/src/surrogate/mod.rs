@@ -15,9 +15,6 @@ use base::time::Ps;
 use engine::state::{Journal, Table};
 use serde::{Deserialize, Serialize};
 
-/// Alarm of a terminal that hands over past the network.
-pub(super) const BYPASS: u32 = 6;
-
 /// Who delivers what is handed over now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {

@@ -1,15 +1,11 @@
 //! Receiving: what is new, what is complete, what the sender is told; and where lost packets end. See `TRANSPORT.md`.
 
-use super::{
-    Arrival, How, State, Word,
-    config::Ack,
-    pair,
-    sender::{OWN, mask},
-};
+use super::{Arrival, How, State, Word, config::Ack, pair, sender::mask};
 use crate::{
+    event::Name,
     network::End,
     rows::Packet,
-    state::{Fx, Record, Static, Wire, identity},
+    state::{Fx, Record, Static, Wire},
     surrogate::Predicted,
 };
 use base::time::Ps;
@@ -143,7 +139,7 @@ impl State {
             Ack::OutOfBand(delay) => {
                 let sender = self.transport.senders.edit(i);
                 sender.names = sender.names.wrapping_add(1);
-                let name = identity(5, OWN | terminal, sender.names);
+                let name = Name::Ack.of(terminal, sender.names);
                 let wire = Wire::Ack { from: terminal, to, number, word: word.0, stamp };
                 let partition = cx.net.owner[cx.net.fabric.router_at(to) as usize];
                 fx.send(partition, cx.net.lane, fx.now() + delay, Class::Ordinary, name, wire);

@@ -1,22 +1,18 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
 use super::{
-    Datagram, Flow, How, MOST_TIMERS, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience,
-    pair,
+    Datagram, Flow, How, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience, pair,
 };
 use crate::{
+    event::{Alarm, Name},
     rows::Cutting,
-    state::{Fx, KIND_SHIFT, Record, Static, TRANSPORT, identity},
+    state::{Fx, Record, Static},
     surrogate::Predicted,
 };
 use base::time::{NEVER, Ps};
 use engine::{key::Class, state::NIL};
 use resilience::Protocol;
 
-/// Marks the name of something of a terminal's transport, where links stand otherwise.
-pub(super) const OWN: u32 = 1 << 28;
-/// Marks the alarm of a timer, where a terminal stands otherwise.
-const TIMER: u32 = MOST_TIMERS as u32;
 /// Doublings of a timer at most.
 const MOST_DOUBLINGS: u32 = 6;
 /// Packets for each that is missing at most.
@@ -30,11 +26,8 @@ impl Static {
 }
 
 impl State {
-    /// An alarm of the transport rings.
-    pub(crate) fn transport_alarm(&mut self, cx: &Static, index: u32, fx: &mut impl Fx) {
-        if index & TIMER != 0 {
-            return self.timer_ends(cx, index & !TIMER, fx);
-        }
+    /// It is time for a terminal's next message, or a stale alarm rings.
+    pub(crate) fn offer_alarm(&mut self, cx: &Static, index: u32, fx: &mut impl Fx) {
         if self.transport.senders.get(index).due == fx.now() {
             self.transport.senders.edit(index).due = NEVER;
             self.offer(cx, index, fx);
@@ -70,8 +63,8 @@ impl State {
         let sender = self.transport.senders.edit(i);
         sender.due = at;
         sender.names = sender.names.wrapping_add(1);
-        let name = identity(3, OWN | cx.local.terminals[i as usize], sender.names);
-        fx.wake(at, Class::Ordinary, name, TRANSPORT << KIND_SHIFT | i);
+        let name = Name::Offer.of(cx.local.terminals[i as usize], sender.names);
+        fx.wake(at, Class::Ordinary, name, Alarm::Offer(i).token());
     }
 
     fn begin_transfer(&mut self, cx: &Static, i: u32, message: &Cutting, fx: &mut impl Fx) {
@@ -274,9 +267,9 @@ impl State {
         let packet = id as u32;
         let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: NIL };
         let timer = self.transport.timers.take(timer);
-        let name = identity(2, OWN | cx.local.terminals[i as usize], packet);
+        let name = Name::Timer.of(cx.local.terminals[i as usize], packet);
         let at = start + (resilience.timeout << tries);
-        fx.wake(at, Class::Ordinary, name, TRANSPORT << KIND_SHIFT | TIMER | timer);
+        fx.wake(at, Class::Ordinary, name, Alarm::Timer(timer).token());
     }
 
     fn count_sent(&mut self, cx: &Static, i: u32, destination: u32) -> u32 {
@@ -287,7 +280,8 @@ impl State {
         sent
     }
 
-    fn timer_ends(&mut self, cx: &Static, timer: u32, fx: &mut impl Fx) {
+    /// A packet was not acknowledged in time.
+    pub(crate) fn timer_ends(&mut self, cx: &Static, timer: u32, fx: &mut impl Fx) {
         let Timer { terminal: i, destination, number, word, packet, .. } = *self.transport.timers.get(timer);
         self.transport.timers.give(timer);
         let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
