@@ -43,6 +43,13 @@ pub fn shelves(registry: &Registry) -> Vec<Shelf> {
         shelf(&choices.arrival),
         shelf(&choices.placement),
         shelf(&choices.model),
+        Shelf {
+            plural: "routers",
+            singular: "router",
+            key: "[model] router".to_owned(),
+            entries: packet::router::registry::ROUTERS.iter().map(Registered::about).collect(),
+            uses: Vec::new(),
+        },
         shelf(&choices.predictor),
         shelf(&choices.director),
         Shelf {

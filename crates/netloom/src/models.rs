@@ -57,7 +57,7 @@ impl Registered for ModelEntry {
 /// All models.
 pub const MODELS: &[ModelEntry] = &[
     ModelEntry {
-        about: packet::config::ABOUT,
+        about: packet::section::ABOUT,
         kind: ModelKind::Packet,
         needs: Needs { fabric: true, routing: true, time: true },
     },
@@ -78,7 +78,7 @@ pub const MODELS: &[ModelEntry] = &[
         needs: Needs { fabric: true, routing: false, time: true },
     },
     ModelEntry {
-        about: packet::hybrid::MODEL,
+        about: packet::section::HYBRID,
         kind: ModelKind::Hybrid,
         needs: Needs { fabric: true, routing: true, time: true },
     },

@@ -1,10 +1,6 @@
 //! Checkers: every packet exactly once, credits conserved, no overfull buffer, order where it is promised.
 
-use super::{
-    rows::Packet,
-    state::{PacketDomain, Wire},
-    transport::Word,
-};
+use super::{effects::Wire, net::Router, rows::Packet, state::PacketDomain, transport::Word};
 use base::time::Ps;
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
@@ -124,35 +120,20 @@ type Pending = Vec<(Lane, Key, Due<Wire>)>;
 ///
 /// # Errors
 /// [`Failure::Invariant`] naming the first link whose books do not balance.
-pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Result<(), Failure> {
+pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now: Ps) -> Result<(), Failure> {
     let mut held: BTreeMap<(u32, u8), u64> = BTreeMap::new();
     let mut add = |link: u32, vc: u8| *held.entry((link, vc)).or_default() += 1;
     for (domain, pending) in domains.iter().zip(pending) {
         let (state, local) = (&domain.state, &domain.cx.local);
         for (u, line) in local.lines.iter().enumerate() {
-            let port = state.ports.get(u as u32);
-            for f in port.flight.iter(&state.flights) {
-                add(line.link, state.flights.get(f).vc);
+            let port = state.net.ports.get(u as u32);
+            for f in port.flight.iter(&state.net.flights) {
+                add(line.link, state.net.flights.get(f).vc);
             }
-            for code in state.credits_of(u as u32) {
+            for code in state.net.credits_of(u as u32) {
                 add(line.link, (code & 15) as u8);
             }
-            for vc in 0..domain.cx.net.config.vcs {
-                let v = state.vcs_per_port(u as u32) + u32::from(vc);
-                let row = state.vcs.get(v);
-                for _ in row.pending.iter(&state.chunks) {
-                    add(line.link, vc);
-                }
-                for c in state.queued.get(v).iter(&state.chunks) {
-                    let (from, vc) = state.origin(&domain.cx, u as u32, state.chunks.get(c).origin());
-                    add(local.link_of(from), vc);
-                }
-                let buffered =
-                    state.clocked.buffered(u as u32, vc, domain.cx.net.config.vcs).unwrap_or_default();
-                for _ in buffered.iter(&state.chunks) {
-                    add(local.link_of(local.upstream[u]), vc);
-                }
-            }
+            R::held(&state.net, &domain.cx, u as u32, &mut |link, vc, _| add(link, vc));
         }
         for (_, _, due) in pending {
             match due {
@@ -169,23 +150,26 @@ pub fn credits(domains: &[&PacketDomain], pending: &[Pending], now: Ps) -> Resul
     Ok(())
 }
 
-fn compare(domain: &PacketDomain, held: &BTreeMap<(u32, u8), u64>, now: Ps) -> Result<(), Failure> {
+fn compare<R: Router>(
+    domain: &PacketDomain<R>,
+    held: &BTreeMap<(u32, u8), u64>,
+    now: Ps,
+) -> Result<(), Failure> {
     let (state, cx) = (&domain.state, &domain.cx);
     for (u, line) in cx.local.lines.iter().enumerate() {
         let timing = &cx.net.timings[line.timing as usize];
+        let inner = u < cx.local.router_ports() as usize;
+        let rule = |vc, room| inner.then(|| R::fault(&state.net, u as u32, vc, room)).flatten();
         for vc in 0..cx.net.config.vcs {
-            let v = state.vcs_per_port(u as u32) + u32::from(vc);
-            let row = state.vcs.get(v);
+            let v = state.net.vcs_per_port(u as u32) + u32::from(vc);
+            let row = state.net.vcs.get(v);
             let holders = held.get(&(line.link, vc)).copied().unwrap_or(0);
             let fault = if u64::from(row.occupancy) != holders {
                 format!("counts {} chunks, {holders} hold its buffer", row.occupancy)
             } else if row.occupancy > timing.capacity {
                 format!("holds {} chunks, its buffer {}", row.occupancy, timing.capacity)
-            } else if !state.queued.get(v).is_empty()
-                && row.occupancy < timing.capacity
-                && cx.local.router_ports() > u as u32
-            {
-                format!("has room for {} chunks while others queue", timing.capacity - row.occupancy)
+            } else if let Some(fault) = rule(vc, timing.capacity - row.occupancy) {
+                fault
             } else {
                 continue;
             };

@@ -1,18 +1,38 @@
-//! Parameters of the packet model: the `[model]` section with `kind = "packet"`.
+//! Parameters of the packet model, as it reads them.
 
-use base::{
-    param::{Kind, Param, Problem, Values},
-    registry::About,
-    time::Ps,
-};
+use base::time::Ps;
 
-/// How a router moves chunks.
+/// What the model goes by of a router architecture without asking it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterKind {
-    /// One window per output port and VC that covers the local queue and what is in flight downstream (CODES).
-    Window,
-    /// Buffers at the inputs, VC and switch allocation each cycle, credits per downstream buffer (BookSim).
-    InputQueued,
+pub struct Rules {
+    /// How long after the instant of its decisions its alarms come: 0, or 1 ps if decisions see everything of their instant.
+    pub lag: Ps,
+    /// It routes the first chunk of a packet, and the others follow by themselves.
+    pub heads_only: bool,
+    /// Chunks of a packet arrive in order, whatever the routing.
+    pub keeps_order: bool,
+    /// Which virtual channel terminals use.
+    pub injects: Injects,
+    /// It counts packets that are wholly at their last router ([`Port::ripe`](super::rows::Port::ripe)).
+    pub ripens: bool,
+}
+
+/// Virtual channels that terminals send on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injects {
+    /// The first one alone.
+    First,
+    /// Each packet takes the next one with room.
+    WithRoom,
+}
+
+/// A router architecture that was chosen: see [`ROUTERS`](super::router::registry::ROUTERS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Architecture {
+    /// Its name.
+    pub name: &'static str,
+    /// Its rules.
+    pub rules: Rules,
 }
 
 /// How a router chooses among requests for one resource.
@@ -37,7 +57,7 @@ pub enum RoutePer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketConfig {
     /// Router architecture.
-    pub router: RouterKind,
+    pub router: Architecture,
     /// Largest payload of a packet in bytes.
     pub packet: u32,
     /// Bytes of a chunk, the unit of buffers and switching.
@@ -60,126 +80,4 @@ pub struct PacketConfig {
     pub control: u64,
     /// Programs: time that a processor takes for each send and each receive.
     pub overhead: Ps,
-}
-
-/// Documentation and keys of the model.
-pub const ABOUT: About = About {
-    name: "packet",
-    summary: "Chunk by chunk through buffers, virtual channels and credits",
-    doc: "Terminals cut messages into packets and packets into chunks; chunks queue in routers, hold buffers, return credits and \
-          contend for links. Every chunk is simulated; nothing is averaged. Short packets: a packet smaller than a chunk takes the \
-          time of its own bytes (at least one), a longer packet's last chunk takes the time of a full one; buffers always \
-          count full chunks. Links lose packets where `[resilience]` says so. Not modelled: retries by links, end-to-end flow control. Ranks of programs have processors that are FIFO servers; the memory behind them is not modelled.",
-    source: "Router `window` and terminals: CODES dragonfly-dally. Router `input-queued`: Dally and Towles, Principles and \
-             Practices of Interconnection Networks, chapters 16 to 19; BookSim 2.",
-    params: &[
-        Param {
-            name: "router",
-            kind: Kind::Choice(&["window", "input-queued"]),
-            default: Some("window"),
-            doc: "Router architecture. `window`: one window of buffer per output port and VC covers the local queue, the wire and what \
-                  waits downstream. `input-queued`: buffers at the inputs, VC and switch allocation every cycle, wormhole switching; a cycle is the \
-                  time of a chunk on the fastest link. A head chunk takes one cycle between the two allocations, and then \
-                  `router_delay`.",
-        },
-        Param {
-            name: "packet",
-            kind: Kind::Bytes,
-            default: Some("1024 B"),
-            doc: "Largest payload of a packet; a message is cut into packets of this size and a rest.",
-        },
-        Param {
-            name: "chunk",
-            kind: Kind::Bytes,
-            default: Some("64 B"),
-            doc: "Unit of buffers and switching (a flit, or as large as the packet for virtual cut-through of whole packets).",
-        },
-        Param {
-            name: "vcs",
-            kind: Kind::Int { min: 1, max: 16 },
-            default: Some("4"),
-            doc: "Virtual channels per link; at least what the routing needs. More are shared out evenly among the routing's VCs, as classes.",
-        },
-        Param {
-            name: "router_delay",
-            kind: Kind::Time,
-            default: Some("100 ns"),
-            doc: "Pipeline delay of a router, added to every hop; it delays, it does not limit the rate.",
-        },
-        Param {
-            name: "route_per",
-            kind: Kind::Choice(&["chunk", "packet"]),
-            default: Some("chunk"),
-            doc: "What is routed as one: every chunk by itself, or all chunks of a packet the way of the first. `input-queued` routers \
-                  always route whole packets, whatever is said here: a VC belongs to a packet from head to tail.",
-        },
-        Param {
-            name: "adapter_delay",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Time from a message's creation to its first packet at the terminal; part of message latency only.",
-        },
-        Param {
-            name: "arbiter",
-            kind: Kind::Choice(&["round-robin", "fixed"]),
-            default: Some("round-robin"),
-            doc: "How an `input-queued` router chooses among requests for a VC or for the switch (iSLIP, one iteration). `fixed` always \
-                  serves the lowest port and VC first and can starve others. Other routers have no use for it.",
-        },
-        Param {
-            name: "info_delay",
-            kind: Kind::Time,
-            default: Some("0 s"),
-            doc: "Routers publish their queues at multiples of this time, and routings that read other routers' queues (ugal-g) see each \
-                  publication one such time later. 0 s: the shortest latency of a link between routers. Other routings have no use for it.",
-        },
-        ranks::params::EAGER,
-        ranks::params::CONTROL,
-        ranks::params::OVERHEAD,
-    ],
-};
-
-impl PacketConfig {
-    /// Reads checked values.
-    ///
-    /// # Errors
-    /// Sizes that do not fit each other.
-    pub fn from_values(values: &Values) -> Result<Self, Vec<Problem>> {
-        let (packet, chunk) = (values.int("packet"), values.int("chunk"));
-        let mut problems = Vec::new();
-        if packet == 0 || packet > 1 << 20 {
-            problems.push(Problem::new("packet", "a packet holds 1 B to 1 MiB"));
-        }
-        if chunk == 0 {
-            problems.push(Problem::new("chunk", "a chunk holds at least one byte"));
-        } else if chunk > packet {
-            problems.push(
-                Problem::new("chunk", format!("a chunk of {chunk} B is larger than a packet of {packet} B"))
-                    .help("make the chunk as large as the packet for whole-packet switching"),
-            );
-        } else if packet.div_ceil(chunk) > 2048 {
-            problems.push(Problem::new("chunk", "a packet would have more than 2,048 chunks"));
-        }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        Ok(Self {
-            router: if values.text("router") == "window" {
-                RouterKind::Window
-            } else {
-                RouterKind::InputQueued
-            },
-            packet: packet as u32,
-            chunk: chunk as u32,
-            vcs: values.u32("vcs") as u8,
-            router_delay: values.time("router_delay"),
-            route_per: if values.text("route_per") == "chunk" { RoutePer::Chunk } else { RoutePer::Packet },
-            adapter_delay: values.time("adapter_delay"),
-            arbiter: if values.text("arbiter") == "fixed" { Arbiter::Fixed } else { Arbiter::RoundRobin },
-            info_delay: values.time("info_delay"),
-            eager: values.int("eager"),
-            control: values.int("control"),
-            overhead: values.time("overhead"),
-        })
-    }
 }

@@ -1,16 +1,17 @@
 //! From measurements to the summary.
 
 use super::{
-    input_queued::Stage,
+    effects::Wire,
+    ended::{Carried, Ended, utilisation},
+    net::Router,
     network::Network,
-    observe::Observer,
     rows::Chunk,
     sample::Sample,
-    state::{PacketDomain, Wire},
+    state::PacketDomain,
     surrogate::Predicted,
     tables,
     transport::MOST_WINDOWS,
-    verdict::{self, Channel},
+    verdict,
 };
 use crate::setup::Setup;
 use base::{
@@ -25,7 +26,6 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::stuck::Stuck;
 use results::{
     batch::{self, Stationarity},
     summary::{
@@ -35,34 +35,6 @@ use results::{
     table::Table,
 };
 use std::collections::BTreeMap;
-
-/// A run that came to its end.
-pub struct Ended {
-    /// Virtual time.
-    pub now: Ps,
-    /// Nothing was pending any more.
-    pub dry: bool,
-    /// State of the sources and buffers at the end.
-    pub last: Sample,
-    /// What each link carried.
-    pub sent: BTreeMap<u32, Carried>,
-    /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
-    pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
-    /// Samples at ticks.
-    pub samples: Vec<Sample>,
-    /// Packets delivered by source at half time.
-    pub half: Option<(Ps, Vec<u32>)>,
-    /// Measurements of all partitions.
-    pub observer: Observer,
-    /// Hash of the final state.
-    pub fingerprint: Fingerprint,
-    /// A cycle of channels that wait for each other.
-    pub deadlock: Vec<Channel>,
-    /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
-    pub stuck: Stuck,
-    /// What the hybrid did.
-    pub hybrid: Option<results::summary::Hybrid>,
-}
 
 /// Adds up the partitions' last samples.
 #[must_use]
@@ -75,7 +47,7 @@ pub fn total(shares: Vec<Sample>) -> Sample {
 }
 
 /// Ranks: how far they have come.
-fn hash_ranks(d: &PacketDomain, sum: &mut Fingerprint) {
+fn hash_ranks<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
     let host = &d.state.host;
     for (rank, i) in host.ranks() {
         let terminal = u64::from(d.cx.local.terminals[i as usize]);
@@ -87,26 +59,15 @@ fn hash_ranks(d: &PacketDomain, sum: &mut Fingerprint) {
     }
 }
 
-/// What a link carried, whole run.
-#[derive(Clone, Copy, Debug)]
-pub struct Carried {
-    /// Chunks.
-    pub chunks: u32,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Time that they took, rounded once.
-    pub busy: Ps,
-}
-
 /// What each link carried, whole run.
 #[must_use]
-pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, Carried> {
+pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, Carried> {
     let mut sent = BTreeMap::new();
     for d in domains {
         for (u, line) in d.cx.local.lines.iter().enumerate() {
-            let chunks = d.state.ports.get(u as u32).sent;
+            let chunks = d.state.net.ports.get(u as u32).sent;
             let full = u64::from(chunks) * u64::from(d.cx.net.config.chunk);
-            let bytes = d.state.carried.rows().get(u).copied().unwrap_or(full);
+            let bytes = d.state.net.carried.rows().get(u).copied().unwrap_or(full);
             let busy = d.cx.net.timings[usize::from(line.timing)].time_of(bytes);
             sent.insert(line.link, Carried { chunks, bytes, busy });
         }
@@ -116,12 +77,12 @@ pub fn sent_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, Carried> {
 
 /// How long links slept, whole run but for the last rest; empty if they do not sleep.
 #[must_use]
-pub fn rests_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (Ps, u32, Ps)> {
+pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, (Ps, u32, Ps)> {
     let mut rests = BTreeMap::new();
     for d in domains {
-        for (u, (line, rest)) in d.cx.local.lines.iter().zip(d.state.rests.rows()).enumerate() {
+        for (u, (line, rest)) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()).enumerate() {
             let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
-            rests.insert(line.link, (rest.0, rest.1, d.state.ports.get(u as u32).clock.rounded(unit)));
+            rests.insert(line.link, (rest.0, rest.1, d.state.net.ports.get(u as u32).clock.rounded(unit)));
         }
     }
     rests
@@ -129,7 +90,10 @@ pub fn rests_by_link(domains: &[&PacketDomain]) -> BTreeMap<u32, (Ps, u32, Ps)> 
 
 /// Hash of every LP's final state: a sum, the same however the state is spread over partitions.
 #[must_use]
-pub fn state_hash(domains: &[&PacketDomain], pending: &[Vec<(Lane, Key, Due<Wire>)>]) -> Fingerprint {
+pub fn state_hash<R: Router>(
+    domains: &[&PacketDomain<R>],
+    pending: &[Vec<(Lane, Key, Due<Wire>)>],
+) -> Fingerprint {
     let mut sum = Fingerprint::default();
     for (d, pending) in domains.iter().zip(pending) {
         hash_ports(d, &mut sum);
@@ -168,8 +132,8 @@ fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
     sum.add(14 << 32 | u64::from(p.destination), due, p.id, p.created);
 }
 
-fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
-    let (state, cx) = (&d.state, &d.cx);
+fn hash_ports<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
+    let (state, cx) = (&d.state.net, &d.cx);
     let id = |c: &Chunk| state.packets.get(c.packet).id;
     for (u, line) in cx.local.lines.iter().enumerate() {
         let u = u as u32;
@@ -184,34 +148,11 @@ fn hash_ports(d: &PacketDomain, sum: &mut Fingerprint) {
         for code in state.credits_of(u) {
             sum.add(7 << 32 | link, code >> 4, code & 15, 0);
         }
-        for vc in 0..cx.net.config.vcs {
-            let v = state.vcs_per_port(u) + u32::from(vc);
-            let row = state.vcs.get(v);
-            let place = u64::from(vc) << 32 | link;
-            let lists = [(9u64, row.pending), (10, *state.queued.get(v))];
-            for (kind, list) in lists {
-                for (n, c) in list.iter(&state.chunks).enumerate() {
-                    let c = state.chunks.get(c);
-                    sum.add(kind << 40 | place, n as u64, id(c), u64::from(c.index()));
-                }
-            }
-            if let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) {
-                let out = if stage == Stage::Idle { 0 } else { u64::from(cx.local.lines[out as usize].link) };
-                for (n, c) in fifo.iter(&state.chunks).enumerate() {
-                    let c = state.chunks.get(c);
-                    sum.add(
-                        11 << 40 | place,
-                        out << 8 | u64::from(out_vc),
-                        id(c),
-                        (n as u64) << 16 | u64::from(c.index()),
-                    );
-                }
-            }
-        }
+        R::hash(state, cx, u, sum);
     }
 }
 
-fn hash_terminals(d: &PacketDomain, sum: &mut Fingerprint) {
+fn hash_terminals<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
     for (i, &terminal) in d.cx.local.terminals.iter().enumerate() {
         let t = d.state.terminals.get(i as u32);
         let counts = u64::from(t.packets) << 32 | u64::from(t.messages);
@@ -394,12 +335,6 @@ fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<
             })
             .collect(),
     })
-}
-
-/// Share of `span` for which a link was busy; a chunk that is on it at the end counts up to the end only.
-#[must_use]
-pub fn utilisation(busy: Ps, span: Ps) -> f64 {
-    (busy as f64 / span as f64).min(1.0)
 }
 
 fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {

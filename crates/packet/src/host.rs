@@ -17,9 +17,11 @@
 //! unexpected messages, memory for them, and messages of a rank to itself, which take no time.
 
 use super::{
+    effects::{Fx, Record, Wire},
     event::{Alarm, Name},
+    net::{Router, Static},
     network::{Local, Network},
-    state::{Fx, Record, State, Static, Wire},
+    state::State,
 };
 use base::time::Ps;
 use engine::state::map::Map;
@@ -167,7 +169,7 @@ fn pair(source: u32, destination: u32) -> u64 {
     u64::from(source) << 32 | u64::from(destination)
 }
 
-impl State {
+impl<R: Router> State<R> {
     /// Sets the alarms at which ranks begin.
     pub(super) fn start_ranks(&mut self, cx: &Static, fx: &mut impl Fx) {
         for (rank, i) in self.host.ranks() {

@@ -8,19 +8,12 @@
 //!
 //! Cost: what the model costs, and per packet one entry of a map and one alarm of the driver. One partition, one thread.
 
-use super::{
-    network::Network,
-    state::{PacketDomain, Record},
-};
-use crate::{run, setup::Setup};
+use crate::{network::Network, router::registry, run, setup::Setup, simulation, stepper::Stepper};
 use base::{
     hash::mix64,
     time::{NEVER, Ps},
 };
-use engine::{
-    domain::{Effects, Lane, Observer},
-    executor::{Executor, Options},
-};
+use engine::executor::Options;
 use model::{failure::Failure, setup::Until};
 use std::{
     cmp::Reverse,
@@ -33,18 +26,6 @@ pub const CLASSES: usize = 2;
 
 /// Packets that a terminal holds before it takes another one.
 const AHEAD: u32 = 2;
-
-/// Packets that have arrived: source terminal and number there.
-#[derive(Default)]
-struct Arrived(VecDeque<(u32, u32)>);
-
-impl Observer<Record> for Arrived {
-    fn commit(&mut self, record: &Record) {
-        if let Record::Message { source, number, .. } = *record {
-            self.0.push_back((source, number));
-        }
-    }
-}
 
 /// A message under way.
 #[derive(Clone, Copy)]
@@ -78,7 +59,7 @@ enum Due {
 
 /// A packet network that is driven from outside.
 pub struct Live {
-    executor: Executor<PacketDomain, Arrived>,
+    network: Box<dyn Stepper>,
     net: Arc<Network>,
     adapter_delay: Ps,
     end: Ps,
@@ -120,15 +101,14 @@ impl Live {
         inner.jobs.clear();
         inner.packet.adapter_delay = 0;
         let net = Arc::new(Network::new(&inner, 1));
-        run::refuse(&inner, &net)?;
+        run::validate(&inner)?;
         let options = Options {
             tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties,
-            wheel_shift: run::wheel_shift(&net),
+            wheel_shift: simulation::wheel_shift(&net),
         };
-        let part = (PacketDomain::new(Arc::clone(&net), 0), Arrived::default());
         let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
         Ok(Self {
-            executor: Executor::new([part], options),
+            network: (registry::entry(inner.packet.router.name).step)(&net, options),
             sources: vec![Source::default(); net.fabric.terminals() as usize],
             net,
             adapter_delay: setup.packet.adapter_delay,
@@ -176,7 +156,7 @@ impl Live {
     /// When something happens next.
     pub fn next_time(&mut self) -> Option<Ps> {
         let due = self.due.peek().map_or(NEVER, |d| d.0.0);
-        Some(due.min(self.executor.next_time())).filter(|&t| t < NEVER)
+        Some(due.min(self.network.next_time())).filter(|&t| t < NEVER)
     }
 
     /// Does what happens up to and including `until`, or to the first arrival: appends the tags of messages that arrived and
@@ -184,17 +164,17 @@ impl Live {
     pub fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
         loop {
             let due = self.due.peek().map_or(NEVER, |d| d.0.0);
-            let event = self.executor.next_time();
+            let event = self.network.next_time();
             // What the network does at an instant comes before what its driver does.
             if event <= due.min(until) {
-                self.executor.step(until);
+                self.network.step(until);
                 let before = arrived.len();
                 self.collect(arrived);
                 if arrived.len() > before {
-                    return self.executor.now();
+                    return self.network.now();
                 }
             } else if due <= until {
-                self.executor.skip_to(due);
+                self.network.skip_to(due);
                 self.act(due);
             } else {
                 return until;
@@ -220,7 +200,7 @@ impl Live {
     }
 
     fn collect(&mut self, arrived: &mut Vec<u32>) {
-        while let Some(packet) = self.executor.partitions[0].observer.0.pop_front() {
+        while let Some(packet) = self.network.arrived() {
             let Some(place) = self.packets.remove(&packet) else { continue };
             let message = &mut self.messages[place as usize];
             message.packets.1 -= 1;
@@ -250,10 +230,8 @@ impl Live {
                 source.queues[class].pop_front();
             }
             let destination = message.destination;
-            let number = self.executor.act(0, Lane::Network, |domain, fx| {
-                debug_assert_eq!(fx.now(), now, "the driver acts at the present");
-                domain.state.hand_in(&domain.cx, terminal, destination, bytes, fx)
-            });
+            debug_assert_eq!(self.network.now(), now, "the driver acts at the present");
+            let number = self.network.send(terminal, destination, bytes);
             self.packets.insert((terminal, number), place);
             held += (bytes as u32).div_ceil(self.net.config.chunk).max(1);
         }
@@ -266,6 +244,6 @@ impl Live {
 
     /// Chunks that a terminal holds and has not started onto its link.
     fn held(&mut self, terminal: u32) -> u32 {
-        self.executor.act(0, Lane::Network, |domain, fx| domain.state.held(&domain.cx, terminal, fx))
+        self.network.held(terminal)
     }
 }

@@ -1,6 +1,7 @@
 //! Predicts the memory of a run before it starts.
 
 use crate::{
+    router,
     rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
     setup::Setup,
     transport::config::Resilience,
@@ -27,7 +28,8 @@ pub fn predict(setup: &Setup) -> Prediction {
     let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
     let mut parts = vec![
         ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
-        ("ports and VCs", size(lines, size_of::<PortRow>()) + size(lines * vcs, size_of::<Vc>())),
+        ("ports and VCs", size(lines, size_of::<PortRow<()>>()) + size(lines * vcs, size_of::<Vc<()>>())),
+        ("routers", (router::registry::entry(setup.packet.router.name).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
         ("flights", size(lines * 16, size_of::<Flight>())),
         ("chunks", size(chunks, 2 * size_of::<Chunk>())),

@@ -1,14 +1,11 @@
 //! The network as handlers read it: resolved timings, and each partition's lines. Nothing here changes during a run.
 
 use super::{
-    config::{PacketConfig, RoutePer, RouterKind},
+    config::{PacketConfig, RoutePer},
+    losses::Losses,
     rails::Rails,
     routes::Routes,
-    state::REMOTE,
-    transport::{
-        config::{Ack, Resilience},
-        losses::Losses,
-    },
+    transport::config::{Ack, Resilience},
 };
 use crate::{
     hybrid::{Level, Treatment, learn::Shape},
@@ -95,6 +92,9 @@ pub enum End {
         partition: u32,
     },
 }
+
+/// Marks an upstream port that lives in another partition, in arguments named `from`.
+pub const REMOTE: u32 = 1 << 31;
 
 /// A directed link as one of its ends sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,7 +258,7 @@ impl Network {
             injection_buffer: setup.links[0].vc_buffer,
             reacts,
             ripens: reacts
-                && setup.packet.router == RouterKind::Window
+                && setup.packet.router.rules.ripens
                 && setup.hybrid.is_none()
                 && setup.resilience.is_none(),
             owner,
@@ -607,8 +607,8 @@ impl Local {
             }
         }
         for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
-            // A cycle's event comes one picosecond after its decisions.
-            let late = Ps::from(net.config.router == RouterKind::InputQueued);
+            // Credits are dated by decisions, alarms may come later.
+            let late = net.config.router.rules.lag;
             least(from, net.timings[line.timing as usize].credit_delay - late);
         }
         if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {

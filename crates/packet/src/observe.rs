@@ -1,12 +1,7 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
 use super::{
-    check::Ledger,
-    config::{RoutePer, RouterKind},
-    network::Network,
-    rows::Packet,
-    state::Record,
-    surrogate::Predicted,
+    check::Ledger, config::RoutePer, effects::Record, network::Network, rows::Packet, surrogate::Predicted,
     transport::How,
 };
 use crate::hybrid::learn::{Learner, Seen};
@@ -195,7 +190,7 @@ impl Observer {
     pub fn new(net: Arc<Network>, warmup: Ps, end: Ps, measure: Measure, check: bool) -> Self {
         // Chunks of one packet may be routed before and after a failure.
         let together = net.config.route_per == RoutePer::Packet && !net.routes.change();
-        let in_order = together || net.config.router == RouterKind::InputQueued;
+        let in_order = together || net.config.router.rules.keeps_order;
         Self {
             warmup,
             end,

@@ -1,6 +1,9 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
-use base::{rate::Clock, time::Ps};
+use base::{
+    rate::Clock,
+    time::{NEVER, Ps},
+};
 use engine::state::{Fifo, Linked, NIL};
 use serde::{Deserialize, Serialize};
 
@@ -16,51 +19,67 @@ macro_rules! linked {
 }
 linked!(Chunk, Flight, Packet, Credit, Post);
 
-/// Upstream end of a directed link: a router's or a terminal's output.
+/// Upstream end of a directed link: a router's or a terminal's output. `P` is the architecture's part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[repr(C, align(64))]
-pub struct Port {
+pub struct Port<P> {
     /// When it is free again.
     pub clock: Clock,
-    /// Since when something waits (routers); meaningless while nothing does.
+    /// Since when something waits (architectures that put starts off); meaningless while nothing does.
     pub since: Ps,
     /// When its next pull or tick is due, `NEVER` if none is set.
     pub due: Ps,
     /// Chunks on the link, by arrival: a list of [`Flight`]s.
     pub flight: Fifo,
-    /// First credit that was released for a future instant: its release and VC, see [`Port::credit`].
+    /// First credit that was released for a future instant: its release and VC, see [`credit`].
     pub first_credit: u64,
     /// Chunks put on the link so far; wraps.
     pub sent: u32,
     /// Chunks that hold or want buffer here: occupancy plus queued, over all VCs.
     pub backlog: u32,
-    /// VCs with something pending, a bit each.
-    pub waiting: u16,
-    /// VCs with something queued, a bit each.
-    pub blocked: u16,
+    /// The architecture's.
+    pub own: P,
     /// VC served last.
     pub last_vc: u8,
-    /// A credit event is set.
-    pub credit_set: bool,
+    /// An alarm of the architecture is set for it.
+    pub alarm_set: bool,
     /// Further credits are in the port's list.
     pub more_credits: bool,
     /// Toward a terminal whose rank answers: packets that are here with all their chunks, so that an arrival may complete one. At 255 it
     /// stays: then every arrival counts.
     pub ripe: u8,
 }
-const _: () = assert!(size_of::<Port>() == 64);
+
+impl<P: Default> Default for Port<P> {
+    fn default() -> Self {
+        Self {
+            clock: Clock::default(),
+            since: 0,
+            due: NEVER,
+            flight: Fifo::default(),
+            first_credit: NO_CREDIT,
+            sent: 0,
+            backlog: 0,
+            own: P::default(),
+            last_vc: 15,
+            alarm_set: false,
+            more_credits: false,
+            ripe: 0,
+        }
+    }
+}
 
 /// No credit in [`Port::first_credit`].
 pub const NO_CREDIT: u64 = u64::MAX;
 
-impl Port {
-    /// Packs a credit; releases lie below 2^60 ps.
-    #[inline]
-    #[must_use]
-    pub fn credit(release: Ps, vc: u8) -> u64 {
-        release << 4 | u64::from(vc)
-    }
+/// Packs a credit; releases lie below 2^60 ps.
+#[inline]
+#[must_use]
+pub fn credit(release: Ps, vc: u8) -> u64 {
+    release << 4 | u64::from(vc)
+}
 
+impl<P> Port<P> {
     /// Release of the first credit, `None` if there is none.
     #[inline]
     #[must_use]
@@ -69,16 +88,15 @@ impl Port {
     }
 }
 
-/// A virtual channel of a port; the four of a router that follows CODES share one cache line.
+/// A virtual channel of a port; the four of a router that follows CODES share one cache line. `V` is the architecture's part.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[repr(C, align(16))]
-pub struct Vc {
-    /// Chunks that own buffer and wait for the link.
-    pub pending: Fifo,
-    /// Chunks that own buffer: pending, in flight, or waiting downstream, until their credit is used.
+pub struct Vc<V> {
+    /// The architecture's.
+    pub own: V,
+    /// Chunks that own buffer: waiting for the link, in flight, or waiting downstream, until their credit is used.
     pub occupancy: u32,
 }
-const _: () = assert!(size_of::<Vc>() == 16);
 
 /// A chunk between its terminals.
 ///
@@ -221,7 +239,7 @@ const _: () = assert!(size_of::<Packet>() == 80);
 /// A credit on its way to its port, behind the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Credit {
-    /// Release and VC, see [`Port::credit`].
+    /// Release and VC, see [`credit`].
     pub code: u64,
     /// Next credit of the port.
     pub next: u32,

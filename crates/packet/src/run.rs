@@ -1,42 +1,8 @@
-//! Runs a setup from start to results.
+//! Runs a setup from start to results: with the routers that it names.
 
-use crate::{
-    check, event,
-    finish::{self, Ended},
-    host,
-    hybrid::conductor::Conductor,
-    network::Network,
-    observe::Observer,
-    routes::Routes,
-    rows::Chunk,
-    sample::{self, Sampler},
-    setup::Setup,
-    state::PacketDomain,
-    transport::{MOST_TIMERS, config::Resilience},
-};
-use base::{
-    hash::mix64,
-    time::{NEVER, Ps},
-    units::print_time,
-};
-use engine::{
-    checkpoint::{state_of, take_up},
-    director::Pauses,
-    executor::{Executor, Options, Stop},
-};
-use model::{
-    Finished, Progress, Watch,
-    failure::Failure,
-    performance::{Clock, Done},
-    setup::Until,
-};
+use crate::{network::Network, router::registry, setup::Setup, simulation};
+use model::{Finished, Progress, Watch, failure::Failure};
 use std::sync::Arc;
-
-/// Most windows of a series.
-const MAX_WINDOWS: u64 = 1_000_000;
-
-/// Events between two calls of the progress function.
-const BUDGET: u64 = 1 << 18;
 
 /// Simulates. `progress` is called every quarter of a million events or so; it stops the run by returning false.
 ///
@@ -46,127 +12,12 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
     watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
 }
 
-/// Partitions that a setup will run in.
-fn partitions(setup: &Setup) -> u32 {
-    // A routing that reads every router's queues makes the network one cell.
-    let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
-    setup.scheduling.partitions().clamp(1, most)
-}
-
 /// Simulates, watched.
 ///
 /// # Errors
 /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
 pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
-    let partitions = partitions(setup);
-    let clock = Clock::start(setup.scheduling);
-    let net = Arc::new(Network::new(setup, partitions));
-    refuse(setup, &net)?;
-    let (end, until_done) = match setup.until {
-        Until::Time(end) => (end, false),
-        Until::WorkloadDone { limit } => (limit, true),
-    };
-    let part = |p| {
-        let observer = Observer::new(Arc::clone(&net), setup.warmup, end, setup.measure, setup.check);
-        (PacketDomain::new(Arc::clone(&net), p), observer)
-    };
-    let options =
-        Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
-    let threads = setup.scheduling.threads();
-    let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
-    let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
-    let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
-    let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
-    if let Some(state) = watch.resume {
-        take_up(state, &mut executor, &mut director).map_err(|_| Failure::Damaged)?;
-        director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain));
-    }
-    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
-    let stop = executor.direct(end, &mut director, pauses, |e, d| {
-        let at = Progress {
-            now: e.now(),
-            end,
-            events: e.events(),
-            chunk_hops: e.partitions.iter().map(|p| p.observer.chunk_hops).sum(),
-            partitions,
-        };
-        (watch.pause)(at, &mut || state_of(e, d))
-    });
-    if stop == Stop::Budget {
-        return Err(Failure::Stopped(executor.now()));
-    }
-    let chunk_hops = executor.partitions.iter().map(|p| p.observer.chunk_hops).sum();
-    let performance = clock.stop(Done {
-        events: executor.events(),
-        chunk_hops: Some(chunk_hops),
-        partitions: executor.partitions.len() as u32,
-        threads: executor.threads(),
-        windows: Some(executor.windows()),
-    });
-    let ended = close(setup, executor, director, stop, end)?;
-    let (mut summary, tables) = finish::finish(setup, &net, ended)?;
-    summary.performance = Some(performance);
-    Ok(Finished { summary, tables })
-}
-
-/// Takes the settled partitions apart; runs the final checks.
-fn close(
-    setup: &Setup,
-    executor: Executor<PacketDomain, Observer>,
-    director: Conductor,
-    stop: Stop,
-    end: Ps,
-) -> Result<Ended, Failure> {
-    let now = executor.now();
-    let suspended = executor.partitions.iter().any(|p| p.agenda.is_suspended());
-    let dry = (stop == Stop::Dry && !suspended) || director.sampler.stuck;
-    let pending: Vec<_> = executor.partitions.iter().map(|p| p.agenda.pending()).collect();
-    let mut zombies: Vec<u64> =
-        executor.partitions.iter().flat_map(|p| p.domain.zombies(&p.agenda)).collect();
-    zombies.sort_unstable();
-    zombies.dedup();
-    let (mut copied, mut discarded) = (0, 0);
-    let (mut domains, mut observer) = (Vec::new(), None::<Observer>);
-    let mut last = Vec::new();
-    for part in executor.partitions {
-        copied += part.domain.state.surrogate.phase().copied;
-        discarded += part.domain.state.surrogate.phase().discarded;
-        last.push(sample::take(&part.domain, &part.observer, now, false));
-        domains.push(part.domain);
-        match &mut observer {
-            None => observer = Some(part.observer),
-            Some(o) => o.merge(part.observer),
-        }
-    }
-    let observer = observer.expect("there is at least one partition");
-    let refs: Vec<&PacketDomain> = domains.iter().collect();
-    if setup.check {
-        check::credits(&refs, &pending, now)?;
-    }
-    let mut fingerprint = finish::state_hash(&refs, &pending);
-    let zombies = (zombies.len() as u64, copied, discarded);
-    let one_thread = setup.scheduling.threads().count <= 1;
-    let (sampler, hybrid) = director.close((now, &observer), zombies, one_thread, &mut fingerprint)?;
-    let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
-    if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
-        return Err(Failure::Setup(damage));
-    }
-    let stuck = host::stuck(&refs[0].cx.net, &hosts);
-    let deadlock = if dry || end < NEVER { crate::verdict::deadlock(&refs) } else { Vec::new() };
-    Ok(Ended {
-        now,
-        dry,
-        last: finish::total(last),
-        sent: finish::sent_by_link(&refs),
-        rests: finish::rests_by_link(&refs),
-        samples: sampler.samples,
-        half: sampler.half,
-        hybrid,
-        observer,
-        fingerprint,
-        deadlock,
-        stuck,
-    })
+    (registry::entry(setup.packet.router.name).run)(setup, watch)
 }
 
 /// Refuses, before a run, what the rules of the model exclude.
@@ -174,109 +25,6 @@ fn close(
 /// # Errors
 /// [`Failure::Setup`] with the reason.
 pub fn validate(setup: &Setup) -> Result<(), Failure> {
-    refuse(setup, &Arc::new(Network::new(setup, 1)))
-}
-
-pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
-    let terminals = u64::from(setup.fabric.terminals());
-    event::refuse(u64::from(net.links()), terminals, setup.resilience.is_some())?;
-    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
-    if end >= 1 << 59 {
-        return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));
-    }
-    if let (Until::Time(end), window @ 1..) = (setup.until, setup.measure.window)
-        && end / window > MAX_WINDOWS
-    {
-        return Err(Failure::Setup(format!(
-            "the series would have {} windows; a window of {} or more keeps it below a million",
-            end / window,
-            base::units::print_time(end.div_ceil(MAX_WINDOWS))
-        )));
-    }
-    if let Some(hybrid) = &setup.hybrid {
-        if setup.change.is_some() {
-            let why = "a hybrid run knows no links that fail while it is under way: predictors know only what they saw";
-            return Err(Failure::Setup(why.into()));
-        }
-        if net.hybrid.is_none() {
-            return Err(Failure::Setup("the network has too many routers for a table of distances".into()));
-        }
-        let sampler = Sampler::new(0, end, 0, false, false);
-        Conductor::new(sampler, Some(hybrid), net, end)?;
-    }
-    if let Some(resilience) = &setup.resilience {
-        refuse_resilience(setup, net, resilience)?;
-    }
-    for timing in &net.timings {
-        if timing.shortest == 0 {
-            return Err(Failure::Setup("the shortest chunk takes less than a picosecond on a link: use larger chunks or slower links".into()));
-        }
-        if timing.credit_delay < 2 || timing.shortest + timing.delay < 3 {
-            return Err(Failure::Setup(
-                "a link's credit delay must be at least 2 ps, and a hop must take 3 ps or more".into(),
-            ));
-        }
-        if timing.capacity == 0 {
-            return Err(Failure::Setup("a virtual channel's buffer does not hold one chunk".into()));
-        }
-    }
-    let widest =
-        (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).max().unwrap_or(0);
-    if widest * u32::from(setup.packet.vcs) > Chunk::MAX_ORIGINS {
-        return Err(Failure::Setup(format!(
-            "a router has {widest} ports with {} virtual channels each; the model takes {} in all",
-            setup.packet.vcs,
-            Chunk::MAX_ORIGINS
-        )));
-    }
-    if setup.packet.vcs < setup.vcs_needed() {
-        return Err(Failure::Setup(format!("the routing needs {} virtual channels", setup.vcs_needed())));
-    }
-    let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
-    let usable = left.usable_nodes();
-    for job in &setup.jobs {
-        if let Some(node) = job.placement.iter().find(|n| usable.binary_search(n).is_err()) {
-            return Err(Failure::Setup(format!(
-                "failures cut terminal {node} off, which job {} uses",
-                job.name
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn refuse_resilience(setup: &Setup, net: &Network, resilience: &Resilience) -> Result<(), Failure> {
-    if setup.hybrid.is_some() {
-        return Err(Failure::Setup(
-            "a hybrid run knows no links that lose packets: predictors know only what arrived".into(),
-        ));
-    }
-    if setup.change.is_some() {
-        let why = "links that fail while the run is under way and links that lose packets do not go together: chunks of one packet \
-                   would take two ways";
-        return Err(Failure::Setup(why.into()));
-    }
-    let timers =
-        u64::from(net.fabric.terminals()) * u64::from(resilience.messages) * u64::from(resilience.window);
-    if timers >= MOST_TIMERS {
-        return Err(Failure::Setup(format!(
-            "terminals x `messages` x `window` are {timers} timers; fewer than {MOST_TIMERS} can run"
-        )));
-    }
-    let own = &net.timings[usize::from(net.injection())];
-    let shortest = own.chunk.whole + own.delay + 2;
-    if resilience.timeout <= shortest {
-        let (given, least) = (print_time(resilience.timeout), print_time(shortest));
-        return Err(Failure::Setup(format!(
-            "a `timeout` of {given} ends before a chunk has crossed its first link: more than {least} are needed"
-        )));
-    }
-    Ok(())
-}
-
-/// Wheel slots of which each holds a few events at saturation: the mean time between chunk arrivals, a power of two.
-pub(crate) fn wheel_shift(net: &Network) -> u32 {
-    let chunk = net.timings.iter().map(|t| t.chunk.whole).min().unwrap_or(1);
-    let between = chunk / u64::from(net.fabric.terminals().max(1)) / 2;
-    between.max(1).ilog2().clamp(7, 20)
+    (registry::entry(setup.packet.router.name).refuse)(setup)?;
+    simulation::refuse(setup, &Arc::new(Network::new(setup, 1)))
 }

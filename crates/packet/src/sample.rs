@@ -1,10 +1,6 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{
-    network::End,
-    observe::Observer,
-    state::{PacketDomain, Wire},
-};
+use super::{effects::Wire, net::Router, network::End, observe::Observer, state::PacketDomain};
 use base::time::{NEVER, Ps};
 use engine::{
     agenda::Agenda,
@@ -114,6 +110,36 @@ impl Sampler {
     pub fn until_done(&self) -> bool {
         self.until_done
     }
+
+    /// The first tick after `now`.
+    #[must_use]
+    pub fn tick_after(&self, now: Ps) -> Ps {
+        let periodic = now.checked_div(self.period).map_or(NEVER, |n| (n + 1).saturating_mul(self.period));
+        if self.half.is_none() && self.half_at > now { periodic.min(self.half_at) } else { periodic }
+    }
+
+    /// A partition's share of a tick.
+    pub fn share<R: Router>(&self, now: Ps, domain: &PacketDomain<R>, observer: &Observer) -> Share {
+        let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
+        Share { sample: take(domain, observer, now, self.per_port), from_source }
+    }
+
+    /// Keeps a tick's sample; false if the run is over.
+    pub fn take_note(&mut self, now: Ps, share: Share, dry: bool) -> bool {
+        let Share { mut sample, from_source } = share;
+        sample.ports.sort_unstable();
+        sample.lags.sort_unstable_by_key(|l| l.terminal);
+        let done = !sample.busy && sample.open == 0;
+        let dry = dry && !sample.leaving;
+        if now == self.half_at {
+            self.half = Some((now, from_source));
+        }
+        if now.checked_rem(self.period) == Some(0) {
+            self.samples.push(sample);
+        }
+        self.stuck = dry && !done;
+        !self.until_done || !(done || self.stuck)
+    }
 }
 
 /// A partition's share of a tick.
@@ -134,52 +160,50 @@ impl Share {
     pub fn occupied(&self) -> u64 {
         self.sample.occupied + self.sample.queued
     }
+
+    /// Adds another partition's.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.sample.merge(other.sample);
+        for (m, n) in self.from_source.iter_mut().zip(other.from_source) {
+            *m += n;
+        }
+        self
+    }
 }
 
-impl Director<PacketDomain, Observer> for Sampler {
+impl<R: Router> Director<PacketDomain<R>, Observer> for Sampler {
     type Summary = Share;
     type Order = ();
 
     fn next_tick(&self, now: Ps) -> Ps {
-        let periodic = now.checked_div(self.period).map_or(NEVER, |n| (n + 1).saturating_mul(self.period));
-        if self.half.is_none() && self.half_at > now { periodic.min(self.half_at) } else { periodic }
+        self.tick_after(now)
     }
 
-    fn summarise(&self, now: Ps, domain: &PacketDomain, observer: &mut Observer, _: &Agenda<Wire>) -> Share {
-        let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
-        Share { sample: take(domain, observer, now, self.per_port), from_source }
+    fn summarise(
+        &self,
+        now: Ps,
+        domain: &PacketDomain<R>,
+        observer: &mut Observer,
+        _: &Agenda<Wire>,
+    ) -> Share {
+        self.share(now, domain, observer)
     }
 
-    fn merge(&self, mut a: Share, b: Share) -> Share {
-        a.sample.merge(b.sample);
-        for (m, n) in a.from_source.iter_mut().zip(b.from_source) {
-            *m += n;
-        }
-        a
+    fn merge(&self, a: Share, b: Share) -> Share {
+        a.with(b)
     }
 
     fn decide(&mut self, now: Ps, share: Share, dry: bool) -> Option<(Clock, ())> {
-        let Share { mut sample, from_source } = share;
-        sample.ports.sort_unstable();
-        sample.lags.sort_unstable_by_key(|l| l.terminal);
-        let done = !sample.busy && sample.open == 0;
-        let dry = dry && !sample.leaving;
-        if now == self.half_at {
-            self.half = Some((now, from_source));
-        }
-        if now.checked_rem(self.period) == Some(0) {
-            self.samples.push(sample);
-        }
-        self.stuck = dry && !done;
-        (!self.until_done || !(done || self.stuck)).then_some((Clock::Keep, ()))
+        self.take_note(now, share, dry).then_some((Clock::Keep, ()))
     }
 
-    fn apply(&self, (): &(), _: &mut PacketDomain, _: &mut impl Effects<PacketDomain>) {}
+    fn apply(&self, (): &(), _: &mut PacketDomain<R>, _: &mut impl Effects<PacketDomain<R>>) {}
 }
 
 /// The state of a settled partition at `now`.
 #[must_use]
-pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool) -> Sample {
+pub fn take<R: Router>(domain: &PacketDomain<R>, observer: &Observer, now: Ps, per_port: bool) -> Sample {
     let (state, cx) = (&domain.state, &domain.cx);
     let mut sample = Sample {
         time: now,
@@ -190,16 +214,16 @@ pub fn take(domain: &PacketDomain, observer: &Observer, now: Ps, per_port: bool)
         ..Sample::default()
     };
     for (u, line) in cx.local.lines.iter().enumerate() {
-        let port = state.ports.get(u as u32);
+        let port = state.net.ports.get(u as u32);
         sample.sent += u64::from(port.sent);
         if (u as u32) < cx.local.router_ports() {
-            let first = state.vcs_per_port(u as u32);
+            let first = state.net.vcs_per_port(u as u32);
             let held: u32 =
-                (0..u32::from(cx.net.config.vcs)).map(|v| state.vcs.get(first + v).occupancy).sum();
+                (0..u32::from(cx.net.config.vcs)).map(|v| state.net.vcs.get(first + v).occupancy).sum();
             sample.occupied += u64::from(held);
             sample.queued += u64::from(port.backlog - held);
             let out = matches!(line.end, End::Terminal { .. });
-            sample.leaving |= out && (port.waiting != 0 || port.flight.head != NIL);
+            sample.leaving |= out && (R::waits(&state.net, u as u32) || port.flight.head != NIL);
         }
         if per_port && port.backlog > 0 {
             sample.ports.push((line.link, port.backlog));

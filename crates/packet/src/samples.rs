@@ -2,8 +2,9 @@
 
 use crate::{
     PacketConfig,
-    config::{Arbiter, RoutePer, RouterKind},
+    config::{Arbiter, RoutePer},
     hybrid::{HybridSetup, direct::DIRECTORS, predict::PREDICTORS},
+    router::registry,
     setup::Setup,
 };
 use base::{
@@ -35,7 +36,7 @@ pub fn setup(
         compute_ppb: JobSetup::COMPUTE_AS_IS,
     };
     let packet = PacketConfig {
-        router: RouterKind::Window,
+        router: registry::named("window"),
         packet: 1024,
         chunk: 64,
         vcs: routing.vcs(),
@@ -123,7 +124,7 @@ pub fn booksim_grid(topology: &str, load: f64) -> Setup {
     let links = vec![link(64_000_000_000, 0, 4_000, 512), link(64_000_000_000, wire, 4_000 + wire, 512)];
     let traffic = traffic("uniform", &[], ("bernoulli", load), (64, 64, links[0].bandwidth), 1);
     let mut setup = setup(fabric, routing, links, traffic, 64);
-    setup.packet.router = RouterKind::InputQueued;
+    setup.packet.router = registry::named("input-queued");
     setup.packet.route_per = RoutePer::Packet;
     setup.packet.packet = 64;
     setup.packet.vcs = if torus { 4 } else { 8 };

@@ -1,7 +1,7 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, packets and messages.
 
 use super::{
-    finish::{Carried, Ended, utilisation},
+    ended::{Carried, Ended, utilisation},
     network::Network,
     observe::{Observer, Row},
 };

@@ -1,10 +1,12 @@
 //! Terminals: cutting messages into packets, injection under a window, reassembly, and workloads that answer.
 
 use super::{
-    config::RouterKind,
+    config::Injects,
+    effects::{Fx, Record},
+    net::{Complete, Router, Static},
     network::End,
-    rows::{Chunk, Cutting, Flight, Post},
-    state::{Fx, Record, State, Static},
+    rows::{Chunk, Cutting, Post},
+    state::State,
     surrogate::{Mode, Predicted},
 };
 use base::time::{NEVER, Ps};
@@ -27,7 +29,7 @@ pub(super) struct Posting {
     pub number: u32,
 }
 
-impl State {
+impl<R: Router> State<R> {
     /// Reads the node's next open-loop message for local terminal `i`; `previous` is the time of the one before.
     ///
     /// Other rails' messages are passed over. If one is never found soon, the last one read stands for it until its time.
@@ -89,7 +91,7 @@ impl State {
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
     fn start_of(&self, cx: &Static, u: u32, created: Ps) -> Ps {
         let timing = &cx.net.timings[cx.net.injection() as usize];
-        let port = self.ports.get(u);
+        let port = self.net.ports.get(u);
         let start = port.clock.rounded(timing.denominator).max(created);
         if start == NEVER || self.injection_vc(cx, u).is_some() {
             return start;
@@ -101,11 +103,11 @@ impl State {
     #[inline]
     fn injection_vc(&self, cx: &Static, u: u32) -> Option<u8> {
         let capacity = cx.net.timings[cx.net.injection() as usize].capacity;
-        let room = |vc: &u8| self.vcs.get(self.vcs_per_port(u) + u32::from(*vc)).occupancy < capacity;
-        if cx.net.config.router == RouterKind::Window {
+        let room = |vc: &u8| self.net.vcs.get(self.net.vcs_per_port(u) + u32::from(*vc)).occupancy < capacity;
+        if R::RULES.injects == Injects::First {
             return Some(0).filter(room);
         }
-        let (last, vcs) = (self.ports.get(u).last_vc, cx.net.config.vcs);
+        let (last, vcs) = (self.net.ports.get(u).last_vc, cx.net.config.vcs);
         if self.terminals.get(u - cx.local.router_ports()).sent > 0 {
             return Some(last).filter(room);
         }
@@ -116,8 +118,11 @@ impl State {
     pub(super) fn next_start(&self, cx: &Static, u: u32) -> Ps {
         let i = u - cx.local.router_ports();
         let queue = self.terminals.get(i).queue;
-        let created =
-            if queue.head == NIL { self.next_handover(cx, i) } else { self.packets.get(queue.head).created };
+        let created = if queue.head == NIL {
+            self.next_handover(cx, i)
+        } else {
+            self.net.packets.get(queue.head).created
+        };
         self.start_of(cx, u, created)
     }
 
@@ -129,7 +134,7 @@ impl State {
             let start = if queue.head == NIL {
                 NEVER
             } else {
-                self.start_of(cx, u, self.packets.get(queue.head).created)
+                self.start_of(cx, u, self.net.packets.get(queue.head).created)
             };
             let handover = self.next_handover(cx, i);
             if start.min(handover) >= t {
@@ -208,16 +213,16 @@ impl State {
 
     /// Starts the next chunk onto the terminal's link at `start`.
     fn inject(&mut self, cx: &Static, u: u32, i: u32, start: Ps, fx: &mut impl Fx) {
-        self.drain_credits(u, start);
+        self.net.drain_credits(u, start);
         // The first credit may have been another VC's.
         let Some(vc) = self.injection_vc(cx, u) else { return };
-        if cx.net.config.router == RouterKind::InputQueued {
-            self.ports.edit(u).last_vc = vc;
+        if R::RULES.injects == Injects::WithRoom {
+            self.net.ports.edit(u).last_vc = vc;
         }
-        let line = *Self::line(cx, u);
+        let line = cx.local.lines[u as usize];
         let row = self.terminals.edit(i);
         let packet = row.queue.head;
-        let p = self.packets.edit(packet);
+        let p = self.net.packets.edit(packet);
         let index = row.sent;
         if index == 0 {
             p.start = start;
@@ -235,76 +240,64 @@ impl State {
             let timing = &cx.net.timings[line.timing as usize];
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
         }
-        let v = self.vcs_per_port(u) + u32::from(vc);
-        self.vcs.edit(v).occupancy += 1;
-        self.ports.edit(u).backlog += 1;
-        let c = self.chunks.take(Chunk::new(packet, index, last));
-        self.notes.set(c, 0);
+        let v = self.net.vcs_per_port(u) + u32::from(vc);
+        self.net.vcs.edit(v).occupancy += 1;
+        self.net.ports.edit(u).backlog += 1;
+        let c = self.net.chunks.take(Chunk::new(packet, index, last));
+        self.net.notes.set(c, 0);
         if index == 0 && cx.net.resilience.is_some() {
             self.packet_leaves(cx, i, packet, fx);
         }
-        self.put_on_link(cx, c, u, vc, start, fx);
+        self.net.put_on_link(cx, c, u, vc, start, fx);
     }
 
-    /// Rule 5: chunks that reached the terminal behind port `u` before `t`.
+    /// Takes up what the network left for the edge: complete packets, and credits that terminals wait for.
     #[inline]
-    pub(super) fn eject(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
-        loop {
-            let first = self.ports.get(u).flight.head;
-            if first == NIL || self.flights.get(first).time >= t {
+    pub(super) fn take_up_network(&mut self, cx: &Static, fx: &mut impl Fx) {
+        while !self.net.complete.is_empty() {
+            self.take_up_complete(cx, fx);
+        }
+        while let Some(u) = self.net.credited.pop() {
+            if self.net.ports.get(u).due == NEVER {
+                self.set_due(cx, u, fx);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn take_up_complete(&mut self, cx: &Static, fx: &mut impl Fx) {
+        let mut complete = std::mem::take(&mut self.net.complete);
+        for done in complete.drain(..) {
+            self.packet_complete(cx, done, fx);
+        }
+        // What these completed in turn waits in another list; the longer one's room is kept.
+        if self.net.complete.is_empty() {
+            self.net.complete = complete;
+        }
+    }
+
+    /// A packet is complete at its terminal.
+    fn packet_complete(&mut self, cx: &Static, done: Complete, fx: &mut impl Fx) {
+        let Complete { mut packet, port, time } = done;
+        if self.surrogate.is_zombie(packet.created) {
+            self.surrogate.phase.edit(0).discarded += 1;
+            if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
                 return;
             }
-            let flight = *self.flights.get(first);
-            self.ports.edit(u).flight.head = flight.next;
-            self.flights.give(first);
-            self.deliver(cx, &flight, u, fx);
         }
-    }
-
-    fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
-        if cx.net.losses.is_some() {
-            let line = Self::line(cx, u);
-            if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
-                return self.return_credit(cx, u, flight.vc, flight.time, fx);
-            }
+        let offset = fx.suspended();
+        let time = time + offset;
+        packet.created += offset;
+        packet.start += offset;
+        packet.last_arrival += offset;
+        if cx.net.resilience.is_some() {
+            return self.arrived(cx, &packet, port, time, fx);
         }
-        let chunk = *self.chunks.get(flight.chunk);
-        self.chunks.give(flight.chunk);
-        self.return_credit(cx, u, flight.vc, flight.time, fx);
-        let packet = self.packets.edit(chunk.packet);
-        packet.here -= 1;
-        packet.disordered |= chunk.index() != packet.delivered;
-        packet.delivered += 1;
-        if chunk.is_last() {
-            packet.last_arrival = flight.time;
-        }
-        if packet.delivered == packet.chunks {
-            let mut packet = *packet;
-            self.forget_if_gone(cx, chunk.packet);
-            let ripe = self.ports.get(u).ripe;
-            if ripe > 0 && ripe < u8::MAX {
-                self.ports.edit(u).ripe = ripe - 1;
-            }
-            if self.surrogate.is_zombie(packet.created) {
-                self.surrogate.phase.edit(0).discarded += 1;
-                if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
-                    return;
-                }
-            }
-            let offset = fx.suspended();
-            let time = flight.time + offset;
-            packet.created += offset;
-            packet.start += offset;
-            packet.last_arrival += offset;
-            if cx.net.resilience.is_some() {
-                return self.arrived(cx, &packet, u, time, fx);
-            }
-            fx.record(Record::Delivered { time, packet });
-            let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
-            debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
-            debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
-            self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
-        }
+        fx.record(Record::Delivered { time, packet });
+        let End::Terminal { terminal, local } = cx.local.lines[port as usize].end else { return };
+        debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
+        debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
+        self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
     }
 
     /// A packet, or a `whole` message, is complete: the workload may answer. `time` is virtual.

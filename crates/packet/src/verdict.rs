@@ -1,7 +1,7 @@
 //! What a run's numbers are worth: deadlock, starvation, saturation.
 
 use super::{
-    input_queued::Stage,
+    net::Router,
     network::Network,
     sample::{Lag, Sample},
     state::PacketDomain,
@@ -10,8 +10,7 @@ use base::time::{Ps, display};
 use fabric::graph::Peer;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A buffer of the network: directed link and virtual channel.
-pub type Channel = (u32, u8);
+pub use super::net::Channel;
 
 /// A source lags if it falls behind by more than one part in this many of the second half of a run.
 const GROWTH: u64 = 20;
@@ -55,7 +54,7 @@ pub fn starved(half: &Sample, end: &Sample, then: &[u32], now: &[u32], mean_late
 /// A channel is dead if it is full and the chunks in its buffer all wait for dead channels: the greatest such set is found by
 /// removing channels that may still move. Partitions must be settled.
 #[must_use]
-pub fn deadlock(domains: &[&PacketDomain]) -> Vec<Channel> {
+pub fn deadlock<R: Router>(domains: &[&PacketDomain<R>]) -> Vec<Channel> {
     let waits = waits(domains);
     // Channels with a waiter that is in no buffer which is dead are freed, until nothing changes.
     let mut dead: BTreeSet<Channel> = waits.iter().filter(|(_, w)| w.full).map(|(&c, _)| c).collect();
@@ -87,7 +86,7 @@ struct Waits {
     next: BTreeSet<Channel>,
 }
 
-fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
+fn waits<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<Channel, Waits> {
     let mut waits: BTreeMap<Channel, (u32, Waits)> = BTreeMap::new();
     for domain in domains {
         let (state, cx) = (&domain.state, &domain.cx);
@@ -97,33 +96,7 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
             entry.1.next.extend(to);
         };
         for u in 0..cx.local.router_ports() {
-            let link = cx.local.lines[u as usize].link;
-            for vc in 0..cx.net.config.vcs {
-                let v = state.vcs_per_port(u) + u32::from(vc);
-                for c in state.queued.get(v).iter(&state.chunks) {
-                    let (from, from_vc) = state.origin(cx, u, state.chunks.get(c).origin());
-                    add((cx.local.link_of(from), from_vc), &[(link, vc)], 1);
-                }
-                let Some((fifo, stage, out, out_vc)) = state.clocked.front(u, vc, cx.net.config.vcs) else {
-                    continue;
-                };
-                let room = |vc: u8| {
-                    let timing = &cx.net.timings[cx.local.lines[out as usize].timing as usize];
-                    state.vcs.get(state.vcs_per_port(out) + u32::from(vc)).occupancy < timing.capacity
-                };
-                // What it waits for; nothing if it will move by itself.
-                let group = match stage {
-                    Stage::Routed if state.clocked.free_vcs(out, out_vc) == 0 => {
-                        state.clocked.group(out, out_vc)
-                    }
-                    Stage::Active if !room(out_vc) => 1 << out_vc,
-                    _ => 0,
-                };
-                let out = cx.local.lines[out as usize].link;
-                let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (out, v)).collect();
-                let from = cx.local.link_of(cx.local.upstream[u as usize]);
-                add((from, vc), &to, fifo.iter(&state.chunks).count() as u32);
-            }
+            R::waiting(&state.net, cx, u, &mut |from, chunks, to| add(from, to, chunks));
         }
     }
     let occupancy = occupancies(domains);
@@ -131,12 +104,12 @@ fn waits(domains: &[&PacketDomain]) -> BTreeMap<Channel, Waits> {
     waits.into_iter().map(|(c, (n, w))| (c, Waits { full: full(&c, n), next: w.next })).collect()
 }
 
-fn occupancies(domains: &[&PacketDomain]) -> BTreeMap<Channel, u32> {
+fn occupancies<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<Channel, u32> {
     let mut all = BTreeMap::new();
     for domain in domains {
         for (u, line) in domain.cx.local.lines.iter().enumerate() {
             for vc in 0..domain.cx.net.config.vcs {
-                let row = domain.state.vcs.get(domain.state.vcs_per_port(u as u32) + u32::from(vc));
+                let row = domain.state.net.vcs.get(domain.state.net.vcs_per_port(u as u32) + u32::from(vc));
                 all.insert((line.link, vc), row.occupancy);
             }
         }

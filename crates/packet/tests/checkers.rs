@@ -1,6 +1,7 @@
 //! The checkers find what they are for: each fault is planted in the state of a sound run.
 
 use engine::executor::{Executor, Options};
+use packet::router::window::Window;
 use packet::{
     Setup,
     check::{self, Ledger},
@@ -11,7 +12,7 @@ use packet::{
 };
 use std::sync::Arc;
 
-type Run = Executor<PacketDomain, Vec<Record>>;
+type Run = Executor<PacketDomain<Window>, Vec<Record>>;
 
 /// A saturated dragonfly with small buffers.
 fn setup() -> Setup {
@@ -33,13 +34,13 @@ fn run(partitions: u32) -> Run {
 }
 
 fn credits(run: &Run) -> Result<(), String> {
-    let domains: Vec<&PacketDomain> = run.partitions.iter().map(|p| &p.domain).collect();
+    let domains: Vec<&PacketDomain<Window>> = run.partitions.iter().map(|p| &p.domain).collect();
     let pending: Vec<_> = run.partitions.iter().map(|p| p.agenda.pending()).collect();
     check::credits(&domains, &pending, run.now()).map_err(|e| e.to_string())
 }
 
 /// First (port, VC row) of the first partition that `wanted` accepts.
-fn find(run: &Run, wanted: impl Fn(&PacketDomain, u32, u32) -> bool) -> (u32, u32) {
+fn find(run: &Run, wanted: impl Fn(&PacketDomain<Window>, u32, u32) -> bool) -> (u32, u32) {
     let domain = &run.partitions[0].domain;
     let vcs = u32::from(domain.cx.net.config.vcs);
     let all = (0..domain.cx.local.router_ports()).flat_map(|u| (0..vcs).map(move |vc| (u, u * vcs + vc)));
@@ -57,8 +58,8 @@ fn books_of_a_sound_run_balance() {
 fn a_lost_or_invented_credit_is_found() {
     for by in [1, u32::MAX] {
         let mut run = run(2);
-        let (_, v) = find(&run, |d, _, v| d.state.vcs.get(v).occupancy > 0);
-        let row = run.partitions[0].domain.state.vcs.edit(v);
+        let (_, v) = find(&run, |d, _, v| d.state.net.vcs.get(v).occupancy > 0);
+        let row = run.partitions[0].domain.state.net.vcs.edit(v);
         row.occupancy = row.occupancy.wrapping_add(by);
         assert!(credits(&run).is_err_and(|e| e.contains("hold its buffer")), "{:?}", credits(&run));
     }
@@ -67,18 +68,18 @@ fn a_lost_or_invented_credit_is_found() {
 #[test]
 fn a_lost_chunk_or_credit_is_found() {
     let mut run = run(1);
-    let (_, v) = find(&run, |d, _, v| !d.state.vcs.get(v).pending.is_empty());
-    let state = &mut run.partitions[0].domain.state;
-    state.vcs.edit(v).pending.pop(&state.chunks);
+    let (_, v) = find(&run, |d, _, v| !d.state.net.vcs.get(v).own.is_empty());
+    let state = &mut run.partitions[0].domain.state.net;
+    state.vcs.edit(v).own.pop(&state.chunks);
     assert!(credits(&run).is_err());
     let mut run = self::run(1);
-    let (_, v) = find(&run, |d, _, v| !d.state.queued.get(v).is_empty());
-    let state = &mut run.partitions[0].domain.state;
-    state.queued.edit(v).pop(&state.chunks);
+    let (_, v) = find(&run, |d, _, v| !d.state.net.router.queued.get(v).is_empty());
+    let state = &mut run.partitions[0].domain.state.net;
+    state.router.queued.edit(v).pop(&state.chunks);
     assert!(credits(&run).is_err());
     let mut run = self::run(1);
-    let (u, _) = find(&run, |d, u, _| d.state.credits_of(u).count() > 0);
-    run.partitions[0].domain.state.ports.edit(u).first_credit = NO_CREDIT;
+    let (u, _) = find(&run, |d, u, _| d.state.net.credits_of(u).count() > 0);
+    run.partitions[0].domain.state.net.ports.edit(u).first_credit = NO_CREDIT;
     assert!(credits(&run).is_err(), "a credit was lost on its way");
 }
 

@@ -11,11 +11,10 @@ use model::{
     setup::{Measure, Scheduling, Until},
 };
 use packet::{
-    Setup, samples, simulate,
-    transport::{
-        config::{Ack, Resilience},
-        losses::Chance,
-    },
+    Setup,
+    losses::Chance,
+    samples, simulate,
+    transport::config::{Ack, Resilience},
 };
 use resilience::Protocol;
 use results::summary::Summary;

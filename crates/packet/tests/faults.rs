@@ -20,11 +20,16 @@ use model::{
 };
 use packet::{
     Setup,
-    config::{RoutePer, RouterKind},
+    config::RoutePer,
     network::Network,
     observe::Observer,
     samples, simulate,
     state::{PacketDomain, Record},
+};
+use packet::{
+    config::Architecture,
+    net::Router,
+    router::{input_queued::InputQueued, registry::named, window::Window},
 };
 use std::sync::Arc;
 
@@ -38,7 +43,7 @@ struct Machine {
     fabric: Arc<Fabric>,
     routing: &'static str,
     given: Vec<(&'static str, Value)>,
-    router: RouterKind,
+    router: Architecture,
     per: RoutePer,
     load: f64,
 }
@@ -72,7 +77,7 @@ fn machines() -> Vec<Machine> {
         per,
         load,
     };
-    let (window, clocked) = (RouterKind::Window, RouterKind::InputQueued);
+    let (window, clocked) = (named("window"), named("input-queued"));
     let (chunk, packet) = (RoutePer::Chunk, RoutePer::Packet);
     vec![
         new("torus", torus(), "shortest-path", vec![], (window, chunk), 0.9),
@@ -117,8 +122,15 @@ impl Machine {
 }
 
 fn records(setup: &Setup, until: Ps) -> Vec<Record> {
+    match setup.packet.router.name {
+        "window" => records_of::<Window>(setup, until),
+        _ => records_of::<InputQueued>(setup, until),
+    }
+}
+
+fn records_of<R: Router>(setup: &Setup, until: Ps) -> Vec<Record> {
     let net = Arc::new(Network::new(setup, 1));
-    let parts = [(PacketDomain::new(net, 0), Vec::new())];
+    let parts = [(PacketDomain::<R>::new(net, 0), Vec::new())];
     let mut executor = Executor::new(parts, Options { tie_seed: 1, wheel_shift: 12 });
     executor.run_until(until, u64::MAX);
     executor.settle();
@@ -199,7 +211,7 @@ fn nothing_is_routed_to_a_failed_link() {
             if fails(&setup, link) {
                 on_failing += 1;
                 // A packet has four chunks of 6.4 ns; it may wait for two others.
-                let grace = if machine.router == RouterKind::Window { 0 } else { 3 * 4 * 6_400 };
+                let grace = if machine.router == named("window") { 0 } else { 3 * 4 * 6_400 };
                 assert!(time < AT + grace, "{}: link {link} at {time}", machine.name);
                 assert!(vc < first_after, "{}: link {link}, VC {vc}", machine.name);
             }
@@ -223,7 +235,7 @@ fn nothing_is_different_before_the_failure() {
         let (mut with, _) = machine.setup(&faults(0.1, 0.06), AT, machine.load, 1000);
         with.until = Until::Time(AT);
         let mut without = with.clone();
-        if machine.router == RouterKind::Window {
+        if machine.router == named("window") {
             without.change = None;
         } else {
             // The virtual channels of clocked routers are shared out among the routings from the beginning.
@@ -251,6 +263,10 @@ fn a_terminal_that_will_be_cut_off_carries_no_rank() {
     );
 }
 
+fn events_undone<R: Router>(net: Arc<Network>, observer: &mut Observer, end: Ps) -> u64 {
+    engine::undo_check::run_with_undo(PacketDomain::<R>::new(net, 0), observer, 1, end).1
+}
+
 #[test]
 fn every_handler_can_be_undone() {
     for machine in machines() {
@@ -258,8 +274,10 @@ fn every_handler_can_be_undone() {
         setup.until = Until::Time(2 * US);
         let net = Arc::new(Network::new(&setup, 1));
         let mut observer = Observer::new(Arc::clone(&net), 0, 2 * US, setup.measure, true);
-        let domain = PacketDomain::new(Arc::clone(&net), 0);
-        let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 2 * US);
+        let events = match setup.packet.router.name {
+            "window" => events_undone::<Window>(net, &mut observer, 2 * US),
+            _ => events_undone::<InputQueued>(net, &mut observer, 2 * US),
+        };
         assert!(events > 500, "{}: {events} events", machine.name);
     }
 }

@@ -21,13 +21,16 @@ use model::{
 };
 use packet::{
     Setup,
-    config::RouterKind,
     hybrid::predict::Predictor,
     network::Network,
     run::watch,
     samples, simulate,
     state::{PacketDomain, Record, Wire},
     surrogate::Switch,
+};
+use packet::{
+    effects,
+    router::{registry::named, window::Window},
 };
 use proptest::{
     prelude::*,
@@ -144,7 +147,7 @@ fn one_answer_of_open_loops() {
             let times = [15 * US, 30 * US, 41 * US, 55 * US];
             let mut setup = switched(dragonfly(0.7, message), treatment, level, predictor, &times);
             if n == 1 {
-                setup.packet.router = RouterKind::InputQueued;
+                setup.packet.router = named("input-queued");
             }
             let name = format!("{treatment}, {message} B, {level}");
             let one = one_answer(&setup, &name);
@@ -419,12 +422,12 @@ impl Predictor for Constant {
 
 /// The packet model with packets that bypass the network from the start.
 #[derive(Clone, PartialEq)]
-struct Bypassed(PacketDomain, bool);
+struct Bypassed(PacketDomain<Window>, bool);
 
 /// Effects of the one as the other's.
 struct Through<'a, E>(&'a mut E);
 
-impl<E: Effects<Bypassed>> Effects<PacketDomain> for Through<'_, E> {
+impl<E: Effects<Bypassed>> Effects<PacketDomain<Window>> for Through<'_, E> {
     fn now(&self) -> Ps {
         self.0.now()
     }
@@ -458,6 +461,7 @@ impl Domain for Bypassed {
         let mut fx = Through(fx);
         self.0.start(&mut fx);
         let predictor: Arc<dyn Predictor> = Arc::new(Constant);
+        let mut fx = effects::Through::<PacketDomain<Window>, _>::new(&mut fx);
         self.0.enter(&Switch { predictor: &predictor, flying: &[] }, false, &mut fx);
         if self.1 {
             self.0.reheat(&mut fx);
@@ -515,7 +519,7 @@ proptest! {
     fn nothing_is_lost_or_twice((sketch, clocked, treatment, message, gaps) in anywhere()) {
         let mut setup = sketch.setup(6);
         if clocked {
-            setup.packet.router = RouterKind::InputQueued;
+            setup.packet.router = named("input-queued");
         }
         let plain = simulate(&setup, &mut |_| true).map_err(|e| TestCaseError::fail(e.to_string()))?.summary;
         let mut at = 0;

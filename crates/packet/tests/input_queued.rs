@@ -6,9 +6,10 @@ use model::{
     samples::int,
     setup::{Measure, Scheduling, Until},
 };
+use packet::router::{input_queued::InputQueued, registry::named};
 use packet::{
     Setup,
-    config::{Arbiter, RoutePer, RouterKind},
+    config::{Arbiter, RoutePer},
     network::Network,
     observe::Observer,
     samples, simulate,
@@ -48,7 +49,7 @@ fn clocked(
     let ranks = fabric.terminals();
     let traffic = samples::traffic(workload, given, (arrival, load), (ranks, bytes, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
-    setup.packet.router = RouterKind::InputQueued;
+    setup.packet.router = named("input-queued");
     setup.packet.packet = bytes as u32;
     setup.packet.vcs = vcs;
     setup.packet.router_delay = 5 * NS;
@@ -200,7 +201,7 @@ fn every_handler_can_be_undone() {
         {
             let net = Arc::new(Network::new(&setup, 1));
             let mut observer = Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
-            let domain = PacketDomain::new(Arc::clone(&net), 0);
+            let domain = PacketDomain::<InputQueued>::new(Arc::clone(&net), 0);
             let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, end);
             assert!(events > 100, "{name}: {events} events");
         }

@@ -16,11 +16,10 @@ use model::{
     run::Watch,
     setup::{LinkParams, Measure, Scheduling, Until},
 };
+use packet::{Setup, config::RoutePer, run::watch, samples, simulate};
 use packet::{
-    Setup,
-    config::{RoutePer, RouterKind},
-    run::watch,
-    samples, simulate,
+    config::Architecture,
+    router::registry::{ROUTERS, named},
 };
 use results::{
     summary::{State, Summary},
@@ -176,13 +175,14 @@ fn while_of(fabric: &Fabric) -> u64 {
 
 /// The workload that machine number `n` runs, in turns that differ from test to test, so that every workload meets many machines and
 /// every machine some workloads.
-fn turn(n: usize, tight: bool, router: RouterKind) -> Sent {
+fn turn(n: usize, tight: bool, router: Architecture) -> Sent {
     let all = workloads();
-    let test = usize::from(tight) + 2 * usize::from(router == RouterKind::InputQueued);
+    let place = ROUTERS.iter().position(|r| r.architecture == router).unwrap();
+    let test = usize::from(tight) + 2 * place;
     all[(n + test * all.len() / 4) % all.len()]
 }
 
-fn every_partitioning(tight: bool, router: RouterKind) {
+fn every_partitioning(tight: bool, router: Architecture) {
     for (n, (machine, fabric, routing)) in machines().into_iter().enumerate() {
         let sent = turn(n, tight, router);
         let name = format!("{}, {} arrival, {machine}, tight: {tight}", sent.workload, sent.arrival);
@@ -199,17 +199,19 @@ fn every_partitioning(tight: bool, router: RouterKind) {
 
 #[test]
 fn one_answer_with_much_blocking() {
-    every_partitioning(true, RouterKind::Window);
+    every_partitioning(true, named("window"));
 }
 
 #[test]
 fn one_answer_with_little_blocking() {
-    every_partitioning(false, RouterKind::Window);
+    every_partitioning(false, named("window"));
 }
 
 #[test]
-fn one_answer_of_clocked_routers() {
-    every_partitioning(true, RouterKind::InputQueued);
+fn one_answer_of_every_other_router() {
+    for router in ROUTERS.iter().filter(|r| r.architecture != named("window")) {
+        every_partitioning(true, router.architecture);
+    }
 }
 
 /// How many messages a finite workload sends in all.
@@ -222,7 +224,7 @@ fn expected(sent: Sent, ranks: u64, n: u64) -> Option<u64> {
     }
 }
 
-fn finite(tight: bool, router: RouterKind) {
+fn finite(tight: bool, router: Architecture) {
     for (n, (machine, fabric, routing)) in machines().into_iter().enumerate() {
         // A saturating permutation on every machine, and its turn of the others.
         let permutation =
@@ -256,15 +258,17 @@ fn finite(tight: bool, router: RouterKind) {
 
 #[test]
 fn finite_workloads_deliver_all_with_much_blocking() {
-    finite(true, RouterKind::Window);
+    finite(true, named("window"));
 }
 
 #[test]
 fn finite_workloads_deliver_all_with_little_blocking() {
-    finite(false, RouterKind::Window);
+    finite(false, named("window"));
 }
 
 #[test]
-fn finite_workloads_deliver_all_through_clocked_routers() {
-    finite(true, RouterKind::InputQueued);
+fn finite_workloads_deliver_all_through_every_other_router() {
+    for router in ROUTERS.iter().filter(|r| r.architecture != named("window")) {
+        finite(true, router.architecture);
+    }
 }

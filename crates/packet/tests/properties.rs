@@ -8,7 +8,8 @@ mod common;
 use base::time::Ps;
 use common::{Sketch, sketch};
 use model::setup::{Scheduling, Until};
-use packet::{Setup, config::RouterKind, simulate};
+use packet::{Setup, simulate};
+use packet::{config::Architecture, router::registry::named};
 use proptest::{
     prelude::*,
     test_runner::{Config, RngAlgorithm, RngSeed, TestCaseError},
@@ -29,8 +30,8 @@ fn config(cases: u32) -> Config {
     }
 }
 
-fn router() -> impl Strategy<Value = RouterKind> {
-    prop_oneof![2 => Just(RouterKind::Window), 1 => Just(RouterKind::InputQueued)]
+fn router() -> impl Strategy<Value = Architecture> {
+    prop_oneof![2 => Just(named("window")), 1 => Just(named("input-queued")), 1 => Just(named("output-queued"))]
 }
 
 fn run(setup: &Setup, partitions: u32) -> Result<(Summary, Vec<Table>), TestCaseError> {

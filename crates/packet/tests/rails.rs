@@ -15,13 +15,9 @@ use model::{
     samples::int,
     setup::{Measure, Rail, Scheduling, Until},
 };
+use packet::router::{input_queued::InputQueued, registry::named, window::Window};
 use packet::{
-    Setup,
-    config::{RoutePer, RouterKind},
-    network::Network,
-    observe::Observer,
-    samples, simulate,
-    state::PacketDomain,
+    Setup, config::RoutePer, network::Network, observe::Observer, samples, simulate, state::PacketDomain,
 };
 use results::{
     summary::{State, Summary},
@@ -148,7 +144,7 @@ fn one_answer_for_every_partitioning() {
     let cases =
         [("minimal", Rail::RoundRobin), ("progressive-adaptive", Rail::Random), ("ugal-g", Rail::ByPair)];
     for (routing, policy) in cases {
-        for router in [RouterKind::Window, RouterKind::InputQueued] {
+        for router in [named("window"), named("input-queued")] {
             let mut setup = dragonfly(routing, 2, 0.8);
             setup.rail = policy;
             setup.packet.router = router;
@@ -165,8 +161,18 @@ fn one_answer_for_every_partitioning() {
             }
             let net = Arc::new(Network::new(&setup, 1));
             let mut observer = Observer::new(Arc::clone(&net), 0, 3 * US, setup.measure, true);
-            let domain = PacketDomain::new(net, 0);
-            let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 3 * US);
+            let (_, events) = match router.name {
+                "window" => {
+                    let domain = PacketDomain::<Window>::new(net, 0);
+                    let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 3 * US);
+                    ((), events)
+                }
+                _ => {
+                    let domain = PacketDomain::<InputQueued>::new(net, 0);
+                    let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 3 * US);
+                    ((), events)
+                }
+            };
             assert!(events > 1000, "{events} events");
         }
     }

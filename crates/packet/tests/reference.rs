@@ -6,6 +6,7 @@ use base::{hash::mix64, time::Ps};
 use common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use engine::executor::{Executor, Options};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
+use packet::router::window::Window;
 use packet::{
     Setup, finish,
     network::Network,
@@ -52,22 +53,22 @@ fn seen(record: &Record) -> Seen {
 }
 
 /// Occupancy by link and VC of settled partitions.
-fn occupancy(domains: &[&PacketDomain], links: usize, vcs: u32) -> Vec<Vec<u64>> {
+fn occupancy(domains: &[&PacketDomain<Window>], links: usize, vcs: u32) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new(); links];
     for d in domains {
         for (u, line) in d.cx.local.lines.iter().enumerate() {
-            let first = d.state.vcs_per_port(u as u32);
+            let first = d.state.net.vcs_per_port(u as u32);
             all[line.link as usize] =
-                (first..first + vcs).map(|v| u64::from(d.state.vcs.get(v).occupancy)).collect();
+                (first..first + vcs).map(|v| u64::from(d.state.net.vcs.get(v).occupancy)).collect();
         }
     }
     all
 }
 
 /// What is left in the pools when nothing is in the network: nothing.
-fn leftovers(d: &PacketDomain) -> [u32; 6] {
-    let s = &d.state;
-    [s.chunks.live(), s.packets.live(), s.posts.live(), s.known.len(), s.open.len(), s.trails.len()]
+fn leftovers(d: &PacketDomain<Window>) -> [u32; 6] {
+    let (s, n) = (&d.state, &d.state.net);
+    [n.chunks.live(), n.packets.live(), s.posts.live(), n.known.len(), s.open.len(), n.trails.len()]
 }
 
 /// Runs both, stopping at `stops` on the way, and compares. Returns the number of happenings.
@@ -78,7 +79,7 @@ fn compare(
 ) -> Result<usize, TestCaseError> {
     let partitions = partitions.min(setup.fabric.routers());
     let net = Arc::new(Network::new(setup, partitions));
-    let parts = (0..partitions).map(|p| (PacketDomain::new(Arc::clone(&net), p), Vec::new()));
+    let parts = (0..partitions).map(|p| (PacketDomain::<Window>::new(Arc::clone(&net), p), Vec::new()));
     let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift });
     let mut naive = Naive::new(setup, TIE_SEED);
     let links = setup.fabric.ports.len() + setup.fabric.terminals() as usize;
@@ -86,7 +87,7 @@ fn compare(
         executor.run_until(stop, u64::MAX);
         executor.settle();
         let idle = naive.run(stop);
-        let domains: Vec<&PacketDomain> = executor.partitions.iter().map(|p| &p.domain).collect();
+        let domains: Vec<&PacketDomain<Window>> = executor.partitions.iter().map(|p| &p.domain).collect();
         let found = occupancy(&domains, links, u32::from(setup.packet.vcs));
         let expected = naive.occupancy();
         for link in 0..links {
@@ -179,7 +180,7 @@ proptest! {
     fn every_handler_can_be_undone(sketch in sketch()) {
         let setup = sketch.setup(5);
         let net = Arc::new(Network::new(&setup, 1));
-        let domain = || PacketDomain::new(Arc::clone(&net), 0);
+        let domain = || PacketDomain::<Window>::new(Arc::clone(&net), 0);
         let options = Options { tie_seed: TIE_SEED, wheel_shift: 8 };
         let mut plain = Executor::new([(domain(), Vec::new())], options);
         plain.run_until(LIMIT, u64::MAX);

@@ -24,14 +24,11 @@ use model::{
 };
 use packet::{
     Setup,
-    config::RouterKind,
     run::watch,
     samples, simulate,
-    transport::{
-        config::{Ack, Resilience},
-        losses::Chance,
-    },
+    transport::config::{Ack, Resilience},
 };
+use packet::{config::Architecture, losses::Chance, router::registry::named};
 use resilience::{Parameters, Protocol, means::Means};
 use results::summary::{State, Summary};
 use std::sync::Arc;
@@ -234,7 +231,7 @@ fn duplicates_that_count_are_found() {
 }
 
 /// The 72-node dragonfly under load, with losses by class and tampering.
-fn dragonfly(protocol: Protocol, ack: Ack, router: RouterKind) -> Setup {
+fn dragonfly(protocol: Protocol, ack: Ack, router: Architecture) -> Setup {
     let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
     let job = (72, 3000, setup.links[0].bandwidth);
     setup.jobs[0].work = samples::traffic("uniform", &[("count", int(COUNT))], ("poisson", 0.6), job, 3);
@@ -283,10 +280,10 @@ fn spread(setup: &Setup, partitions: u32, threads: u32) -> Summary {
 fn one_answer_however_it_is_spread() {
     let packet = Ack::Packet(41);
     for (protocol, ack, router, spreads) in [
-        (Protocol::Dor, packet, RouterKind::Window, [(2, 2), (64, 1)]),
-        (Protocol::Dor, Ack::OutOfBand(US), RouterKind::InputQueued, [(5, 1), (36, 1)]),
-        (Protocol::Pnc, Ack::OutOfBand(US / 2), RouterKind::Window, [(2, 1), (5, 5)]),
-        (Protocol::Ncd, packet, RouterKind::InputQueued, [(2, 2), (3, 1)]),
+        (Protocol::Dor, packet, named("window"), [(2, 2), (64, 1)]),
+        (Protocol::Dor, Ack::OutOfBand(US), named("input-queued"), [(5, 1), (36, 1)]),
+        (Protocol::Pnc, Ack::OutOfBand(US / 2), named("window"), [(2, 1), (5, 5)]),
+        (Protocol::Ncd, packet, named("input-queued"), [(2, 2), (3, 1)]),
     ] {
         let setup = dragonfly(protocol, ack, router);
         let one = spread(&setup, 1, 1);
@@ -305,7 +302,7 @@ fn one_answer_however_it_is_spread() {
 /// Buffers, credits and packets balance in the middle of it, too.
 #[test]
 fn books_balance_at_any_time() {
-    for router in [RouterKind::Window, RouterKind::InputQueued] {
+    for router in [named("window"), named("input-queued")] {
         let mut setup = dragonfly(Protocol::Dor, Ack::Packet(41), router);
         for time in [3 * US, 11 * US + 1] {
             setup.until = Until::Time(time);
@@ -372,7 +369,7 @@ fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
 }
 
 fn program(messages: u32) -> Setup {
-    let mut setup = dragonfly(Protocol::Dor, Ack::Packet(41), RouterKind::Window);
+    let mut setup = dragonfly(Protocol::Dor, Ack::Packet(41), named("window"));
     setup.jobs[0].placement = (0..40).map(|r| r * 5 % 72).collect();
     setup.jobs[0].work = Work::Program(Arc::new(List::new(random(40, messages, 4))));
     setup.jobs[0].message = None;
@@ -423,7 +420,7 @@ fn rails_lose_and_repeat_each_for_itself() {
 
 #[test]
 fn every_handler_can_be_undone() {
-    for setup in [program(60), dragonfly(Protocol::Ncd, Ack::OutOfBand(US), RouterKind::InputQueued)] {
+    for setup in [program(60), dragonfly(Protocol::Ncd, Ack::OutOfBand(US), named("input-queued"))] {
         undone(&setup, 8 * US);
     }
 }

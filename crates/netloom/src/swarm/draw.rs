@@ -146,7 +146,7 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     let _ = write!(
         text,
         "\n[model]\nkind = \"{kind}\"\nrouter = \"{}\"\npacket = \"{} B\"\nchunk = \"{chunk} B\"\nvcs = {}\nrouter_delay = \"{} ps\"\nroute_per = \"{}\"\n",
-        dice.one(&["window", "window", "input-queued"]),
+        dice.one(&["window", "window", "input-queued", "output-queued"]),
         chunk * dice.one(&[1, 3, 8, 16]),
         dice.one(&[1, 2, 4, 6, 8, 12, 16]),
         dice.below(120_000),

@@ -11,10 +11,12 @@ use super::{
     queues::Queues,
 };
 use crate::{
+    effects::{Fx, Through, Wire},
+    net::Router,
     network::Network,
     observe::Observer,
     sample::{Sampler, Share},
-    state::{PacketDomain, Wire},
+    state::PacketDomain,
     surrogate::{Predicted, Switch},
 };
 use base::{
@@ -193,7 +195,11 @@ impl Conductor {
     }
 
     /// Gives partitions of a run that goes on at `now` their predictor.
-    pub fn attach<'a>(&self, now: Ps, domains: impl Iterator<Item = &'a mut PacketDomain>) {
+    pub fn attach<'a, R: Router + 'a>(
+        &self,
+        now: Ps,
+        domains: impl Iterator<Item = &'a mut PacketDomain<R>>,
+    ) {
         let Some(stage) = &self.stage else { return };
         domains.for_each(|d| {
             d.cx.predictor.clone_from(&stage.predictor);
@@ -256,12 +262,19 @@ impl Conductor {
     fn samples(&self, now: Ps) -> bool {
         let stay =
             self.stage.as_ref().filter(|s| s.in_surrogate() && s.queues_at(now).is_some() && !s.ticks(now));
-        stay.is_none() || self.sampler.until_done() || self.sampler.next_tick(now - 1) == now
+        stay.is_none() || self.sampler.until_done() || self.sampler.tick_after(now - 1) == now
+    }
+
+    /// The first tick after `now`.
+    fn tick_after(&self, now: Ps) -> Ps {
+        let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
+        let queues = self.stage.as_ref().and_then(|s| s.queues.as_ref()).map_or(NEVER, |q| q.next_tick(now));
+        self.sampler.tick_after(now).min(own).min(queues)
     }
 
     /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
-    fn tell(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain) {
-        let asked = if self.sampler.until_done() { self.next_tick(now) } else { self.sampler.asks(now) };
+    fn tell<R: Router>(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain<R>) {
+        let asked = if self.sampler.until_done() { self.tick_after(now) } else { self.sampler.asks(now) };
         domain.cx.asked = asked.min(stage.strategy.next_tick(now)).min(stage.end);
         if let Some(queues) = &stage.queues {
             domain.cx.waits = Arc::clone(queues.waits());
@@ -270,24 +283,22 @@ impl Conductor {
     }
 }
 
-impl Director<PacketDomain, Observer> for Conductor {
+impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
     type Summary = Told;
     type Order = Step;
 
     fn next_tick(&self, now: Ps) -> Ps {
-        let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
-        let queues = self.stage.as_ref().and_then(|s| s.queues.as_ref()).map_or(NEVER, |q| q.next_tick(now));
-        self.sampler.next_tick(now).min(own).min(queues)
+        self.tick_after(now)
     }
 
     fn summarise(
         &self,
         now: Ps,
-        domain: &PacketDomain,
+        domain: &PacketDomain<R>,
         observer: &mut Observer,
         agenda: &Agenda<Wire>,
     ) -> Told {
-        let share = self.samples(now).then(|| self.sampler.summarise(now, domain, observer, agenda));
+        let share = self.samples(now).then(|| self.sampler.share(now, domain, observer));
         let (flying, offered) = (Vec::new(), Vec::new());
         let mut told = Told { share, counts: counts(observer), learned: None, flying, offered };
         let Some(stage) = &self.stage else { return told };
@@ -315,7 +326,7 @@ impl Director<PacketDomain, Observer> for Conductor {
     }
 
     fn merge(&self, mut a: Told, b: Told) -> Told {
-        a.share = a.share.zip(b.share).map(|(a, b)| self.sampler.merge(a, b));
+        a.share = a.share.zip(b.share).map(|(a, b)| a.with(b));
         a.counts.network.merge(b.counts.network);
         a.counts.predicted.merge(b.counts.predicted);
         a.counts.delivered += b.counts.delivered;
@@ -334,7 +345,11 @@ impl Director<PacketDomain, Observer> for Conductor {
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
         match share {
-            Some(share) => _ = self.sampler.decide(now, share, dry)?,
+            Some(share) => {
+                if !self.sampler.take_note(now, share, dry) {
+                    return None;
+                }
+            }
             None => self.sampler.stuck = false,
         }
         let Some(stage) = &mut self.stage else { return Some((Clock::Keep, Step::Stay)) };
@@ -375,7 +390,8 @@ impl Director<PacketDomain, Observer> for Conductor {
         Some((clock, step))
     }
 
-    fn apply(&self, step: &Step, domain: &mut PacketDomain, fx: &mut impl Effects<PacketDomain>) {
+    fn apply(&self, step: &Step, domain: &mut PacketDomain<R>, fx: &mut impl Effects<PacketDomain<R>>) {
+        let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
         let Some(stage) = &self.stage else { return };
         self.tell(stage, fx.instant(), domain);
         match step {

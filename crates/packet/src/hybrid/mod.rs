@@ -94,17 +94,6 @@ impl HybridSetup {
     }
 }
 
-/// Documentation of the model: the packet model's parameters.
-pub const MODEL: About = About {
-    name: "hybrid",
-    summary: "Packet by packet, replaced by a predictor while the network is steady",
-    doc: "The model `packet` with its parameters; [hybrid] tells when packets bypass the network, for how long they are under way then, and \
-          what becomes of the network meanwhile. Workloads, ranks and statistics go on as before; sources that the network held back keep \
-          the pace that it allowed them. Links that fail during the run are refused: a predictor knows only what it saw.",
-    source: "Cruz-Camacho et al.: Hybrid PDES Simulation of HPC Networks Using Zombie Packets, ACM TOMACS 2024",
-    params: crate::config::ABOUT.params,
-};
-
 /// `[hybrid]`, beside what predictor and director take.
 pub const ABOUT: About = About {
     name: "hybrid",

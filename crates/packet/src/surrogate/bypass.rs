@@ -2,9 +2,11 @@
 
 use super::{
     super::{
+        effects::{Fx, Record, Wire},
         event::{Alarm, Name},
+        net::{Router, Static},
         rows::{Packet, Terminal},
-        state::{Fx, Record, State, Static, Wire},
+        state::State,
     },
     Mode, Predicted,
 };
@@ -22,7 +24,7 @@ impl Static {
     }
 }
 
-impl State {
+impl<R: Router> State<R> {
     #[inline]
     pub(super) fn latency(&self, cx: &Static, packet: &Predicted) -> Ps {
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
@@ -216,7 +218,7 @@ impl State {
         created: Ps,
     ) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
-        let packet = self.packets.take(Packet {
+        let packet = self.net.packets.take(Packet {
             accepted: 0,
             id: p.id,
             created,
@@ -239,9 +241,9 @@ impl State {
         });
         let row = self.terminals.edit(i);
         row.queued += chunks;
-        row.queue.push(&mut self.packets, packet);
+        row.queue.push(&mut self.net.packets, packet);
         if cx.net.partitions > 1 {
-            self.known.set(p.id, 0, packet);
+            self.net.known.set(p.id, 0, packet);
         }
     }
 

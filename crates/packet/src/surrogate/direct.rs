@@ -6,8 +6,10 @@
 
 use super::{
     super::{
+        effects::{Fx, Record},
+        net::{Router, Static},
         rows::{Cutting, Terminal},
-        state::{Fx, Record, State, Static},
+        state::State,
     },
     Mode, Pace, Predicted,
 };
@@ -72,7 +74,7 @@ impl Ahead {
     }
 }
 
-impl State {
+impl<R: Router> State<R> {
     /// What is handed over before `t` without events, and what of it is delivered before the next tick that asks.
     pub(in super::super) fn settle_surrogate(&mut self, cx: &Static, t: Ps, fx: &mut impl Fx) {
         if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.is_direct() {

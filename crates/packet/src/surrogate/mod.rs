@@ -5,11 +5,13 @@
 
 mod bypass;
 mod direct;
+pub mod predicted;
 mod switch;
 
+pub use predicted::Predicted;
 pub use switch::Switch;
 
-use super::{network::Network, rows::Packet};
+use super::network::Network;
 use crate::hybrid::queues::SLOWNESS;
 use base::time::Ps;
 use engine::state::{Journal, Table};
@@ -60,27 +62,6 @@ pub struct Pace {
     rest: u32,
     /// Their number.
     count: u32,
-}
-
-/// A packet, or message, that was handed over past the network.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Predicted {
-    /// See [`Packet::id`]; of several packets the first.
-    pub id: u64,
-    /// When it was handed over.
-    pub created: Ps,
-    /// When its message was created.
-    pub message_created: Ps,
-    /// Payload.
-    pub bytes: u64,
-    /// Destination terminal.
-    pub destination: u32,
-    /// Source's number of its message.
-    pub message: u32,
-    /// Packets of its message.
-    pub message_packets: u32,
-    /// Packets that it stands for.
-    pub packets: u32,
 }
 
 /// State of the surrogate.
@@ -199,28 +180,5 @@ impl Pace {
         let (total, count) = (self.sum_at(slowness) + u64::from(self.rest), u64::from(self.count));
         self.rest = (total % count) as u32;
         total / count
-    }
-}
-
-impl Predicted {
-    /// Of a row.
-    #[must_use]
-    pub fn of(p: &Packet) -> Self {
-        Self {
-            id: p.id,
-            created: p.created,
-            message_created: p.message_created,
-            bytes: u64::from(p.bytes),
-            destination: p.destination,
-            message: p.message,
-            message_packets: p.message_packets,
-            packets: 1,
-        }
-    }
-
-    /// Source terminal.
-    #[must_use]
-    pub fn source(&self) -> u32 {
-        (self.id >> 32) as u32
     }
 }

@@ -1,7 +1,11 @@
 //! From the network to the surrogate and back, in one partition; and what the network holds.
 
 use super::{
-    super::state::{Fx, PacketDomain, State, Static, Wire},
+    super::{
+        effects::{Fx, Wire},
+        net::{Router, Static},
+        state::{PacketDomain, State},
+    },
     Mode, Pace, Predicted,
 };
 use crate::hybrid::predict::Predictor;
@@ -18,7 +22,7 @@ pub struct Switch<'a> {
     pub flying: &'a [Predicted],
 }
 
-impl PacketDomain {
+impl<R: Router> PacketDomain<R> {
     /// Packets bypass the network from now on. A network that is suspended is so already.
     pub fn enter(&mut self, switch: &Switch<'_>, suspended: bool, fx: &mut impl Fx) {
         self.cx.predictor = Some(Arc::clone(switch.predictor));
@@ -157,24 +161,18 @@ impl PacketDomain {
             // Neighbours in a list are mostly of one packet.
             if p != last {
                 last = p;
-                let packet = state.packets.get(p);
+                let packet = state.net.packets.get(p);
                 visit(packet.created, Predicted::of(packet));
             }
         };
-        let packet_of = |c: u32| state.chunks.get(c).packet;
+        let packet_of = |c: u32| state.net.chunks.get(c).packet;
         for u in 0..cx.local.lines.len() as u32 {
-            let flight = state.ports.get(u).flight;
-            flight.iter(&state.flights).for_each(|f| row(packet_of(state.flights.get(f).chunk)));
-            for vc in 0..cx.net.config.vcs {
-                let v = state.vcs_per_port(u) + u32::from(vc);
-                let buffered = state.clocked.buffered(u, vc, cx.net.config.vcs).unwrap_or_default();
-                for list in [state.vcs.get(v).pending, *state.queued.get(v), buffered] {
-                    list.iter(&state.chunks).for_each(|c| row(packet_of(c)));
-                }
-            }
+            let flight = state.net.ports.get(u).flight;
+            flight.iter(&state.net.flights).for_each(|f| row(packet_of(state.net.flights.get(f).chunk)));
+            R::held(&state.net, cx, u, &mut |_, _, c| row(packet_of(c)));
         }
         for i in 0..cx.local.terminals.len() as u32 {
-            state.terminals.get(i).queue.iter(&state.packets).for_each(&mut row);
+            state.terminals.get(i).queue.iter(&state.net.packets).for_each(&mut row);
         }
         for message in agenda.messages() {
             if let Wire::Chunk(t) = message {
@@ -194,7 +192,7 @@ impl PacketDomain {
     }
 }
 
-impl State {
+impl<R: Router> State<R> {
     /// Copies of packets enter the queues of the terminals here, at `created` of network time: the instant at which it goes on.
     fn add_ghosts(&mut self, cx: &Static, packets: &[Predicted], created: Ps) {
         for packet in packets {

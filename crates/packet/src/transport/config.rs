@@ -1,6 +1,6 @@
 //! `[resilience]`: chances of losses, and the transport that makes up for them.
 
-use super::losses::Chance;
+use crate::losses::Chance;
 use base::{
     param::{Kind, Param, Problem, Values, class_values},
     registry::About,

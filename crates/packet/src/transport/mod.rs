@@ -2,11 +2,12 @@
 
 pub mod config;
 mod hash;
-pub mod losses;
 mod receiver;
 mod sender;
+pub mod word;
 
-use super::state::State;
+pub use word::{How, Sort, Word};
+
 use base::time::{NEVER, Ps};
 use engine::state::map::Map;
 use engine::state::{Fifo, Journal, Linked, Pool, Table};
@@ -17,86 +18,6 @@ pub const MOST_TIMERS: u64 = 1 << 27;
 
 /// Most windows of a message.
 pub const MOST_WINDOWS: u64 = 1 << 25;
-
-/// What a packet is about: window of its message (25 bits), place in the window or size of the generation minus one (5), last, acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word(pub u32);
-
-impl Word {
-    const ACK: u32 = 1 << 31;
-    const LAST: u32 = 1 << 30;
-    const WINDOW: u32 = (1 << 25) - 1;
-
-    fn data(window: u32, place: u32, last: bool) -> Self {
-        Self(window | place << 25 | if last { Self::LAST } else { 0 })
-    }
-
-    /// An acknowledgement of a window, with the place or the rank.
-    fn ack(window: u32, rank: u32) -> Self {
-        Self(window | rank << 25 | Self::ACK)
-    }
-
-    /// True for acknowledgements.
-    #[must_use]
-    pub fn is_ack(self) -> bool {
-        self.0 & Self::ACK != 0
-    }
-
-    /// True for the last packet of a message; in coding, for all of its last generation.
-    #[must_use]
-    pub fn is_last(self) -> bool {
-        !self.is_ack() && self.0 & Self::LAST != 0
-    }
-
-    /// Its window or generation.
-    #[must_use]
-    pub fn window(self) -> u32 {
-        self.0 & Self::WINDOW
-    }
-
-    /// Place in the window; in coding, size of the generation minus one.
-    #[must_use]
-    pub fn place(self) -> u32 {
-        self.0 >> 25 & 31
-    }
-
-    /// Of an acknowledgement: the place, or in coding the rank.
-    #[must_use]
-    pub fn rank(self) -> u32 {
-        self.0 >> 25 & 63
-    }
-}
-
-/// What a packet that is sent is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sort {
-    /// Sent for the first time.
-    First,
-    /// One more, to make up for what will be lost.
-    Redundant,
-    /// Sent again.
-    Again,
-    /// An acknowledgement.
-    Ack,
-}
-
-/// How a packet ended that did not count as delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// Lost on a link.
-    Lost {
-        /// Index of the link's class; terminals' own links count as class 0.
-        class: u8,
-    },
-    /// Changed on its way, which its destination found out.
-    Tampered,
-    /// It told nothing that was not known.
-    Duplicate,
-    /// An acknowledgement that arrived.
-    Acknowledged,
-    /// Not a packet: a message that has too many windows and was not begun.
-    TooLong,
-}
 
 /// The transport of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -271,22 +192,5 @@ impl Transport {
         let flow = self.flows.get(key, 0).unwrap_or_default();
         self.flows.set(key, 0, Flow { named: flow.named + 1, ..flow });
         flow.named
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_keep_what_they_say() {
-        let last = (MOST_WINDOWS - 1) as u32;
-        for (window, place, end) in [(0, 0, false), (last, 31, true), (77, 5, false)] {
-            let word = Word::data(window, place, end);
-            assert_eq!((word.window(), word.place(), word.is_last()), (window, place, end));
-            assert!(!word.is_ack());
-            let ack = Word::ack(window, 32);
-            assert_eq!((ack.window(), ack.rank(), ack.is_ack(), ack.is_last()), (window, 32, true, false));
-        }
     }
 }

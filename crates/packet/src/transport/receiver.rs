@@ -1,11 +1,13 @@
 //! Receiving: what is new, what is complete, what the sender is told; and where lost packets end. See `TRANSPORT.md`.
 
-use super::{Arrival, How, State, Word, config::Ack, pair, sender::mask};
+use super::{Arrival, How, Word, config::Ack, pair, sender::mask};
 use crate::{
+    effects::{Fx, Record, Wire},
     event::Name,
+    net::{Router, Static},
     network::End,
     rows::Packet,
-    state::{Fx, Record, Static, Wire},
+    state::State,
     surrogate::Predicted,
 };
 use base::time::Ps;
@@ -19,39 +21,10 @@ struct Found {
     rank: u32,
 }
 
-impl State {
-    /// True if the chunk was lost on the link that it came over: it is gone then, and the caller frees its buffer.
-    pub(crate) fn discard_lost(
-        &mut self,
-        cx: &Static,
-        c: u32,
-        (timing, link): (u8, u32),
-        time: Ps,
-        fx: &mut impl Fx,
-    ) -> bool {
-        let Some(losses) = &cx.net.losses else { return false };
-        let chunk = *self.chunks.get(c);
-        let packet = self.packets.get(chunk.packet);
-        let (id, bytes, ack) = (packet.id, packet.bytes, Word(packet.message_packets).is_ack());
-        if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
-            self.chunks.give(c);
-            self.packets.edit(chunk.packet).here -= 1;
-            if chunk.is_last() {
-                let class = if timing == cx.net.injection() { 0 } else { timing };
-                fx.record(Record::Ended { time, id, ack, how: How::Lost { class } });
-            }
-            self.forget_if_gone(cx, chunk.packet);
-            return true;
-        }
-        if chunk.index() == 0 && losses.tampering && losses.tampers(timing, link, id) {
-            self.packets.edit(chunk.packet).tampered = true;
-        }
-        false
-    }
-
+impl<R: Router> State<R> {
     /// A packet is complete at the terminal behind port `u`.
     pub(crate) fn arrived(&mut self, cx: &Static, packet: &Packet, u: u32, time: Ps, fx: &mut impl Fx) {
-        let End::Terminal { terminal, local } = Self::line(cx, u).end else { return };
+        let End::Terminal { terminal, local } = cx.local.lines[u as usize].end else { return };
         let (source, number) = ((packet.id >> 32) as u32, packet.message);
         let word = Word(packet.message_packets);
         let (id, ack) = (packet.id, word.is_ack());

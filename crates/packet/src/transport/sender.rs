@@ -1,12 +1,12 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
-use super::{
-    Datagram, Flow, How, MOST_WINDOWS, Sort, State, Timer, Transfer, Word, config::Resilience, pair,
-};
+use super::{Datagram, Flow, How, MOST_WINDOWS, Sort, Timer, Transfer, Word, config::Resilience, pair};
 use crate::{
+    effects::{Fx, Record},
     event::{Alarm, Name},
+    net::{Router, Static},
     rows::Cutting,
-    state::{Fx, Record, Static},
+    state::State,
     surrogate::Predicted,
 };
 use base::time::{NEVER, Ps};
@@ -25,7 +25,7 @@ impl Static {
     }
 }
 
-impl State {
+impl<R: Router> State<R> {
     /// It is time for a terminal's next message, or a stale alarm rings.
     pub(crate) fn offer_alarm(&mut self, cx: &Static, index: u32, fx: &mut impl Fx) {
         if self.transport.senders.get(index).due == fx.now() {
@@ -243,7 +243,7 @@ impl State {
     /// A packet starts onto the terminal's link: its timer runs from here on.
     pub(crate) fn packet_leaves(&mut self, cx: &Static, i: u32, packet: u32, fx: &mut impl Fx) {
         let (destination, number, word, id, start) = {
-            let p = self.packets.get(packet);
+            let p = self.net.packets.get(packet);
             (p.destination, p.message, Word(p.message_packets), p.id, p.start)
         };
         if word.is_ack() {

@@ -16,9 +16,13 @@ use model::{
     samples::int,
     setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
 };
+use packet::net::Router;
+use packet::router::{
+    input_queued::InputQueued, output_queued::OutputQueued, registry::named, window::Window,
+};
 use packet::{
     PacketConfig, Setup,
-    config::{Arbiter, RoutePer, RouterKind},
+    config::{Arbiter, RoutePer},
     network::Network,
     observe::Observer,
     samples,
@@ -282,7 +286,7 @@ impl Sketch {
         };
         let links: Vec<LinkParams> = self.links[..fabric.classes.len()].iter().map(link).collect();
         let packet = PacketConfig {
-            router: RouterKind::Window,
+            router: named("window"),
             packet: self.packet.0 * self.chunk + self.packet.1 % self.chunk,
             chunk: self.chunk,
             vcs: routing.vcs() + self.more_vcs,
@@ -358,10 +362,19 @@ impl Sketch {
 
 /// Runs a setup until `end` with every handler undone and done again, then with rollbacks: neither leaves a trace.
 pub fn undone(setup: &Setup, end: Ps) {
+    match setup.packet.router.name {
+        "window" => undone_with::<Window>(setup, end),
+        "input-queued" => undone_with::<InputQueued>(setup, end),
+        "output-queued" => undone_with::<OutputQueued>(setup, end),
+        other => panic!("teach this test about `{other}`"),
+    }
+}
+
+fn undone_with<R: Router>(setup: &Setup, end: Ps) {
     let net = Arc::new(Network::new(setup, 1));
     let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
     let (mut plain, mut again) = (observer(), observer());
-    let domain = || PacketDomain::new(Arc::clone(&net), 0);
+    let domain = || PacketDomain::<R>::new(Arc::clone(&net), 0);
     let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
     assert!(events > 1000, "{events} events");
     engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));

@@ -1,30 +1,19 @@
 //! Credits: dated, counted by their port, an event only where somebody waits for them. See `PACKET.md`.
 
-use super::{
-    config::RouterKind,
-    event::{Alarm, Name, RouterAlarm},
-    rows::{Credit, NO_CREDIT, Port},
-    state::{Fx, REMOTE, State, Static, Wire},
+use super::{Net, Router, Static};
+use crate::{
+    effects::{Fx, Wire},
+    event::Name,
+    network::REMOTE,
+    rows::{self, Credit, NO_CREDIT},
 };
 use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class, state::NIL};
 
-impl State {
-    /// Sets the alarm for the next credit of a blocked port.
-    pub(super) fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        let port = self.ports.get(u);
-        let Some(at) = port.next_release() else { return };
-        if port.blocked == 0 || port.credit_set {
-            return;
-        }
-        self.ports.edit(u).credit_set = true;
-        let name = Name::Output.of(Self::line(cx, u).link, 0);
-        fx.wake(at, Class::Early, name, Alarm::Router(RouterAlarm::Output(u)).token());
-    }
-
+impl<R: Router> Net<R> {
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
     #[inline]
-    pub(super) fn return_credit(&mut self, cx: &Static, from: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
+    pub fn return_credit(&mut self, cx: &Static, from: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
         if from & REMOTE != 0 {
             let inbound = from & !REMOTE;
             let line = &cx.local.inbound[inbound as usize];
@@ -38,13 +27,12 @@ impl State {
             return;
         }
         let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
-        let port = self.ports.get(from);
         // A terminal's credits must stay dated: they decide when its next chunk starts.
-        let counts = from < cx.local.router_ports() && port.blocked == 0;
-        if counts && port.first_credit != NO_CREDIT && fx.now() == at {
+        let counts = from < cx.local.router_ports() && !R::pressed(self, from);
+        if counts && self.ports.get(from).first_credit != NO_CREDIT && fx.now() == at {
             self.drain_credits(from, at);
         }
-        self.add_credit(from, Port::credit(release, vc));
+        self.add_credit(from, rows::credit(release, vc));
         self.after_credit(cx, from, fx);
     }
 
@@ -61,7 +49,7 @@ impl State {
         }
     }
 
-    /// The credits on their way to a port, as [`Port::credit`]s.
+    /// The credits on their way to a port, as [`rows::credit`]s.
     pub fn credits_of(&self, u: u32) -> impl Iterator<Item = u64> {
         let first = self.ports.get(u).first_credit;
         let more = self.more_credits.get(u).iter(&self.credits).map(|c| self.credits.get(c).code);
@@ -71,26 +59,22 @@ impl State {
     /// Somebody may wait for the credit that `u` just got.
     #[inline]
     fn after_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        if u >= cx.local.router_ports() {
-            if self.ports.get(u).due == NEVER {
-                self.set_due(cx, u, fx);
-            }
-        } else if cx.net.config.router == RouterKind::InputQueued {
-            self.credit_for_router(cx, u, fx);
-        } else if self.ports.get(u).blocked != 0 {
-            self.set_credit(cx, u, fx);
+        if u < cx.local.router_ports() {
+            R::credit(self, cx, u, false, fx);
+        } else if self.ports.get(u).due == NEVER {
+            self.credited.push(u);
         }
     }
 
     /// Uses the credits released up to `t` of a port that nothing is queued at: counting only.
     #[inline]
-    pub(super) fn drain_credits(&mut self, u: u32, t: Ps) {
+    pub fn drain_credits(&mut self, u: u32, t: Ps) {
         while self.next_credit(u, t).is_some() {}
     }
 
     /// Uses the first credit if it was released by `t`; returns its VC.
     #[inline]
-    pub(super) fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
+    pub fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
         let port = self.ports.get(u);
         // The mark for no credit reads as a release after all time.
         if port.first_credit >> 4 > t {
@@ -120,13 +104,9 @@ impl State {
     }
 
     /// A credit that another partition sent, due now.
-    pub(super) fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
-        let now = fx.now();
-        self.add_credit(u, Port::credit(now, vc));
-        if u < cx.local.router_ports() && self.ports.get(u).blocked != 0 {
-            self.credit_event(cx, u, fx);
-        } else {
-            self.after_credit(cx, u, fx);
-        }
+    pub fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
+        debug_assert!(u < cx.local.router_ports(), "a terminal is in its router's partition");
+        self.add_credit(u, rows::credit(fx.now(), vc));
+        R::credit(self, cx, u, true, fx);
     }
 }

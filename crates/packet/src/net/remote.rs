@@ -1,18 +1,20 @@
 //! Chunks that cross from one partition to another: each takes what its packet's row needs with it.
 
-use super::{
+use super::{Net, Router, Static};
+use crate::{
+    effects::{Fx, Travel, Wire},
     event::Name,
+    network::REMOTE,
     rows::{Chunk, Flight, Packet},
-    state::{Fx, REMOTE, State, Static, Travel, Wire},
 };
 use engine::{domain::Lane, key::Class, state::NIL};
 
 /// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
 const TAMPERED: u16 = 1 << 15;
 
-impl State {
+impl<R: Router> Net<R> {
     /// A chunk that another partition sent arrives now.
-    pub(super) fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
+    pub fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
         let (chunks, tampered) = (t.chunks & !TAMPERED, t.chunks & TAMPERED != 0);
         let packet = match self.known.get(t.id, 0) {
             Some(p) => p,
@@ -54,11 +56,11 @@ impl State {
         self.notes.set(c, t.state);
         let inbound = cx.net.crossings[t.link as usize].inbound;
         let line = cx.local.inbound[inbound as usize];
-        self.arrive(cx, c, &line, REMOTE | inbound, t.vc, fx);
+        R::arrive(self, cx, c, &line, REMOTE | inbound, t.vc, fx);
     }
 
     /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
-    pub(super) fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
+    pub fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
         let c = flight.chunk;
         let chunk = *self.chunks.get(c);
         let packet = *self.packets.get(chunk.packet);
@@ -88,16 +90,5 @@ impl State {
         self.chunks.give(c);
         self.packets.edit(chunk.packet).here -= 1;
         self.forget_if_gone(cx, chunk.packet);
-    }
-
-    /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
-    pub(super) fn forget_if_gone(&mut self, cx: &Static, p: u32) {
-        let row = self.packets.get(p);
-        if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
-            if cx.net.partitions > 1 {
-                self.known.remove(row.id, 0);
-            }
-            self.packets.give(p);
-        }
     }
 }

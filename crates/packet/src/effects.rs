@@ -1,0 +1,249 @@
+//! What handlers of the packet model may do besides changing state: set alarms, send, and tell what is observed.
+//!
+//! [`Fx`] is the engine's [`Effects`] without the type of the domain, so that what lies below the domain need not know it.
+
+use super::{
+    rows::Packet,
+    surrogate::predicted::Predicted,
+    transport::word::{How, Sort},
+};
+use base::time::Ps;
+use engine::{
+    domain::{Domain, Effects, Lane},
+    key::Class,
+};
+use ranks::{envelope::Envelope, tally::Finished};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// What is observed. Times are virtual.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record {
+    /// A packet was handed to its terminal.
+    Created {
+        /// When.
+        time: Ps,
+        /// See [`Packet::id`].
+        id: u64,
+        /// Payload.
+        bytes: u32,
+        /// Terminal that it is for.
+        destination: u32,
+    },
+    /// A chunk was accepted at a router's output.
+    Accepted {
+        /// When.
+        time: Ps,
+        /// Directed link that it will take.
+        link: u32,
+        /// Virtual channel.
+        vc: u8,
+        /// Its packet.
+        id: u64,
+        /// Place in the packet.
+        index: u16,
+    },
+    /// A packet is complete at its destination.
+    Delivered {
+        /// When.
+        time: Ps,
+        /// The packet at that moment.
+        packet: Packet,
+    },
+    /// What the packet that was just created is for (runs with a transport only).
+    Sent {
+        /// What for.
+        sort: Sort,
+        /// Payload and head.
+        bytes: u32,
+    },
+    /// A packet ended without being delivered as data (runs with a transport only).
+    Ended {
+        /// When.
+        time: Ps,
+        /// See [`Packet::id`].
+        id: u64,
+        /// It was an acknowledgement.
+        ack: bool,
+        /// How.
+        how: How,
+    },
+    /// Packets of a message were handed over past the network as one.
+    Bypassed {
+        /// When.
+        time: Ps,
+        /// Of the first, see [`Packet::id`].
+        id: u64,
+        /// Payload of all.
+        bytes: u64,
+        /// How many.
+        packets: u32,
+        /// Terminal that they are for.
+        destination: u32,
+    },
+    /// A packet, or message, that was predicted is complete at its destination.
+    Predicted {
+        /// When.
+        time: Ps,
+        /// What arrived.
+        packet: Predicted,
+    },
+    /// A predicted packet that is a message of its own, which nobody answers, is complete at its destination.
+    Alone {
+        /// When.
+        time: Ps,
+        /// What arrived.
+        packet: Predicted,
+    },
+    /// [`Record::Created`] and [`Record::Alone`] of one packet, of at most 2^32 bytes, told together.
+    Through {
+        /// When it is complete.
+        time: Ps,
+        /// What was handed over and arrived.
+        packet: Predicted,
+    },
+    /// An operation of a rank is finished.
+    Operation(Finished),
+    /// A message is complete at its destination.
+    Message {
+        /// When.
+        time: Ps,
+        /// When it was created.
+        created: Ps,
+        /// Source terminal.
+        source: u32,
+        /// Destination terminal.
+        destination: u32,
+        /// Source's number of it.
+        number: u32,
+    },
+}
+
+/// What travels between partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Wire {
+    /// A chunk with what its packet's row needs.
+    Chunk(Travel),
+    /// What the destination's rank must know of a message that is on its way.
+    Envelope {
+        /// Terminal that sent it.
+        source: u32,
+        /// Terminal that it goes to.
+        destination: u32,
+        /// Its number there.
+        number: u32,
+        /// What it is about.
+        envelope: Envelope,
+    },
+    /// An acknowledgement beside the network.
+    Ack {
+        /// Terminal that tells.
+        from: u32,
+        /// Terminal that is told.
+        to: u32,
+        /// Message of the pair.
+        number: u32,
+        /// What came, see [`Word`](super::transport::word::Word).
+        word: u32,
+        /// Packets received so far, and the number of the one that is answered.
+        stamp: u64,
+    },
+    /// A packet, or message, that bypassed the network arrives.
+    Predicted(Predicted),
+    /// A credit for a link of the receiver.
+    Credit {
+        /// The link.
+        link: u32,
+        /// Its virtual channel.
+        vc: u8,
+    },
+}
+
+/// A chunk on its way to another partition; the fields mean what they mean in [`Packet`] and [`Chunk`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "same names as the rows")]
+pub struct Travel {
+    pub id: u64,
+    pub created: Ps,
+    pub start: Ps,
+    pub message_created: Ps,
+    pub destination: u32,
+    pub bytes: u32,
+    pub message: u32,
+    pub message_packets: u32,
+    pub serialisation: u32,
+    pub wire: u32,
+    pub state: u32,
+    pub link: u32,
+    pub chunks: u16,
+    pub index: u16,
+    pub hops: u16,
+    pub visited: u8,
+    pub vc: u8,
+}
+
+/// The engine's effects, as handlers of this model use them; see [`Effects`].
+#[expect(missing_docs, reason = "they are the engine's")]
+pub trait Fx {
+    fn now(&self) -> Ps;
+    fn suspended(&self) -> Ps;
+    fn instant(&self) -> Ps;
+    fn turn(&mut self, lane: Lane);
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, name: u64, token: u32);
+    fn wake(&mut self, at: Ps, class: Class, name: u64, token: u32);
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, name: u64, message: Wire);
+    fn record(&mut self, record: Record);
+}
+
+/// The engine's effects for domain `D` as [`Fx`].
+pub struct Through<'a, D, E>(&'a mut E, PhantomData<D>);
+
+impl<'a, D, E> Through<'a, D, E> {
+    /// Those of one handler.
+    #[inline]
+    pub fn new(effects: &'a mut E) -> Self {
+        Self(effects, PhantomData)
+    }
+}
+
+impl<D: Domain<Message = Wire, Record = Record>, E: Effects<D>> Fx for Through<'_, D, E> {
+    #[inline]
+    fn now(&self) -> Ps {
+        self.0.now()
+    }
+
+    #[inline]
+    fn suspended(&self) -> Ps {
+        self.0.suspended()
+    }
+
+    #[inline]
+    fn instant(&self) -> Ps {
+        self.0.instant()
+    }
+
+    #[inline]
+    fn turn(&mut self, lane: Lane) {
+        self.0.turn(lane);
+    }
+
+    #[inline]
+    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, name: u64, token: u32) {
+        self.0.wake_on(lane, at, class, name, token);
+    }
+
+    #[inline]
+    fn wake(&mut self, at: Ps, class: Class, name: u64, token: u32) {
+        self.0.wake(at, class, name, token);
+    }
+
+    #[inline]
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, name: u64, message: Wire) {
+        self.0.send(to, lane, at, class, name, message);
+    }
+
+    #[inline]
+    fn record(&mut self, record: Record) {
+        self.0.record(record);
+    }
+}

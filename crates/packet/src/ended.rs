@@ -1,0 +1,51 @@
+//! What a run leaves before it is summed up.
+
+use crate::{net::Channel, observe::Observer, sample::Sample};
+use base::{hash::Fingerprint, time::Ps};
+use ranks::stuck::Stuck;
+use std::collections::BTreeMap;
+
+/// A run that came to its end.
+pub struct Ended {
+    /// Virtual time.
+    pub now: Ps,
+    /// Nothing was pending any more.
+    pub dry: bool,
+    /// State of the sources and buffers at the end.
+    pub last: Sample,
+    /// What each link carried.
+    pub sent: BTreeMap<u32, Carried>,
+    /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
+    pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
+    /// Samples at ticks.
+    pub samples: Vec<Sample>,
+    /// Packets delivered by source at half time.
+    pub half: Option<(Ps, Vec<u32>)>,
+    /// Measurements of all partitions.
+    pub observer: Observer,
+    /// Hash of the final state.
+    pub fingerprint: Fingerprint,
+    /// A cycle of channels that wait for each other.
+    pub deadlock: Vec<Channel>,
+    /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
+    pub stuck: Stuck,
+    /// What the hybrid did.
+    pub hybrid: Option<results::summary::Hybrid>,
+}
+
+/// What a link carried, whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// Chunks.
+    pub chunks: u32,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Time that they took, rounded once.
+    pub busy: Ps,
+}
+
+/// Share of `span` for which a link was busy; a chunk that is on it at the end counts up to the end only.
+#[must_use]
+pub fn utilisation(busy: Ps, span: Ps) -> f64 {
+    (busy as f64 / span as f64).min(1.0)
+}

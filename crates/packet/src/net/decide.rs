@@ -1,0 +1,131 @@
+//! Asking the routing: what it sees of the router that it is asked at, and what it answered before.
+
+use super::{Net, Router, Static};
+use crate::{
+    config::RoutePer,
+    effects::Fx,
+    network::{End, Line},
+};
+use fabric::routing::{Choice, Congestion, Hop};
+
+/// What an adaptive routing sees of the router it is asked at.
+struct View<'a, R: Router, F> {
+    net: &'a mut Net<R>,
+    cx: &'a Static,
+    base: u32,
+    /// The asking routing's virtual channel 0.
+    first_vc: u8,
+    fx: &'a mut F,
+}
+
+impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
+    fn backlog(&mut self, port: u32) -> u64 {
+        // An architecture's alarm may come after the instant that its decisions belong to.
+        let (u, now) = (self.base + port, self.fx.now() - R::RULES.lag);
+        if let End::Terminal { .. } = Net::<R>::line(self.cx, u).end {
+            self.net.touch(self.cx, u, now, self.fx);
+        }
+        R::count(self.net, self.cx, u, now, self.fx);
+        u64::from(self.net.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
+    }
+
+    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+        self.backlog(port);
+        let u = self.base + port;
+        let capacity = self.cx.net.timings[Net::<R>::line(self.cx, u).timing as usize].capacity;
+        let v = self.net.vcs_per_port(u) + u32::from(self.first_vc + vc);
+        let used = self.net.vcs.get(v).occupancy;
+        u64::from(capacity.saturating_sub(used)) * u64::from(self.cx.net.config.chunk)
+    }
+
+    fn published(&mut self, link: u32) -> u64 {
+        // One partition: local ports are numbered as the fabric's.
+        u64::from(self.net.published.seen(link)) * u64::from(self.cx.net.config.chunk)
+    }
+}
+
+/// Shown to routings that never look.
+struct Blind;
+
+impl Congestion for Blind {
+    fn backlog(&mut self, _: u32) -> u64 {
+        0
+    }
+}
+
+impl<R: Router> Net<R> {
+    /// Asks the routing where a chunk at a router goes next.
+    #[inline]
+    pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
+        let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
+        self.wake_publisher(cx, fx);
+        let chunk = self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let (id, visited) = (packet.id, chunk.visited());
+        let follow = cx.net.config.route_per == RoutePer::Packet;
+        let index = if follow { 0 } else { chunk.index() };
+        let mut hop = Hop {
+            router,
+            in_port,
+            vc,
+            visited,
+            source: (id >> 32) as u32,
+            destination: packet.destination,
+            state: self.notes.get(c),
+            random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
+        };
+        let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
+        let way = cx.net.routes.way(packet.start, vc);
+        // Diverted chunks all go one way.
+        let trail = follow && many && !R::RULES.heads_only && !way.diverted && !way.oblivious;
+        let choice = if trail && !first {
+            let known = if last {
+                self.trails.remove(id, u32::from(visited))
+            } else {
+                self.trails.get(id, u32::from(visited))
+            };
+            known.expect("the first chunk went before")
+        } else {
+            let choice = way.route(&mut hop, &mut View { net: self, cx, base, first_vc: way.first_vc, fx });
+            if trail {
+                self.trails.set(id, u32::from(visited), choice);
+            }
+            choice
+        };
+        if !cx.net.routes.change() {
+            return choice;
+        }
+        let link = cx.net.fabric.port_index(router, choice.port);
+        match cx.net.routes.divert(fx.now() - R::RULES.lag, router, link) {
+            // As if it began here.
+            Some(around) => around.route(&mut Hop { vc: 0, visited: 0, state: 0, ..hop }, &mut Blind),
+            None => choice,
+        }
+    }
+
+    /// Touches the output that the chunk of a flight on link `u` will take, if that can be told ahead.
+    #[inline]
+    pub fn prefetch_output(&self, cx: &Static, u: u32, flight: u32) {
+        let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
+        // Where heads alone are routed, channels come in classes, which this does not know.
+        if !cx.net.routes.oblivious() || (R::RULES.heads_only && cx.net.routes.change()) {
+            return;
+        }
+        let flight = self.flights.get(flight);
+        let chunk = self.chunks.get(flight.chunk);
+        let packet = self.packets.get(chunk.packet);
+        let mut hop = Hop {
+            router,
+            in_port,
+            vc: flight.vc,
+            visited: chunk.visited(),
+            source: (packet.id >> 32) as u32,
+            destination: packet.destination,
+            state: self.notes.get(flight.chunk),
+            random: cx.net.route_stream,
+        };
+        let choice = cx.net.routes.way(packet.start, flight.vc).route(&mut hop, &mut Blind);
+        self.ports.prefetch(base + choice.port);
+        self.vcs.prefetch(self.vcs_per_port(base + choice.port));
+    }
+}

@@ -1,0 +1,149 @@
+//! Links: chunks put on them, lost on them, and taken off them toward terminals.
+
+use super::{Complete, Net, Router, Static};
+use crate::{
+    effects::{Fx, Record},
+    network::End,
+    rows::Flight,
+    transport::word::{How, Word},
+};
+use base::time::Ps;
+use engine::state::NIL;
+
+impl<R: Router> Net<R> {
+    /// A chunk starts onto a link at `start`.
+    #[inline]
+    pub fn put_on_link(&mut self, cx: &Static, c: u32, u: u32, vc: u8, start: Ps, fx: &mut impl Fx) {
+        let line = Self::line(cx, u);
+        let timing = &cx.net.timings[line.timing as usize];
+        let chunk = self.chunks.get(c);
+        let mut span = timing.chunk;
+        if !cx.net.uniform {
+            let bytes = self.packets.get(chunk.packet).bytes.clamp(1, cx.net.config.chunk);
+            span = timing.span(bytes, cx.net.config.chunk);
+            *self.carried.edit(u) += u64::from(bytes);
+            if cx.net.sleep_after > 0 {
+                let idle = start.saturating_sub(self.ports.get(u).clock.rounded(timing.denominator));
+                end_rest(self.rests.edit(u), idle, cx.net.sleep_after);
+            }
+        }
+        if chunk.is_last() {
+            let packet = self.packets.edit(chunk.packet);
+            packet.serialisation =
+                packet.serialisation.saturating_add((span.whole >> cx.net.part_shift) as u32);
+            packet.wire = packet.wire.saturating_add((timing.latency >> cx.net.part_shift) as u32);
+            packet.hops += u16::from(u < cx.local.router_ports());
+        }
+        let port = self.ports.edit(u);
+        let time = port.clock.advance(start, span, timing.denominator) + timing.delay;
+        let number = port.sent;
+        port.sent = number.wrapping_add(1);
+        let flight = Flight { time, chunk: c, number, next: NIL, vc };
+        if let End::Remote { partition } = line.end {
+            self.send_afar(cx, u, partition, &flight, fx);
+        } else {
+            let flight = self.flights.take(flight);
+            port.flight.push(&mut self.flights, flight);
+        }
+    }
+
+    /// Takes the first chunk off a link in whose partition both ends are, and tells when the next one arrives.
+    #[inline]
+    pub fn take_flight(&mut self, u: u32) -> (Flight, Option<Ps>) {
+        let first = self.ports.get(u).flight.head;
+        let flight = *self.flights.get(first);
+        self.flights.give(first);
+        self.ports.edit(u).flight.head = flight.next;
+        (flight, (flight.next != NIL).then(|| self.flights.get(flight.next).time))
+    }
+
+    /// Chunks that reached the terminal behind port `u` before `t`: each returns its credit; what they complete is left for the edge.
+    #[inline]
+    pub fn eject(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        loop {
+            let first = self.ports.get(u).flight.head;
+            if first == NIL || self.flights.get(first).time >= t {
+                return;
+            }
+            let flight = *self.flights.get(first);
+            self.ports.edit(u).flight.head = flight.next;
+            self.flights.give(first);
+            self.deliver(cx, &flight, u, fx);
+        }
+    }
+
+    fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
+        if cx.net.losses.is_some() {
+            let line = Self::line(cx, u);
+            if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
+                return self.return_credit(cx, u, flight.vc, flight.time, fx);
+            }
+        }
+        let chunk = *self.chunks.get(flight.chunk);
+        self.chunks.give(flight.chunk);
+        self.return_credit(cx, u, flight.vc, flight.time, fx);
+        let packet = self.packets.edit(chunk.packet);
+        packet.here -= 1;
+        packet.disordered |= chunk.index() != packet.delivered;
+        packet.delivered += 1;
+        if chunk.is_last() {
+            packet.last_arrival = flight.time;
+        }
+        if packet.delivered == packet.chunks {
+            let packet = *packet;
+            self.forget_if_gone(cx, chunk.packet);
+            let ripe = self.ports.get(u).ripe;
+            if ripe > 0 && ripe < u8::MAX {
+                self.ports.edit(u).ripe = ripe - 1;
+            }
+            self.complete.push(Complete { packet, port: u, time: flight.time });
+        }
+    }
+
+    /// True if the chunk was lost on the link that it came over: it is gone then, and the caller frees its buffer.
+    pub fn discard_lost(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        (timing, link): (u8, u32),
+        time: Ps,
+        fx: &mut impl Fx,
+    ) -> bool {
+        let Some(losses) = &cx.net.losses else { return false };
+        let chunk = *self.chunks.get(c);
+        let packet = self.packets.get(chunk.packet);
+        let (id, bytes, ack) = (packet.id, packet.bytes, Word(packet.message_packets).is_ack());
+        if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
+            self.chunks.give(c);
+            self.packets.edit(chunk.packet).here -= 1;
+            if chunk.is_last() {
+                let class = if timing == cx.net.injection() { 0 } else { timing };
+                fx.record(Record::Ended { time, id, ack, how: How::Lost { class } });
+            }
+            self.forget_if_gone(cx, chunk.packet);
+            return true;
+        }
+        if chunk.index() == 0 && losses.tampering && losses.tampers(timing, link, id) {
+            self.packets.edit(chunk.packet).tampered = true;
+        }
+        false
+    }
+
+    /// Frees a packet's row when no chunk of it is here and none was delivered here that others must join.
+    pub fn forget_if_gone(&mut self, cx: &Static, p: u32) {
+        let row = self.packets.get(p);
+        if row.here == 0 && (row.delivered == 0 || row.delivered == row.chunks) {
+            if cx.net.partitions > 1 {
+                self.known.remove(row.id, 0);
+            }
+            self.packets.give(p);
+        }
+    }
+}
+
+/// A link was idle for so long: it slept if that is longer than `after`.
+fn end_rest(rest: &mut (Ps, u32), idle: Ps, after: Ps) {
+    if idle > after {
+        *rest = (rest.0 + idle - after, rest.1 + 1);
+    }
+}

@@ -1,0 +1,418 @@
+//! The network of a partition: links, buffers, credits and routers; what lies around it ([`State`](super::state::State)) is the edge.
+//!
+//! [`Net`] holds what every router architecture shares; an architecture ([`Router`]) brings rules, its part of the shared rows, and
+//! state of its own. State, messages, invariants and cost are in `ROUTER.md`.
+
+mod credits;
+mod decide;
+mod links;
+mod publish;
+pub mod published;
+mod remote;
+
+use super::{
+    config::Rules,
+    effects::Fx,
+    event::{Alarm, Name, RouterAlarm},
+    network::{End, Line, Local, Network},
+    rows::{Chunk, Credit, Flight, Packet, Port, Vc},
+};
+use crate::{
+    hybrid::predict::{Predictor, Wait},
+    setup::Setup,
+};
+use base::{
+    hash::Fingerprint,
+    registry::About,
+    time::{NEVER, Ps},
+};
+use engine::{
+    key::Class,
+    state::{Fifo, Journal, NIL, Pool, Row, Table, map::Map},
+};
+use model::failure::Failure;
+use published::Published;
+use std::sync::Arc;
+
+/// What handlers read: the network and this partition's share.
+#[derive(Clone)]
+pub struct Static {
+    /// Shared by all partitions.
+    pub net: Arc<Network>,
+    /// This partition's.
+    pub local: Arc<Local>,
+    /// Who predicts, from the first switch on. Changes at director ticks alone.
+    pub predictor: Option<Arc<dyn Predictor>>,
+    /// By destination, what is added to its predictions; may be empty. Changes likewise.
+    pub waits: Arc<Vec<Wait>>,
+    /// See [`Queues::slowness`](crate::hybrid::queues::Queues::slowness). Changes likewise.
+    pub slowness: u64,
+    /// The next tick that asks what was delivered: deliveries before it may be told at once. Changes likewise.
+    pub asked: Ps,
+}
+
+/// A buffer of the network: directed link and virtual channel.
+pub type Channel = (u32, u8);
+
+/// A router architecture: what its routers do with chunks between their links.
+///
+/// Handlers are functions over the whole [`Net`] of a partition, of which the architecture's own state is a part. They may use all
+/// that `Net` offers: what [`Net::put_on_link`] starts arrives downstream by itself ([`Net::set_due`] sets the alarm), or is taken by the
+/// architecture where its routers look at their links in their own time ([`Net::take_flight`]).
+pub trait Router: Clone + PartialEq + Send + Sized + 'static {
+    /// Name and documentation.
+    const ABOUT: About;
+    /// Facts that the rest of the model goes by.
+    const RULES: Rules;
+    /// Its part of a port's row: at most four bytes.
+    type Port: Row + Default + Send;
+    /// Its part of a virtual channel's row: at most eight bytes.
+    type Vc: Row + Default + Send;
+
+    /// State of its own, of all routers of a partition, before anything happened.
+    fn new(net: &Network, local: &Local) -> Self;
+
+    /// Shows its tables, always in the same order.
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
+
+    /// Refuses, before a run, what it excludes.
+    ///
+    /// # Errors
+    /// [`Failure::Setup`] with the reason.
+    fn refuse(_setup: &Setup) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Bytes of its own state for so many ports and virtual channels of each.
+    fn bytes(ports: u64, vcs: u64) -> u64;
+
+    /// Chunk `c` reaches a router over `line`, in a buffer that upstream port `from` accounts for until [`Net::return_credit`].
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx);
+
+    /// A credit for output `u` is among its dated ones; from another partition it holds `now`, else later.
+    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, now: bool, fx: &mut impl Fx);
+
+    /// An alarm that it set rings.
+    fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx);
+
+    /// Starts what output `u` starts before `t`, if that was put off.
+    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx);
+
+    /// When output `u`, whose link is empty, will start something of what waits; `NEVER` if that is not known.
+    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps;
+
+    /// Somebody waits for credits of output `u`: they are events then, or decide when something starts, and nobody else may count them.
+    fn pressed(n: &Net<Self>, u: u32) -> bool;
+
+    /// Counts the credits of output `u` released up to `t`, so that its books are those of this instant.
+    #[inline]
+    fn count(n: &mut Net<Self>, _cx: &Static, u: u32, t: Ps, _fx: &mut impl Fx) {
+        if !Self::pressed(n, u) {
+            n.drain_credits(u, t);
+        }
+    }
+
+    /// Something waits at output `u` for its link.
+    fn waits(n: &Net<Self>, u: u32) -> bool;
+
+    /// Does what was put off and belongs before `now`, so that it is never seen from outside. Outputs are advanced already.
+    fn settle(n: &mut Net<Self>, cx: &Static, now: Ps);
+
+    /// Visits what it holds at port `u` (inputs and outputs of a router have the same numbers): the buffer that chunks account for, its VC
+    /// and the list.
+    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32));
+
+    /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
+    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
+
+    /// What contradicts its rules at virtual channel `vc` of port `u`, of whose buffers `room` are free.
+    fn fault(_n: &Net<Self>, _u: u32, _vc: u8, _room: u32) -> Option<String> {
+        None
+    }
+
+    /// Adds what it holds at port `u` to the final state.
+    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint);
+}
+
+/// A packet that is complete at its destination, for the edge to take up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Complete {
+    /// The row as it was.
+    pub packet: Packet,
+    /// Port behind which its terminal is.
+    pub port: u32,
+    /// When, on the network's clock.
+    pub time: Ps,
+}
+
+/// What changes in the network of a partition.
+#[derive(Clone)]
+pub struct Net<R: Router> {
+    /// Upstream ports: routers' outputs, then terminals' outputs.
+    pub ports: Table<Port<R::Port>>,
+    /// VCs, by port and VC.
+    pub vcs: Table<Vc<R::Vc>>,
+    /// Bytes of the chunks that each port sent, if they are not all of one size.
+    pub carried: Table<u64>,
+    /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
+    pub rests: Table<(Ps, u32)>,
+    /// VCs per port.
+    pub width: u32,
+    /// Chunks.
+    pub chunks: Pool<Chunk>,
+    /// Chunks on links.
+    pub flights: Pool<Flight>,
+    /// Routing's memory by chunk; empty if the routing has none.
+    pub notes: Notes,
+    /// Packets.
+    pub packets: Pool<Packet>,
+    /// Credits behind the first of their port.
+    pub credits: Pool<Credit>,
+    /// Lists of such credits, by port.
+    pub more_credits: Table<Fifo>,
+    /// Rows of packets that may meet chunks of theirs again, by id (several partitions only).
+    pub known: Map<u32>,
+    /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
+    pub trails: Map<fabric::routing::Choice>,
+    /// Credits sent to other partitions, by inbound line: names them uniquely.
+    pub returned: Table<u32>,
+    /// Queues as published.
+    pub published: Published,
+    /// What the architecture keeps beside the rows.
+    pub router: R,
+    /// Packets that are complete. Empty between events.
+    pub complete: Vec<Complete>,
+    /// Terminals' ports that got a credit while they knew no next start. Empty between events.
+    pub credited: Vec<u32>,
+}
+
+/// What changes; lists of the present event are no state.
+impl<R: Router> PartialEq for Net<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ports == other.ports
+            && self.vcs == other.vcs
+            && self.carried == other.carried
+            && self.rests == other.rests
+            && self.chunks == other.chunks
+            && self.flights == other.flights
+            && self.notes == other.notes
+            && self.packets == other.packets
+            && self.credits == other.credits
+            && self.more_credits == other.more_credits
+            && self.known == other.known
+            && self.trails == other.trails
+            && self.returned == other.returned
+            && self.published == other.published
+            && self.router == other.router
+    }
+}
+
+/// Routing's memory of chunks, kept beside them since most routings have none.
+#[derive(Clone)]
+pub struct Notes {
+    rows: Table<u32>,
+    used: bool,
+}
+
+impl Notes {
+    fn new(used: bool) -> Self {
+        Self { rows: Table::from(Vec::new()), used }
+    }
+
+    /// What the routing noted of a chunk.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, c: u32) -> u32 {
+        if self.used { self.rows.rows().get(c as usize).copied().unwrap_or(0) } else { 0 }
+    }
+
+    /// Notes something of a chunk.
+    #[inline]
+    pub fn set(&mut self, c: u32, note: u32) {
+        if self.used {
+            while self.rows.len() <= c as usize {
+                self.rows.grow(0);
+            }
+            *self.rows.edit(c) = note;
+        }
+    }
+}
+
+/// Rows that only one has belong to chunks that the other does not know.
+impl PartialEq for Notes {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows.rows().iter().zip(other.rows.rows()).all(|(a, b)| a == b)
+    }
+}
+
+impl<R: Router> Net<R> {
+    /// The network of a partition before anything happened.
+    #[must_use]
+    pub fn new(net: &Network, local: &Local) -> Self {
+        const {
+            assert!(size_of::<Port<R::Port>>() == 64, "a port is a cache line");
+            assert!(size_of::<Vc<R::Vc>>() == 16, "four virtual channels are a cache line");
+        }
+        let lines = local.lines.len();
+        let vcs = lines * usize::from(net.config.vcs);
+        let pages = if net.info_period > 0 { local.router_ports() as usize } else { 0 };
+        Self {
+            ports: Table::new(lines, Port::default()),
+            vcs: Table::new(vcs, Vc::default()),
+            carried: Table::new(if net.uniform { 0 } else { lines }, 0),
+            rests: Table::new(if net.sleep_after > 0 { lines } else { 0 }, (0, 0)),
+            width: u32::from(net.config.vcs),
+            chunks: Pool::default(),
+            flights: Pool::default(),
+            notes: Notes::new(net.routes.stateful()),
+            packets: Pool::default(),
+            credits: Pool::default(),
+            more_credits: Table::new(lines, Fifo::default()),
+            known: Map::default(),
+            trails: Map::default(),
+            returned: Table::new(local.inbound.len(), 0),
+            published: Published::new(pages),
+            router: R::new(net, local),
+            complete: Vec::new(),
+            credited: Vec::new(),
+        }
+    }
+
+    /// Shows every table to the engine.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.ports);
+        visit(&mut self.vcs);
+        visit(&mut self.carried);
+        visit(&mut self.rests);
+        visit(&mut self.chunks);
+        visit(&mut self.flights);
+        visit(&mut self.notes.rows);
+        visit(&mut self.packets);
+        visit(&mut self.credits);
+        visit(&mut self.more_credits);
+        visit(&mut self.returned);
+        visit(&mut self.published.pages);
+        visit(&mut self.published.next);
+        self.known.tables(visit);
+        self.trails.tables(visit);
+        self.router.tables(visit);
+    }
+
+    /// The line of a port.
+    #[inline]
+    pub fn line(cx: &Static, u: u32) -> &Line {
+        &cx.local.lines[u as usize]
+    }
+
+    /// First VC row of a port.
+    #[inline]
+    pub fn vcs_per_port(&self, u: u32) -> u32 {
+        u * self.width
+    }
+
+    /// The first chunk on a link to a router arrives, if that is now. False if nothing is set for what comes after it.
+    #[inline]
+    pub fn pull(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) -> bool {
+        let first = self.ports.get(u).flight.head;
+        if first == NIL || self.flights.get(first).time != fx.now() {
+            return false;
+        }
+        let line = Self::line(cx, u);
+        let Flight { chunk, vc, next, .. } = *self.flights.get(first);
+        self.flights.give(first);
+        let port = self.ports.edit(u);
+        port.flight.head = next;
+        if next != NIL {
+            let Flight { time: due, number, .. } = *self.flights.get(next);
+            port.due = due;
+            fx.wake(due, Class::Ordinary, Name::Arrival.of(line.link, number), Alarm::Pull(u).token());
+        }
+        R::arrive(self, cx, chunk, line, u, vc, fx);
+        next != NIL
+    }
+
+    /// Brings a router's output to instant `t`.
+    #[inline]
+    pub fn touch(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        R::advance(self, cx, u, t, fx);
+        if let End::Terminal { .. } = Self::line(cx, u).end {
+            self.eject(cx, u, t, fx);
+        }
+    }
+
+    /// Sets the next pull or tick of a router's output, after it was touched.
+    #[inline]
+    pub fn set_due(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        self.plan(cx, u, |n| R::next_start(n, cx, u), fx);
+    }
+
+    /// Sets the next pull or tick of a port that starts its next chunk at `start` if its link is empty.
+    #[inline]
+    pub fn plan(&mut self, cx: &Static, u: u32, start: impl FnOnce(&Self) -> Ps, fx: &mut impl Fx) {
+        let line = Self::line(cx, u);
+        let timing = &cx.net.timings[line.timing as usize];
+        let out = matches!(line.end, End::Terminal { .. });
+        let pressed = R::pressed(self, u);
+        let port = self.ports.get(u);
+        let mut first = port.flight.head;
+        if cx.net.ripens && !pressed && out {
+            // What arrives at this instant completes nothing: else it would have been due. But its credit may be waited for.
+            while first != NIL && self.flights.get(first).time <= fx.now() {
+                first = self.flights.get(first).next;
+            }
+        }
+        let waits = first == NIL;
+        // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
+        // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
+        let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
+        let remote = matches!(line.end, End::Remote { .. });
+        let tick = plan || remote;
+        let (due, number) = if !waits {
+            let first = self.flights.get(first);
+            (first.time, first.number)
+        } else {
+            let span = match (remote, plan) {
+                (true, _) => 1 + timing.slack,
+                (_, true) => 1,
+                _ => timing.shortest + timing.delay,
+            };
+            (start(self).saturating_add(span), port.sent)
+        };
+        let idle = !cx.net.reacts || (port.ripe == 0 && cx.net.ripens);
+        let due = if idle && !pressed && out { NEVER } else { due };
+        if due != port.due {
+            self.ports.edit(u).due = due;
+            if due != NEVER {
+                let (name, alarm) = if tick {
+                    (Name::Tick.of(line.link, 0), Alarm::Tick(u))
+                } else {
+                    (Name::Arrival.of(line.link, number), Alarm::Pull(u))
+                };
+                fx.wake(due, Class::Ordinary, name, alarm.token());
+            }
+        }
+    }
+
+    /// Touches what the pull of port `u` will read, the nearer the later the stage.
+    #[inline]
+    pub fn prefetch(&self, cx: &Static, stage: usize, u: u32) {
+        let first = || self.ports.get(u).flight.head;
+        match stage {
+            0 => self.ports.prefetch(u),
+            1 if first() != NIL => self.chunks.prefetch(self.flights.get(first()).chunk),
+            2 if first() != NIL => {
+                self.packets.prefetch(self.chunks.get(self.flights.get(first()).chunk).packet);
+            }
+            3 if first() != NIL => self.prefetch_output(cx, u, first()),
+            _ => {}
+        }
+    }
+
+    /// Adds a list of chunks to the final state, under the name of its place.
+    pub fn hash_list(&self, place: u64, list: Fifo, sum: &mut Fingerprint) {
+        for (n, c) in list.iter(&self.chunks).enumerate() {
+            let c = self.chunks.get(c);
+            sum.add(place, n as u64, self.packets.get(c.packet).id, u64::from(c.index()));
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! A cycle: arrivals, heads, VC allocation, switch allocation.
+
+use super::{Bid, Input, InputQueued, InputVc, NO_BID, Stage, Work};
+use crate::{
+    config::Arbiter,
+    effects::{Fx, Record},
+    event::{Alarm, Name, RouterAlarm},
+    net::{Net, Static},
+    network::{End, Line, REMOTE},
+};
+use base::time::{NEVER, Ps};
+use engine::{
+    key::Class,
+    state::{Fifo, NIL},
+};
+use std::ops::Range;
+
+/// Place of a requester in an arbiter's turn: the one after `last` comes first, the others follow in a circle.
+fn turn(cx: &Static, last: u32, request: u32) -> u32 {
+    match cx.net.config.arbiter {
+        Arbiter::RoundRobin => request.wrapping_sub(last.wrapping_add(1)),
+        Arbiter::Fixed => request,
+    }
+}
+
+impl Net<InputQueued> {
+    /// Link that comes in at an input.
+    pub(super) fn input_link(&self, cx: &Static, input: u32) -> u32 {
+        cx.local.link_of(cx.local.upstream[input as usize])
+    }
+
+    #[inline]
+    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: u32, vc: u8) {
+        let chunks = &mut self.chunks;
+        self.router.append(input, vc, u32::from(cx.net.config.vcs), |fifo| fifo.push(chunks, c));
+    }
+
+    /// Takes the chunks that came over a link of this partition up to `t`.
+    pub(super) fn take_arrivals(&mut self, cx: &Static, input: u32, t: Ps) {
+        let from = cx.local.upstream[input as usize];
+        let mut arrival = self.router.inputs.get(input).arrival;
+        while arrival <= t {
+            let (flight, next) = self.take_flight(from);
+            arrival = next.unwrap_or(NEVER);
+            self.put_in_buffer(cx, flight.chunk, input, flight.vc);
+        }
+        self.router.inputs.edit(input).arrival = arrival;
+    }
+
+    /// Makes sure that a router's cycle runs at the first boundary at or after `at`.
+    #[inline]
+    pub(super) fn wake_router(&mut self, cx: &Static, local: u32, at: Ps, fx: &mut impl Fx) {
+        let set = self.router.routers.get(local).due;
+        // Within its own cycle a router's `due` is the present instant: it looks around before it goes to sleep.
+        if set <= at {
+            return;
+        }
+        let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
+        if due < set {
+            self.router.routers.edit(local).due = due;
+            let name = Name::Router.of(cx.local.routers[local as usize], 0);
+            Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
+        }
+    }
+
+    /// The next cycle of a router that has just moved something: one event for all of the partition.
+    fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
+        self.router.routers.edit(local).due = due;
+        *self.router.awake.edit(local / 64) |= 1 << (local % 64);
+        if *self.router.together.get(0) != due {
+            *self.router.together.edit(0) = due;
+            Self::set_cycle(Name::Routers.only(), RouterAlarm::All, due, fx);
+        }
+    }
+
+    /// One cycle of all routers that stayed awake.
+    pub(super) fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
+        for word in 0..self.router.awake.len() as u32 {
+            let mut awake = std::mem::take(self.router.awake.edit(word));
+            while awake != 0 {
+                let local = word * 64 + awake.trailing_zeros();
+                awake &= awake - 1;
+                let due = self.router.routers.get(local).due;
+                if due == fx.now() {
+                    self.cycle_one(cx, local, fx);
+                } else if due == fx.now() + cx.net.cycle {
+                    // A stale alarm of its own came first.
+                    self.stay_awake(local, due, fx);
+                }
+            }
+        }
+    }
+
+    /// Sets a cycle: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
+    fn set_cycle(name: u64, alarm: RouterAlarm, at: Ps, fx: &mut impl Fx) {
+        fx.wake(at, Class::Early, name, Alarm::Router(alarm).token());
+    }
+
+    /// One cycle of a router.
+    pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+        let now = fx.now();
+        let s = now - 1;
+        let ports = cx.local.base[local as usize]..cx.local.base[local as usize + 1];
+        let mut work = self.router.work.take().expect("no cycle runs within another");
+        let mut next = NEVER;
+        for input in ports.clone() {
+            if self.router.inputs.get(input).arrival <= s {
+                self.take_arrivals(cx, input, s);
+            }
+            let row = *self.router.inputs.get(input);
+            next = next.min(row.arrival);
+            let mut routed = row.routed;
+            if row.idle != 0 {
+                routed |= self.route_heads(cx, local, input, row.idle, fx);
+            }
+            if row.active != 0 {
+                self.ask_for_switch(cx, ports.start, (input, row), s, &mut work, fx);
+            }
+            if routed != 0 {
+                self.ask_for_vcs(cx, input, routed, &mut work);
+            }
+        }
+        let mut moved = self.allocate_vcs(cx, &mut work);
+        moved |= self.allocate_switch(cx, ports.start, s, &mut work, fx);
+        self.router.work = Some(work);
+        let held = self.router.routers.get(local).held > 0;
+        if held && moved {
+            return self.stay_awake(local, now + cx.net.cycle, fx);
+        }
+        if held {
+            next = next.min(self.next_chance(cx, ports, s));
+        }
+        self.router.routers.edit(local).due = NEVER;
+        if next != NEVER {
+            self.wake_router(cx, local, next, fx);
+        }
+    }
+
+    /// Asks the routing for the head chunks that came to the front of their buffers; returns the VCs that have one.
+    fn route_heads(&mut self, cx: &Static, local: u32, input: u32, mut idle: u16, fx: &mut impl Fx) -> u16 {
+        let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
+        let end = End::Router { router, base, in_port: input - base, local };
+        let line = Line { link: NIL, timing: 0, own_base: base, end };
+        let from = cx.local.upstream[input as usize];
+        let terminal = from & REMOTE == 0 && from >= cx.local.router_ports();
+        if cx.net.losses.is_some() {
+            idle = self.discard_fronts(cx, local, input, idle, fx);
+        }
+        let port = self.router.inputs.edit(input);
+        port.routed |= idle;
+        port.idle = 0;
+        let routed = idle;
+        while idle != 0 {
+            let vc = idle.trailing_zeros();
+            idle &= idle - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let class = if terminal { 0 } else { vc as u8 / self.router.each };
+            let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
+            let row = self.router.vcs.edit(v);
+            row.stage = Stage::Routed;
+            row.out = base + choice.port;
+            row.vc = choice.vc;
+            row.state = choice.state;
+        }
+        routed
+    }
+
+    /// Discards what stands lost in front of an input's idle VCs; returns those that have something left.
+    fn discard_fronts(&mut self, cx: &Static, local: u32, input: u32, idle: u16, fx: &mut impl Fx) -> u16 {
+        let from = cx.local.upstream[input as usize];
+        let (link, s) = (cx.local.link_of(from), fx.now() - 1);
+        let class = match from & REMOTE {
+            0 => Self::line(cx, from).timing,
+            _ => cx.local.inbound[(from & !REMOTE) as usize].timing,
+        };
+        let (mut left, mut rest) = (idle, idle);
+        while rest != 0 {
+            let vc = rest.trailing_zeros();
+            rest &= rest - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            loop {
+                let front = self.router.vcs.get(v).fifo;
+                if front.is_empty() {
+                    left &= !(1 << vc);
+                    break;
+                }
+                // A lost chunk's row is free when its successor is asked for.
+                let next = self.chunks.get(front.head).next;
+                if !self.discard_lost(cx, front.head, (class, link), s, fx) {
+                    break;
+                }
+                let fifo = &mut self.router.vcs.edit(v).fifo;
+                *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
+                self.router.routers.edit(local).held -= 1;
+                self.return_credit(cx, from, vc as u8, s, fx);
+            }
+        }
+        left
+    }
+
+    /// Heads of an input ask for VCs, in ascending order over the cycle.
+    #[inline]
+    fn ask_for_vcs(&mut self, cx: &Static, input: u32, mut routed: u16, work: &mut Work) {
+        while routed != 0 {
+            let v = input * u32::from(cx.net.config.vcs) + routed.trailing_zeros();
+            routed &= routed - 1;
+            let row = self.router.vcs.get(v);
+            if self.router.free_vcs(row.out, row.vc) != 0 {
+                work.heads.push((input, v));
+            }
+        }
+    }
+
+    /// VC allocation: the free VCs of an output go to heads in the order of its arbiter; true if a packet got one.
+    ///
+    /// Heads stand in ascending order: first those after the one that the output served last, then the others.
+    fn allocate_vcs(&mut self, cx: &Static, work: &mut Work) -> bool {
+        let mut moved = false;
+        if cx.net.config.arbiter == Arbiter::RoundRobin {
+            for &(input, v) in &work.heads {
+                let last = self.router.outputs.get(self.router.vcs.get(v).out).last_request;
+                if last == NIL || v > last {
+                    moved |= self.allocate_vc(cx, input, v);
+                }
+            }
+        }
+        for (input, v) in work.heads.drain(..) {
+            if self.router.vcs.get(v).stage == Stage::Routed {
+                moved |= self.allocate_vc(cx, input, v);
+            }
+        }
+        moved
+    }
+
+    /// Gives a head the next free VC of its class, if there is one.
+    #[inline]
+    fn allocate_vc(&mut self, cx: &Static, input: u32, v: u32) -> bool {
+        let clocked = &mut self.router;
+        let row = *clocked.vcs.get(v);
+        let free = clocked.free_vcs(row.out, row.vc);
+        if free == 0 {
+            return false;
+        }
+        let group = clocked.group(row.out, row.vc);
+        let output = clocked.outputs.edit(row.out);
+        if free & !output.used == 0 {
+            output.used &= !group;
+        }
+        let vc = (free & !output.used).trailing_zeros() as u8;
+        output.taken |= 1 << vc;
+        output.used |= 1 << vc;
+        output.last_request = v;
+        let row = clocked.vcs.edit(v);
+        row.vc = vc;
+        row.stage = Stage::Active;
+        let bit = 1 << (v - input * u32::from(cx.net.config.vcs));
+        let port = clocked.inputs.edit(input);
+        port.routed &= !bit;
+        port.active |= bit;
+        true
+    }
+
+    /// The chunks of an input ask for their outputs; each output keeps the one whose turn comes first.
+    fn ask_for_switch(
+        &mut self,
+        cx: &Static,
+        base: u32,
+        (input, row): (u32, Input),
+        s: Ps,
+        work: &mut Work,
+        fx: &mut impl Fx,
+    ) {
+        let mut active = row.active;
+        while active != 0 {
+            let vc = active.trailing_zeros();
+            active &= active - 1;
+            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);
+            let bid = &mut work.bids[(out - base) as usize];
+            if bid.room == NIL {
+                bid.room = self.room(cx, out, s, fx);
+                work.outputs.push(out);
+            }
+            if self.vcs.get(self.vcs_per_port(out) + u32::from(out_vc)).occupancy >= bid.room {
+                continue;
+            }
+            let first = turn(cx, self.router.outputs.get(out).last_input, input);
+            let second = turn(cx, u32::from(row.last_vc), vc) & 15;
+            let turn = u64::from(first) << 4 | u64::from(second);
+            if turn < bid.turn {
+                *bid = Bid { turn, input, v, room: bid.room };
+            }
+        }
+    }
+
+    /// Chunks that a buffer behind an output holds, 0 if the link is busy at `s`. Uses the credits released by then.
+    fn room(&mut self, cx: &Static, out: u32, s: Ps, fx: &mut impl Fx) -> u32 {
+        let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
+        if self.ports.get(out).clock.rounded(timing.denominator) > s {
+            return 0;
+        }
+        if let End::Terminal { .. } = Self::line(cx, out).end {
+            self.eject(cx, out, s, fx);
+        }
+        self.drain_credits(out, s);
+        timing.capacity
+    }
+
+    /// Switch allocation: outputs granted, inputs accept one grant each, and the chunks leave. True if one did.
+    fn allocate_switch(&mut self, cx: &Static, base: u32, s: Ps, work: &mut Work, fx: &mut impl Fx) -> bool {
+        for out in work.outputs.drain(..) {
+            let bid = std::mem::replace(&mut work.bids[(out - base) as usize], NO_BID);
+            if bid.v == NIL {
+                continue;
+            }
+            let turn = turn(cx, self.router.inputs.get(bid.input).last_output, out);
+            let accepted = &mut work.accepted[(bid.input - base) as usize];
+            if accepted.1 == NIL {
+                work.inputs.push(bid.input);
+                *accepted = (turn, bid.v);
+            } else if turn < accepted.0 {
+                *accepted = (turn, bid.v);
+            }
+        }
+        let moved = !work.inputs.is_empty();
+        for input in work.inputs.drain(..) {
+            let (_, v) = std::mem::replace(&mut work.accepted[(input - base) as usize], (0, NIL));
+            self.leave(cx, input, v, s, fx);
+        }
+        moved
+    }
+
+    /// The chunk in front of input VC `v` crosses the switch and starts onto its link.
+    fn leave(&mut self, cx: &Static, input: u32, v: u32, s: Ps, fx: &mut impl Fx) {
+        let in_vc = (v - input * u32::from(cx.net.config.vcs)) as u8;
+        let row = self.router.vcs.edit(v);
+        let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
+        let (out, vc, empty) = (row.out, row.vc, row.fifo.is_empty());
+        self.notes.set(c, row.state);
+        let chunk = self.chunks.edit(c);
+        chunk.visit();
+        let (packet, index, last) = (chunk.packet, chunk.index(), chunk.is_last());
+        let port = self.router.inputs.edit(input);
+        port.last_vc = in_vc;
+        port.last_output = out;
+        if last || empty {
+            port.active &= !(1 << in_vc);
+        }
+        let output = self.router.outputs.edit(out);
+        output.last_input = input;
+        if last {
+            row.stage = Stage::Idle;
+            port.idle |= u16::from(!empty) << in_vc;
+            output.taken &= !(1 << vc);
+        }
+        let local = self.router.owner[input as usize];
+        self.router.routers.edit(local).held -= 1;
+        let line = Self::line(cx, out);
+        let id = self.packets.get(packet).id;
+        fx.record(Record::Accepted { time: s + fx.suspended(), link: line.link, vc, id, index });
+        let o = self.vcs_per_port(out) + u32::from(vc);
+        self.vcs.edit(o).occupancy += 1;
+        self.ports.edit(out).backlog += 1;
+        self.put_on_link(cx, c, out, vc, s, fx);
+        match line.end {
+            End::Router { base, in_port, local, .. } => {
+                let at = self.flights.get(self.ports.get(out).flight.tail).time;
+                let next = self.router.inputs.edit(base + in_port);
+                next.arrival = next.arrival.min(at);
+                self.wake_router(cx, local, at, fx);
+            }
+            End::Terminal { .. } => self.set_due(cx, out, fx),
+            End::Remote { .. } => {}
+        }
+        self.return_credit(cx, cx.local.upstream[input as usize], in_vc, s, fx);
+    }
+
+    /// When nothing moved at `s`: the next instant at which something could without an arrival.
+    fn next_chance(&self, cx: &Static, ports: Range<u32>, s: Ps) -> Ps {
+        let mut next = NEVER;
+        for input in ports {
+            let mut active = self.router.inputs.get(input).active;
+            while active != 0 {
+                let v = input * u32::from(cx.net.config.vcs) + active.trailing_zeros();
+                active &= active - 1;
+                let out = self.router.vcs.get(v).out;
+                let (port, line) = (self.ports.get(out), Self::line(cx, out));
+                let timing = &cx.net.timings[line.timing as usize];
+                let free = port.clock.rounded(timing.denominator);
+                let mut chance = if free > s { free } else { port.next_release().unwrap_or(NEVER) };
+                if let (NEVER, End::Terminal { .. }, Some(first)) =
+                    (chance, line.end, (port.flight.head != NIL).then_some(port.flight.head))
+                {
+                    // The terminal takes chunks lazily: the credit is not on its way yet.
+                    chance = self.flights.get(first).time + timing.credit_delay;
+                }
+                next = next.min(chance);
+            }
+        }
+        next
+    }
+}

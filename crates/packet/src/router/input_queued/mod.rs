@@ -1,0 +1,358 @@
+//! Clocked routers with buffers at their inputs: each cycle VC allocation, then switch allocation.
+//!
+//! A cycle is the chunk time of the fastest link. The decisions of the cycle at instant s see everything that arrived, and
+//! every credit released, up to s; they are taken by an early event at s + 1 ps. A head chunk is routed once, when it comes to the
+//! front of its buffer, and asks for a VC of its class at the output; a VC belongs to one packet from head to tail, and
+//! the packet's other chunks follow. From the next cycle on they ask for the switch. Both allocators are iSLIP with one
+//! iteration: outputs grant, inputs accept, round robin, and a pointer moves only when its grant is accepted. A
+//! chunk that wins leaves its buffer: its credit is released at s + credit delay, and it starts onto the link at s. A VC that a
+//! tail gives back can be allocated in the next cycle.
+//!
+//! One pass over the inputs takes what arrived on links of the same partition, routes, and lets requests compete one by one, so
+//! that a cycle costs what there is to do and no event is needed per chunk. Routers of a partition that moved something share
+//! the event of the next cycle; the others sleep until something can move.
+//!
+//! Source: Dally and Towles, chapters 16 (router) and 19 (allocation); McKeown, The iSLIP scheduling algorithm, 1999;
+//! BookSim 2 `iq_router`. Not modelled: speculation, look-ahead routing, crossbar speed-up, hold-switch allocation.
+
+mod cycle;
+
+use crate::{
+    config::{Injects, Rules},
+    effects::Fx,
+    event::RouterAlarm,
+    net::{Channel, Net, Router, Static},
+    network::{End, Line, Local, Network},
+};
+use base::{
+    hash::Fingerprint,
+    registry::About,
+    time::{NEVER, Ps},
+};
+use engine::state::{Fifo, Journal, NIL, Table};
+use serde::{Deserialize, Serialize};
+
+/// What the packet at the front of an input VC has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// Nothing: its head was not routed.
+    Idle,
+    /// A route; it asks for a VC of its class.
+    Routed,
+    /// A VC; its chunks ask for the switch.
+    Active,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct InputVc {
+    fifo: Fifo,
+    /// Output port (local) of the packet in front.
+    out: u32,
+    /// Routing's memory for the packet.
+    state: u32,
+    /// Class of VCs while routed, VC once active.
+    vc: u8,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Input {
+    /// When the first chunk on its way here arrives, `NEVER` if none is (links of other partitions and terminals: always).
+    arrival: Ps,
+    /// Output that last took a chunk from here.
+    last_output: u32,
+    /// VCs with a head to route, a bit each.
+    idle: u16,
+    /// VCs that ask for a VC of an output.
+    routed: u16,
+    /// VCs with a chunk that may ask for the switch.
+    active: u16,
+    /// VC that last sent a chunk.
+    last_vc: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Output {
+    /// Input port served last by the switch.
+    last_input: u32,
+    /// Input VC served last by VC allocation.
+    last_request: u32,
+    /// VCs that belong to a packet.
+    taken: u16,
+    /// VCs allocated in the present round of their class.
+    used: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Schedule {
+    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
+    due: Ps,
+    /// Chunks in its buffers.
+    held: u32,
+}
+
+/// Best request for an output so far, and what the output allows.
+#[derive(Clone, Copy)]
+struct Bid {
+    turn: u64,
+    input: u32,
+    v: u32,
+    /// Chunks that a buffer behind the link holds, 0 while the link is busy; `NIL` until somebody asks.
+    room: u32,
+}
+const NO_BID: Bid = Bid { turn: u64::MAX, input: NIL, v: NIL, room: NIL };
+
+/// Requests of one cycle; nothing is left between events.
+#[derive(Clone, Default)]
+struct Work {
+    /// Best request for the switch, by output of the router.
+    bids: Vec<Bid>,
+    /// Outputs that were asked for.
+    outputs: Vec<u32>,
+    /// Grant that an input accepts (turn, VC row), by input of the router.
+    accepted: Vec<(u32, u32)>,
+    /// Inputs with a grant.
+    inputs: Vec<u32>,
+    /// Heads that ask for a VC: input, VC row.
+    heads: Vec<(u32, u32)>,
+}
+
+/// State of clocked routers.
+#[derive(Clone)]
+pub struct InputQueued {
+    routers: Table<Schedule>,
+    inputs: Table<Input>,
+    outputs: Table<Output>,
+    vcs: Table<InputVc>,
+    /// Routers that run again in the next cycle, a bit each.
+    awake: Table<u64>,
+    /// When that is (plus 1 ps), in one row.
+    together: Table<Ps>,
+    /// Local number of the router, by port.
+    owner: Vec<u32>,
+    /// VCs of a class.
+    each: u8,
+    /// VCs of class 0 and distance to the next class, by output port.
+    classes: Vec<(u16, u8)>,
+    /// Taken out while a cycle runs.
+    work: Option<Box<Work>>,
+}
+
+impl PartialEq for InputQueued {
+    fn eq(&self, other: &Self) -> bool {
+        self.routers == other.routers
+            && self.inputs == other.inputs
+            && self.outputs == other.outputs
+            && self.vcs == other.vcs
+            && self.awake == other.awake
+            && self.together == other.together
+    }
+}
+
+impl InputQueued {
+    /// The packets in front of an input's VCs, each with its VC.
+    fn fronts(&self, input: u32, vcs: u8) -> impl Iterator<Item = (u8, &InputVc)> {
+        (0..vcs).map(move |vc| (vc, self.vcs.get(input * u32::from(vcs) + u32::from(vc))))
+    }
+
+    /// Those that belong to no packet.
+    fn free_vcs(&self, out: u32, class: u8) -> u16 {
+        self.group(out, class) & !self.outputs.get(out).taken
+    }
+
+    /// VCs that a packet may get, a bit each: those of its class, toward a terminal (where no cycle can close) all.
+    fn group(&self, out: u32, class: u8) -> u16 {
+        let (mask, stride) = self.classes[out as usize];
+        mask << (class * stride)
+    }
+
+    /// A chunk comes to the end of a buffer.
+    #[inline]
+    fn append(&mut self, input: u32, vc: u8, vcs: u32, push: impl FnOnce(&mut Fifo)) {
+        let row = self.vcs.edit(input * vcs + u32::from(vc));
+        if row.fifo.is_empty() {
+            let port = self.inputs.edit(input);
+            match row.stage {
+                Stage::Idle => port.idle |= 1 << vc,
+                Stage::Active => port.active |= 1 << vc,
+                Stage::Routed => unreachable!("a packet that asks for a VC is in its buffer"),
+            }
+        }
+        push(&mut row.fifo);
+        self.routers.edit(self.owner[input as usize]).held += 1;
+    }
+}
+
+impl Router for InputQueued {
+    const ABOUT: About = About {
+        name: "input-queued",
+        summary: "Buffers at the inputs, VC and switch allocation every cycle",
+        doc: "Buffers at the inputs, VC and switch allocation every cycle (iSLIP, one iteration), wormhole switching; a cycle is the time of a \
+              chunk on the fastest link. A head chunk takes one cycle between the two allocations, and then `router_delay`. A VC belongs to a \
+              packet from head to tail, so whole packets are routed. `arbiter` chooses among requests. Not modelled: speculation, look-ahead \
+              routing, crossbar speed-up, hold-switch allocation.",
+        source: "Dally and Towles, Principles and Practices of Interconnection Networks, chapters 16 to 19; McKeown, The iSLIP scheduling \
+                 algorithm, 1999; BookSim 2.",
+        params: &[],
+    };
+    // A cycle's alarm comes a picosecond after its decisions.
+    const RULES: Rules =
+        Rules { lag: 1, heads_only: true, keeps_order: true, injects: Injects::WithRoom, ripens: false };
+    type Port = ();
+    type Vc = ();
+
+    fn new(net: &Network, local: &Local) -> Self {
+        let (ports, routers) = (local.router_ports() as usize, local.routers.len());
+        let each = net.config.vcs / net.routes.vcs().max(1);
+        let mask = |vcs: u8| u16::MAX >> (16 - vcs.min(16));
+        let classes = local.lines[..ports].iter().map(|line| match line.end {
+            End::Terminal { .. } => (mask(net.config.vcs), 0),
+            _ => (mask(each), each),
+        });
+        let span = |r: usize| local.base[r]..local.base[r + 1];
+        let widest = (0..routers).map(|r| span(r).len()).max().unwrap_or(0);
+        let input = Input { arrival: NEVER, last_output: NIL, idle: 0, routed: 0, active: 0, last_vc: 15 };
+        let vc = InputVc { fifo: Fifo::default(), out: NIL, state: 0, vc: 0, stage: Stage::Idle };
+        Self {
+            routers: Table::new(routers, Schedule { due: NEVER, held: 0 }),
+            inputs: Table::new(ports, input),
+            outputs: Table::new(ports, Output { last_input: NIL, last_request: NIL, taken: 0, used: 0 }),
+            vcs: Table::new(ports * usize::from(net.config.vcs), vc),
+            awake: Table::new(routers.div_ceil(64), 0),
+            together: Table::new(1, NEVER),
+            owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
+            each,
+            classes: classes.collect(),
+            work: Some(Box::new(Work {
+                bids: vec![NO_BID; widest],
+                accepted: vec![(0, NIL); widest],
+                ..Work::default()
+            })),
+        }
+    }
+
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.routers);
+        visit(&mut self.inputs);
+        visit(&mut self.outputs);
+        visit(&mut self.vcs);
+        visit(&mut self.awake);
+        visit(&mut self.together);
+    }
+
+    fn bytes(ports: u64, vcs: u64) -> u64 {
+        let each = size_of::<Input>() + size_of::<Output>() + 8;
+        ports * (each as u64 + vcs * size_of::<InputVc>() as u64)
+    }
+
+    /// It goes to its buffer and the router wakes. Chunks of routers in the same partition are taken in a cycle instead.
+    #[inline]
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+        let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
+        debug_assert_eq!(
+            cx.local.upstream[(base + in_port) as usize],
+            from,
+            "an input has one upstream port"
+        );
+        n.put_in_buffer(cx, c, base + in_port, vc);
+        n.wake_router(cx, local, fx.now(), fx);
+    }
+
+    /// The router must look when the first credit holds.
+    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, _: bool, fx: &mut impl Fx) {
+        let local = n.router.owner[u as usize];
+        if n.router.routers.get(local).held > 0 {
+            let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
+            n.wake_router(cx, local, release, fx);
+        }
+    }
+
+    /// A cycle: a router's own, or that of all that stayed awake.
+    fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
+        match alarm {
+            RouterAlarm::All => n.cycle_all(cx, fx),
+            RouterAlarm::Router(local) if n.router.routers.get(local).due == fx.now() => {
+                n.cycle_one(cx, local, fx);
+            }
+            RouterAlarm::Router(_) => {}
+            RouterAlarm::Output(_) => unreachable!("a cycle looks at all outputs"),
+        }
+    }
+
+    #[inline]
+    fn advance(_: &mut Net<Self>, _: &Static, _: u32, _: Ps, _: &mut impl Fx) {}
+
+    #[inline]
+    fn next_start(_: &Net<Self>, _: &Static, _: u32) -> Ps {
+        NEVER
+    }
+
+    #[inline]
+    fn pressed(_: &Net<Self>, _: u32) -> bool {
+        false
+    }
+
+    #[inline]
+    fn waits(_: &Net<Self>, _: u32) -> bool {
+        false
+    }
+
+    fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
+        for input in 0..n.router.inputs.len() as u32 {
+            if n.router.inputs.get(input).arrival < now {
+                n.take_arrivals(cx, input, now - 1);
+            }
+        }
+    }
+
+    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32)) {
+        if u < cx.local.router_ports() {
+            for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
+                front.fifo.iter(&n.chunks).for_each(|c| visit(n.input_link(cx, u), vc, c));
+            }
+        }
+    }
+
+    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
+        let room = |out: u32, vc: u8| {
+            let timing = &cx.net.timings[Net::<Self>::line(cx, out).timing as usize];
+            n.vcs.get(n.vcs_per_port(out) + u32::from(vc)).occupancy < timing.capacity
+        };
+        for (vc, front) in n.router.fronts(u, cx.net.config.vcs).filter(|f| !f.1.fifo.is_empty()) {
+            // What it waits for; nothing if it will move by itself.
+            let group = match front.stage {
+                Stage::Routed if n.router.free_vcs(front.out, front.vc) == 0 => {
+                    n.router.group(front.out, front.vc)
+                }
+                Stage::Active if !room(front.out, front.vc) => 1 << front.vc,
+                _ => 0,
+            };
+            let out = if front.stage == Stage::Idle { u } else { front.out };
+            let link = Net::<Self>::line(cx, out).link;
+            let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (link, v)).collect();
+            visit((n.input_link(cx, u), vc), front.fifo.iter(&n.chunks).count() as u32, &to);
+        }
+    }
+
+    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
+        if u >= cx.local.router_ports() {
+            return;
+        }
+        let link = u64::from(Net::<Self>::line(cx, u).link);
+        for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
+            let out = match front.stage {
+                Stage::Idle => 0,
+                _ => u64::from(Net::<Self>::line(cx, front.out).link),
+            };
+            for (place, c) in front.fifo.iter(&n.chunks).enumerate() {
+                let c = n.chunks.get(c);
+                sum.add(
+                    11 << 40 | u64::from(vc) << 32 | link,
+                    out << 8 | u64::from(front.vc),
+                    n.packets.get(c.packet).id,
+                    (place as u64) << 16 | u64::from(c.index()),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Ideal output-queued routers: infinite speed-up, queues at the outputs alone.
+//!
+//! A chunk crosses the router the moment it arrives: its input buffer is free at once, and it waits at its output until the link is free
+//! and the buffer behind the link has room. Queues at outputs have no bound: no router can do better, and none can be built. Outputs
+//! serve VCs round robin, passing over those without room. Starts are put off until the output is touched, as window routers do.
+//!
+//! Source: Dally and Towles, chapter 17 (output queueing as the ideal); Karol, Hluchyj, Morgan, Input Versus Output Queueing on a
+//! Space-Division Packet Switch, IEEE Transactions on Communications 1987. Not modelled: bounds of queues, memory bandwidth.
+
+use crate::{
+    config::{Injects, Rules},
+    effects::{Fx, Record},
+    event::RouterAlarm,
+    net::{Channel, Net, Router, Static},
+    network::{End, Line, Local, Network},
+    router::window::after,
+};
+use base::{
+    hash::Fingerprint,
+    registry::About,
+    time::{NEVER, Ps},
+};
+use engine::state::{Fifo, Journal};
+
+/// Output-queued routers keep everything in the shared rows.
+#[derive(Clone, PartialEq)]
+pub struct OutputQueued;
+
+impl Router for OutputQueued {
+    const ABOUT: About = About {
+        name: "output-queued",
+        summary: "Ideal: every chunk is at its output the moment it arrives",
+        doc: "Infinite speed-up and queues without bound at the outputs: a chunk frees its input buffer the moment it arrives and waits only \
+              for its link and for buffer behind it. No router does better; the difference to others is what their buffers and allocators cost. \
+              Outputs serve VCs round robin. Not modelled: bounds of queues, memory bandwidth.",
+        source: "Karol, Hluchyj, Morgan, Input Versus Output Queueing on a Space-Division Packet Switch, 1987; Dally and Towles, chapter 17.",
+        params: &[],
+    };
+    const RULES: Rules =
+        Rules { lag: 0, heads_only: false, keeps_order: false, injects: Injects::First, ripens: false };
+    /// VCs with something waiting, a bit each.
+    type Port = u16;
+    /// Chunks that wait for the link.
+    type Vc = Fifo;
+
+    fn new(_: &Network, _: &Local) -> Self {
+        Self
+    }
+
+    fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+
+    fn bytes(_: u64, _: u64) -> u64 {
+        0
+    }
+
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+        let now = fx.now();
+        if cx.net.losses.is_some() && n.discard_lost(cx, c, (line.timing, line.link), now, fx) {
+            return n.return_credit(cx, from, vc, now, fx);
+        }
+        let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
+        let choice = n.decide(cx, c, line, vc, fx);
+        let u = base + choice.port;
+        n.touch(cx, u, now, fx);
+        n.notes.set(c, choice.state);
+        let chunk = n.chunks.edit(c);
+        chunk.visit();
+        let (packet, index) = (chunk.packet, chunk.index());
+        let (id, link) = (n.packets.get(packet).id, Net::<Self>::line(cx, u).link);
+        fx.record(Record::Accepted { time: now + fx.suspended(), link, vc: choice.vc, id, index });
+        let v = n.vcs_per_port(u) + u32::from(choice.vc);
+        n.vcs.edit(v).own.push(&mut n.chunks, c);
+        let port = n.ports.edit(u);
+        port.backlog += 1;
+        if port.own == 0 {
+            port.since = now;
+        }
+        port.own |= 1 << choice.vc;
+        n.return_credit(cx, from, vc, now, fx);
+        // It may start before what was expected to be next.
+        n.set_due(cx, u, fx);
+    }
+
+    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, _: bool, fx: &mut impl Fx) {
+        n.set_due(cx, u, fx);
+    }
+
+    fn alarm(_: &mut Net<Self>, _: &Static, _: RouterAlarm, _: &mut impl Fx) {
+        unreachable!("it sets none");
+    }
+
+    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        while n.ports.get(u).own != 0 {
+            let start = Self::next_start(n, cx, u);
+            if start >= t {
+                return;
+            }
+            n.drain_credits(u, start);
+            // The credit may have been another VC's.
+            let ready = n.with_room(cx, u);
+            if ready == 0 {
+                continue;
+            }
+            let port = n.ports.edit(u);
+            let vc = after(ready, port.last_vc);
+            port.last_vc = vc;
+            let v = n.vcs_per_port(u) + u32::from(vc);
+            let row = n.vcs.edit(v);
+            let c = row.own.pop(&n.chunks).expect("a waiting VC has something");
+            row.occupancy += 1;
+            if row.own.is_empty() {
+                n.ports.edit(u).own &= !(1 << vc);
+            }
+            n.put_on_link(cx, c, u, vc, start, fx);
+        }
+    }
+
+    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps {
+        let port = n.ports.get(u);
+        if port.own == 0 {
+            return NEVER;
+        }
+        let timing = &cx.net.timings[Net::<Self>::line(cx, u).timing as usize];
+        let start = port.clock.rounded(timing.denominator).max(port.since);
+        if n.with_room(cx, u) != 0 {
+            return start;
+        }
+        port.next_release().map_or(NEVER, |release| start.max(release))
+    }
+
+    fn pressed(n: &Net<Self>, u: u32) -> bool {
+        n.ports.get(u).own != 0
+    }
+
+    /// Starts before `t` must not see credits that came after them.
+    fn count(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        Self::advance(n, cx, u, t, fx);
+        n.drain_credits(u, t);
+    }
+
+    fn waits(n: &Net<Self>, u: u32) -> bool {
+        n.ports.get(u).own != 0
+    }
+
+    fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
+
+    /// What waits at an output owns no buffer.
+    fn held(_: &Net<Self>, _: &Static, _: u32, _: &mut dyn FnMut(u32, u8, u32)) {}
+
+    /// Nobody waits while holding a buffer.
+    fn waiting(_: &Net<Self>, _: &Static, _: u32, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}
+
+    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
+        let link = u64::from(Net::<Self>::line(cx, u).link);
+        for vc in 0..cx.net.config.vcs {
+            let list = n.vcs.get(n.vcs_per_port(u) + u32::from(vc)).own;
+            n.hash_list(9 << 40 | u64::from(vc) << 32 | link, list, sum);
+        }
+    }
+}
+
+impl Net<OutputQueued> {
+    /// VCs with something waiting and room behind the link, as far as credits were counted.
+    fn with_room(&self, cx: &Static, u: u32) -> u16 {
+        let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
+        let (mut waiting, mut ready) = (self.ports.get(u).own, 0);
+        while waiting != 0 {
+            let vc = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            ready |= u16::from(self.vcs.get(self.vcs_per_port(u) + vc).occupancy < capacity) << vc;
+        }
+        ready
+    }
+}

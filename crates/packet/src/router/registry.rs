@@ -1,0 +1,86 @@
+//! The router architectures that `model.router` can name. A run is compiled once for each: chosen here, not per event.
+
+use super::{input_queued::InputQueued, output_queued::OutputQueued, window::Window};
+use crate::{
+    config::Architecture,
+    net::Router,
+    network::Network,
+    setup::Setup,
+    simulation,
+    stepper::{self, Stepper},
+};
+use base::registry::{About, Registered, find};
+use engine::executor::Options;
+use model::{Finished, Watch, failure::Failure};
+use std::sync::Arc;
+
+/// A router architecture.
+#[derive(Clone, Copy)]
+pub struct RouterEntry {
+    /// Name and documentation.
+    pub about: About,
+    /// How the rest of the model names it, and goes by it.
+    pub architecture: Architecture,
+    /// Refuses setups that it excludes.
+    pub refuse: fn(&Setup) -> Result<(), Failure>,
+    /// Bytes of its own state, for so many ports with so many virtual channels each.
+    pub bytes: fn(u64, u64) -> u64,
+    /// Simulates.
+    pub run: fn(&Setup, Watch<'_>) -> Result<Finished, Failure>,
+    /// A network that is driven from outside.
+    pub step: fn(&Arc<Network>, Options) -> Box<dyn Stepper>,
+}
+
+impl RouterEntry {
+    /// The entry of an architecture.
+    #[must_use]
+    pub const fn of<R: Router>() -> Self {
+        Self {
+            about: R::ABOUT,
+            architecture: Architecture { name: R::ABOUT.name, rules: R::RULES },
+            refuse: R::refuse,
+            bytes: R::bytes,
+            run: simulation::watch::<R>,
+            step: stepper::new::<R>,
+        }
+    }
+}
+
+impl Registered for RouterEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+/// All of them; the first is the default.
+pub const ROUTERS: &[RouterEntry] =
+    &[RouterEntry::of::<Window>(), RouterEntry::of::<InputQueued>(), RouterEntry::of::<OutputQueued>()];
+
+/// Their names.
+pub const NAMES: [&str; ROUTERS.len()] = {
+    let mut names = [""; ROUTERS.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = ROUTERS[n].about.name;
+        n += 1;
+    }
+    names
+};
+
+/// The entry of a name.
+///
+/// # Panics
+/// If it is not registered: experiments are checked against the list.
+#[must_use]
+pub fn entry(name: &str) -> &'static RouterEntry {
+    find(ROUTERS, name).expect("a registered router")
+}
+
+/// The architecture of a name, for a setup.
+///
+/// # Panics
+/// As [`entry`].
+#[must_use]
+pub fn named(name: &str) -> Architecture {
+    entry(name).architecture
+}

@@ -1,0 +1,319 @@
+//! Window routers (CODES): acceptance, service, credits. The rules are numbered in `PACKET.md`.
+//!
+//! One window per output port and VC covers the local queue, the wire and what waits downstream. A chunk is routed when it arrives and accepted
+//! if the window has room; else it queues and keeps the buffer that it came in, until a credit that is an event then.
+//! Services are lazy: an output is caught up when it is touched.
+
+use crate::{
+    config::{Injects, Rules},
+    effects::{Fx, Record},
+    event::{Alarm, Name, RouterAlarm},
+    net::{Channel, Net, Router, Static},
+    network::{End, Line, Local, Network},
+};
+use base::{
+    hash::Fingerprint,
+    registry::About,
+    time::{NEVER, Ps},
+};
+use engine::{
+    key::Class,
+    state::{Fifo, Journal, Table},
+};
+use serde::{Deserialize, Serialize};
+
+/// State of window routers beside the shared rows.
+#[derive(Clone, PartialEq)]
+pub struct Window {
+    /// Chunks that arrived when the window was full, by port and VC.
+    pub queued: Table<Fifo>,
+}
+
+/// Its part of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lists {
+    /// VCs with something pending, a bit each.
+    pub waiting: u16,
+    /// VCs with something queued, a bit each.
+    pub blocked: u16,
+}
+
+impl Router for Window {
+    const ABOUT: About = About {
+        name: "window",
+        summary: "One window of buffer per output and VC",
+        doc: "One window of buffer per output port and VC covers the local queue, the wire and what waits downstream. A chunk is routed \
+              when it arrives and queues at its output; it keeps the buffer that it came in until the window of its output has room. Outputs \
+              serve VCs round robin, chunk by chunk.",
+        source: "CODES dragonfly-dally.",
+        params: &[],
+    };
+    const RULES: Rules =
+        Rules { lag: 0, heads_only: false, keeps_order: false, injects: Injects::First, ripens: true };
+    type Port = Lists;
+    /// Chunks that own buffer and wait for the link.
+    type Vc = Fifo;
+
+    fn new(net: &Network, local: &Local) -> Self {
+        Self { queued: Table::new(local.lines.len() * usize::from(net.config.vcs), Fifo::default()) }
+    }
+
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.queued);
+    }
+
+    fn bytes(ports: u64, vcs: u64) -> u64 {
+        ports * vcs * size_of::<Fifo>() as u64
+    }
+
+    #[inline]
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+        if cx.net.losses.is_some() && n.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx) {
+            return n.return_credit(cx, from, vc, fx.now(), fx);
+        }
+        n.pass_on(cx, c, line, (from, vc), fx);
+    }
+
+    #[inline]
+    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, now: bool, fx: &mut impl Fx) {
+        if n.ports.get(u).own.blocked != 0 {
+            if now {
+                n.credit_event(cx, u, fx);
+            } else {
+                n.set_credit(cx, u, fx);
+            }
+        }
+    }
+
+    fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
+        let RouterAlarm::Output(u) = alarm else { unreachable!("windows belong to outputs") };
+        n.credit_event(cx, u, fx);
+    }
+
+    /// Rule 3: all services of a router's port that start before `t`.
+    #[inline]
+    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        if n.ports.get(u).own.waiting != 0 {
+            n.catch_up(cx, u, t, fx);
+        }
+    }
+
+    #[inline]
+    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps {
+        let port = n.ports.get(u);
+        if port.own.waiting == 0 {
+            return NEVER;
+        }
+        let timing = &cx.net.timings[Net::<Self>::line(cx, u).timing as usize];
+        port.clock.rounded(timing.denominator).max(port.since)
+    }
+
+    #[inline]
+    fn pressed(n: &Net<Self>, u: u32) -> bool {
+        n.ports.get(u).own.blocked != 0
+    }
+
+    #[inline]
+    fn waits(n: &Net<Self>, u: u32) -> bool {
+        n.ports.get(u).own.waiting != 0
+    }
+
+    fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
+
+    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32)) {
+        for vc in 0..cx.net.config.vcs {
+            let v = n.vcs_per_port(u) + u32::from(vc);
+            let link = Net::<Self>::line(cx, u).link;
+            n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, vc, c));
+            for c in n.router.queued.get(v).iter(&n.chunks) {
+                let (from, vc) = n.origin(cx, u, n.chunks.get(c).origin());
+                visit(cx.local.link_of(from), vc, c);
+            }
+        }
+    }
+
+    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
+        for vc in 0..cx.net.config.vcs {
+            for c in n.router.queued.get(n.vcs_per_port(u) + u32::from(vc)).iter(&n.chunks) {
+                let (from, from_vc) = n.origin(cx, u, n.chunks.get(c).origin());
+                visit((cx.local.link_of(from), from_vc), 1, &[(Net::<Self>::line(cx, u).link, vc)]);
+            }
+        }
+    }
+
+    fn fault(n: &Net<Self>, u: u32, vc: u8, room: u32) -> Option<String> {
+        let queued = n.router.queued.get(n.vcs_per_port(u) + u32::from(vc));
+        (room > 0 && !queued.is_empty()).then(|| format!("has room for {room} chunks while others queue"))
+    }
+
+    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
+        let link = u64::from(Net::<Self>::line(cx, u).link);
+        for vc in 0..cx.net.config.vcs {
+            let v = n.vcs_per_port(u) + u32::from(vc);
+            for (kind, list) in [(9u64, n.vcs.get(v).own), (10, *n.router.queued.get(v))] {
+                n.hash_list(kind << 40 | u64::from(vc) << 32 | link, list, sum);
+            }
+        }
+    }
+}
+
+impl Net<Window> {
+    /// Sets the alarm for the next credit of a blocked port.
+    fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        let port = self.ports.get(u);
+        let Some(at) = port.next_release() else { return };
+        if port.own.blocked == 0 || port.alarm_set {
+            return;
+        }
+        self.ports.edit(u).alarm_set = true;
+        let name = Name::Output.of(Self::line(cx, u).link, 0);
+        fx.wake(at, Class::Early, name, Alarm::Router(RouterAlarm::Output(u)).token());
+    }
+
+    /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
+    fn pass_on(&mut self, cx: &Static, c: u32, line: &Line, (from, from_vc): (u32, u8), fx: &mut impl Fx) {
+        let now = fx.now();
+        let choice = self.decide(cx, c, line, from_vc, fx);
+        let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };
+        let u = base + choice.port;
+        self.notes.set(c, choice.state);
+        self.chunks.edit(c).visit();
+        let out = Self::line(cx, u);
+        if self.ports.get(u).own.waiting != 0 {
+            self.catch_up(cx, u, now, fx);
+        }
+        if let End::Terminal { .. } = out.end {
+            self.eject(cx, u, now, fx);
+        }
+        let port = self.ports.edit(u);
+        port.backlog += 1;
+        let free = port.own.blocked >> choice.vc & 1 == 0;
+        if port.own.blocked == 0 && port.first_credit >> 4 <= now {
+            self.drain_credits(u, now);
+        }
+        let timing = &cx.net.timings[out.timing as usize];
+        let v = self.vcs_per_port(u) + u32::from(choice.vc);
+        if free && self.vcs.get(v).occupancy < timing.capacity {
+            self.accept(cx, c, u, choice.vc, fx);
+            self.return_credit(cx, from, from_vc, now, fx);
+        } else {
+            self.chunks.edit(c).set_origin(in_port * self.width + u32::from(from_vc));
+            self.router.queued.edit(v).push(&mut self.chunks, c);
+            self.ports.edit(u).own.blocked |= 1 << choice.vc;
+            self.set_credit(cx, u, fx);
+            if self.ports.get(u).due == NEVER {
+                self.set_due(cx, u, fx);
+            }
+        }
+    }
+
+    /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
+    #[inline]
+    fn accept(&mut self, cx: &Static, c: u32, u: u32, vc: u8, fx: &mut impl Fx) {
+        let now = fx.now();
+        let chunk = self.chunks.get(c);
+        let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
+        fx.record(Record::Accepted {
+            time: now + fx.suspended(),
+            link: Self::line(cx, u).link,
+            vc,
+            id,
+            index,
+        });
+        let v = self.vcs_per_port(u) + u32::from(vc);
+        let row = self.vcs.edit(v);
+        row.occupancy += 1;
+        row.own.push(&mut self.chunks, c);
+        let port = self.ports.edit(u);
+        if cx.net.ripens && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
+            let packet = self.packets.edit(self.chunks.get(c).packet);
+            packet.accepted += 1;
+            port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));
+        }
+        if port.own.waiting == 0 {
+            port.since = now;
+        }
+        port.own.waiting |= 1 << vc;
+        if port.due == NEVER {
+            self.set_due(cx, u, fx);
+        }
+    }
+
+    /// The upstream port and VC that a chunk queued at port `u` came from.
+    #[inline]
+    fn origin(&self, cx: &Static, u: u32, origin: u32) -> (u32, u8) {
+        let input = Self::line(cx, u).own_base + origin / self.width;
+        (cx.local.upstream[input as usize], (origin % self.width) as u8)
+    }
+
+    /// Rule 2: a credit that a blocked port waits for is there.
+    fn credit_event(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+        let now = fx.now();
+        self.ports.edit(u).alarm_set = false;
+        self.touch(cx, u, now, fx);
+        while let Some(vc) = self.next_credit(u, now) {
+            let v = self.vcs_per_port(u) + vc;
+            let Some(first) = self.router.queued.edit(v).pop(&self.chunks) else { continue };
+            if self.router.queued.get(v).is_empty() {
+                self.ports.edit(u).own.blocked &= !(1 << vc);
+            }
+            let origin = self.chunks.get(first).origin();
+            self.accept(cx, first, u, vc as u8, fx);
+            let (from, from_vc) = self.origin(cx, u, origin);
+            self.return_credit(cx, from, from_vc, now, fx);
+        }
+        self.set_credit(cx, u, fx);
+    }
+
+    /// Serves a port at which something is pending until the next service starts at `t` or later.
+    #[inline]
+    fn catch_up(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+        let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
+        let first_vc = self.vcs_per_port(u);
+        loop {
+            let port = self.ports.get(u);
+            let start = port.clock.rounded(timing.denominator).max(port.since);
+            if start >= t {
+                return;
+            }
+            let port = self.ports.edit(u);
+            let vc = after(port.own.waiting, port.last_vc);
+            port.last_vc = vc;
+            let row = self.vcs.edit(first_vc + u32::from(vc));
+            let c = row.own.pop(&self.chunks).expect("a waiting VC has something pending");
+            if row.own.is_empty() {
+                port.own.waiting &= !(1 << vc);
+            } else {
+                self.chunks.prefetch(row.own.head);
+            }
+            let more = port.own.waiting != 0;
+            self.put_on_link(cx, c, u, vc, start, fx);
+            if !more {
+                return;
+            }
+        }
+    }
+}
+
+/// Round robin: the first of `waiting` after `last`, else the first of all.
+#[inline]
+pub fn after(waiting: u16, last: u8) -> u8 {
+    let later = u32::from(waiting) & !((2u32 << last) - 1);
+    let mask = if later != 0 { later } else { u32::from(waiting) };
+    mask.trailing_zeros() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    #[test]
+    fn round_robin_goes_around() {
+        assert_eq!(after(0b1011, 15), 0);
+        assert_eq!(after(0b1011, 0), 1);
+        assert_eq!(after(0b1011, 1), 3);
+        assert_eq!(after(0b1011, 3), 0);
+        assert_eq!(after(0b1000, 3), 3);
+        assert_eq!(after(0x8000, 15), 15);
+    }
+}

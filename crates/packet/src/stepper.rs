@@ -1,0 +1,86 @@
+//! The packet network driven from outside, event by event, whatever its routers.
+
+use crate::{
+    effects::{Record, Through},
+    net::Router,
+    network::Network,
+    state::PacketDomain,
+};
+use base::time::Ps;
+use engine::{
+    domain::{Lane, Observer},
+    executor::{Executor, Options},
+};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Packets that have arrived: source terminal and number there.
+#[derive(Default)]
+struct Arrived(VecDeque<(u32, u32)>);
+
+impl Observer<Record> for Arrived {
+    fn commit(&mut self, record: &Record) {
+        if let Record::Message { source, number, .. } = *record {
+            self.0.push_back((source, number));
+        }
+    }
+}
+
+/// A network of some router architecture, event by event: a call per event of the driver.
+pub trait Stepper: Send {
+    /// When something happens next; `NEVER` for nothing.
+    fn next_time(&mut self) -> Ps;
+    /// Does what happens next, up to `until`.
+    fn step(&mut self, until: Ps);
+    /// The present.
+    fn now(&self) -> Ps;
+    /// Nothing happens before `t`, which is the present from now on.
+    fn skip_to(&mut self, t: Ps);
+    /// A message that has arrived since the last call: source terminal and number there.
+    fn arrived(&mut self) -> Option<(u32, u32)>;
+    /// A terminal sends a message of one packet at most: its number there.
+    fn send(&mut self, terminal: u32, destination: u32, bytes: u64) -> u32;
+    /// Chunks that a terminal holds and has not started onto its link.
+    fn held(&mut self, terminal: u32) -> u32;
+}
+
+/// One of an architecture.
+pub(crate) fn new<R: Router>(net: &Arc<Network>, options: Options) -> Box<dyn Stepper> {
+    let part = (PacketDomain::<R>::new(Arc::clone(net), 0), Arrived::default());
+    Box::new(Executor::new([part], options))
+}
+
+impl<R: Router> Stepper for Executor<PacketDomain<R>, Arrived> {
+    fn next_time(&mut self) -> Ps {
+        Executor::next_time(self)
+    }
+
+    fn step(&mut self, until: Ps) {
+        Executor::step(self, until);
+    }
+
+    fn now(&self) -> Ps {
+        Executor::now(self)
+    }
+
+    fn skip_to(&mut self, t: Ps) {
+        Executor::skip_to(self, t);
+    }
+
+    fn arrived(&mut self) -> Option<(u32, u32)> {
+        self.partitions[0].observer.0.pop_front()
+    }
+
+    fn send(&mut self, terminal: u32, destination: u32, bytes: u64) -> u32 {
+        self.act(0, Lane::Network, |domain, fx| {
+            let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
+            domain.state.hand_in(&domain.cx, terminal, destination, bytes, fx)
+        })
+    }
+
+    fn held(&mut self, terminal: u32) -> u32 {
+        self.act(0, Lane::Network, |domain, fx| {
+            let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
+            domain.state.held(&domain.cx, terminal, fx)
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! A packet or message that bypasses the network.
+
+use crate::rows::Packet;
+use base::time::Ps;
+use serde::{Deserialize, Serialize};
+
+/// A packet, or message, that was handed over past the network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// See [`Packet::id`]; of several packets the first.
+    pub id: u64,
+    /// When it was handed over.
+    pub created: Ps,
+    /// When its message was created.
+    pub message_created: Ps,
+    /// Payload.
+    pub bytes: u64,
+    /// Destination terminal.
+    pub destination: u32,
+    /// Source's number of its message.
+    pub message: u32,
+    /// Packets of its message.
+    pub message_packets: u32,
+    /// Packets that it stands for.
+    pub packets: u32,
+}
+
+impl Predicted {
+    /// Of a row.
+    #[must_use]
+    pub fn of(p: &Packet) -> Self {
+        Self {
+            id: p.id,
+            created: p.created,
+            message_created: p.message_created,
+            bytes: u64::from(p.bytes),
+            destination: p.destination,
+            message: p.message,
+            message_packets: p.message_packets,
+            packets: 1,
+        }
+    }
+
+    /// Source terminal.
+    #[must_use]
+    pub fn source(&self) -> u32 {
+        (self.id >> 32) as u32
+    }
+}
