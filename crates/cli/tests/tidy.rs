@@ -141,7 +141,10 @@ fn the_engine_knows_no_network_and_the_fabric_no_clock() {
 
 #[test]
 fn the_engine_orders_by_integers_and_calls_no_trait_object_per_event() {
-    assert_eq!(places(&["crates/engine/src"], &["f64", "f32"], code), [""; 0]);
+    // `words.rs` implements serde's interface, which has methods for every type; it moves bits and orders nothing.
+    let floats = places(&["crates/engine/src"], &["f64", "f32"], code);
+    let ordering: Vec<_> = floats.iter().filter(|place| !place.contains("engine/src/words.rs")).collect();
+    assert!(ordering.is_empty(), "{ordering:?}");
     let objects = places(&["crates/engine/src"], &["dyn "], code);
     let per_event: Vec<_> = objects.iter().filter(|l| !l.contains("dyn Journal")).collect();
     assert!(per_event.is_empty(), "{per_event:?}");
