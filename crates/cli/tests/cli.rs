@@ -68,6 +68,7 @@ fn list_names_everything_once() {
             "arrivals",
             "placements",
             "models",
+            "routers",
             "predictors",
             "directors",
             "engines",
