@@ -159,7 +159,7 @@ pub enum Wire {
     },
 }
 
-/// A chunk on its way to another partition; the fields mean what they mean in [`Packet`] and [`Chunk`].
+/// A chunk on its way to another partition; the fields mean what they mean in [`Packet`] and [`Chunk`](crate::rows::Chunk).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "same names as the rows")]
 pub struct Travel {

@@ -183,10 +183,7 @@ fn expected_bits_of_resilient_messages() {
     let dims = Value::Ints(vec![n]);
     let fabric = samples::topology("torus", &[("dims", dims), ("terminals_per_router", int(1))]);
     for loss in [0.0, 0.1f64] {
-        let mut values = base::param::Values::default();
-        for param in loggops::config::ABOUT.params {
-            values = values.with(param.name, param.default_value().expect("a default"));
-        }
+        let values = base::param::Values::complete(loggops::config::ABOUT.params, |_| None);
         let values = values
             .with("cost", Value::Text("resilient".into()))
             .with("loss", Value::Real(loss))

@@ -323,10 +323,7 @@ fn collectives_over_resilient_messages_take_their_closed_forms() {
         for loss in [0.0, 0.02] {
             let parameters = Parameters { loss, ..Parameters::table2(protocol) };
             let means = Means::new(&parameters, n / 2, 200, 1).unwrap();
-            let mut values = base::param::Values::default();
-            for param in loggops::config::ABOUT.params {
-                values = values.with(param.name, param.default_value().expect("a default"));
-            }
+            let values = base::param::Values::complete(loggops::config::ABOUT.params, |_| None);
             let values = values
                 .with("cost", Value::Text("resilient".into()))
                 .with("protocol", Value::Text(protocol.name().into()))
