@@ -72,9 +72,8 @@ impl Router for OutputQueued {
         n.vcs.edit(v).own.push(&mut n.chunks, c);
         let port = n.ports.edit(u);
         port.backlog += 1;
-        if port.own == 0 {
-            port.since = now;
-        }
+        // What could start before now has started: the others of this port lacked room, and this chunk is new.
+        port.since = now;
         port.own |= 1 << choice.vc;
         n.return_credit(cx, from, vc, now, fx);
         // It may start before what was expected to be next.
@@ -82,6 +81,7 @@ impl Router for OutputQueued {
     }
 
     fn credit(n: &mut Net<Self>, cx: &Static, u: u32, _: bool, fx: &mut impl Fx) {
+        Self::count(n, cx, u, fx.now(), fx);
         n.set_due(cx, u, fx);
     }
 
@@ -136,6 +136,10 @@ impl Router for OutputQueued {
     fn count(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
         Self::advance(n, cx, u, t, fx);
         n.drain_credits(u, t);
+        let port = n.ports.get(u);
+        if port.own != 0 && port.since < t {
+            n.ports.edit(u).since = t;
+        }
     }
 
     fn waits(n: &Net<Self>, u: u32) -> bool {
