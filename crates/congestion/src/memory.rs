@@ -7,7 +7,7 @@ use model::memory::Prediction;
 /// Predicts the memory of static congestion: the graph once, counters, ways and sums of links for each thread.
 #[must_use]
 pub fn predict(setup: &CongestionSetup) -> Prediction {
-    let links = setup.fabric.ports.len() as u64 + u64::from(setup.fabric.terminals());
+    let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let threads = u64::from(crate::setup::threads());
     let runs = setup.statics.iter().map(|s| u64::from(s.runs)).max().unwrap_or(1);

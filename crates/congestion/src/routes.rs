@@ -121,7 +121,7 @@ impl FabricRoutes<'_> {
     /// Crosses a link: true if the message has arrived.
     #[inline]
     fn cross(&self, at: &mut Walker, index: u32) -> Result<bool, Lost> {
-        match self.fabric.ports[index as usize].peer {
+        match self.fabric.port(index).peer {
             Peer::Terminal(t) if t == at.destination => return Ok(true),
             Peer::Router { router, port } if at.visited < MOST_HOPS => {
                 (at.router, at.in_port) = (router, port);
@@ -134,7 +134,7 @@ impl FabricRoutes<'_> {
     }
 
     fn start(&self, source: u32, destination: u32, draw: u64) -> Walker {
-        let (router, in_port) = self.fabric.attach[source as usize];
+        let (router, in_port) = self.fabric.attached(source);
         Walker {
             router,
             in_port,
@@ -172,14 +172,14 @@ impl Routes for FabricRoutes<'_> {
     }
 
     fn edges(&self) -> u32 {
-        self.fabric.ports.len() as u32 + self.fabric.terminals()
+        self.fabric.router_ports() + self.fabric.terminals()
     }
 
     fn path(&self, from: u32, to: u32, draw: u64, out: &mut Vec<u32>) -> Result<(), Lost> {
         if from == to {
             return Ok(());
         }
-        out.push(self.fabric.ports.len() as u32 + from);
+        out.push(self.fabric.router_ports() + from);
         let mut at = self.start(from, to, draw);
         loop {
             let index = self.decide(&mut at);
@@ -200,7 +200,7 @@ impl Routes for FabricRoutes<'_> {
         let mut rows: Vec<[u32; BLOCK]> = Vec::with_capacity(16);
         let mut injection = [0; BLOCK];
         for (i, at) in walkers.iter_mut().enumerate() {
-            injection[i] = self.fabric.ports.len() as u32 + at.source;
+            injection[i] = self.fabric.router_ports() + at.source;
             if at.source == at.destination {
                 at.links = 0;
             } else {

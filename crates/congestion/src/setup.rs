@@ -181,7 +181,7 @@ impl CongestionSetup {
             simulate(&routes, &plan, &mut tell).map_err(|done| Failure::Stopped(u64::from(done)))?;
         let fabric = &*self.fabric;
         let plugged =
-            fabric.ports.iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();
+            fabric.ports().iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();
         let mut block = block(&outcome, &|edge| label(fabric, edge));
         block.edges = plugged;
         let mut summary = Summary::new(fingerprint(&outcome), Verdict::ok(), serde_json::Value::Null);
@@ -229,13 +229,13 @@ pub fn threads() -> u32 {
 
 /// Names a link of a fabric: `12:R3->R4`, terminals as `T`.
 fn label(fabric: &Fabric, edge: u32) -> String {
-    let ports = fabric.ports.len() as u32;
+    let ports = fabric.router_ports();
     if edge >= ports {
         let terminal = edge - ports;
         return format!("{edge}:T{terminal}->R{}", fabric.router_at(terminal));
     }
     let from = fabric.router_of(edge);
-    match fabric.ports[edge as usize].peer {
+    match fabric.port(edge).peer {
         Peer::Router { router, .. } => format!("{edge}:R{from}->R{router}"),
         Peer::Terminal(terminal) => format!("{edge}:R{from}->T{terminal}"),
         Peer::None => format!("{edge}:R{from}"),

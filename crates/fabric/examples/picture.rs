@@ -31,8 +31,8 @@ fn router(number: u32) -> Point {
 }
 
 fn terminal(number: u32, fabric: &Fabric) -> Point {
-    let (router, port) = fabric.attach[number as usize];
-    let first = fabric.attach.iter().filter(|a| a.0 == router).map(|a| a.1).min().unwrap_or(port);
+    let (router, port) = fabric.attached(number);
+    let first = fabric.attachments().iter().filter(|a| a.0 == router).map(|a| a.1).min().unwrap_or(port);
     at(angle(router) + (f64::from(port - first) - 0.5) * 0.06, 272.0)
 }
 

@@ -96,19 +96,20 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
     }
     links.sort_unstable();
     links.dedup();
-    let mut left = fabric.clone();
+    let mut parts = fabric.parts().clone();
     for &(router, port) in &links {
         let at = fabric.port_index(router, port) as usize;
-        if let Peer::Router { router, port } = fabric.ports[at].peer {
-            left.ports[at].peer = Peer::None;
-            left.ports[fabric.port_index(router, port) as usize].peer = Peer::None;
+        if let Peer::Router { router, port } = parts.ports[at].peer {
+            parts.ports[at].peer = Peer::None;
+            parts.ports[fabric.port_index(router, port) as usize].peer = Peer::None;
         }
     }
     for &(router, _) in &links {
-        let plane = left.plane_of_router(router);
-        left.failed[plane as usize] += 1;
+        parts.failed[fabric.plane_of_router(router) as usize] += 1;
     }
-    left.cut_off = cut_off(&left, &routers);
+    let mut left = Fabric::from(parts);
+    let cut_off = cut_off(&left, &routers);
+    left.set_cut_off(cut_off);
     Ok(Degraded { fabric: left, links, routers })
 }
 
@@ -127,7 +128,7 @@ fn lower_end(fabric: &Fabric, router: u32, port: u32) -> Option<(u32, u32)> {
 }
 
 fn class_of(fabric: &Fabric, (router, port): (u32, u32)) -> usize {
-    usize::from(fabric.ports[fabric.port_index(router, port) as usize].class)
+    usize::from(fabric.port(fabric.port_index(router, port)).class)
 }
 
 /// So many of the items as the fraction says, in random order.
@@ -139,9 +140,10 @@ fn drawn<T>(mut items: Vec<T>, fraction: f64, seed: u64, owner: u64) -> Vec<T> {
 
 /// Which classes cables are drawn from.
 fn classes(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec<bool> {
-    let between = fabric.classes.iter().copied().skip(1);
+    let between = fabric.classes().iter().copied().skip(1);
     for name in faults.classes.iter().filter(|name| !between.clone().any(|c| c == name.as_str())) {
-        let message = format!("topology \"{}\" has no link class `{name}` between routers", fabric.topology);
+        let message =
+            format!("topology \"{}\" has no link class `{name}` between routers", fabric.topology());
         let near = nearest(name, between.clone());
         let help = match near.first() {
             Some(near) => format!("did you mean `{near}`?"),
@@ -150,7 +152,7 @@ fn classes(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec
         problems.push(Problem::new("classes", message).help(help));
     }
     let chosen = |name: &&str| faults.classes.is_empty() || faults.classes.iter().any(|c| c == name);
-    fabric.classes.iter().map(chosen).collect()
+    fabric.classes().iter().map(chosen).collect()
 }
 
 /// The listed links by their lower ends.
@@ -212,7 +214,7 @@ fn cut_off(fabric: &Fabric, failed: &[u32]) -> Vec<u32> {
         parts += 1;
     }
     let mut terminals = vec![0u32; parts];
-    for &(router, _) in &fabric.attach {
+    for &(router, _) in fabric.attachments() {
         if part[router as usize] != NONE {
             terminals[part[router as usize]] += 1;
         }

@@ -31,46 +31,140 @@ pub struct Port {
     pub peer: Peer,
 }
 
-/// A network: graph plus what its topology knows about itself.
+/// A network: graph plus what its topology knows about itself. Who reads it asks; only what builds networks knows how they are kept.
 #[derive(Clone)]
 pub struct Fabric {
-    /// Topology's registered name.
-    pub topology: &'static str,
-    /// Names of link classes, the terminal class first: `["terminal", "local", "global"]`.
-    pub classes: Vec<&'static str>,
+    parts: Parts,
+}
+
+/// What a network consists of, for those who build one or make another of it: [`Fabric::parts`], [`Fabric::from`].
+#[derive(Clone)]
+pub(crate) struct Parts {
+    /// See [`Fabric::topology`].
+    pub(crate) topology: &'static str,
+    /// See [`Fabric::classes`].
+    pub(crate) classes: Vec<&'static str>,
     /// First global port index of each router, and one past the last: length `routers + 1`.
-    pub port_base: Vec<u32>,
+    pub(crate) port_base: Vec<u32>,
     /// All router ports, router by router.
-    pub ports: Vec<Port>,
+    pub(crate) ports: Vec<Port>,
     /// Router and port of each terminal.
-    pub attach: Vec<(u32, u32)>,
+    pub(crate) attach: Vec<(u32, u32)>,
     /// Geometry for routings of this topology; see [`Fabric::shape`].
-    pub shape: Arc<dyn Any + Send + Sync>,
+    pub(crate) shape: Arc<dyn Any + Send + Sync>,
     /// Links between routers that failed, by plane: its length is the number of planes, 1 unless [`crate::planes`] made more.
     /// Failed links' ports have [`Peer::None`], and [`Fabric::shape`] still tells of them.
-    pub failed: Vec<u32>,
-    /// Terminals that failures cut off from most of their plane, ascending: no routing finds a way to them; see
-    /// [`crate::faults`].
-    pub cut_off: Vec<u32>,
+    pub(crate) failed: Vec<u32>,
+    /// See [`Fabric::cut_off`].
+    pub(crate) cut_off: Vec<u32>,
+}
+
+impl From<Parts> for Fabric {
+    fn from(parts: Parts) -> Self {
+        let (ports, base) = (parts.ports.len(), &parts.port_base);
+        assert!(base.last().is_some_and(|&end| end as usize == ports), "every port belongs to a router");
+        Self { parts }
+    }
 }
 
 impl Fabric {
+    /// How it is kept.
+    #[inline]
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Topology's registered name.
+    #[inline]
+    #[must_use]
+    pub fn topology(&self) -> &'static str {
+        self.parts.topology
+    }
+
+    /// Names of link classes, the terminal class first: `["terminal", "local", "global"]`.
+    #[inline]
+    #[must_use]
+    pub fn classes(&self) -> &[&'static str] {
+        &self.parts.classes
+    }
+
+    /// All router ports, router by router: in the order of global port indices.
+    #[inline]
+    #[must_use]
+    pub fn ports(&self) -> &[Port] {
+        &self.parts.ports
+    }
+
+    /// The router port of a global port index.
+    #[inline]
+    #[must_use]
+    pub fn port(&self, port_index: u32) -> Port {
+        self.parts.ports[port_index as usize]
+    }
+
+    /// Number of router ports, which is also the number of the first injection link.
+    #[inline]
+    #[must_use]
+    pub fn router_ports(&self) -> u32 {
+        self.parts.ports.len() as u32
+    }
+
+    /// Global index of a router's first port; for [`Fabric::routers`] one past the last port.
+    #[inline]
+    #[must_use]
+    pub fn first_port(&self, router: u32) -> u32 {
+        self.parts.port_base[router as usize]
+    }
+
+    /// Router and port of a terminal.
+    #[inline]
+    #[must_use]
+    pub fn attached(&self, terminal: u32) -> (u32, u32) {
+        self.parts.attach[terminal as usize]
+    }
+
+    /// Router and port of every terminal, in order.
+    #[inline]
+    #[must_use]
+    pub fn attachments(&self) -> &[(u32, u32)] {
+        &self.parts.attach
+    }
+
+    /// Terminals that failures cut off from most of their plane, ascending: no routing finds a way to them; see
+    /// [`crate::faults`].
+    #[inline]
+    #[must_use]
+    pub fn cut_off(&self) -> &[u32] {
+        &self.parts.cut_off
+    }
+
+    /// The same network with another geometry.
+    #[must_use]
+    pub fn with_shape(self, shape: impl Any + Send + Sync) -> Self {
+        Self { parts: Parts { shape: Arc::new(shape), ..self.parts } }
+    }
+
+    /// Says which terminals are cut off.
+    pub(crate) fn set_cut_off(&mut self, terminals: Vec<u32>) {
+        self.parts.cut_off = terminals;
+    }
+
     /// True if nothing failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
     #[must_use]
     pub fn intact(&self) -> bool {
-        self.failed_links() == 0 && self.cut_off.is_empty()
+        self.failed_links() == 0 && self.parts.cut_off.is_empty()
     }
 
     /// Links between routers that failed.
     #[must_use]
     pub fn failed_links(&self) -> u32 {
-        self.failed.iter().sum()
+        self.parts.failed.iter().sum()
     }
 
     /// True if failures cut this terminal off.
     #[must_use]
     pub fn is_cut_off(&self, terminal: u32) -> bool {
-        self.cut_off.binary_search(&terminal).is_ok()
+        self.parts.cut_off.binary_search(&terminal).is_ok()
     }
 
     /// Terminals that are not cut off, ascending.
@@ -82,7 +176,7 @@ impl Fabric {
     #[inline]
     #[must_use]
     pub fn next_router(&self, router: u32, port: u32) -> Option<u32> {
-        match self.ports[self.port_index(router, port) as usize].peer {
+        match self.parts.ports[self.port_index(router, port) as usize].peer {
             Peer::Router { router, .. } => Some(router),
             _ => None,
         }
@@ -106,46 +200,50 @@ impl Fabric {
     }
 
     /// Number of routers.
+    #[inline]
     #[must_use]
     pub fn routers(&self) -> u32 {
-        (self.port_base.len() - 1) as u32
+        (self.parts.port_base.len() - 1) as u32
     }
 
     /// Number of terminals.
+    #[inline]
     #[must_use]
     pub fn terminals(&self) -> u32 {
-        self.attach.len() as u32
+        self.parts.attach.len() as u32
     }
 
     /// Global index of a router's port; names the directed link that it feeds.
     #[inline]
     #[must_use]
     pub fn port_index(&self, router: u32, port: u32) -> u32 {
-        self.port_base[router as usize] + port
+        self.parts.port_base[router as usize] + port
     }
 
     /// Ports of a router.
+    #[inline]
     #[must_use]
     pub fn ports_of(&self, router: u32) -> &[Port] {
-        &self.ports[self.port_base[router as usize] as usize..self.port_base[router as usize + 1] as usize]
+        &self.parts.ports[self.parts.port_base[router as usize] as usize
+            ..self.parts.port_base[router as usize + 1] as usize]
     }
 
     /// Router that owns a global port index.
     #[must_use]
     pub fn router_of(&self, port_index: u32) -> u32 {
-        (self.port_base.partition_point(|&b| b <= port_index) - 1) as u32
+        (self.parts.port_base.partition_point(|&b| b <= port_index) - 1) as u32
     }
 
     /// Router of a terminal.
     #[inline]
     #[must_use]
     pub fn router_at(&self, terminal: u32) -> u32 {
-        self.attach[terminal as usize].0
+        self.parts.attach[terminal as usize].0
     }
 
     /// The topology's own geometry, if it is of type `T`.
     #[must_use]
     pub fn shape<T: Any>(&self) -> Option<&T> {
-        self.shape.downcast_ref()
+        self.parts.shape.downcast_ref()
     }
 }

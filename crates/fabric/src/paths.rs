@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn unit_weights_count_links() {
         for fabric in [testing::grid(true, &[5, 4]), testing::dragonfly([9, 4, 2, 2])] {
-            let weights = vec![1; fabric.classes.len()];
+            let weights = vec![1; fabric.classes().len()];
             for to in 0..fabric.routers() {
                 assert_eq!(distances_to(&fabric, to, &weights), distances(&fabric, to));
             }

@@ -15,7 +15,7 @@
 //! rails, Coll et al.: Using Multirail Networks in High-Performance Clusters, CLUSTER 2001.
 
 use crate::{
-    graph::{Fabric, Peer, Port},
+    graph::{Fabric, Parts, Peer, Port},
     routing::{Choice, Congestion, Facts, Hop, Routing, entry::Bound},
 };
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Fabric {
     #[inline]
     #[must_use]
     pub fn planes(&self) -> u32 {
-        self.failed.len() as u32
+        self.parts().failed.len() as u32
     }
 
     /// Number of nodes: terminals of a plane.
@@ -84,7 +84,7 @@ impl Fabric {
     /// planes left come first, then those with lower numbers; a node that shares no plane with one before it is left out.
     #[must_use]
     pub fn usable_nodes(&self) -> Vec<u32> {
-        if self.cut_off.is_empty() {
+        if self.cut_off().is_empty() {
             return (0..self.nodes()).collect();
         }
         let mut nodes: Vec<(u32, u16)> = (0..self.nodes()).map(|n| (n, self.rails_of(n))).collect();
@@ -112,21 +112,21 @@ impl Fabric {
 pub fn stack(fabric: &Fabric, count: u32) -> Fabric {
     assert!((1..=MAX_PLANES).contains(&count), "1 to {MAX_PLANES} planes");
     assert!(fabric.planes() == 1 && fabric.intact(), "a whole plane");
-    let mut stacked = fabric.clone();
-    let (ports, terminals) = (fabric.ports.len() as u32, fabric.terminals());
+    let mut stacked = fabric.parts().clone();
+    let (ports, terminals) = (fabric.router_ports(), fabric.terminals());
     for plane in 1..count {
         let routers = plane * fabric.routers();
-        stacked.port_base.extend(fabric.port_base[1..].iter().map(|b| plane * ports + b));
-        stacked.attach.extend(fabric.attach.iter().map(|&(router, port)| (router + routers, port)));
+        stacked.port_base.extend(fabric.parts().port_base[1..].iter().map(|b| plane * ports + b));
+        stacked.attach.extend(fabric.attachments().iter().map(|&(router, port)| (router + routers, port)));
         let peer = |peer| match peer {
             Peer::Router { router, port } => Peer::Router { router: router + routers, port },
             Peer::Terminal(t) => Peer::Terminal(t + plane * terminals),
             Peer::None => Peer::None,
         };
-        stacked.ports.extend(fabric.ports.iter().map(|p| Port { peer: peer(p.peer), ..*p }));
+        stacked.ports.extend(fabric.ports().iter().map(|p| Port { peer: peer(p.peer), ..*p }));
     }
     stacked.failed = vec![0; count as usize];
-    stacked
+    stacked.into()
 }
 
 /// One plane of a fabric by itself, numbered from 0.
@@ -137,29 +137,30 @@ pub fn stack(fabric: &Fabric, count: u32) -> Fabric {
 pub fn plane(fabric: &Fabric, plane: u32) -> Fabric {
     let (nodes, routers) = (fabric.nodes(), fabric.routers_per_plane());
     let (first, behind) = (plane * routers, (plane + 1) * routers);
-    let (start, end) = (fabric.port_base[first as usize], fabric.port_base[behind as usize]);
+    let (start, end) = (fabric.first_port(first), fabric.first_port(behind));
+    let whole = fabric.parts();
     let peer = |peer| match peer {
         Peer::Router { router, port } => Peer::Router { router: router - first, port },
         Peer::Terminal(t) => Peer::Terminal(t - plane * nodes),
         Peer::None => Peer::None,
     };
     let own = |t: &&u32| fabric.plane_of(**t) == plane;
-    Fabric {
-        topology: fabric.topology,
-        classes: fabric.classes.clone(),
-        port_base: fabric.port_base[first as usize..=behind as usize].iter().map(|b| b - start).collect(),
-        ports: fabric.ports[start as usize..end as usize]
+    Fabric::from(Parts {
+        topology: whole.topology,
+        classes: whole.classes.clone(),
+        port_base: whole.port_base[first as usize..=behind as usize].iter().map(|b| b - start).collect(),
+        ports: whole.ports[start as usize..end as usize]
             .iter()
             .map(|p| Port { peer: peer(p.peer), ..*p })
             .collect(),
-        attach: fabric.attach[(plane * nodes) as usize..((plane + 1) * nodes) as usize]
+        attach: whole.attach[(plane * nodes) as usize..((plane + 1) * nodes) as usize]
             .iter()
             .map(|&(router, port)| (router - first, port))
             .collect(),
-        shape: Arc::clone(&fabric.shape),
-        failed: vec![fabric.failed[plane as usize]],
-        cut_off: fabric.cut_off.iter().filter(own).map(|t| t - plane * nodes).collect(),
-    }
+        shape: Arc::clone(&whole.shape),
+        failed: vec![whole.failed[plane as usize]],
+        cut_off: whole.cut_off.iter().filter(own).map(|t| t - plane * nodes).collect(),
+    })
 }
 
 /// The network as those see it who place nodes: its first plane, in which the nodes that no rank may live on
@@ -171,7 +172,7 @@ pub fn nodes(fabric: &Arc<Fabric>) -> Arc<Fabric> {
     }
     let usable = fabric.usable_nodes();
     let mut first = plane(fabric, 0);
-    first.cut_off = (0..fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect();
+    first.set_cut_off((0..fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect());
     Arc::new(first)
 }
 
@@ -190,7 +191,7 @@ pub fn bind(fabric: &Arc<Fabric>, build: impl Fn(Arc<Fabric>) -> Bound) -> Bound
         routings,
         routers: fabric.routers_per_plane(),
         nodes: fabric.nodes(),
-        ports: fabric.ports.len() as u32 / fabric.planes(),
+        ports: fabric.router_ports() / fabric.planes(),
     }))
 }
 

@@ -43,10 +43,10 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
         for sample in entry.small {
             let values = values(entry.about.params, sample);
             let fabric = (entry.build)(&values).unwrap_or_else(|p| panic!("{}: {p:?}", entry.about.name));
-            assert_eq!(fabric.topology, entry.about.name);
-            assert_eq!(fabric.classes, entry.classes);
+            assert_eq!(fabric.topology(), entry.about.name);
+            assert_eq!(fabric.classes(), entry.classes);
             let sizes = (entry.sizes)(&values).expect("sizes of what was built");
-            let built = [fabric.routers().into(), fabric.terminals().into(), fabric.ports.len() as u64];
+            let built = [fabric.routers().into(), fabric.terminals().into(), fabric.ports().len() as u64];
             assert_eq!([sizes.routers, sizes.terminals, sizes.ports], built, "{}", entry.about.name);
             all.push((format!("{} {sample:?}", entry.about.name), Arc::new(fabric)));
         }
@@ -57,7 +57,7 @@ fn fabrics() -> Vec<(String, Arc<Fabric>)> {
 /// A routing table of all shortest paths.
 fn shortest_paths(fabric: &Fabric) -> String {
     let mut text = String::new();
-    for (terminal, &(to, _)) in fabric.attach.iter().enumerate() {
+    for (terminal, &(to, _)) in fabric.attachments().iter().enumerate() {
         let distance = distances(fabric, to);
         for router in 0..fabric.routers() {
             for (port, peer) in fabric.neighbours(router) {
@@ -187,7 +187,7 @@ fn links_are_symmetric_and_terminals_attached() {
         let mut plugged = 0;
         for router in 0..fabric.routers() {
             for (port, here) in fabric.ports_of(router).iter().enumerate() {
-                assert!(usize::from(here.class) < fabric.classes.len(), "{name}");
+                assert!(usize::from(here.class) < fabric.classes().len(), "{name}");
                 assert_eq!(fabric.router_of(fabric.port_index(router, port as u32)), router);
                 match here.peer {
                     Peer::Router { router: peer, port: peer_port } => {
@@ -198,7 +198,7 @@ fn links_are_symmetric_and_terminals_attached() {
                     }
                     Peer::Terminal(terminal) => {
                         plugged += 1;
-                        assert_eq!(fabric.attach[terminal as usize], (router, port as u32), "{name}");
+                        assert_eq!(fabric.attached(terminal), (router, port as u32), "{name}");
                         assert_eq!(here.class, 0, "{name}");
                     }
                     Peer::None => {}
@@ -272,7 +272,7 @@ fn walk(
     seed: u64,
     options: &mut BTreeMap<[u64; 6], Vec<Choice>>,
 ) -> u32 {
-    let (router, in_port) = fabric.attach[source as usize];
+    let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, u64::from(source) << 32 | u64::from(destination));
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
     loop {
@@ -325,10 +325,10 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "table"
         | "source-routes"
         | "minimal-adaptive" => Length::Shortest,
-        _ if fabric.topology == "single-switch" => Length::Shortest,
+        _ if fabric.topology() == "single-switch" => Length::Shortest,
         "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
         // A way through two-dimensional groups may have two links in each of two groups.
-        _ if fabric.topology == "cray-dragonfly" => Length::UpTo(2 * 5),
+        _ if fabric.topology() == "cray-dragonfly" => Length::UpTo(2 * 5),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),
     }
 }
@@ -365,7 +365,7 @@ fn terminals_said_to_be_alike_are() {
             for router in (0..fabric.routers()).filter(|&r| r != fabric.router_at(t)) {
                 for other in 0..fabric.terminals() {
                     let ask = |source: u32, destination: u32| {
-                        let (_, in_port) = fabric.attach[0];
+                        let (_, in_port) = fabric.attachments()[0];
                         let random = Stream::new(0, Purpose::Route, 0);
                         let hop =
                             Hop { router, in_port, vc: 0, visited: 1, source, destination, state: 0, random };

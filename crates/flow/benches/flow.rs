@@ -127,7 +127,7 @@ fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
         fabric: Arc::clone(fabric),
         routing: Some(routing(fabric, algorithm, &[])),
         change: None,
-        links: vec![link(12_500_000_000, 200_000, 2, 1024); fabric.classes.len()],
+        links: vec![link(12_500_000_000, 200_000, 2, 1024); fabric.classes().len()],
         jobs: vec![JobSetup {
             name: "job".to_owned(),
             work,

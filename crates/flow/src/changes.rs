@@ -62,7 +62,7 @@ fn one(text: &str, fabric: &Fabric) -> Result<Read, (String, String)> {
             .bytes_per_s(),
     };
     let links = links(place.trim(), fabric).ok_or_else(|| {
-        let classes = fabric.classes.join(", ");
+        let classes = fabric.classes().join(", ");
         (
             "names no link of this network".to_owned(),
             format!("it has {} routers and the classes {classes}", fabric.routers()),
@@ -73,23 +73,23 @@ fn one(text: &str, fabric: &Fabric) -> Result<Read, (String, String)> {
 
 /// Directed links of a cable or a class.
 fn links(place: &str, fabric: &Fabric) -> Option<Vec<u32>> {
-    let ports = fabric.ports.len() as u32;
+    let ports = fabric.router_ports();
     if let Some((router, port)) = place.split_once(':') {
         let (router, port): (u32, u32) = (router.trim().parse().ok()?, port.trim().parse().ok()?);
         if router >= fabric.routers() || port as usize >= fabric.ports_of(router).len() {
             return None;
         }
         let link = fabric.port_index(router, port);
-        let other = match fabric.ports[link as usize].peer {
+        let other = match fabric.port(link).peer {
             Peer::Router { router, port } => fabric.port_index(router, port),
             Peer::Terminal(terminal) => ports + terminal,
             Peer::None => return None,
         };
         return Some(vec![link, other]);
     }
-    let class = fabric.classes.iter().position(|c| *c == place)?;
+    let class = fabric.classes().iter().position(|c| *c == place)?;
     let here = |&link: &u32| {
-        let port = &fabric.ports[link as usize];
+        let port = fabric.port(link);
         usize::from(port.class) == class && port.peer != Peer::None
     };
     let mut links: Vec<u32> = (0..ports).filter(here).collect();
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn links_are_named_by_port_or_class() {
         let fabric = topology("fat-tree", &[("k", int(2)), ("levels", int(2))]);
-        let ports = fabric.ports.len() as u32;
+        let ports = fabric.router_ports();
         let read = |text: &str| read(&[text.to_owned()], &fabric);
         let cable = read("0:0 at 5 us = 1 GB/s").unwrap_or_default();
         let (first, second) = (cable[0], cable[1]);

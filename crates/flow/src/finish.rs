@@ -86,7 +86,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
 /// What the links of each class carried, for their energy. Directions that share a bandwidth have half of what they used together.
 fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
-    let mut classes: Vec<Use> = cx.fabric.classes.iter().map(named).collect();
+    let mut classes: Vec<Use> = cx.fabric.classes().iter().map(named).collect();
     let share = if cx.config.half_duplex { 0.5 } else { 1.0 };
     for link in uses {
         let used = &mut classes[link.class.map_or(0, usize::from)];
@@ -103,7 +103,7 @@ fn are(messages: u64) -> String {
 /// Use of all links.
 fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
     let used = machine.sharing.finish(Moment::at(simulated)).to_vec();
-    let ports = cx.fabric.ports.len() as u32;
+    let ports = cx.fabric.router_ports();
     let count = match cx.platform() {
         Some(platform) => platform.links.len() as u32,
         None => ports + cx.fabric.terminals(),
@@ -111,7 +111,7 @@ fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
     let span = simulated as f64 * 1e-12;
     let plugged = |link: &u32| {
         cx.platform().is_some()
-            || cx.fabric.ports.get(*link as usize).is_none_or(|p| p.peer != fabric::graph::Peer::None)
+            || cx.fabric.ports().get(*link as usize).is_none_or(|p| p.peer != fabric::graph::Peer::None)
     };
     (0..count)
         .filter(plugged)
@@ -119,7 +119,7 @@ fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
             let shared = machine.shared(link);
             let bytes = used[shared as usize];
             let most = machine.sharing.bandwidth(shared) * span;
-            let class = cx.fabric.ports.get(link as usize).map_or(0, |p| p.class);
+            let class = cx.fabric.ports().get(link as usize).map_or(0, |p| p.class);
             LinkUse {
                 link,
                 class: cx.platform().is_none().then_some(class),
@@ -153,7 +153,7 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
     if uses.is_empty() {
         return None;
     }
-    let names: Vec<&str> = if cx.platform().is_some() { vec!["link"] } else { cx.fabric.classes.clone() };
+    let names: Vec<&str> = if cx.platform().is_some() { vec!["link"] } else { cx.fabric.classes().to_vec() };
     let mut classes: Vec<(u64, f64, f64)> = vec![(0, 0.0, 0.0); names.len()];
     for u in uses {
         let row = &mut classes[u.class.map_or(0, usize::from)];

@@ -13,7 +13,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     /// A flow, its message, its place in a bundle and in the solver.
     const FLOW: u64 = 512;
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
-    let links = setup.fabric.ports.len() as u64 + u64::from(setup.fabric.terminals());
+    let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let flows = setup.config.max_flows.min(ranks.saturating_mul(100));
     let mut parts = memory::predict(&setup.jobs).parts;
     parts.push(("links", links.saturating_mul(256)));

@@ -147,7 +147,7 @@ impl Network {
         if let Some(change) = &cx.change {
             self.after = true;
             self.routes.fill(NONE);
-            let ports = cx.fabric.ports.iter().zip(&change.fabric.ports);
+            let ports = cx.fabric.ports().iter().zip(change.fabric.ports());
             for (link, (before, after)) in ports.enumerate() {
                 if before.peer != after.peer {
                     gone[self.shared[link] as usize] = true;
@@ -178,8 +178,8 @@ fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
 /// Solver's links of a fabric are numbered as its directed links; the two directions of a half-duplex cable are the one with the lower number.
 fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
     let fabric = &*cx.fabric;
-    let ports = fabric.ports.len() as u32;
-    let class = |link: u32| fabric.ports.get(link as usize).map_or(0, |p| usize::from(p.class));
+    let ports = fabric.router_ports();
+    let class = |link: u32| fabric.ports().get(link as usize).map_or(0, |p| usize::from(p.class));
     let mut shared = Vec::new();
     for link in 0..ports + fabric.terminals() {
         let params = &cx.links[class(link)];
@@ -196,12 +196,12 @@ fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
 
 /// The other direction of a cable.
 fn opposite(fabric: &Fabric, link: u32) -> Option<u32> {
-    let ports = fabric.ports.len() as u32;
+    let ports = fabric.router_ports();
     if link >= ports {
-        let (router, port) = fabric.attach[(link - ports) as usize];
+        let (router, port) = fabric.attached(link - ports);
         return Some(fabric.port_index(router, port));
     }
-    match fabric.ports[link as usize].peer {
+    match fabric.port(link).peer {
         Peer::Router { router, port } => Some(fabric.port_index(router, port)),
         Peer::Terminal(t) => Some(ports + t),
         Peer::None => None,
@@ -233,10 +233,10 @@ fn walk(
     random: Stream,
     flows: Option<&[u32]>,
 ) -> Option<(Way, bool)> {
-    let (router, in_port) = fabric.attach[source as usize];
+    let (router, in_port) = fabric.attached(source);
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
     let mut links = Vec::with_capacity(8);
-    links.push(fabric.ports.len() as u32 + source);
+    links.push(fabric.router_ports() + source);
     let (mut fixed, mut options) = (true, Vec::new());
     while hop.visited < MAX_HOPS {
         if fixed {
@@ -249,7 +249,7 @@ fn walk(
         let choice = routing.route(&mut hop, &mut loads);
         let link = fabric.port_index(hop.router, choice.port);
         links.push(link);
-        match fabric.ports.get(link as usize)?.peer {
+        match fabric.ports().get(link as usize)?.peer {
             Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
             Peer::Terminal(terminal) => {
                 let routers = u32::from(hop.visited) + 1;

@@ -106,7 +106,7 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
     if platform.is_none() && setup.routing.is_none() {
         return refuse("model \"flow\" needs a [routing] on this topology".into());
     }
-    if platform.is_none() && setup.links.len() < setup.fabric.classes.len() {
+    if platform.is_none() && setup.links.len() < setup.fabric.classes().len() {
         return refuse("model \"flow\" needs the parameters of all link classes".into());
     }
     if let (Some(_), Some(_)) = (platform, &setup.change) {

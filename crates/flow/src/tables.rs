@@ -43,7 +43,7 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
             (None, Some(class)) => {
                 let params = &cx.links[usize::from(class)];
-                (cx.fabric.classes[usize::from(class)], params.bandwidth.bytes_per_s(), params.latency)
+                (cx.fabric.classes()[usize::from(class)], params.bandwidth.bytes_per_s(), params.latency)
             }
             (Some(platform), _) => {
                 let link = &platform.links[u.link as usize];
@@ -71,14 +71,14 @@ type End = (&'static str, u32, u32);
 
 /// Upstream and downstream end of a fabric's link: kind, number, port.
 fn ends(cx: &Context, link: u32) -> (End, End) {
-    let ports = cx.fabric.ports.len() as u32;
+    let ports = cx.fabric.router_ports();
     if link >= ports {
-        let (router, port) = cx.fabric.attach[(link - ports) as usize];
+        let (router, port) = cx.fabric.attached(link - ports);
         return (("terminal", link - ports, 0), ("router", router, port));
     }
     let router = cx.fabric.router_of(link);
-    let from = ("router", router, link - cx.fabric.port_base[router as usize]);
-    let to = match cx.fabric.ports[link as usize].peer {
+    let from = ("router", router, link - cx.fabric.first_port(router));
+    let to = match cx.fabric.port(link).peer {
         Peer::Router { router, port } => ("router", router, port),
         Peer::Terminal(t) => ("terminal", t, 0),
         Peer::None => ("none", 0, 0),

@@ -51,7 +51,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
         fabric: Arc::clone(fabric),
         routing: Some(routing),
         change: None,
-        links: vec![link; fabric.classes.len()],
+        links: vec![link; fabric.classes().len()],
         jobs: vec![JobSetup {
             name: "job".to_owned(),
             work,

@@ -71,7 +71,7 @@ pub fn block(
     time: Ps,
     delivered: (u64, u64),
 ) -> results::summary::Energy {
-    let between = fabric.ports.iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
+    let between = fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
     let uses = [Use { class: "between routers".to_owned(), links: between, bits, ..Use::default() }];
     let parts = (u64::from(fabric.routers()), u64::from(fabric.terminals()));
     energy.block(&Consumed { time, parts, uses: &uses, delivered })

@@ -27,14 +27,14 @@ impl Ways {
     /// # Errors
     /// If it has too many routers for a table, or too many different ways.
     pub fn of(fabric: &Fabric) -> Result<Self, String> {
-        let mut ends: Vec<u32> = fabric.attach.iter().map(|a| a.0).collect();
+        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
         let rows = ends.len();
         if (rows * rows) as u64 > MAX_TABLE {
             return Err(format!("ways between {rows} routers do not fit the table of losses by class"));
         }
-        let row = fabric.attach.iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
+        let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
         let mut known = BTreeMap::from([(Vec::new(), 0u16)]);
         let mut table = Vec::with_capacity(rows * rows);
         for &from in &ends {
@@ -109,7 +109,7 @@ mod tests {
         ];
         let fabric = topology("dragonfly", &given);
         let ways = Ways::of(&fabric).unwrap();
-        let class = |name| fabric.classes.iter().position(|c| *c == name).unwrap() as u8;
+        let class = |name| fabric.classes().iter().position(|c| *c == name).unwrap() as u8;
         let (local, global) = (class("local"), class("global"));
         for a in 0..fabric.terminals() {
             let all = metrics::distances(&fabric, fabric.router_at(a));

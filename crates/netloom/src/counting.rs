@@ -78,7 +78,7 @@ fn as_subnet(mut outcome: Counted, network: &Network) -> Counted {
     let Some((fabric, _)) = &network.closed else { return outcome };
     let subnet = &network.subnet;
     if !outcome.totals.edges.is_empty() {
-        let ports = fabric.ports.len();
+        let ports = fabric.ports().len();
         let terminals: Vec<u32> = fabric.reachable().collect();
         let at = |edge: &fabric::subnet::Edge| {
             if subnet.is_host(edge.from) {

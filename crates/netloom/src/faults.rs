@@ -117,7 +117,7 @@ pub fn left_text(fabric: &Fabric) -> Option<String> {
         let names: Vec<String> = off.iter().take(TOLD).map(ToString::to_string).collect();
         format!("{}{}", names.join(", "), if off.len() > TOLD { ", .." } else { "" })
     };
-    let (off, all) = (&fabric.cut_off, fabric.terminals());
+    let (off, all) = (fabric.cut_off(), fabric.terminals());
     if fabric.planes() == 1 && !off.is_empty() {
         text += &format!("; {} of {all} terminals are cut off and carry no rank: {}", off.len(), told(off));
     } else if !off.is_empty() {
@@ -150,7 +150,7 @@ pub fn object(setup: &AnySetup) -> Option<Json> {
 /// What failed in a fabric, as JSON.
 #[must_use]
 pub fn left_object(fabric: &Fabric) -> Json {
-    let mut object = json!({"links": fabric.failed_links(), "terminals_cut_off": fabric.cut_off});
+    let mut object = json!({"links": fabric.failed_links(), "terminals_cut_off": fabric.cut_off()});
     if fabric.planes() > 1 {
         object["nodes_without_rank"] = json!(nodes_lost(fabric));
     }

@@ -30,7 +30,7 @@ pub fn resilience(
         let label = print_time(change.at);
         diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));
     }
-    let classes = &fabric?.classes;
+    let classes = fabric?.classes();
     Resilience::from_values(&section.values, classes, packet.packet)
         .map_err(|problems| section.tell(problems, diagnostics))
         .ok()
@@ -43,7 +43,7 @@ pub fn energy(
     diagnostics: &mut Diagnostics,
 ) -> Option<Energy> {
     let section = experiment.energy.as_ref().filter(|s| s.complete)?;
-    Energy::from_values(&section.values, &fabric?.classes)
+    Energy::from_values(&section.values, fabric?.classes())
         .map_err(|problems| section.tell(problems, diagnostics))
         .ok()
 }
@@ -112,7 +112,7 @@ pub fn class_loss(
     let (Some(resilient), Some(fabric), false) = (&mut config.resilient, fabric, texts.is_empty()) else {
         return;
     };
-    let classes = &fabric.classes;
+    let classes = fabric.classes();
     let read = class_values(KEY, &texts, classes, MOST).and_then(|all| {
         if classes.len() > MOST_CLASSES {
             return Err(Problem::new(KEY, format!("losses by class are for {MOST_CLASSES} classes at most")));

@@ -32,7 +32,7 @@ pub fn outlooks(setup: &AnySetup) -> Vec<Outlook> {
         .filter_map(|job| {
             let program = job.work.program()?;
             let small =
-                |f: &&Fabric| u64::from(program.ranks()).saturating_mul(f.ports.len() as u64) <= MAX_STEPS;
+                |f: &&Fabric| u64::from(program.ranks()).saturating_mul(f.ports().len() as u64) <= MAX_STEPS;
             Some(outlook(&job.name, program.as_ref(), &job.placement, setup.fabric().filter(small)))
         })
         .collect()

@@ -229,7 +229,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
 /// What the links of each class did, for their energy.
 fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
-    let mut uses: Vec<Use> = net.fabric.classes.iter().map(named).collect();
+    let mut uses: Vec<Use> = net.fabric.classes().iter().map(named).collect();
     for (&link, carried) in &ended.sent {
         if net.is_unplugged(link) {
             continue;
@@ -250,7 +250,7 @@ fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
 fn resilience(net: &Network, ended: &Ended, simulated: Ps) -> Option<Resilience> {
     let (setup, t) = (net.resilience.as_ref()?, &ended.observer.tallies);
     let [first, redundant, retransmitted, acknowledgements] = t.sent;
-    let lost = t.lost.iter().zip(&net.fabric.classes).filter(|(n, _)| n[0] + n[1] > 0);
+    let lost = t.lost.iter().zip(net.fabric.classes()).filter(|(n, _)| n[0] + n[1] > 0);
     let data_bytes: u64 = t.sent_bytes[..3].iter().sum();
     let goodput = ended.observer.bytes_total;
     Some(Resilience {
@@ -307,7 +307,7 @@ fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<
     if simulated == 0 {
         return None;
     }
-    let names = &net.fabric.classes;
+    let names = net.fabric.classes();
     let mut classes: Vec<(String, u64, f64, f64)> =
         names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
     for (&link, &Carried { busy, .. }) in sent {

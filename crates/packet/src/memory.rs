@@ -15,13 +15,13 @@ use model::{memory::Prediction, setup::Until};
 #[must_use]
 pub fn predict(setup: &Setup) -> Prediction {
     let fabric = &*setup.fabric;
-    let (ports, terminals) = (fabric.ports.len() as u64, u64::from(fabric.terminals()));
+    let (ports, terminals) = (fabric.ports().len() as u64, u64::from(fabric.terminals()));
     let lines = ports + terminals;
     let vcs = u64::from(setup.packet.vcs);
     let chunk = u64::from(setup.packet.chunk);
     let size = |n: u64, bytes: usize| n.saturating_mul(bytes as u64);
     let per_vc = |class: usize| setup.links[class].vc_buffer / chunk;
-    let routers = fabric.ports.iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
+    let routers = fabric.ports().iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
     let buffers = routers.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
     let chunks = buffers.min(sendable(setup));
     let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);

@@ -348,7 +348,7 @@ impl Network {
     /// Timing of a directed link by its number.
     #[must_use]
     pub fn timing_of(&self, link: u32) -> &Timing {
-        let class = self.fabric.ports.get(link as usize).map_or(self.injection(), |p| p.class);
+        let class = self.fabric.ports().get(link as usize).map_or(self.injection(), |p| p.class);
         &self.timings[usize::from(class)]
     }
 
@@ -361,7 +361,7 @@ impl Network {
 
     /// Partition that a link's upstream end belongs to.
     fn upstream_owner(&self, link: u32) -> u32 {
-        let ports = self.fabric.ports.len() as u32;
+        let ports = self.fabric.router_ports();
         let router =
             if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
         self.owner[router as usize]
@@ -380,7 +380,7 @@ pub struct Crossing {
 fn crossings(fabric: &Fabric, owner: &[u32], partitions: u32) -> Vec<Crossing> {
     let mut ports = vec![0; partitions as usize];
     let mut entering = vec![0; partitions as usize];
-    let mut all = Vec::with_capacity(fabric.ports.len());
+    let mut all = Vec::with_capacity(fabric.ports().len());
     for router in 0..fabric.routers() {
         let from = owner[router as usize];
         for port in fabric.ports_of(router) {
@@ -494,7 +494,7 @@ impl Local {
             }
         }
         for i in 0..local.terminals.len() {
-            let line = local.line(net, fabric.ports.len() as u32 + local.terminals[i]);
+            let line = local.line(net, fabric.router_ports() + local.terminals[i]);
             local.lines.push(line);
         }
         local.find_inbound(net);
@@ -536,12 +536,12 @@ impl Local {
 
     fn line(&self, net: &Network, link: u32) -> Line {
         let fabric = &*net.fabric;
-        let ports = fabric.ports.len() as u32;
+        let ports = fabric.router_ports();
         let (timing, peer) = if link < ports {
-            let port = fabric.ports[link as usize];
+            let port = fabric.port(link);
             (port.class, port.peer)
         } else {
-            let (router, port) = fabric.attach[(link - ports) as usize];
+            let (router, port) = fabric.attached(link - ports);
             (net.injection(), Peer::Router { router, port })
         };
         Line { link, timing, own_base: 0, end: self.end(net, peer) }
@@ -571,7 +571,7 @@ impl Local {
     }
 
     fn find_inbound(&mut self, net: &Network) {
-        for (link, port) in net.fabric.ports.iter().enumerate() {
+        for (link, port) in net.fabric.ports().iter().enumerate() {
             let Peer::Router { router, .. } = port.peer else { continue };
             let from = net.upstream_owner(link as u32);
             if net.owner[router as usize] == self.partition && from != self.partition {

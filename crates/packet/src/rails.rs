@@ -26,7 +26,7 @@ impl Rails {
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
         let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
-        let whole = left.cut_off.is_empty();
+        let whole = left.cut_off().is_empty();
         let usable = if whole { Vec::new() } else { (0..left.nodes()).map(|n| left.rails_of(n)).collect() };
         Self { planes: left.planes(), policy: setup.rail, seed: mix64(setup.seed ^ 0x7261_696c), usable }
     }

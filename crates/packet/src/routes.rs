@@ -163,7 +163,7 @@ impl After {
 
 /// Links between routers that only the first network has.
 fn failing(before: &Fabric, after: &Fabric) -> Vec<bool> {
-    before.ports.iter().zip(&after.ports).map(|(before, after)| before.peer != after.peer).collect()
+    before.ports().iter().zip(after.ports()).map(|(before, after)| before.peer != after.peer).collect()
 }
 
 /// Routers without a way to the terminals of the network.

@@ -58,7 +58,7 @@ fn topology(net: &Network) -> Table {
             Cell::Text(to.0),
             Cell::U32(to.1),
             Cell::U32(to.2),
-            Cell::Text(net.fabric.classes[usize::from(class)]),
+            Cell::Text(net.fabric.classes()[usize::from(class)]),
             Cell::F64(timing.bytes_per_s()),
             Cell::U64(timing.latency),
             Cell::U64(u64::from(timing.capacity) * u64::from(net.config.chunk)),
@@ -175,31 +175,31 @@ impl Network {
     /// Number of directed links.
     #[must_use]
     pub fn links(&self) -> u32 {
-        self.fabric.ports.len() as u32 + self.fabric.terminals()
+        self.fabric.router_ports() + self.fabric.terminals()
     }
 
     /// True for the output of a port that nothing is plugged into.
     #[must_use]
     pub fn is_unplugged(&self, link: u32) -> bool {
-        self.fabric.ports.get(link as usize).is_some_and(|p| p.peer == Peer::None)
+        self.fabric.ports().get(link as usize).is_some_and(|p| p.peer == Peer::None)
     }
 
     /// Class of a directed link.
     #[must_use]
     pub fn class_of(&self, link: u32) -> u8 {
-        self.fabric.ports.get(link as usize).map_or(0, |p| p.class)
+        self.fabric.ports().get(link as usize).map_or(0, |p| p.class)
     }
 
     /// Upstream and downstream end of a link: kind, number, port.
     fn ends(&self, link: u32) -> ((&'static str, u32, u32), (&'static str, u32, u32)) {
-        let ports = self.fabric.ports.len() as u32;
+        let ports = self.fabric.router_ports();
         if link >= ports {
-            let (router, port) = self.fabric.attach[(link - ports) as usize];
+            let (router, port) = self.fabric.attached(link - ports);
             return (("terminal", link - ports, 0), ("router", router, port));
         }
         let router = self.fabric.router_of(link);
-        let from = ("router", router, link - self.fabric.port_base[router as usize]);
-        let to = match self.fabric.ports[link as usize].peer {
+        let from = ("router", router, link - self.fabric.first_port(router));
+        let to = match self.fabric.port(link).peer {
             Peer::Router { router, port } => ("router", router, port),
             Peer::Terminal(t) => ("terminal", t, 0),
             Peer::None => ("none", 0, 0),

@@ -128,13 +128,13 @@ fn terminal(net: &Network, terminal: u32) -> String {
 /// A channel in words.
 #[must_use]
 pub fn name(net: &Network, (link, vc): Channel) -> String {
-    let ports = net.fabric.ports.len() as u32;
+    let ports = net.fabric.router_ports();
     if link >= ports {
         return format!("{} VC {vc}", terminal(net, link - ports));
     }
     let router = net.fabric.router_of(link);
-    let port = link - net.fabric.port_base[router as usize];
-    let to = match net.fabric.ports[link as usize].peer {
+    let port = link - net.fabric.first_port(router);
+    let to = match net.fabric.port(link).peer {
         Peer::Router { router, .. } => format!("router {router}"),
         Peer::Terminal(t) => format!("terminal {t}"),
         Peer::None => "nothing".to_owned(),

@@ -33,7 +33,7 @@ fn line(hops: u64, count: u64) -> Setup {
     let dims = Value::Ints(vec![hops + 1]);
     let fabric = samples::topology("mesh", &[("dims", dims), ("terminals_per_router", int(1))]);
     let routing = samples::routing(&fabric, "dimension-order", &[]);
-    let links = vec![samples::link(10_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes.len()];
+    let links = vec![samples::link(10_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes().len()];
     let job = (2, 1024, links[0].bandwidth);
     let traffic = samples::traffic("uniform", &[("count", int(count))], ("constant", 0.002), job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1024);
@@ -59,7 +59,7 @@ fn near(a: f64, b: f64) {
 fn every_part_takes_what_its_closed_form_says() {
     let (hops, count) = (3, 5);
     let mut setup = line(hops, count);
-    setup.energy = Some(energy(setup.fabric.classes.len()));
+    setup.energy = Some(energy(setup.fabric.classes().len()));
     let summary = run(&setup);
     let e = summary.energy.unwrap();
     let seconds = summary.simulated_ps as f64 / 1e12;
@@ -95,7 +95,7 @@ fn flows_take_what_their_closed_form_says() {
             until: packet.until,
             warmup: 0,
             measure: Measure::default(),
-            energy: Some(energy(packet.fabric.classes.len())),
+            energy: Some(energy(packet.fabric.classes().len())),
         };
         let summary = flow::simulate(&setup, &mut |_| true).unwrap().summary;
         let (e, seconds) = (summary.energy.unwrap(), summary.simulated_ps as f64 / 1e12);
@@ -116,7 +116,7 @@ fn short_times_lose_no_bits() {
     let count = [("count", int(20))];
     setup.jobs[0].work = samples::traffic("uniform", &count, ("constant", 0.002), job, 3);
     (setup.packet.packet, setup.packet.chunk) = (64, 8);
-    setup.energy = Some(energy(setup.fabric.classes.len()));
+    setup.energy = Some(energy(setup.fabric.classes().len()));
     let e = run(&setup).energy.unwrap();
     near(e.links.iter().map(|l| l.bits).sum(), (2 * 20 * 64 * 8 * 3) as f64);
 }
@@ -125,7 +125,7 @@ fn short_times_lose_no_bits() {
 fn idle_links_sleep() {
     let after = NS;
     let mut setup = line(3, 5);
-    setup.energy = Some(Energy { sleep_after: after, ..energy(setup.fabric.classes.len()) });
+    setup.energy = Some(Energy { sleep_after: after, ..energy(setup.fabric.classes().len()) });
     let plain = run(&line(3, 5));
     let summary = run(&setup);
     assert_eq!(summary.fingerprint, plain.fingerprint, "sleeping is accounting only");
@@ -151,7 +151,7 @@ fn idle_links_sleep() {
 fn what_is_sent_again_counts() {
     let (hops, loss) = (4, 0.1f64);
     let mut setup = line(hops, 3000);
-    let classes = setup.fabric.classes.len();
+    let classes = setup.fabric.classes().len();
     let mut chances = vec![Chance { loss, ..Chance::default() }; classes];
     chances[0] = Chance::default();
     setup.energy = Some(energy(classes));
@@ -211,7 +211,7 @@ fn expected_bits_of_resilient_messages() {
 fn one_answer_however_it_is_spread() {
     let mut setup = samples::dragonfly(72, "progressive-adaptive", ("poisson", 0.3));
     setup.until = Until::Time(30_000 * NS);
-    setup.energy = Some(Energy { sleep_after: 50 * NS, ..energy(setup.fabric.classes.len()) });
+    setup.energy = Some(Energy { sleep_after: 50 * NS, ..energy(setup.fabric.classes().len()) });
     let one = run(&setup);
     let asleep = one.energy.as_ref().unwrap().links.iter().map(|l| l.asleep_share).sum::<f64>();
     assert!(asleep > 0.3, "{asleep}");

@@ -99,7 +99,7 @@ impl Machine {
         let degraded = degrade(&self.fabric, faults).unwrap();
         let left = Arc::new(degraded.fabric.clone());
         let routing = samples::routing(&self.fabric, self.routing, &self.given);
-        let links = self.fabric.classes.iter().map(|_| samples::link(10_000_000_000, 20_000, 9_000, 2048));
+        let links = self.fabric.classes().iter().map(|_| samples::link(10_000_000_000, 20_000, 9_000, 2048));
         let links: Vec<_> = links.collect();
         let placement: Vec<u32> = left.reachable().collect();
         let size = (placement.len() as u32, 600, links[0].bandwidth);
@@ -146,7 +146,7 @@ fn acceptances(records: &[Record]) -> impl Iterator<Item = (Ps, u32, u8)> + '_ {
 
 fn fails(setup: &Setup, link: u32) -> bool {
     let after = &setup.change.as_ref().unwrap().fabric;
-    setup.fabric.ports.get(link as usize).is_some_and(|p| p.peer != after.ports[link as usize].peer)
+    setup.fabric.ports().get(link as usize).is_some_and(|p| p.peer != after.port(link).peer)
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn each_of_the_three_routings_is_free_of_deadlock() {
 fn nothing_is_routed_to_a_failed_link() {
     for machine in machines() {
         let (mut setup, degraded) = machine.setup(&faults(0.15, 0.0), AT, 0.15, 40);
-        assert!(degraded.fabric.cut_off.is_empty(), "{}: choose another seed", machine.name);
+        assert!(degraded.fabric.cut_off().is_empty(), "{}: choose another seed", machine.name);
         setup.links.iter_mut().for_each(|l| l.vc_buffer = 1 << 16);
         let records = records(&setup, 1 << 40);
         let first_after = setup.routing.vcs();
@@ -207,7 +207,7 @@ fn nothing_is_routed_to_a_failed_link() {
         let mut on_failing = 0;
         let (mut diverted, mut after) = (0, 0);
         for (time, link, vc) in acceptances(&records) {
-            let between = setup.fabric.ports.get(link as usize).is_some_and(|p| p.class > 0);
+            let between = setup.fabric.ports().get(link as usize).is_some_and(|p| p.class > 0);
             if fails(&setup, link) {
                 on_failing += 1;
                 // A packet has four chunks of 6.4 ns; it may wait for two others.
@@ -255,9 +255,9 @@ fn nothing_is_different_before_the_failure() {
 fn a_terminal_that_will_be_cut_off_carries_no_rank() {
     let machine = &machines()[0];
     let (mut setup, degraded) = machine.setup(&faults(0.0, 0.1), AT, 0.5, 4);
-    assert_eq!(degraded.fabric.cut_off.len(), 4);
+    assert_eq!(degraded.fabric.cut_off().len(), 4);
     assert!(packet::validate(&setup).is_ok());
-    setup.jobs[0].placement[0] = degraded.fabric.cut_off[0];
+    setup.jobs[0].placement[0] = degraded.fabric.cut_off()[0];
     assert!(
         matches!(packet::validate(&setup), Err(model::Failure::Setup(why)) if why.contains("cut terminal"))
     );

@@ -42,7 +42,7 @@ fn clocked(
 ) -> Setup {
     let fabric = samples::topology(topology, params);
     let routing = samples::routing(&fabric, algorithm, options);
-    let classes = fabric.classes.len();
+    let classes = fabric.classes().len();
     let links = vec![samples::link(64_000_000_000, 3 * NS, 4 * NS, 64 * buffer); classes];
     let (bytes, bandwidth) = (u64::from(chunks) * 64, links[0].bandwidth);
     let given: &[(&str, Value)] = if workload == "all-to-all" { &[("bursts", int(1))] } else { &[] };

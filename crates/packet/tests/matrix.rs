@@ -65,7 +65,7 @@ fn links(fabric: &Fabric, chunks: u64) -> Vec<LinkParams> {
             64 * chunks,
         )
     };
-    (0..fabric.classes.len() as u64).map(of).collect()
+    (0..fabric.classes().len() as u64).map(of).collect()
 }
 
 /// A workload by name, with its arrival process.

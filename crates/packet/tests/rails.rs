@@ -52,7 +52,7 @@ fn machine(topology: &str, given: &[(&str, Value)], routing: &str, rails: u32, l
     let fabric = Arc::new(planes::stack(&one, rails));
     let routing = bound(&fabric, routing);
     let class = |c: u64| samples::link(2_147_483_647, 7_001 + 9_000 * c, 3_725, 4 << 10);
-    let links: Vec<_> = (0..fabric.classes.len() as u64).map(class).collect();
+    let links: Vec<_> = (0..fabric.classes().len() as u64).map(class).collect();
     let all = links[0].bandwidth.times(u64::from(rails)).unwrap();
     let traffic = samples::traffic("uniform", &[], ("poisson", load), (fabric.nodes(), 1024, all), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1024);

@@ -82,7 +82,7 @@ fn compare(
     let parts = (0..partitions).map(|p| (PacketDomain::<Window>::new(Arc::clone(&net), p), Vec::new()));
     let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift });
     let mut naive = Naive::new(setup, TIE_SEED);
-    let links = setup.fabric.ports.len() + setup.fabric.terminals() as usize;
+    let links = setup.fabric.ports().len() + setup.fabric.terminals() as usize;
     for &stop in stops.iter().chain([&LIMIT]) {
         executor.run_until(stop, u64::MAX);
         executor.settle();

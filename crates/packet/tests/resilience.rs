@@ -69,7 +69,7 @@ fn line(hops: u64, count: u64, bytes: u64) -> Setup {
     let dims = Value::Ints(vec![hops + 1]);
     let fabric = samples::topology("mesh", &[("dims", dims), ("terminals_per_router", int(1))]);
     let routing = samples::routing(&fabric, "dimension-order", &[]);
-    let links = vec![samples::link(10_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes.len()];
+    let links = vec![samples::link(10_000_000_000, 20_000, 10_000, 1 << 15); fabric.classes().len()];
     let job = (2, bytes, links[0].bandwidth);
     // So rare that nothing of one message meets the next.
     let load = 0.002 * (bytes as f64 / 1500.0).min(1.0);
@@ -82,7 +82,7 @@ fn line(hops: u64, count: u64, bytes: u64) -> Setup {
 }
 
 fn with(mut setup: Setup, change: impl FnOnce(&mut Resilience)) -> Setup {
-    let mut resilience = lossy(0.0, setup.fabric.classes.len());
+    let mut resilience = lossy(0.0, setup.fabric.classes().len());
     change(&mut resilience);
     setup.resilience = Some(resilience);
     setup
@@ -393,7 +393,7 @@ fn rails_lose_and_repeat_each_for_itself() {
     let entry = base::registry::find(ROUTINGS, "dimension-order").unwrap();
     let bind = |f: Arc<Fabric>| (entry.build)(f, &values(entry.about.params, &[]));
     let routing = Arc::from(planes::bind(&fabric, bind).unwrap());
-    let links = vec![samples::link(2_147_483_647, 17_001, 3_725, 2048); fabric.classes.len()];
+    let links = vec![samples::link(2_147_483_647, 17_001, 3_725, 2048); fabric.classes().len()];
     let job = (18, 3000, links[0].bandwidth);
     let traffic = samples::traffic("uniform", &[("count", int(6))], ("poisson", 0.5), job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 3000);

@@ -46,7 +46,7 @@ fn build(fabric: Arc<Fabric>, _: &Values) -> Bound {
 
 impl AlwaysUp {
     fn next(&self, hop: &Hop) -> Choice {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         if hop.router == to {
             return Choice { port: ejection, vc: 0, state: 0 };
         }

@@ -32,9 +32,9 @@ fn text(prepared: &Prepared) -> String {
     let setup = &prepared.setup;
     let mut lines = vec![("experiment", prepared.file.0.clone())];
     if let Some(fabric) = setup.fabric() {
-        let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports.len());
+        let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports().len());
         let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");
-        lines.push(("fabric", format!("{}: {sizes}", fabric.topology)));
+        lines.push(("fabric", format!("{}: {sizes}", fabric.topology())));
         if fabric.planes() > 1 {
             lines.push(("rails", format!("{} planes, {} nodes", fabric.planes(), fabric.nodes())));
         }
@@ -79,8 +79,8 @@ fn object(prepared: &Prepared) -> Json {
     let mut object = json!({"valid": true, "experiment": prepared.experiment});
     if let Some(fabric) = setup.fabric() {
         object["fabric"] = json!({
-            "topology": fabric.topology, "terminals": fabric.terminals(), "routers": fabric.routers(),
-            "router_ports": fabric.ports.len(),
+            "topology": fabric.topology(), "terminals": fabric.terminals(), "routers": fabric.routers(),
+            "router_ports": fabric.ports().len(),
         });
         if fabric.planes() > 1 {
             object["fabric"]["rails"] = json!(fabric.planes());

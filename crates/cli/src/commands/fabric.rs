@@ -102,7 +102,7 @@ fn each(count: u64, terminals: u32) -> f64 {
 }
 
 fn text(fabric: &Fabric, m: &Metrics) -> String {
-    let mut lines = vec![("topology", fabric.topology.to_owned())];
+    let mut lines = vec![("topology", fabric.topology().to_owned())];
     lines.push(("terminals", m.terminals.to_string()));
     let routers =
         format!("{} with up to {} ports; {} ports without a cable", m.routers, m.radix, m.unplugged);
@@ -160,7 +160,7 @@ fn object(fabric: &Fabric, m: &Metrics) -> Json {
     let d = &m.distances;
     let all: u64 = m.cables.iter().map(|(_, n)| n).sum();
     let mut object = json!({
-        "topology": fabric.topology,
+        "topology": fabric.topology(),
         "terminals": m.terminals,
         "routers": m.routers,
         "radix": m.radix,

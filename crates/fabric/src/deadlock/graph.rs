@@ -14,7 +14,7 @@ pub(super) struct Dependencies<'a> {
 impl<'a> Dependencies<'a> {
     pub(super) fn new(fabric: &'a Fabric, vcs: u8) -> Self {
         let vcs = usize::from(vcs);
-        Self { fabric, vcs, waits: vec![Vec::new(); fabric.ports.len() * vcs] }
+        Self { fabric, vcs, waits: vec![Vec::new(); fabric.ports().len() * vcs] }
     }
 
     /// Notes that a packet that entered `router` through `in_port` on `in_vc` may leave through `port` on `vc`.
@@ -31,8 +31,8 @@ impl<'a> Dependencies<'a> {
     }
 
     fn successors(&self, channel: usize, out: &mut Vec<usize>) {
-        let Peer::Router { router, .. } = self.fabric.ports[channel / self.vcs].peer else { return };
-        let first = self.fabric.port_base[router as usize] as usize * self.vcs;
+        let Peer::Router { router, .. } = self.fabric.ports()[channel / self.vcs].peer else { return };
+        let first = self.fabric.first_port(router) as usize * self.vcs;
         for (i, &word) in self.waits[channel].iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
@@ -60,8 +60,8 @@ impl<'a> Dependencies<'a> {
     fn name(&self, channel: usize) -> Channel {
         let index = (channel / self.vcs) as u32;
         let router = self.fabric.router_of(index);
-        let port = index - self.fabric.port_base[router as usize];
-        let to = match self.fabric.ports[index as usize].peer {
+        let port = index - self.fabric.first_port(router);
+        let to = match self.fabric.port(index).peer {
             Peer::Router { router, .. } => router,
             _ => router,
         };

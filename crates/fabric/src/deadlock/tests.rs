@@ -87,7 +87,7 @@ impl Routing for Broken {
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         let right = Choice { port: if to == hop.router { ejection } else { 1 }, vc: 0, state: 0 };
         if hop.router != 2 {
             out.push(right);

@@ -176,7 +176,7 @@ impl Walker<'_, '_> {
                 complete = false;
                 break;
             }
-            let (router, in_port) = self.fabric.attach[source as usize];
+            let (router, in_port) = self.fabric.attached(source);
             self.arrive(
                 destination,
                 Situation { router, in_port, vc: 0, state: 0, memory: 0, source, visited: 0 },

@@ -30,7 +30,7 @@ pub(super) struct Balance {
 
 impl Balance {
     pub(super) fn new(fabric: &Fabric) -> Self {
-        Self { load: vec![0; fabric.ports.len()] }
+        Self { load: vec![0; fabric.ports().len()] }
     }
 
     /// The port with fewest destinations, the first of equals; counts it. `earlier` are the ports of the destination's identifiers before: the
@@ -101,7 +101,7 @@ pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
     let mut cables: Vec<u32> = Vec::new();
-    let mut load = vec![0u32; fabric.ports.len()];
+    let mut load = vec![0u32; fabric.ports().len()];
     job.each(|host, distance| {
         for router in 0..fabric.routers() {
             let Some((port, peer)) = shortest(fabric, router, distance).next() else { continue };
@@ -122,7 +122,7 @@ pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
 
 /// The last port of a host's ways.
 pub(super) fn home(job: &Job<'_>, host: u32, next: &mut [u16]) {
-    let (router, port) = job.fabric.attach[host as usize];
+    let (router, port) = job.fabric.attached(host);
     for plane in 0..job.planes {
         next[job.row(host, plane)][router as usize] = port as u16;
     }
@@ -154,7 +154,7 @@ pub(super) fn random(job: &Job<'_>) -> Result<Ports, Problem> {
 pub(super) fn to_switches(subnet: &Subnet, fabric: &Fabric, tables: &mut Tables, edge: &[Vec<u32>]) {
     let width = subnet.switches.len();
     let mut first = vec![NONE; width];
-    for (host, &(router, _)) in fabric.attach.iter().enumerate().rev() {
+    for (host, &(router, _)) in fabric.attachments().iter().enumerate().rev() {
         first[router as usize] = host as u32;
     }
     for switch in 0..width as u32 {

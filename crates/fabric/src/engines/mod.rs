@@ -293,7 +293,7 @@ fn lanes(
     let (hosts, routers) = (subnet.hosts.len(), fabric.routers() as usize);
     for row in 0..hosts * planes as usize {
         for host in 0..hosts {
-            lanes.sl[row * hosts + host] = level[row * routers + fabric.attach[host].0 as usize];
+            lanes.sl[row * hosts + host] = level[row * routers + fabric.attachments()[host].0 as usize];
         }
     }
     lanes.map = map.unwrap_or(lanes.map);

@@ -39,7 +39,7 @@ impl Tree {
                     if tree.depth[peer as usize] == NONE {
                         tree.depth[peer as usize] = tree.depth[router as usize] + 1;
                         let Peer::Router { port: back, .. } =
-                            fabric.ports[fabric.port_index(router, port) as usize].peer
+                            fabric.port(fabric.port_index(router, port)).peer
                         else {
                             continue;
                         };
@@ -56,8 +56,7 @@ impl Tree {
     fn links(&self, fabric: &Fabric, router: u32) -> Vec<(u32, u32)> {
         let mut both = Vec::new();
         for (port, peer) in fabric.neighbours(router) {
-            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer
-            else {
+            let Peer::Router { port: back, .. } = fabric.port(fabric.port_index(router, port)).peer else {
                 continue;
             };
             let up = self.parent[router as usize] == Some((port, peer));
@@ -91,7 +90,7 @@ impl Tree {
         }
         let mut at = target;
         while let Some((port, parent)) = self.parent[at as usize] {
-            if let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(at, port) as usize].peer {
+            if let Peer::Router { port: back, .. } = fabric.port(fabric.port_index(at, port)).peer {
                 next[parent as usize] = back as u16;
             }
             at = parent;
@@ -111,9 +110,9 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
     orders.iter_mut().for_each(|order| tree.allow(fabric, order));
     let mut next = job.blank();
     let mut level = vec![0; next.len()];
-    let mut load = vec![0u64; fabric.ports.len()];
+    let mut load = vec![0u64; fabric.ports().len()];
     let mut hosts = vec![0u64; routers];
-    fabric.attach.iter().for_each(|&(router, _)| hosts[router as usize] += 1);
+    fabric.attachments().iter().for_each(|&(router, _)| hosts[router as usize] += 1);
     let mut lane = 0;
     let mut last = NONE;
     for &host in &job.order {
@@ -146,8 +145,7 @@ fn search(fabric: &Fabric, target: u32, order: &mut Order<'_>, load: &[u64]) -> 
     let mut heap = BinaryHeap::new();
     let push = |heap: &mut BinaryHeap<_>, router: u32, so_far: u64| {
         for (port, peer) in fabric.neighbours(router) {
-            let Peer::Router { port: back, .. } = fabric.ports[fabric.port_index(router, port) as usize].peer
-            else {
+            let Peer::Router { port: back, .. } = fabric.port(fabric.port_index(router, port)).peer else {
                 continue;
             };
             let through = load[fabric.port_index(peer, back) as usize];

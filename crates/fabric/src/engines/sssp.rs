@@ -17,7 +17,7 @@ pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
     let mut sources = vec![1u64; fabric.routers() as usize];
-    for &(router, _) in &fabric.attach {
+    for &(router, _) in fabric.attachments() {
         sources[router as usize] += u64::from(job.planes);
     }
     let all: u64 = sources.iter().sum();
@@ -87,7 +87,7 @@ impl Search {
         let blank = Heap::new(routers.len() as u32 + 1);
         Self {
             into: (0..fabric.routers()).map(into).collect(),
-            weight: vec![weight; fabric.ports.len()],
+            weight: vec![weight; fabric.ports().len()],
             ways: vec![None; routers.len()],
             found: Vec::with_capacity(routers.len()),
             heap: blank.clone(),

@@ -81,7 +81,7 @@ impl Torus {
             return Err(format!("ports do not lead in one direction each, in 1 to {MOST} dimensions"));
         }
         let cabled =
-            fabric.ports.iter().filter(|p| matches!(p.peer, crate::graph::Peer::Router { .. })).count();
+            fabric.ports().iter().filter(|p| matches!(p.peer, crate::graph::Peer::Router { .. })).count();
         let of_rings: usize = dimensions.iter().map(|d| if d.back == d.forward { 1 } else { 2 }).sum();
         if cabled != of_rings * routers as usize {
             return Err("some cables belong to no ring".to_owned());

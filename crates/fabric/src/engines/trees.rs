@@ -185,7 +185,7 @@ impl Levels {
         loop {
             let ups = &self.up[router as usize];
             // The other end of an upward cable.
-            let down = |port: u32| match fabric.ports[fabric.port_index(router, port) as usize].peer {
+            let down = |port: u32| match fabric.port(fabric.port_index(router, port)).peer {
                 Peer::Router { router, port } => (port, fabric.port_index(router, port) as usize),
                 _ => (NONE, 0),
             };
@@ -266,7 +266,7 @@ impl Levels {
 pub(super) fn ftree(job: &Job<'_>) -> Result<Ports, Problem> {
     let (fabric, levels) = (job.fabric, Levels::of(job, "ftree")?);
     let mut next = job.blank();
-    let mut load = vec![0u32; fabric.ports.len()];
+    let mut load = vec![0u32; fabric.ports().len()];
     for &host in &job.order {
         for plane in 0..job.planes {
             let mut chain = vec![NONE; fabric.routers() as usize];

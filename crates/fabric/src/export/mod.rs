@@ -15,7 +15,7 @@ fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u
         move |router| fabric.ports_of(router).iter().zip(0u32..).map(move |(port, i)| (router, i, port));
     (0..fabric.routers()).flat_map(ports).filter_map(|(router, i, port)| match port.peer {
         Peer::Router { router: peer, port: p } if (router, i) < (peer, p) => {
-            Some((fabric.classes[usize::from(port.class)], (router, i), (peer, p)))
+            Some((fabric.classes()[usize::from(port.class)], (router, i), (peer, p)))
         }
         _ => None,
     })
@@ -27,7 +27,7 @@ fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u
 /// # Errors
 /// If writing fails.
 pub fn dot(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "graph \"{}\" {{", fabric.topology)?;
+    writeln!(out, "graph \"{}\" {{", fabric.topology())?;
     writeln!(out, "  node [shape=box];\n  edge [colorscheme=dark28, fontsize=8];")?;
     for router in 0..fabric.routers() {
         writeln!(out, "  r{router};")?;
@@ -35,12 +35,12 @@ pub fn dot(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     for terminal in 0..fabric.nodes() {
         writeln!(out, "  t{terminal} [shape=circle];")?;
     }
-    for (terminal, (router, port)) in (0..).zip(&fabric.attach) {
+    for (terminal, (router, port)) in (0..).zip(fabric.attachments()) {
         let terminal = fabric.node_of(terminal);
-        writeln!(out, "  r{router} -- t{terminal} [class=\"{}\", taillabel={port}];", fabric.classes[0])?;
+        writeln!(out, "  r{router} -- t{terminal} [class=\"{}\", taillabel={port}];", fabric.classes()[0])?;
     }
     for (class, (a, p), (b, q)) in cables(fabric) {
-        let colour = fabric.classes.iter().position(|c| *c == class).unwrap_or(0) % 8 + 1;
+        let colour = fabric.classes().iter().position(|c| *c == class).unwrap_or(0) % 8 + 1;
         writeln!(out, "  r{a} -- r{b} [class=\"{class}\", color={colour}, taillabel={p}, headlabel={q}];")?;
     }
     writeln!(out, "}}")
@@ -55,7 +55,7 @@ pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "{{\n\"format\": \"netloom-graph\",\n\"version\": 1,\n\"topology\": \"{}\",",
-        fabric.topology
+        fabric.topology()
     )?;
     writeln!(out, "\"routers\": {},", fabric.routers())?;
     write!(out, "\"ports\": [")?;
@@ -69,7 +69,7 @@ pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
         write!(out, "{comma}\n{{\"class\": \"{class}\", \"a\": [{a}, {p}], \"b\": [{b}, {q}]}}")?;
     }
     write!(out, "\n],\n\"terminals\": [")?;
-    for (i, (router, port)) in fabric.attach.iter().enumerate() {
+    for (i, (router, port)) in fabric.attachments().iter().enumerate() {
         let comma = if i == 0 { "" } else { "," };
         write!(out, "{comma}\n[{router}, {port}]")?;
     }
@@ -81,7 +81,7 @@ pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
 /// # Errors
 /// If writing fails.
 pub fn edge_list(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "# {}\nrouters {}", fabric.topology, fabric.routers())?;
+    writeln!(out, "# {}\nrouters {}", fabric.topology(), fabric.routers())?;
     for router in 0..fabric.routers() {
         let terminals =
             fabric.ports_of(router).iter().filter(|p| matches!(p.peer, Peer::Terminal(_))).count();

@@ -22,21 +22,22 @@ fn fabrics() -> impl Iterator<Item = Fabric> {
 fn described(fabric: &Fabric) -> Vec<(Peer, &'static str)> {
     let class = |port: &crate::graph::Port| match port.peer {
         Peer::None => "",
-        _ => fabric.classes[usize::from(port.class)],
+        _ => fabric.classes()[usize::from(port.class)],
     };
-    fabric.ports.iter().map(|port| (port.peer, class(port))).collect()
+    fabric.ports().iter().map(|port| (port.peer, class(port))).collect()
 }
 
 #[test]
 fn json_is_read_back_as_the_same_network() {
     for fabric in fabrics() {
         let text = written(json, &fabric);
-        let back = graph::parse(&text, LINK_CLASSES).unwrap_or_else(|m| panic!("{}: {m:?}", fabric.topology));
-        assert_eq!(back.port_base, fabric.port_base, "{}", fabric.topology);
-        assert_eq!(back.attach, fabric.attach, "{}", fabric.topology);
-        assert_eq!(described(&back), described(&fabric), "{}", fabric.topology);
+        let back =
+            graph::parse(&text, LINK_CLASSES).unwrap_or_else(|m| panic!("{}: {m:?}", fabric.topology()));
+        assert_eq!(back.parts().port_base, fabric.parts().port_base, "{}", fabric.topology());
+        assert_eq!(back.attachments(), fabric.attachments(), "{}", fabric.topology());
+        assert_eq!(described(&back), described(&fabric), "{}", fabric.topology());
         let again = written(json, &back);
-        assert_eq!(again.replace("\"graph\"", &format!("\"{}\"", fabric.topology)), text);
+        assert_eq!(again.replace("\"graph\"", &format!("\"{}\"", fabric.topology())), text);
     }
 }
 
@@ -49,10 +50,10 @@ fn edge_lists_are_read_back_with_the_same_links_and_distances() {
             ends.sort_unstable();
             ends
         };
-        assert_eq!(ends(&back), ends(&fabric), "{}", fabric.topology);
-        assert_eq!(all_distances(&back, u64::MAX), all_distances(&fabric, u64::MAX), "{}", fabric.topology);
-        let at = |fabric: &Fabric| fabric.attach.iter().map(|a| a.0).collect::<Vec<_>>();
-        assert_eq!(at(&back), at(&fabric), "{}", fabric.topology);
+        assert_eq!(ends(&back), ends(&fabric), "{}", fabric.topology());
+        assert_eq!(all_distances(&back, u64::MAX), all_distances(&fabric, u64::MAX), "{}", fabric.topology());
+        let at = |fabric: &Fabric| fabric.attachments().iter().map(|a| a.0).collect::<Vec<_>>();
+        assert_eq!(at(&back), at(&fabric), "{}", fabric.topology());
     }
 }
 

@@ -45,7 +45,7 @@ pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
 /// The same; cuts are improved on fabrics of up to `most` ports.
 pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
     let graph = Graph::new(fabric)?;
-    let improve = fabric.ports.len() <= most;
+    let improve = fabric.ports().len() <= most;
     let mut best: Option<(u64, Vec<bool>, &'static str)> = None;
     for (start, order) in orders(fabric, &graph, improve) {
         let mut halves = Halves::new(&graph, &order);
@@ -62,7 +62,7 @@ pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
         }
     }
     let (cables, side, start) = best?;
-    let mut classes = vec![0; fabric.classes.len()];
+    let mut classes = vec![0; fabric.classes().len()];
     let mut halves = [0; 2];
     for router in 0..fabric.routers() {
         halves[usize::from(side[router as usize])] += u64::from(graph.weight[router as usize]);
@@ -77,7 +77,7 @@ pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
     }
     Some(Bisection {
         cables,
-        classes: fabric.classes.iter().copied().zip(classes).collect(),
+        classes: fabric.classes().iter().copied().zip(classes).collect(),
         halves,
         start,
         improved: improve,

@@ -60,7 +60,7 @@ struct Flow {
 
 impl Flow {
     fn new(fabric: &Fabric) -> Self {
-        Self { out: vec![0; fabric.ports.len()], by: vec![u32::MAX; fabric.routers() as usize], looks: 0 }
+        Self { out: vec![0; fabric.ports().len()], by: vec![u32::MAX; fabric.routers() as usize], looks: 0 }
     }
 
     /// Maximum flow from one router to another, one shortest augmenting way after another.
@@ -73,7 +73,7 @@ impl Flow {
             while router != from {
                 let back = self.by[router as usize];
                 self.out[back as usize] -= 1;
-                let Peer::Router { router: peer, port } = fabric.ports[back as usize].peer else { break };
+                let Peer::Router { router: peer, port } = fabric.port(back).peer else { break };
                 self.out[fabric.port_index(peer, port) as usize] += 1;
                 router = peer;
             }

@@ -42,8 +42,10 @@ impl Hops {
         }
         if let Some(GridShape { dims, wraps, .. }) = fabric.shape::<GridShape>().filter(|_| fabric.intact()) {
             let shape = fabric.shape::<GridShape>();
-            let coordinates =
-                fabric.attach.iter().flat_map(|a| shape.map(|s| s.coordinates(a.0)).unwrap_or_default());
+            let coordinates = fabric
+                .attachments()
+                .iter()
+                .flat_map(|a| shape.map(|s| s.coordinates(a.0)).unwrap_or_default());
             return Ok(Self::Grid { dims: dims.clone(), wraps: *wraps, coordinates: coordinates.collect() });
         }
         Self::table(fabric)
@@ -51,7 +53,7 @@ impl Hops {
 
     /// Distances by search.
     fn table(fabric: &Fabric) -> Result<Self, String> {
-        let mut ends: Vec<u32> = fabric.attach.iter().map(|a| a.0).collect();
+        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
         let rows = ends.len() as u64;
@@ -60,7 +62,7 @@ impl Hops {
                 "distances of {rows} routers to each other do not fit the table of the delay model"
             ));
         }
-        let row = fabric.attach.iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
+        let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
         let mut table = Vec::with_capacity((rows * rows) as usize);
         for &from in &ends {
             let all = distances(fabric, from);

@@ -75,8 +75,8 @@ pub fn measure_telling(fabric: &Fabric, tell: &mut dyn FnMut(&str)) -> Metrics {
         terminals: fabric.terminals(),
         radix: degrees.last().copied().unwrap_or(0),
         switches: kinds.collect(),
-        unplugged: fabric.ports.iter().filter(|p| p.peer == Peer::None).count() as u64,
-        cables: fabric.classes.iter().copied().zip(counts).collect(),
+        unplugged: fabric.ports().iter().filter(|p| p.peer == Peer::None).count() as u64,
+        cables: fabric.classes().iter().copied().zip(counts).collect(),
         distances,
         bisection,
         shortest,
@@ -86,8 +86,8 @@ pub fn measure_telling(fabric: &Fabric, tell: &mut dyn FnMut(&str)) -> Metrics {
 
 /// Cables by link class.
 fn cables(fabric: &Fabric) -> Vec<u64> {
-    let mut ends = vec![0; fabric.classes.len()];
-    for port in &fabric.ports {
+    let mut ends = vec![0; fabric.classes().len()];
+    for port in fabric.ports() {
         ends[usize::from(port.class)] += match port.peer {
             Peer::Router { .. } => 1,
             Peer::Terminal(_) => 2,

@@ -192,7 +192,7 @@ pub fn shortest_paths(fabric: &Fabric, budget: u64) -> Option<ShortestPaths> {
         return None;
     }
     let routers = fabric.routers() as usize;
-    let per_source = fabric.ports.iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
+    let per_source = fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
     let most = (budget / per_source.max(1)).clamp(1, ends.len() as u64) as usize;
     let (mut sum, mut least) = (0.0, f64::INFINITY);
     let (mut distance, mut ways) = (vec![u32::MAX; routers], vec![0.0; routers]);

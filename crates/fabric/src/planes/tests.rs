@@ -18,8 +18,8 @@ fn bound(fabric: &Arc<Fabric>, routing: &str) -> Bound {
 }
 
 fn same(a: &Fabric, b: &Fabric) -> bool {
-    (&a.port_base, &a.ports, &a.attach, &a.failed, &a.cut_off)
-        == (&b.port_base, &b.ports, &b.attach, &b.failed, &b.cut_off)
+    (&a.parts().port_base, a.ports(), a.attachments(), &a.parts().failed, a.cut_off())
+        == (&b.parts().port_base, b.ports(), b.attachments(), &b.parts().failed, b.cut_off())
 }
 
 /// Every plane taken out again is the network that was stacked, and links stay in their plane, on every topology.
@@ -29,8 +29,8 @@ fn planes_are_copies_that_no_link_joins() {
         for sample in entry.small {
             let one = (entry.build)(&values(entry.about.params, sample)).unwrap();
             let three = stack(&one, 3);
-            let sizes = (three.planes(), three.nodes(), three.routers(), three.ports.len());
-            assert_eq!(sizes, (3, one.terminals(), 3 * one.routers(), 3 * one.ports.len()));
+            let sizes = (three.planes(), three.nodes(), three.routers(), three.ports().len());
+            assert_eq!(sizes, (3, one.terminals(), 3 * one.routers(), 3 * one.ports().len()));
             assert!((0..3).all(|p| same(&plane(&three, p), &one)));
             for router in 0..three.routers() {
                 let own = three.plane_of_router(router);
@@ -40,7 +40,7 @@ fn planes_are_copies_that_no_link_joins() {
                 let (node, at) = (three.node_of(terminal), three.plane_of(terminal));
                 assert_eq!(three.terminal_in(node, at), terminal);
                 assert_eq!(three.plane_of_router(three.router_at(terminal)), at);
-                let (router, port) = three.attach[terminal as usize];
+                let (router, port) = three.attached(terminal);
                 assert_eq!(three.ports_of(router)[port as usize].peer, Peer::Terminal(terminal));
             }
         }
@@ -80,13 +80,13 @@ fn failures_stay_in_their_plane() {
     let faults = Faults { routers: vec![router], ..Faults::default() };
     let left = Arc::new(degrade(&two, &faults).unwrap().fabric);
     let shifted: Vec<u32> = lost.iter().map(|t| t + one.terminals()).collect();
-    assert_eq!(left.cut_off, shifted);
-    assert_eq!(left.failed[0], 0);
-    assert_eq!(left.failed[1], left.failed_links());
+    assert_eq!(left.cut_off(), shifted);
+    assert_eq!(left.parts().failed[0], 0);
+    assert_eq!(left.parts().failed[1], left.failed_links());
     assert!(plane(&left, 0).intact() && !plane(&left, 1).intact());
     assert!(lost.iter().all(|&n| left.rails_of(n) == 1));
     assert_eq!(left.usable_nodes().len() as u32, two.nodes(), "all nodes still have a rail");
-    assert!(nodes(&left).cut_off.is_empty());
+    assert!(nodes(&left).cut_off().is_empty());
     // A routing that can go around failures is bound to each plane as it is; one that cannot is refused.
     let routing = bound(&left, "up-down").unwrap();
     assert!(deadlock::check(&left, routing.as_ref(), deadlock::DEFAULT_BUDGET).is_free());
@@ -103,8 +103,8 @@ fn nodes_without_a_common_plane_are_told() {
     let of = |router| (0..one.terminals()).filter(|&t| one.router_at(t) == router).collect::<Vec<u32>>();
     let (at_a, at_b) = (of(a), of(b));
     assert!(at_a.iter().all(|&n| left.rails_of(n) == 2) && at_b.iter().all(|&n| left.rails_of(n) == 1));
-    assert_eq!(nodes(&left).cut_off, at_b, "the later ones are left out");
+    assert_eq!(nodes(&left).cut_off(), at_b, "the later ones are left out");
     let both = Faults { routers: vec![a, one.routers() + a], ..Faults::default() };
     let left = Arc::new(degrade(&stack(&one, 2), &both).unwrap().fabric);
-    assert_eq!(nodes(&left).cut_off, at_a);
+    assert_eq!(nodes(&left).cut_off(), at_a);
 }

@@ -53,7 +53,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     super::intact(&ROUTING.about, &fabric)?;
     let Some(shape) = fabric.shape::<HyperxShape>().cloned() else {
         let known = ["hyperx", "flattened-butterfly", "hypercube"];
-        return Err(super::unsuited(&ROUTING.about, fabric.topology, &known));
+        return Err(super::unsuited(&ROUTING.about, fabric.topology(), &known));
     };
     let any = values.text("order") == "any";
     // A dimension of two routers has no detour.
@@ -117,7 +117,7 @@ impl Routing for DimensionAdaptive {
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         let mut best = Choice { port: ejection, vc: 0, state: 0 };
         if to == hop.router {
             return best;
@@ -144,7 +144,7 @@ impl Routing for DimensionAdaptive {
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
             out.push(Choice { port: ejection, vc: 0, state: 0 });
         } else {

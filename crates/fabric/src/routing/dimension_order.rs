@@ -45,7 +45,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     }
     let Some(leg) = GridLeg::new(&fabric) else {
         let known = ["mesh", "torus", "hyperx", "flattened-butterfly", "hypercube"];
-        return Err(super::unsuited(&ROUTING.about, fabric.topology, &known));
+        return Err(super::unsuited(&ROUTING.about, fabric.topology(), &known));
     };
     let leg = if values.bool("dateline") { leg } else { leg.without_dateline() };
     Ok(Box::new(DimensionOrder { fabric, leg }))
@@ -60,7 +60,7 @@ struct DimensionOrder {
 impl DimensionOrder {
     #[inline]
     fn decide(&self, hop: &Hop) -> Choice {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         // A terminal's port belongs to no dimension, so the first router needs no special case.
         let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
         let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, 0));
@@ -101,7 +101,7 @@ impl OneLink {
     /// The first of the ports to take, and how many parallel ones there are.
     #[inline]
     fn ports(&self, hop: &Hop) -> (u32, u32) {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         self.leg.next(hop.router, to).unwrap_or((ejection, 1))
     }
 }

@@ -77,7 +77,7 @@ impl Tables {
             let (group, index) = place[router as usize];
             End { router, port, group, index }
         };
-        let ends = fabric.attach.iter().map(end).collect();
+        let ends = fabric.attachments().iter().map(end).collect();
         let (mut begin, mut ports) = (vec![0], Vec::new());
         for index in 0..shape.routers {
             for slot in 0..shape.groups - 1 {

@@ -43,7 +43,7 @@ impl Climb {
         let shape = match (fabric.shape::<XgftShape>(), fabric.shape::<TreeShape>()) {
             (Some(shape), _) => shape.clone(),
             (None, Some(tree)) => generalised(tree),
-            (None, None) => return Err(super::unsuited(about, fabric.topology, &["fat-tree", "xgft"])),
+            (None, None) => return Err(super::unsuited(about, fabric.topology(), &["fat-tree", "xgft"])),
         };
         let place = |router| {
             let level = shape.level(router);
@@ -63,7 +63,7 @@ impl Climb {
     /// Where a packet may go next.
     #[inline]
     pub(crate) fn ports(&self, hop: &Hop) -> Ports {
-        let (leaf, ejection) = self.fabric.attach[hop.destination as usize];
+        let (leaf, ejection) = self.fabric.attached(hop.destination);
         let (level, subtree) = self.place[hop.router as usize];
         let row = ((level - 1) * self.leaves + leaf) as usize;
         let above = self.subtree[row];
@@ -107,8 +107,8 @@ mod tests {
         let xgft = testing::build("xgft", &sample);
         let shape = xgft.shape::<XgftShape>().unwrap();
         assert_eq!(generalised(tree.shape().unwrap()), *shape);
-        assert_eq!(tree.attach, xgft.attach);
-        let peers = |fabric: &Fabric| fabric.ports.iter().map(|p| p.peer).collect::<Vec<_>>();
+        assert_eq!(tree.attachments(), xgft.attachments());
+        let peers = |fabric: &Fabric| fabric.ports().iter().map(|p| p.peer).collect::<Vec<_>>();
         assert_eq!(peers(&tree), peers(&xgft));
     }
 }

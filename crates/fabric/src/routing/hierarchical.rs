@@ -49,7 +49,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     super::intact(&ROUTING.about, &fabric)?;
     let leg = HierarchicalLeg::new(&fabric)
-        .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &["hierarchical"]))?;
+        .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &["hierarchical"]))?;
     let rule =
         Rule::Among { others: values.u32("indirect"), select: Select::from_values(values, SELECT.name) };
     two_legs::bind(fabric, leg, rule, true, u8::MAX)

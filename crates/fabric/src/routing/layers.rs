@@ -115,7 +115,7 @@ pub(crate) fn assign_routes(
 /// A link and a layer by name.
 fn channel(fabric: &Fabric, link: u32, vc: u8) -> Channel {
     let router = fabric.router_of(link);
-    let port = link - fabric.port_base[router as usize];
+    let port = link - fabric.first_port(router);
     Channel { router, port, vc, to: fabric.next_router(router, port).unwrap_or(router) }
 }
 
@@ -293,7 +293,7 @@ const NO_LINK: u32 = u32::MAX;
 impl<'a> Order<'a> {
     /// A graph without edges.
     pub(crate) fn new(fabric: &'a Fabric) -> Self {
-        let links = fabric.ports.len();
+        let links = fabric.ports().len();
         Self {
             fabric,
             next: vec![Vec::new(); links],
@@ -311,8 +311,8 @@ impl<'a> Order<'a> {
 
     /// First port index of the router that a link enters.
     fn entered(&self, link: u32) -> u32 {
-        match self.fabric.ports[link as usize].peer {
-            Peer::Router { router, .. } => self.fabric.port_base[router as usize],
+        match self.fabric.port(link).peer {
+            Peer::Router { router, .. } => self.fabric.first_port(router),
             _ => 0,
         }
     }
@@ -350,7 +350,7 @@ impl<'a> Order<'a> {
         {
             return Added::Cycle(cycle);
         }
-        let Peer::Router { router, .. } = self.fabric.ports[from as usize].peer else { return Added::Known };
+        let Peer::Router { router, .. } = self.fabric.port(from).peer else { return Added::Known };
         let words = self.fabric.ports_of(router).len().div_ceil(64);
         let bits = &mut self.next[from as usize];
         if bits.is_empty() {

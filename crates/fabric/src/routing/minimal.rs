@@ -53,7 +53,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly", "single-switch"];
     match Tables::new(&fabric) {
         Some(tables) => Ok(Box::new(Minimal { tables, select })),
-        None => Err(super::unsuited(&ROUTING.about, fabric.topology, &known)),
+        None => Err(super::unsuited(&ROUTING.about, fabric.topology(), &known)),
     }
 }
 
@@ -115,11 +115,11 @@ impl Routing for Straight {
 
     #[inline]
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
-        Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 }
+        Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        out.push(Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 });
+        out.push(Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 });
     }
 
     fn facts(&self) -> Facts {

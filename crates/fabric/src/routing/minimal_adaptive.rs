@@ -65,7 +65,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let shape = fabric
         .shape::<GridShape>()
         .cloned()
-        .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &["mesh", "torus"]))?;
+        .ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &["mesh", "torus"]))?;
     let mut signed: Vec<usize> = (0..shape.dims.len()).filter(|&d| shape.dims[d] > 1).collect();
     let n = signed.len() as u32;
     signed.pop();
@@ -140,7 +140,7 @@ impl Routing for MinimalAdaptive {
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
             return Choice { port: ejection, vc: 0, state: 0 };
         }
@@ -152,7 +152,7 @@ impl Routing for MinimalAdaptive {
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
             out.push(Choice { port: ejection, vc: 0, state: 0 });
             return;

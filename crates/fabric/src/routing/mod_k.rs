@@ -147,7 +147,7 @@ mod tests {
                 let routing = build(fabric.clone(), by_source).unwrap();
                 for shift in 0..64 {
                     let loads = loads(&fabric, routing.as_ref(), shift);
-                    assert!(loads.values().all(|&n| n == 1), "{} {by_source} {shift}", fabric.topology);
+                    assert!(loads.values().all(|&n| n == 1), "{} {by_source} {shift}", fabric.topology());
                 }
             }
         }

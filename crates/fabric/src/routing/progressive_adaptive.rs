@@ -78,7 +78,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     }
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly"];
     let tables =
-        Tables::new(&fabric).ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology, &known))?;
+        Tables::new(&fabric).ok_or_else(|| super::unsuited(&ROUTING.about, fabric.topology(), &known))?;
     let shape = &tables.shape;
     let linked = (0..shape.routers)
         .map(|index| (0..shape.groups - 1).filter(|&slot| shape.holds(index, slot)).collect())

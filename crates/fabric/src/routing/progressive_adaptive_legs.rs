@@ -56,7 +56,7 @@ struct Best {
 
 impl<L: Leg> Legs<L> {
     fn view(&self, hop: &Hop) -> View {
-        let (to, ejection) = self.fabric.attach[hop.destination as usize];
+        let (to, ejection) = self.fabric.attached(hop.destination);
         let (group, to_group) = (self.leg.area(hop.router), self.leg.area(to));
         let at_source = group == self.leg.area(self.fabric.router_at(hop.source));
         let vc = match (at_source, group == to_group) {
@@ -81,7 +81,7 @@ impl<L: Leg> Legs<L> {
     /// True if the port of a router leads to another group.
     #[inline]
     fn is_global(&self, router: u32, port: u32) -> bool {
-        match self.fabric.ports[self.fabric.port_index(router, port) as usize].peer {
+        match self.fabric.port(self.fabric.port_index(router, port)).peer {
             Peer::Router { router: peer, .. } => self.leg.area(peer) != self.leg.area(router),
             _ => false,
         }

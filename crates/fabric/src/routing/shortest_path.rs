@@ -145,16 +145,16 @@ fn routes(values: &Values) -> u32 {
 /// Weights by link class, the terminal class first.
 fn weights(fabric: &Fabric, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
     let given = values.ints("weights");
-    let classes = &fabric.classes[1..];
+    let classes = &fabric.classes()[1..];
     if given.is_empty() {
-        return Ok(vec![1; fabric.classes.len()]);
+        return Ok(vec![1; fabric.classes().len()]);
     }
     if given.len() != classes.len() {
         let message = format!("{} weights for {} link classes", given.len(), classes.len());
         let names = if classes.is_empty() { "none".to_owned() } else { classes.join(", ") };
         return Err(vec![
             Problem::new("weights", message)
-                .help(format!("link classes between routers of `{}`: {names}", fabric.topology)),
+                .help(format!("link classes between routers of `{}`: {names}", fabric.topology())),
         ]);
     }
     Ok(std::iter::once(1).chain(given.iter().map(|&w| w as u32)).collect())
@@ -165,7 +165,7 @@ pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<
     table::connected(fabric)?;
     let mut table = Table::new(fabric, routes.max(1))?;
     let ends = table.ends.clone();
-    let mut load = vec![0u32; fabric.ports.len()];
+    let mut load = vec![0u32; fabric.ports().len()];
     let mut ports = Vec::new();
     for plane in 0..routes.max(1) {
         for (i, &to) in ends.iter().enumerate() {
@@ -174,7 +174,7 @@ pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<
                 ports.clear();
                 paths::next_ports(fabric, router, &distance, weights, &mut ports);
                 if routes > 0 && !ports.is_empty() {
-                    let first = fabric.port_base[router as usize];
+                    let first = fabric.first_port(router);
                     let taken = |port: u32| {
                         (0..plane).filter(|&p| table.ports(p, i as u32, router) == [port]).count()
                     };
@@ -298,7 +298,7 @@ impl ShortestPath {
     /// The port out of the network, at the destination's router.
     #[inline]
     fn ejection(&self, hop: &Hop) -> Option<Choice> {
-        let (router, port) = self.fabric.attach[hop.destination as usize];
+        let (router, port) = self.fabric.attached(hop.destination);
         (router == hop.router).then_some(Choice { port, vc: 0, state: 0 })
     }
 }
@@ -422,7 +422,7 @@ mod tests {
             for deadlock in ["layers", "hops"] {
                 let routing = bind(&fabric, &[("deadlock", Constant::Text(deadlock))]).unwrap();
                 let report = deadlock::check(&fabric, routing.as_ref(), u64::MAX);
-                assert!(report.is_free(), "{} {deadlock}: {report}", fabric.topology);
+                assert!(report.is_free(), "{} {deadlock}: {report}", fabric.topology());
             }
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn grid(wraps: bool, dims: &'static [u64]) -> Arc<Fabric> {
 
 /// A packet at its first router.
 pub(crate) fn hop(fabric: &Fabric, source: u32, destination: u32, seed: u64) -> Hop {
-    let (router, in_port) = fabric.attach[source as usize];
+    let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, 0);
     Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random }
 }
@@ -103,8 +103,10 @@ pub(crate) fn way(
 /// Pulls the cable out of a router's port.
 pub(crate) fn fail(fabric: &mut Fabric, router: u32, port: u32) {
     let at = fabric.port_index(router, port) as usize;
-    let Peer::Router { router, port } = fabric.ports[at].peer else { panic!("no link between routers") };
+    let mut parts = fabric.parts().clone();
+    let Peer::Router { router, port } = parts.ports[at].peer else { panic!("no link between routers") };
     let there = fabric.port_index(router, port) as usize;
-    (fabric.ports[at].peer, fabric.ports[there].peer) = (Peer::None, Peer::None);
-    fabric.failed[0] += 1;
+    (parts.ports[at].peer, parts.ports[there].peer) = (Peer::None, Peer::None);
+    parts.failed[0] += 1;
+    *fabric = parts.into();
 }

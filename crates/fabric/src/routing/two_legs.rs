@@ -127,7 +127,7 @@ pub(crate) fn bind<L: Leg + 'static>(
     if by_area && leg.areas().is_none() {
         let message = format!(
             "topology `{}` has no groups{}",
-            fabric.topology,
+            fabric.topology(),
             if fabric.intact() { "" } else { " that a routing could trust: links failed" }
         );
         return Err(vec![Problem::new("intermediate", message).help("`router` draws among all routers")]);
@@ -324,7 +324,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
-        let (destination, ejection) = self.fabric.attach[hop.destination as usize];
+        let (destination, ejection) = self.fabric.attached(hop.destination);
         let leg = match self.present(hop, destination) {
             Some(leg) => leg,
             None if hop.router == destination => return Choice { port: ejection, vc: 0, state: 0 },
@@ -345,7 +345,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let (destination, ejection) = self.fabric.attach[hop.destination as usize];
+        let (destination, ejection) = self.fabric.attached(hop.destination);
         let mut push = |leg: (u32, At, u32)| {
             if leg.0 == hop.router {
                 out.push(Choice { port: ejection, vc: 0, state: 0 });

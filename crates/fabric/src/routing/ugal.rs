@@ -156,7 +156,7 @@ mod tests {
         let fabric = testing::build("hyperx", &sample);
         let routing = bind(&GLOBAL, &fabric, &[("candidates", Constant::Int(64))]);
         let busy: BTreeMap<u32, u64> =
-            (0..fabric.ports.len() as u32).filter(|p| p % 3 == 0).map(|p| (p, 1000)).collect();
+            (0..fabric.router_ports()).filter(|p| p % 3 == 0).map(|p| (p, 1000)).collect();
         let mut mean = 0;
         for seed in 0..200 {
             let mut hop = testing::hop(&fabric, 0, 15, seed);
@@ -167,7 +167,7 @@ mod tests {
                     .collect();
                 let choice = routing.route(&mut hop, &mut Queues { here, everywhere: busy.clone() });
                 let link = fabric.port_index(hop.router, choice.port);
-                let Peer::Router { router, port } = fabric.ports[link as usize].peer else { break };
+                let Peer::Router { router, port } = fabric.port(link).peer else { break };
                 cost += busy.get(&link).copied().unwrap_or(0);
                 (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
                 hop.visited += 1;

@@ -75,7 +75,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     let rank =
         if values.text("tree") == "bfs" { breadth_first(&fabric, root) } else { depth_first(&fabric, root) };
     let table = legal(&fabric, &rank)?;
-    let mut came_down = vec![false; fabric.ports.len()];
+    let mut came_down = vec![false; fabric.ports().len()];
     for router in 0..fabric.routers() {
         for (port, peer) in fabric.neighbours(router) {
             came_down[fabric.port_index(router, port) as usize] = rank[peer as usize] < rank[router as usize];
@@ -239,7 +239,7 @@ enum Way<'a> {
 impl UpDown {
     #[inline]
     fn way(&self, hop: &Hop) -> Way<'_> {
-        let (router, port) = self.fabric.attach[hop.destination as usize];
+        let (router, port) = self.fabric.attached(hop.destination);
         if router == hop.router {
             return Way::Out(port);
         }

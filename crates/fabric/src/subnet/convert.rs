@@ -111,7 +111,7 @@ impl Subnet {
         let degraded = degrade(&self.fabric()?, faults)?;
         let failed = |node: u32, port: u32| {
             let at = degraded.fabric.port_index(self.place(node), port - 1);
-            degraded.fabric.ports[at as usize].peer == Peer::None
+            degraded.fabric.port(at).peer == Peer::None
         };
         let gone = |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(self.place(node));
         let mut draft = Draft { ordered: true, ..Draft::default() };
@@ -160,7 +160,7 @@ impl Subnet {
 
 /// Draws the cables of a fabric: switches' edges port by port, then those of hosts.
 fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
-    let mut edge_of = vec![NONE; fabric.ports.len()];
+    let mut edge_of = vec![NONE; fabric.ports().len()];
     let speed = Speed::USUAL;
     for router in 0..fabric.routers() {
         for (port, p) in (0u32..).zip(fabric.ports_of(router)) {
@@ -174,13 +174,13 @@ fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
             draft.edges.push(edge);
         }
     }
-    for (index, p) in fabric.ports.iter().enumerate() {
+    for (index, p) in fabric.ports().iter().enumerate() {
         if let Peer::Router { router, port } = p.peer {
             draft.edges[edge_of[index] as usize].reverse = edge_of[fabric.port_index(router, port) as usize];
         }
     }
     for t in fabric.reachable() {
-        let (router, port) = fabric.attach[t as usize];
+        let (router, port) = fabric.attached(t);
         let back = edge_of[fabric.port_index(router, port) as usize];
         draft.edges[back as usize].reverse = draft.edges.len() as u32;
         let from = node_of[t as usize];

@@ -357,7 +357,7 @@ mod tests {
         let column = (1..6).map(|row| row * 16);
         assert_eq!(near, row.chain(column).collect::<Vec<_>>());
         assert_eq!(links(&fabric)[3], 15 * 14 / 2 * 68);
-        assert_eq!(fabric.ports.iter().filter(|p| p.peer == Peer::None).count(), 15 * 8);
+        assert_eq!(fabric.ports().iter().filter(|p| p.peer == Peer::None).count(), 15 * 8);
     }
 
     #[test]

@@ -371,7 +371,7 @@ mod tests {
         for arrangement in ["relative", "absolute"] {
             let fabric = dragonfly([4, 5, 1, 2], arrangement);
             assert_eq!(global_links(&fabric).len(), 3 * 6, "10 slots hold three rounds of 3");
-            let unplugged = fabric.ports.iter().filter(|p| p.peer == Peer::None).count();
+            let unplugged = fabric.ports().iter().filter(|p| p.peer == Peer::None).count();
             assert_eq!(unplugged, 4);
         }
     }

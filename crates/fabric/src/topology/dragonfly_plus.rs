@@ -305,7 +305,7 @@ mod tests {
         let fabric = build(&parameters([4, 1, 2, 1, 2, 1], "relative")).unwrap();
         // Four slots, three groups to reach: one round, one spare per group.
         assert_eq!(links(&fabric), [4, 8, 6]);
-        let spare = fabric.ports.iter().filter(|p| p.peer == crate::graph::Peer::None);
+        let spare = fabric.ports().iter().filter(|p| p.peer == crate::graph::Peer::None);
         assert_eq!(spare.map(|p| p.class).collect::<Vec<_>>(), [GLOBAL; 4]);
     }
 

@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn plugged(fabric: &Fabric) -> usize {
-        fabric.ports.iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count()
+        fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count()
     }
 
     #[test]

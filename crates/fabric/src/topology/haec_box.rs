@@ -240,7 +240,7 @@ mod tests {
         let fabric = haec([4, 4, 4], "facing");
         let sample = [("dims", Constant::Ints(&[4, 4, 4]))];
         let mesh = (grid::MESH.build)(&values(grid::MESH.about.params, &sample)).unwrap();
-        let ends = |fabric: &Fabric| fabric.ports.iter().map(|p| p.peer).collect::<Vec<_>>();
+        let ends = |fabric: &Fabric| fabric.ports().iter().map(|p| p.peer).collect::<Vec<_>>();
         assert_eq!(ends(&fabric), ends(&mesh));
         assert_eq!(fabric.shape::<GridShape>(), mesh.shape::<GridShape>());
         assert_eq!(bisection(&fabric).unwrap().cables, 16);

@@ -47,9 +47,8 @@ pub const TOPOLOGY: Topology = Topology {
     sizes: |values| read(values).map(|subnet| sizes(&subnet)),
     build: |values| {
         let subnet = read(values)?;
-        let mut fabric = subnet.fabric()?;
-        fabric.shape = Arc::new(ImportedShape { subnet: Arc::new(subnet) });
-        Ok(fabric)
+        let fabric = subnet.fabric()?;
+        Ok(fabric.with_shape(ImportedShape { subnet: Arc::new(subnet) }))
     },
     small: &[&[("file", Constant::Text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tree.dot")))]],
 };

@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_seed_and_nothing_else_decides() {
-        let ports = |seed| build(&parameters(64, 5, seed)).unwrap().ports;
+        let ports = |seed| build(&parameters(64, 5, seed)).unwrap().ports().to_vec();
         assert!(ports(3) == ports(3) && ports(3) != ports(4));
     }
 

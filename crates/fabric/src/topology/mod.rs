@@ -24,7 +24,7 @@ mod testing;
 pub mod tree;
 pub mod xgft;
 
-use crate::graph::{Fabric, Peer, Port};
+use crate::graph::{Fabric, Parts, Peer, Port};
 use base::param::Problem;
 use std::{any::Any, sync::Arc};
 
@@ -108,7 +108,7 @@ impl Wiring {
         classes: &'static [&'static str],
         shape: S,
     ) -> Fabric {
-        Fabric {
+        Fabric::from(Parts {
             topology,
             classes: classes.to_vec(),
             port_base: self.port_base,
@@ -117,6 +117,6 @@ impl Wiring {
             shape: Arc::new(shape),
             failed: vec![0],
             cut_off: Vec::new(),
-        }
+        })
     }
 }

@@ -93,7 +93,7 @@ mod tests {
         let fabric = build(&parameters(6, 2)).unwrap();
         let sample = [("dims", Constant::Ints(&[6])), ("terminals_per_router", Constant::Int(2))];
         let mesh = (grid::MESH.build)(&values(grid::MESH.about.params, &sample)).unwrap();
-        assert!(fabric.ports == mesh.ports && fabric.attach == mesh.attach);
+        assert!(fabric.ports() == mesh.ports() && fabric.attachments() == mesh.attachments());
         assert_eq!((links(&fabric), diameter(&fabric)), (vec![12, 5], Some(5)));
         assert_eq!(bisection(&fabric).unwrap().cables, 1);
         assert_eq!(diameter(&build(&parameters(1, 1)).unwrap()), Some(0));

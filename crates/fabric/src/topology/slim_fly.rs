@@ -206,7 +206,7 @@ mod tests {
             let global = q * q * q;
             let local = routers * (q as i64 - d) as u64 / 2 / 2;
             assert_eq!(links(&fabric), [routers, local, global], "q = {q}");
-            assert!(fabric.ports.iter().all(|p| p.peer != Peer::None), "q = {q}");
+            assert!(fabric.ports().iter().all(|p| p.peer != Peer::None), "q = {q}");
             assert!(simple(&fabric), "q = {q}");
             assert_eq!(diameter(&fabric), Some(2), "q = {q}");
         }

@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn terminals_sit_on_ports_of_their_number() {
         let fabric = build(&values(TOPOLOGY.about.params, &[("terminals", Constant::Int(7))])).unwrap();
-        assert_eq!((fabric.routers(), fabric.terminals(), fabric.ports.len()), (1, 7, 7));
-        assert!((0..7).all(|t| fabric.attach[t as usize] == (0, t)));
-        assert!((0..7).all(|t| fabric.ports[t as usize].peer == Peer::Terminal(t)));
+        assert_eq!((fabric.routers(), fabric.terminals(), fabric.ports().len()), (1, 7, 7));
+        assert!((0..7).all(|t| fabric.attached(t) == (0, t)));
+        assert!((0..7).all(|t| fabric.port(t).peer == Peer::Terminal(t)));
     }
 }

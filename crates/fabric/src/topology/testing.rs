@@ -4,8 +4,8 @@ use crate::graph::{Fabric, Peer};
 
 /// Cables by class: the terminals' own first, then those between routers.
 pub(crate) fn links(fabric: &Fabric) -> Vec<u64> {
-    let mut ends = vec![0; fabric.classes.len()];
-    for port in &fabric.ports {
+    let mut ends = vec![0; fabric.classes().len()];
+    for port in fabric.ports() {
         match port.peer {
             Peer::Router { .. } => ends[usize::from(port.class)] += 1,
             Peer::Terminal(_) => ends[usize::from(port.class)] += 2,

@@ -124,7 +124,8 @@ mod tests {
             let fabric = tree(k.into(), n.into());
             let width = k.pow(n - 1);
             assert_eq!((fabric.routers(), fabric.terminals()), (n * width, width * k));
-            let links = fabric.ports.iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u32;
+            let links =
+                fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u32;
             assert_eq!(links, 2 * (n - 1) * width * k);
             assert_eq!(fabric.ports_of(n * width - 1).len() as u32, k, "the top has only down ports");
             let expected = if k == 1 { 0 } else { 2 * (n - 1) };

@@ -316,7 +316,7 @@ mod tests {
         let fabric = xgft(&[3, 3, 3], &[1, 3, 3], &[]);
         let sample = [("k", Constant::Int(3)), ("levels", Constant::Int(3))];
         let tree = (tree::TOPOLOGY.build)(&values(tree::TOPOLOGY.about.params, &sample)).unwrap();
-        assert_eq!((fabric.routers(), fabric.ports.len()), (tree.routers(), tree.ports.len()));
+        assert_eq!((fabric.routers(), fabric.ports().len()), (tree.routers(), tree.ports().len()));
         for leaf in 0..9 {
             assert_eq!(distances(&fabric, leaf)[..9], distances(&tree, leaf)[..9]);
         }

@@ -284,7 +284,7 @@ impl Sketch {
             credit_delay: l.credit,
             vc_buffer: l.buffer.0 * u64::from(self.chunk) + l.buffer.1.min(u64::from(self.chunk) - 1),
         };
-        let links: Vec<LinkParams> = self.links[..fabric.classes.len()].iter().map(link).collect();
+        let links: Vec<LinkParams> = self.links[..fabric.classes().len()].iter().map(link).collect();
         let packet = PacketConfig {
             router: named("window"),
             packet: self.packet.0 * self.chunk + self.packet.1 % self.chunk,

@@ -148,14 +148,14 @@ impl<'a> Naive<'a> {
             sent: 0,
         };
         let outputs =
-            fabric.ports.iter().map(|p| port(setup.links[usize::from(p.class)], setup.packet.router_delay));
-        let injection = fabric.attach.iter().map(|_| port(setup.links[0], 0));
+            fabric.ports().iter().map(|p| port(setup.links[usize::from(p.class)], setup.packet.router_delay));
+        let injection = fabric.attachments().iter().map(|_| port(setup.links[0], 0));
         let mut naive = Self {
             tie_seed,
             heap: BinaryHeap::new(),
             ports: outputs.chain(injection).collect(),
             terminals: fabric
-                .attach
+                .attachments()
                 .iter()
                 .map(|_| Terminal { request: Some(0), ..Terminal::default() })
                 .collect(),
@@ -211,7 +211,7 @@ impl<'a> Naive<'a> {
     }
 
     fn injection(&self, terminal: usize) -> usize {
-        self.setup.fabric.ports.len() + terminal
+        self.setup.fabric.ports().len() + terminal
     }
 
     fn ranked(&self, terminal: usize) -> Option<(usize, u32)> {
@@ -285,7 +285,7 @@ impl<'a> Naive<'a> {
             last_arrival: 0,
         });
         self.seen.push(Seen::Created { time: now, id, bytes });
-        let port = &self.ports[self.setup.fabric.ports.len() + terminal];
+        let port = &self.ports[self.setup.fabric.ports().len() + terminal];
         let full = t.queue.len() as u64 * chunk_size >= port.link.vc_buffer;
         t.request = if full { None } else { Some(now + (port.span(bytes) / port.per_ps()) as Ps) };
         t.handover_set = None;
@@ -300,7 +300,7 @@ impl<'a> Naive<'a> {
 
     /// Plans the next start of a port, if it has something to start and no plan.
     fn set_start(&mut self, link: usize, now: Ps) {
-        let ports = self.setup.fabric.ports.len();
+        let ports = self.setup.fabric.ports().len();
         let port = &self.ports[link];
         let ready = if link < ports {
             port.vcs.iter().any(|v| !v.pending.is_empty())
@@ -315,7 +315,7 @@ impl<'a> Naive<'a> {
     }
 
     fn start(&mut self, link: usize, now: Ps) {
-        let ports = self.setup.fabric.ports.len();
+        let ports = self.setup.fabric.ports().len();
         let count = self.ports[link].vcs.len();
         let chunk = if link < ports {
             let port = &mut self.ports[link];
@@ -384,10 +384,10 @@ impl<'a> Naive<'a> {
     fn arrive(&mut self, link: usize, chunk: usize, now: Ps) {
         let fabric = &*self.setup.fabric;
         let from_vc = self.chunks[chunk].vc;
-        let end = match fabric.ports.get(link) {
+        let end = match fabric.ports().get(link) {
             Some(port) => port.peer,
             None => {
-                let (router, port) = fabric.attach[link - fabric.ports.len()];
+                let (router, port) = fabric.attachments()[link - fabric.ports().len()];
                 Peer::Router { router, port }
             }
         };
@@ -433,7 +433,7 @@ impl<'a> Naive<'a> {
             random: Stream::new(setup.seed, Purpose::Route, packet.id)
                 .at(decision << 32 | u64::from(c.visited) << 16),
         };
-        let base = setup.fabric.port_base[router as usize] as usize;
+        let base = setup.fabric.first_port(router) as usize;
         let mut view = View { ports: &self.ports[base..], chunk: u64::from(setup.packet.chunk) };
         let choice = setup.routing.route(&mut hop, &mut view);
         if follow {

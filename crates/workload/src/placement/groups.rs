@@ -28,7 +28,7 @@ pub(crate) fn terminals(fabric: &Fabric, values: &Values) -> Vec<Vec<u32>> {
 /// For each router the lowest one that it is connected with by links below the topmost class.
 fn parts(fabric: &Fabric) -> Vec<u32> {
     let linked = |p: &&fabric::graph::Port| matches!(p.peer, Peer::Router { .. });
-    let top = fabric.ports.iter().filter(linked).map(|p| p.class).max();
+    let top = fabric.ports().iter().filter(linked).map(|p| p.class).max();
     let mut part: Vec<u32> = vec![u32::MAX; fabric.routers() as usize];
     let mut open = Vec::new();
     for first in 0..fabric.routers() {

@@ -55,7 +55,7 @@ impl PlacementContext<'_> {
             "{ranks} {who} do not fit on {free} free terminals (the network has {})",
             self.fabric.terminals()
         );
-        let off = &self.fabric.cut_off;
+        let off = self.fabric.cut_off();
         let mut help = format!("one terminal holds one {holds}");
         if !off.is_empty() {
             let names: Vec<String> = off.iter().take(8).map(ToString::to_string).collect();

@@ -33,7 +33,7 @@ pub(crate) const ABOUT: About = About {
 pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
     let Some(shape) = context.fabric.shape::<GridShape>() else {
         let message =
-            format!("a {} has no axes: this placement needs a mesh or torus", context.fabric.topology);
+            format!("a {} has no axes: this placement needs a mesh or torus", context.fabric.topology());
         return Err(vec![Problem::new("placement", message).help("use \"linear\" or \"breadth-first\"")]);
     };
     let count = shape.dims.len();

@@ -130,7 +130,7 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
     let ends = fabric.ends();
     let mut beside = vec![0u32; ends.len()];
     let mut row = Vec::new();
-    for &(router, _) in &fabric.attach {
+    for &(router, _) in fabric.attachments() {
         let place = match ends.binary_search(&router) {
             Ok(end) => {
                 beside[end] += 1;
@@ -244,7 +244,7 @@ impl Given {
     }
 
     fn out(&self, hop: &Hop) -> Choice {
-        Choice { port: self.fabric.attach[hop.destination as usize].1, vc: 0, state: 0 }
+        Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 }
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn follow<L: Leg>(
         let ways = leg.ways(&at, to);
         let port = ways.ports.pick(at.router, || seed);
         link(at.router, port);
-        match fabric.ports[fabric.port_index(at.router, port) as usize].peer {
+        match fabric.port(fabric.port_index(at.router, port)).peer {
             Peer::Router { router, port } => at = At { router, in_port: port, vc: ways.vc, begun: true },
             _ => break,
         }

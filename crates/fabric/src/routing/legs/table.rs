@@ -19,7 +19,7 @@ pub(crate) struct TableLeg {
 impl TableLeg {
     /// All shortest paths, counted in links, with at most `most` channels; `key` is what a user should look at.
     pub(crate) fn new(fabric: &Fabric, most: u8, key: &str) -> Result<Self, Vec<Problem>> {
-        let table = shortest_path::shortest(fabric, &vec![1; fabric.classes.len()], 0)?;
+        let table = shortest_path::shortest(fabric, &vec![1; fabric.classes().len()], 0)?;
         let channels = shortest_path::channels(fabric, &table, "auto", most, key)?;
         Ok(Self { table, channels })
     }

@@ -186,7 +186,7 @@ impl SourceRoutes {
     /// The port to the destination, at its router once the route is over.
     #[inline]
     fn out(&self, hop: &Hop) -> Option<Choice> {
-        let (router, port) = self.fabric.attach[hop.destination as usize];
+        let (router, port) = self.fabric.attached(hop.destination);
         let route = hop.state as usize;
         let over = hop.visited == 0 || u32::from(hop.visited) == self.begin[route + 1] - self.begin[route];
         (router == hop.router && over).then_some(Choice { port, vc: 0, state: 0 })

@@ -52,7 +52,7 @@ fn a_table_and_its_source_routes_give_identical_paths() {
     ];
     for (name, fabric) in fabrics {
         let mut table = String::new();
-        for (terminal, &(to, _)) in fabric.attach.iter().enumerate() {
+        for (terminal, &(to, _)) in fabric.attachments().iter().enumerate() {
             let distance = distances(&fabric, to);
             for router in (0..fabric.routers()).filter(|&r| r != to) {
                 let closer =
@@ -189,7 +189,7 @@ fn mistakes_are_told_with_their_places() {
 fn failed_links_are_refused_by_line() {
     let mut fabric = (*testing::grid(false, &[3])).clone();
     testing::fail(&mut fabric, 1, 1);
-    fabric.cut_off = vec![2];
+    fabric.set_cut_off(vec![2]);
     assert!(matches!(fabric.ports_of(1)[1].peer, Peer::None));
     let fabric = Arc::new(fabric);
     assert!(bound("left", &fabric, "0 1 1\n1 0 0\n").is_ok());

@@ -31,7 +31,7 @@ fn an_edge_list_is_built_line_by_line() {
     let counts = links(&fabric);
     let of = |class: &str| counts[LINK_CLASSES.iter().position(|c| *c == class).unwrap()];
     assert_eq!([of("terminal"), of("link"), of("global"), of("a")], [5, 3, 1, 3]);
-    assert_eq!(fabric.attach, [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
+    assert_eq!(fabric.attachments(), [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn routers_and_terminals_have_defaults() {
     assert_eq!((fabric.routers(), fabric.terminals()), (3, 3));
     // Where some routers' terminals are told, the others have none; the last word counts.
     let fabric = parse("0 1\n1 2\nterminals 0 4\nterminals 2 1\nterminals 0 2").unwrap();
-    assert_eq!(fabric.attach.iter().map(|a| a.0).collect::<Vec<_>>(), [0, 0, 2]);
+    assert_eq!(fabric.attachments().iter().map(|a| a.0).collect::<Vec<_>>(), [0, 0, 2]);
     // A network of one router.
     assert_eq!(parse("routers 1\nterminals 3").unwrap().terminals(), 3);
 }
@@ -126,7 +126,10 @@ fn json_may_leave_ports_to_the_reader() {
         "{HEAD}\"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"class\": \"b\", \"a\": 1, \"b\": 2}}], \"terminals\": [2, 0, 0]}}"
     );
     let fabric = parse(&text).unwrap();
-    assert_eq!((peers(&fabric, 1), fabric.attach), (vec![0, 0, 2], vec![(2, 1), (0, 2), (0, 3)]));
+    assert_eq!(
+        (peers(&fabric, 1), fabric.attachments().to_vec()),
+        (vec![0, 0, 2], vec![(2, 1), (0, 2), (0, 3)])
+    );
 }
 
 #[test]
