@@ -32,7 +32,12 @@ pub struct Envelope<M> {
 }
 
 /// What a handler may do besides changing its own domain.
-pub trait Effects<D: Domain> {
+pub trait Actions {
+    /// Payload of events with content.
+    type Message;
+    /// What is emitted to be measured.
+    type Record;
+
     /// The present instant on the clock of the event's own lane.
     fn now(&self) -> Ps;
 
@@ -51,7 +56,7 @@ pub trait Effects<D: Domain> {
     /// Sets an alarm in the own partition on `lane`, at an instant of its clock.
     ///
     /// # Panics
-    /// As [`Effects::wake`].
+    /// As [`Actions::wake`].
     fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32);
 
     /// Sets an alarm in the own partition, on the event's own lane.
@@ -64,11 +69,16 @@ pub trait Effects<D: Domain> {
     ///
     /// # Panics
     /// If it would not follow the present event, or would break the lookahead promised to another partition.
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message);
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: Self::Message);
 
     /// Emits something to be measured, committed with the event.
-    fn record(&mut self, record: D::Record);
+    fn record(&mut self, record: Self::Record);
 }
+
+/// The actions of a domain's handlers. Domains with the same messages and records have the same: so one can be made of another, whose handlers it
+/// calls with the very effects that it was given.
+pub trait Effects<D: Domain>: Actions<Message = D::Message, Record = D::Record> {}
+impl<D: Domain, A: Actions<Message = D::Message, Record = D::Record>> Effects<D> for A {}
 
 /// The LPs of one partition. All state that handlers change lives in [`crate::state`] tables.
 ///

@@ -6,7 +6,7 @@
 use crate::{
     balance::{self, Home},
     conservative::{self, Crew},
-    domain::{Domain, Effects, Lane, Observer},
+    domain::{Actions, Domain, Lane, Observer},
     group::Group,
     key::Key,
     partition::{Immediate, Partition},

@@ -2,7 +2,7 @@
 
 use crate::{
     agenda::{Agenda, Due},
-    domain::{Domain, Effects, Envelope, Lane, Observer},
+    domain::{Actions, Domain, Envelope, Lane, Observer},
     key::{Class, Key},
     words::Message,
 };
@@ -71,7 +71,10 @@ pub struct Immediate<'a, D: Domain, O> {
     outbox: &'a mut Vec<Envelope<D::Message>>,
 }
 
-impl<D: Domain, O: Observer<D::Record>> Effects<D> for Immediate<'_, D, O> {
+impl<D: Domain, O: Observer<D::Record>> Actions for Immediate<'_, D, O> {
+    type Message = D::Message;
+    type Record = D::Record;
+
     #[inline]
     fn now(&self) -> Ps {
         self.key.time

@@ -3,7 +3,7 @@
 
 use crate::{
     agenda::{Agenda, Due},
-    domain::{Domain, Effects, Envelope, Lane, Observer},
+    domain::{Actions, Domain, Envelope, Lane, Observer},
     key::{Class, Key},
     words::Message,
 };
@@ -30,7 +30,10 @@ impl<M, R> Buffered<M, R> {
     }
 }
 
-impl<D: Domain> Effects<D> for Buffered<D::Message, D::Record> {
+impl<M: Message + PartialEq + std::fmt::Debug, R> Actions for Buffered<M, R> {
+    type Message = M;
+    type Record = R;
+
     fn now(&self) -> Ps {
         self.key.time
     }
@@ -56,13 +59,13 @@ impl<D: Domain> Effects<D> for Buffered<D::Message, D::Record> {
         self.wakes.push((lane, self.key.child(at, class, identity, self.tie_seed), token));
     }
 
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: M) {
         let key = self.key.child(at, class, identity, self.tie_seed);
-        assert_eq!(D::Message::from_words(&message.to_words()), Ok(message), "a message does not come back");
+        assert_eq!(M::from_words(&message.to_words()), Ok(message), "a message does not come back");
         self.sends.push(Envelope { to, lane, key, message });
     }
 
-    fn record(&mut self, record: D::Record) {
+    fn record(&mut self, record: R) {
         self.records.push(record);
     }
 }

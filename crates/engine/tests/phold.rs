@@ -234,49 +234,19 @@ impl Domain for Boastful {
     type Message = Job;
     type Record = Seen;
     fn start(&mut self, effects: &mut impl Effects<Self>) {
-        self.0.start(&mut Through(effects));
+        self.0.start(effects);
     }
     fn wake(&mut self, token: u32, effects: &mut impl Effects<Self>) {
-        self.0.wake(token, &mut Through(effects));
+        self.0.wake(token, effects);
     }
     fn receive(&mut self, job: &Job, effects: &mut impl Effects<Self>) {
-        self.0.receive(job, &mut Through(effects));
+        self.0.receive(job, effects);
     }
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.0.tables(visit);
     }
     fn lookahead(&self, _: u32) -> Option<Ps> {
         Some(LOOKAHEAD + 1)
-    }
-}
-
-/// Effects of another domain with the same messages and records.
-struct Through<'a, E>(&'a mut E);
-
-impl<E: Effects<Boastful>> Effects<Phold> for Through<'_, E> {
-    fn now(&self) -> Ps {
-        self.0.now()
-    }
-    fn suspended(&self) -> Ps {
-        self.0.suspended()
-    }
-    fn instant(&self) -> Ps {
-        self.0.instant()
-    }
-    fn turn(&mut self, lane: Lane) {
-        self.0.turn(lane);
-    }
-    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
-        self.0.wake(at, class, identity, token);
-    }
-    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
-        self.0.wake_on(lane, at, class, identity, token);
-    }
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, job: Job) {
-        self.0.send(to, lane, at, class, identity, job);
-    }
-    fn record(&mut self, record: Seen) {
-        self.0.record(record);
     }
 }
 

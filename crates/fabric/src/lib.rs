@@ -11,6 +11,7 @@ pub mod export;
 pub mod faults;
 pub mod graph;
 pub mod import;
+pub mod links;
 pub mod metrics;
 pub mod partition;
 pub mod paths;

@@ -4,7 +4,6 @@ use super::{
     machine::Machine,
     moment::Moment,
     observe::Observer,
-    ranks,
     run::{Context, FlowSetup},
     tables,
 };
@@ -14,6 +13,7 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
+use ranks::programs::{self, Programs};
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
     table::Table,
@@ -21,8 +21,10 @@ use results::{
 
 /// A run that came to its end.
 pub struct Ended {
-    /// Sources, ranks and links at the end.
+    /// Sources and links at the end.
     pub machine: Machine,
+    /// Ranks at the end.
+    pub host: Programs,
     /// Measurements.
     pub observer: Observer,
     /// Nothing was pending any more.
@@ -109,17 +111,14 @@ fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
         None => ports + cx.fabric.terminals(),
     };
     let span = simulated as f64 * 1e-12;
-    let plugged = |link: &u32| {
-        cx.platform().is_some()
-            || cx.fabric.ports().get(*link as usize).is_none_or(|p| p.peer != fabric::graph::Peer::None)
-    };
+    let plugged = |link: &u32| cx.platform().is_some() || !cx.fabric.is_unplugged(*link);
     (0..count)
         .filter(plugged)
         .map(|link| {
             let shared = machine.shared(link);
             let bytes = used[shared as usize];
             let most = machine.sharing.bandwidth(shared) * span;
-            let class = cx.fabric.ports().get(link as usize).map_or(0, |p| p.class);
+            let class = cx.fabric.class_of_link(link);
             LinkUse {
                 link,
                 class: cx.platform().is_none().then_some(class),
@@ -180,7 +179,7 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     let mut verdict = Verdict::ok();
     let machine = &ended.machine;
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
-    let stuck = ranks::stuck(cx, &machine.ranks);
+    let stuck = programs::stuck(&cx.roster, &[&ended.host]);
     let live = machine.sharing.live();
     if machine.overflow {
         let most = cx.config.max_flows;

@@ -1,7 +1,7 @@
 //! The flow model: messages as flows that share links max-min fairly.
 //!
 //! Rules, state and cost are in `FLOW.md`. [`solver`] finds shares, [`sharing`] moves flows through time, [`machine`] puts both on the
-//! engine beside sources and ranks. Start at [`run::simulate`].
+//! engine beside sources, as a carrier of whoever lives on its terminals. Start at [`run::simulate`].
 
 pub mod alarms;
 pub mod changes;
@@ -12,7 +12,6 @@ pub mod memory;
 pub mod moment;
 pub mod network;
 pub mod observe;
-pub mod ranks;
 pub mod rules;
 pub mod run;
 pub mod scenarios;

@@ -1,12 +1,12 @@
-//! The flow model on the engine: sources, ranks and the sharing of links, in one partition.
+//! The flow model on the engine: sources and the sharing of links, in one partition; a carrier of those who live on its terminals.
 //!
 //! Whoever sends begins a flow; one alarm is set for the next moment of the [`Sharing`]. When it rings, all moments up to this picosecond
-//! are done, and messages that are whole are handed to ranks or to the traffic's answer, which may begin flows in turn.
+//! are done one after another: a message that is whole is handed over, or answered by its traffic, before the next one is looked for, because an
+//! answer may begin flows that end at this very picosecond.
 
 use super::{
     moment::Moment,
     network::{Lost, Network},
-    ranks::Ranks,
     run::Context,
     sharing::{Over, Sharing},
 };
@@ -16,16 +16,19 @@ use engine::{
     key::Class,
     state::Journal,
 };
-use ranks::{envelope::Envelope, tally::Finished};
+use ranks::{
+    carrier::{Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    tally::Finished,
+};
 use std::{collections::BTreeMap, sync::Arc};
 use workload::{registry::Work, traffic::Message as Upcoming};
 
 /// What an alarm is for: the highest two of its token's 31 bits.
-pub(super) const KIND_SHIFT: u32 = 29;
+const KIND_SHIFT: u32 = 29;
 const SHARE: u32 = 0;
 const SOURCE: u32 = 1;
-/// A processor of a rank is done.
-pub(super) const RANK: u32 = 2;
+/// An alarm of the host.
+const HOST: u32 = 2;
 const FAILURE: u32 = 3;
 
 /// Something to be measured.
@@ -70,8 +73,14 @@ pub struct Message {
     pub bytes: u64,
     /// When it was sent.
     pub created: Ps,
-    /// What a rank must know of it; none for traffic.
-    pub envelope: Option<Envelope>,
+    /// What the host posted with it; none for traffic.
+    pub ahead: Option<Ahead>,
+}
+
+impl From<Finished> for Record {
+    fn from(finished: Finished) -> Self {
+        Self::Operation(finished)
+    }
 }
 
 /// The position of a rank of traffic in its messages.
@@ -94,8 +103,11 @@ pub struct Machine {
     numbers: Vec<u32>,
     /// Messages that arrived, by pair: for traffic that answers.
     arrived: BTreeMap<(u32, u32), u64>,
-    pub(super) ranks: Ranks,
+    /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
+    handed: usize,
+    /// The sharing is asked for more at this instant.
+    sharing_on: bool,
     /// The alarm of the sharing that counts.
     alarm: Ps,
     alarms: u64,
@@ -115,7 +127,6 @@ impl Machine {
         let network = Network::new(&cx, &mut sharing);
         let terminals = cx.fabric.terminals() as usize;
         Self {
-            ranks: Ranks::new(&cx),
             sharing,
             network,
             messages: Vec::new(),
@@ -124,6 +135,8 @@ impl Machine {
             numbers: vec![0; terminals],
             arrived: BTreeMap::new(),
             over: Vec::new(),
+            handed: 0,
+            sharing_on: false,
             alarm: NEVER,
             alarms: 0,
             cut: false,
@@ -148,7 +161,7 @@ impl Machine {
     /// True if the run cannot go on.
     #[must_use]
     pub fn stopped(&self) -> bool {
-        self.overflow || self.lost.is_some() || self.ranks.window.damage.is_some()
+        self.overflow || self.lost.is_some()
     }
 
     /// True if sources have messages to come.
@@ -159,17 +172,16 @@ impl Machine {
 
     /// Sends a message of traffic now.
     fn send_plain(&mut self, ends: (u32, u32), bytes: u64, rate: Option<f64>, fx: &mut impl Effects<Self>) {
-        let pair = self.network.pair(ends.0, ends.1);
-        self.post((ends.0, ends.1, pair), bytes, rate, None, fx);
+        self.send_now(ends, bytes, rate, None, fx);
     }
 
-    /// Sends a message now: from, to, and their pair.
-    pub(super) fn post(
+    /// Sends a message now, from and to.
+    fn send_now(
         &mut self,
-        (source, destination, pair): (u32, u32, u32),
+        (source, destination): (u32, u32),
         bytes: u64,
         rate: Option<f64>,
-        envelope: Option<Envelope>,
+        ahead: Option<Ahead>,
         fx: &mut impl Effects<Self>,
     ) {
         if self.stopped() {
@@ -182,6 +194,7 @@ impl Machine {
         let number = self.numbers[source as usize];
         self.numbers[source as usize] = number.wrapping_add(1);
         let identity = u64::from(source) << 32 | u64::from(number);
+        let pair = self.network.pair(source, destination);
         let ends = (source, destination, pair);
         let route = match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
             Ok(route) => route,
@@ -191,7 +204,7 @@ impl Machine {
             }
         };
         let now = fx.now();
-        let message = Message { source, destination, number, pair, route, bytes, created: now, envelope };
+        let message = Message { source, destination, number, pair, route, bytes, created: now, ahead };
         let tag = self.free.pop().unwrap_or_else(|| {
             self.messages.push(message);
             (self.messages.len() - 1) as u32
@@ -218,28 +231,26 @@ impl Machine {
         fx.wake(at, Class::Ordinary, self.alarms, SHARE << KIND_SHIFT);
     }
 
-    /// Does all moments up to this picosecond.
-    fn share(&mut self, fx: &mut impl Effects<Self>) {
-        let now = fx.now();
-        let mut over = std::mem::take(&mut self.over);
-        while !self.stopped() && self.sharing.step(now, &mut over) {
-            for o in over.drain(..) {
-                self.deliver(o, fx);
-            }
-        }
-        self.over = over;
-    }
-
-    fn deliver(&mut self, over: Over, fx: &mut impl Effects<Self>) {
+    /// Takes a message that is whole off the network; its delivery if it is the host's. Traffic is answered.
+    fn complete(&mut self, over: Over, fx: &mut impl Effects<Self>) -> Option<Delivery> {
         let message = self.messages[over.tag as usize];
         self.free.push(over.tag);
         self.network.count(&self.sharing, message.route, false);
         let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
         self.sharing.forget(message.route);
         fx.record(Record::Delivered { time: fx.now(), exact: over.at.exact_ps(), message, hops });
-        if let Some(envelope) = message.envelope {
-            return self.rank_message(&message, envelope, fx);
+        let Message { source, destination, .. } = message;
+        match message.ahead {
+            Some(ahead) => Some(Delivery { source, destination, ahead }),
+            None => {
+                self.answer(&message, fx);
+                None
+            }
         }
+    }
+
+    /// Traffic in a closed loop answers a message.
+    fn answer(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
         let cx = Arc::clone(&self.cx);
         let (job, from) = cx.rank[message.source as usize];
         let (_, to) = cx.rank[message.destination as usize];
@@ -328,7 +339,6 @@ impl Domain for Machine {
         for terminal in 0..self.cx.fabric.terminals() {
             self.look_ahead(terminal, 0, fx);
         }
-        self.start_ranks(fx);
         if let Some(change) = &self.cx.change {
             fx.wake(change.at, Class::Early, 3 << 62, FAILURE << KIND_SHIFT);
         }
@@ -345,13 +355,11 @@ impl Domain for Machine {
                     return;
                 }
                 self.alarm = NEVER;
-                self.share(fx);
+                self.sharing_on = true;
             }
             SOURCE => self.send(which, fx),
-            RANK => self.rank_alarm(which, fx),
             _ => self.fail(fx),
         }
-        self.watch(fx);
     }
 
     fn receive(&mut self, (): &(), _fx: &mut impl Effects<Self>) {}
@@ -361,5 +369,46 @@ impl Domain for Machine {
 
     fn lookahead(&self, _to: u32) -> Option<Ps> {
         None
+    }
+}
+
+impl Carrier for Machine {
+    fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
+        let Posting { source, destination, bytes, ahead } = posting;
+        self.send_now((source, destination), bytes, None, Some(ahead), fx);
+    }
+
+    fn next_delivery(&mut self, fx: &mut impl Effects<Self>) -> Option<Delivery> {
+        loop {
+            while let Some(&over) = self.over.get(self.handed) {
+                self.handed += 1;
+                if let Some(delivery) = self.complete(over, fx) {
+                    return Some(delivery);
+                }
+            }
+            self.over.clear();
+            self.handed = 0;
+            if !self.sharing_on || self.stopped() || !self.sharing.step(fx.now(), &mut self.over) {
+                break;
+            }
+        }
+        self.sharing_on = false;
+        self.watch(fx);
+        None
+    }
+
+    fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
+        let Alarm { at, terminal, processor, ring, number } = alarm;
+        if ring == Ring::Done && at >= self.cx.end {
+            self.cut = true;
+            return;
+        }
+        let identity = 1 << 63 | u64::from(terminal) << 8 | u64::from(processor);
+        fx.wake(at, Class::Ordinary, identity, HOST << KIND_SHIFT | number);
+    }
+
+    fn host_alarm(&self, token: u32, _fx: &mut impl Effects<Self>) -> Option<u32> {
+        let own = token >> KIND_SHIFT != HOST || self.stopped();
+        (!own).then_some(token & ((1 << KIND_SHIFT) - 1))
     }
 }

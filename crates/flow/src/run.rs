@@ -18,6 +18,11 @@ use model::{
     run::{Finished, Progress},
     setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Until},
 };
+use ranks::{
+    hosted::Hosted,
+    programs::Programs,
+    roster::{Begun, Place, Roster, Rules},
+};
 use std::sync::Arc;
 
 /// A run of the flow model, resolved.
@@ -63,6 +68,8 @@ pub struct Context {
     pub config: FlowConfig,
     /// Job and rank of each terminal; [`u32::MAX`] for none.
     pub rank: Vec<(u32, u32)>,
+    /// The ranks of programs.
+    pub roster: Arc<Roster>,
     /// See [`FlowSetup::seed`].
     pub seed: u64,
     /// Nothing happens at or after this time.
@@ -123,7 +130,10 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
             rank[terminal as usize] = (n as u32, r as u32);
         }
     }
+    let FlowConfig { eager, control, overhead, .. } = setup.config;
+    let rules = Rules { eager, control, overhead, calc: Begun::InHand };
     Ok(Context {
+        roster: Arc::new(Roster::new(&setup.jobs, rules)),
         fabric: Arc::clone(&setup.fabric),
         routing: setup.routing.clone(),
         change: setup.change.clone(),
@@ -145,13 +155,22 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
 pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
     let clock = Clock::start(Scheduling::Sequential { partitions: 1 });
     let cx = Arc::new(context(setup)?);
-    let part = (Machine::new(Arc::clone(&cx)), Observer::new(Arc::clone(&cx)));
+    let part = (domain(&cx), Observer::new(Arc::clone(&cx)));
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
     let mut executor = Executor::new([part], options);
     let stop = executor.direct(cx.end, &mut (), Pauses::after(BUDGET), |e, ()| {
-        progress(Progress { now: e.now(), end: cx.end, events: e.events(), chunk_hops: 0, partitions: 1 })
+        let sound = e.partitions[0].domain.host.damage().is_none();
+        sound
+            && progress(Progress {
+                now: e.now(),
+                end: cx.end,
+                events: e.events(),
+                chunk_hops: 0,
+                partitions: 1,
+            })
     });
-    if stop == Stop::Budget {
+    let damaged = executor.partitions[0].domain.host.damage().is_some();
+    if stop == Stop::Budget && !damaged {
         return Err(Failure::Stopped(executor.now()));
     }
     let performance = clock.stop(Done {
@@ -162,21 +181,27 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         windows: Some(executor.windows()),
     });
     let part = executor.partitions.pop().expect("there is one partition");
-    let machine = part.domain;
+    let Hosted { carrier: machine, host } = part.domain;
     if let Some(lost) = machine.lost {
         return Err(Failure::Setup(no_way(&cx, lost.source, lost.destination)));
     }
-    if let Some((rank, message)) = &machine.ranks.window.damage {
-        let terminal = machine.ranks.all().nth(*rank as usize).map_or(0, |(_, t)| t);
-        let (job, rank) = cx.rank[terminal as usize];
+    if let Some((Place { job, rank, .. }, message)) = host.damage() {
         let name = &cx.jobs[job as usize].name;
         return Err(Failure::Setup(format!("job `{name}`, rank {rank}: {message}")));
     }
     let dry = stop == Stop::Dry && !machine.cut;
-    let ended = Ended { machine, observer: part.observer, dry };
+    let ended = Ended { machine, host, observer: part.observer, dry };
     let (mut summary, tables) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
+}
+
+/// The network before anything has happened, with the ranks of programs that live on it.
+#[must_use]
+pub fn domain(cx: &Arc<Context>) -> Hosted<Machine, Programs> {
+    let place = |(&(job, rank), terminal)| Place { job, rank, terminal };
+    let host = Programs::new(Arc::clone(&cx.roster), cx.rank.iter().zip(0u32..).map(place));
+    Hosted { carrier: Machine::new(Arc::clone(cx)), host }
 }
 
 fn no_way(cx: &Context, source: u32, destination: u32) -> String {

@@ -5,7 +5,7 @@ use super::{
     run::{Context, FlowSetup},
 };
 use base::time::Ps;
-use fabric::graph::Peer;
+use fabric::links::End;
 use model::setup::{JobOf, JobSetup};
 use results::table::{Cell, Column, Table};
 
@@ -38,8 +38,11 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
         .with("bandwidth_bytes_per_s", Column::f64s())
         .with("latency_ps", Column::u64s());
     for u in uses {
-        let (from, to) =
-            if cx.platform().is_some() { (("none", 0, 0), ("none", 0, 0)) } else { ends(cx, u.link) };
+        let ends = match cx.platform() {
+            Some(_) => (End::Nowhere, End::Nowhere),
+            None => cx.fabric.ends_of_link(u.link),
+        };
+        let (from, to) = (ends.0.told(), ends.1.told());
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
             (None, Some(class)) => {
                 let params = &cx.links[usize::from(class)];
@@ -65,25 +68,6 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
         ]);
     }
     table
-}
-
-type End = (&'static str, u32, u32);
-
-/// Upstream and downstream end of a fabric's link: kind, number, port.
-fn ends(cx: &Context, link: u32) -> (End, End) {
-    let ports = cx.fabric.router_ports();
-    if link >= ports {
-        let (router, port) = cx.fabric.attached(link - ports);
-        return (("terminal", link - ports, 0), ("router", router, port));
-    }
-    let router = cx.fabric.router_of(link);
-    let from = ("router", router, link - cx.fabric.first_port(router));
-    let to = match cx.fabric.port(link).peer {
-        Peer::Router { router, port } => ("router", router, port),
-        Peer::Terminal(t) => ("terminal", t, 0),
-        Peer::None => ("none", 0, 0),
-    };
-    (from, to)
 }
 
 /// One row per directed link: bytes and utilisation over the whole run.

@@ -4,6 +4,7 @@
 //! that name, or a pure delay of hops and bytes. Rules are in `DELAY.md`. Start at [`run::simulate`].
 
 mod calendar;
+pub mod carrier;
 pub mod config;
 pub mod critical;
 mod delays;

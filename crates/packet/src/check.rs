@@ -139,8 +139,7 @@ pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now
             match due {
                 Due::Message(Wire::Chunk(t)) => add(t.link, t.vc),
                 Due::Message(Wire::Credit { link, vc }) => add(*link, *vc),
-                Due::Wake(_)
-                | Due::Message(Wire::Envelope { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
+                Due::Wake(_) | Due::Message(Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
             }
         }
     }

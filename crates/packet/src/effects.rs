@@ -1,6 +1,4 @@
 //! What handlers of the packet model may do besides changing state: set alarms, send, and tell what is observed.
-//!
-//! [`Fx`] is the engine's [`Effects`] without the type of the domain, so that what lies below the domain need not know it.
 
 use super::{
     rows::Packet,
@@ -8,13 +6,9 @@ use super::{
     transport::word::{How, Sort},
 };
 use base::time::Ps;
-use engine::{
-    domain::{Domain, Effects, Lane},
-    key::Class,
-};
-use ranks::{envelope::Envelope, tally::Finished};
+use engine::domain::Actions;
+use ranks::{carrier::Ahead, tally::Finished};
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
 
 /// What is observed. Times are virtual.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +96,7 @@ pub enum Record {
         /// What was handed over and arrived.
         packet: Predicted,
     },
-    /// An operation of a rank is finished.
+    /// An operation of a host is finished.
     Operation(Finished),
     /// A message is complete at its destination.
     Message {
@@ -124,16 +118,16 @@ pub enum Record {
 pub enum Wire {
     /// A chunk with what its packet's row needs.
     Chunk(Travel),
-    /// What the destination's rank must know of a message that is on its way.
-    Envelope {
+    /// What a host sent ahead with a message that is on its way.
+    Ahead {
         /// Terminal that sent it.
         source: u32,
         /// Terminal that it goes to.
         destination: u32,
         /// Its number there.
         number: u32,
-        /// What it is about.
-        envelope: Envelope,
+        /// What the host sent.
+        ahead: Ahead,
     },
     /// An acknowledgement beside the network.
     Ack {
@@ -182,68 +176,6 @@ pub struct Travel {
     pub vc: u8,
 }
 
-/// The engine's effects, as handlers of this model use them; see [`Effects`].
-#[expect(missing_docs, reason = "they are the engine's")]
-pub trait Fx {
-    fn now(&self) -> Ps;
-    fn suspended(&self) -> Ps;
-    fn instant(&self) -> Ps;
-    fn turn(&mut self, lane: Lane);
-    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, name: u64, token: u32);
-    fn wake(&mut self, at: Ps, class: Class, name: u64, token: u32);
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, name: u64, message: Wire);
-    fn record(&mut self, record: Record);
-}
-
-/// The engine's effects for domain `D` as [`Fx`].
-pub struct Through<'a, D, E>(&'a mut E, PhantomData<D>);
-
-impl<'a, D, E> Through<'a, D, E> {
-    /// Those of one handler.
-    #[inline]
-    pub fn new(effects: &'a mut E) -> Self {
-        Self(effects, PhantomData)
-    }
-}
-
-impl<D: Domain<Message = Wire, Record = Record>, E: Effects<D>> Fx for Through<'_, D, E> {
-    #[inline]
-    fn now(&self) -> Ps {
-        self.0.now()
-    }
-
-    #[inline]
-    fn suspended(&self) -> Ps {
-        self.0.suspended()
-    }
-
-    #[inline]
-    fn instant(&self) -> Ps {
-        self.0.instant()
-    }
-
-    #[inline]
-    fn turn(&mut self, lane: Lane) {
-        self.0.turn(lane);
-    }
-
-    #[inline]
-    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, name: u64, token: u32) {
-        self.0.wake_on(lane, at, class, name, token);
-    }
-
-    #[inline]
-    fn wake(&mut self, at: Ps, class: Class, name: u64, token: u32) {
-        self.0.wake(at, class, name, token);
-    }
-
-    #[inline]
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, name: u64, message: Wire) {
-        self.0.send(to, lane, at, class, name, message);
-    }
-
-    #[inline]
-    fn record(&mut self, record: Record) {
-        self.0.record(record);
-    }
-}
+/// Shorthand: what handlers of this model may do. It names no domain, so that what lies below the domain need not know it.
+pub trait Fx: Actions<Message = Wire, Record = Record> {}
+impl<T: Actions<Message = Wire, Record = Record>> Fx for T {}

@@ -26,6 +26,7 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
+use ranks::programs::{Open, Programs};
 use results::{
     batch::{self, Stationarity},
     summary::{
@@ -47,15 +48,10 @@ pub fn total(shares: Vec<Sample>) -> Sample {
 }
 
 /// Ranks: how far they have come.
-fn hash_ranks<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
-    let host = &d.state.host;
-    for (rank, i) in host.ranks() {
-        let terminal = u64::from(d.cx.local.terminals[i as usize]);
-        let open = host.window.of_rank(rank).map(|r| host.window.get(r)).filter(|r| !r.is_finished());
-        for row in open {
-            let state = u64::from(row.is_started()) << 1 | u64::from(row.is_executable());
-            sum.add(13 << 32 | terminal, u64::from(row.number), state, u64::from(row.waits()));
-        }
+fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
+    for Open { terminal, number, started, executable, waits } in host.open() {
+        let state = u64::from(started) << 1 | u64::from(executable);
+        sum.add(13 << 32 | u64::from(terminal), u64::from(number), state, u64::from(waits));
     }
 }
 
@@ -92,13 +88,14 @@ pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, (
 #[must_use]
 pub fn state_hash<R: Router>(
     domains: &[&PacketDomain<R>],
+    hosts: &[&Programs],
     pending: &[Vec<(Lane, Key, Due<Wire>)>],
 ) -> Fingerprint {
     let mut sum = Fingerprint::default();
+    hosts.iter().for_each(|host| hash_ranks(host, &mut sum));
     for (d, pending) in domains.iter().zip(pending) {
         hash_ports(d, &mut sum);
         hash_terminals(d, &mut sum);
-        hash_ranks(d, &mut sum);
         d.state.transport.hash(&d.cx.local.terminals, &mut sum);
         for (due, p) in d.state.surrogate.held() {
             hash_predicted(*due, p, &mut sum);
@@ -119,8 +116,8 @@ pub fn state_hash<R: Router>(
                     sum.add(15 << 32 | u64::from(*number), key.time, who, stamp ^ u64::from(*word));
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
-                // An envelope goes ahead at once within a partition and as a message to another one: where it is tells nothing.
-                Due::Message(Wire::Envelope { .. }) | Due::Wake(_) => {}
+                // It goes ahead at once within a partition and as a message to another one: where it is tells nothing.
+                Due::Message(Wire::Ahead { .. }) | Due::Wake(_) => {}
             }
         }
     }
@@ -231,10 +228,10 @@ fn uses(net: &Network, ended: &Ended, simulated: Ps) -> Vec<Use> {
     let named = |class: &&str| Use { class: (*class).to_owned(), ..Use::default() };
     let mut uses: Vec<Use> = net.fabric.classes().iter().map(named).collect();
     for (&link, carried) in &ended.sent {
-        if net.is_unplugged(link) {
+        if net.fabric.is_unplugged(link) {
             continue;
         }
-        let used = &mut uses[usize::from(net.class_of(link))];
+        let used = &mut uses[usize::from(net.fabric.class_of_link(link))];
         used.links += 1;
         used.bits += carried.bytes as f64 * 8.0;
         if let Some(&(asleep, wakings, free)) = ended.rests.get(&link) {
@@ -311,10 +308,10 @@ fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<
     let mut classes: Vec<(String, u64, f64, f64)> =
         names.iter().map(|n| ((*n).to_owned(), 0, 0.0, 0.0)).collect();
     for (&link, &Carried { busy, .. }) in sent {
-        if net.is_unplugged(link) {
+        if net.fabric.is_unplugged(link) {
             continue;
         }
-        let (class, used) = (net.class_of(link), utilisation(busy, simulated));
+        let (class, used) = (net.fabric.class_of_link(link), utilisation(busy, simulated));
         let row = &mut classes[usize::from(class)];
         row.1 += 1;
         row.2 += used;

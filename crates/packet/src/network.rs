@@ -19,6 +19,7 @@ use base::{
 use engine::domain::Lane;
 use fabric::graph::{Fabric, Peer};
 use model::setup::{JobSetup, LinkParams};
+use ranks::roster::{Begun, Roster, Rules};
 use std::sync::Arc;
 use workload::{interval::Interval, registry::Work};
 
@@ -151,8 +152,8 @@ pub struct Network {
     pub cycle: Ps,
     /// Period of published queues; 0 if the routing reads none.
     pub info_period: Ps,
-    /// Factor on computations of each job, in billionths.
-    pub compute_ppb: Vec<u64>,
+    /// The ranks of programs.
+    pub roster: Arc<Roster>,
     /// Less than any message between terminals of different routers takes: envelopes travel so long. 0 without programs.
     pub message_time: Ps,
     /// Time of a full packet on a terminal's link, in whole picoseconds.
@@ -200,6 +201,8 @@ impl Network {
         };
         // Without jobs messages come from outside, and their deliveries are waited for.
         let live = setup.jobs.is_empty();
+        let PacketConfig { eager, control, overhead, .. } = config;
+        let rules = Rules { eager, control, overhead, calc: Begun::Executable };
         let reacts = programs
             || live
             || setup.resilience.is_some()
@@ -266,7 +269,7 @@ impl Network {
             fabric,
             cycle,
             info_period: info_period(setup),
-            compute_ppb: setup.jobs.iter().map(|j| j.compute_ppb).collect(),
+            roster: Arc::new(Roster::new(&setup.jobs, rules)),
             message_time,
             packet_pace: full,
             lane: if hybrid.is_some() { Lane::Steady } else { Lane::Network },
@@ -325,18 +328,6 @@ impl Network {
         }
         let rest = (bytes % most) as u32;
         bytes / most * self.packet_pace + if rest > 0 { self.pace_of(rest) } else { 0 }
-    }
-
-    /// Start of the job that a terminal belongs to.
-    #[must_use]
-    pub fn start_of(&self, terminal: u32) -> Ps {
-        self.start.get(self.rank[terminal as usize].0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Time of a computation of a job.
-    #[must_use]
-    pub fn computing(&self, job: u32, amount: Ps) -> Ps {
-        JobSetup::computing(amount, self.compute_ppb[job as usize])
     }
 
     /// Index in `timings` of injection links.

@@ -1,6 +1,6 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{effects::Wire, net::Router, network::End, observe::Observer, state::PacketDomain};
+use super::{effects::Wire, net::Router, network::End, observe::Observer, state::Inhabited};
 use base::time::{NEVER, Ps};
 use engine::{
     agenda::Agenda,
@@ -119,7 +119,7 @@ impl Sampler {
     }
 
     /// A partition's share of a tick.
-    pub fn share<R: Router>(&self, now: Ps, domain: &PacketDomain<R>, observer: &Observer) -> Share {
+    pub fn share<R: Router>(&self, now: Ps, domain: &Inhabited<R>, observer: &Observer) -> Share {
         let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
         Share { sample: take(domain, observer, now, self.per_port), from_source }
     }
@@ -172,7 +172,7 @@ impl Share {
     }
 }
 
-impl<R: Router> Director<PacketDomain<R>, Observer> for Sampler {
+impl<R: Router> Director<Inhabited<R>, Observer> for Sampler {
     type Summary = Share;
     type Order = ();
 
@@ -180,13 +180,7 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Sampler {
         self.tick_after(now)
     }
 
-    fn summarise(
-        &self,
-        now: Ps,
-        domain: &PacketDomain<R>,
-        observer: &mut Observer,
-        _: &Agenda<Wire>,
-    ) -> Share {
+    fn summarise(&self, now: Ps, domain: &Inhabited<R>, observer: &mut Observer, _: &Agenda<Wire>) -> Share {
         self.share(now, domain, observer)
     }
 
@@ -198,13 +192,13 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Sampler {
         self.take_note(now, share, dry).then_some((Clock::Keep, ()))
     }
 
-    fn apply(&self, (): &(), _: &mut PacketDomain<R>, _: &mut impl Effects<PacketDomain<R>>) {}
+    fn apply(&self, (): &(), _: &mut Inhabited<R>, _: &mut impl Effects<Inhabited<R>>) {}
 }
 
 /// The state of a settled partition at `now`.
 #[must_use]
-pub fn take<R: Router>(domain: &PacketDomain<R>, observer: &Observer, now: Ps, per_port: bool) -> Sample {
-    let (state, cx) = (&domain.state, &domain.cx);
+pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Observer, now: Ps, per_port: bool) -> Sample {
+    let (state, cx) = (&domain.carrier.state, &domain.carrier.cx);
     let mut sample = Sample {
         time: now,
         chunk_hops: observer.chunk_hops,
@@ -229,7 +223,7 @@ pub fn take<R: Router>(domain: &PacketDomain<R>, observer: &Observer, now: Ps, p
             sample.ports.push((line.link, port.backlog));
         }
     }
-    sample.busy |= state.host.ranks().any(|(rank, _)| state.host.is_busy(rank));
+    sample.busy |= domain.host.is_busy();
     for (i, &terminal) in cx.local.terminals.iter().enumerate() {
         let row = state.terminals.get(i as u32);
         let posted = if row.posts.head == NIL { NEVER } else { state.posts.get(row.posts.head).time };

@@ -12,7 +12,7 @@ use crate::{
     rows::Chunk,
     sample::{self, Sampler},
     setup::Setup,
-    state::PacketDomain,
+    state::{Inhabited, PacketDomain},
     transport::{MOST_TIMERS, config::Resilience},
 };
 use base::{
@@ -30,6 +30,10 @@ use model::{
     failure::Failure,
     performance::{Clock, Done},
     setup::Until,
+};
+use ranks::{
+    programs::{self, Programs},
+    roster::Place,
 };
 use std::sync::Arc;
 
@@ -59,7 +63,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     };
     let part = |p| {
         let observer = Observer::new(Arc::clone(&net), setup.warmup, end, setup.measure, setup.check);
-        (PacketDomain::<R>::new(Arc::clone(&net), p), observer)
+        (host::inhabited::<R>(&net, p), observer)
     };
     let options =
         Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
@@ -70,7 +74,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
         take_up(state, &mut executor, &mut director).map_err(|_| Failure::Damaged)?;
-        director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain));
+        director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain.carrier));
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
     let stop = executor.direct(end, &mut director, pauses, |e, d| {
@@ -103,7 +107,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
 /// Takes the settled partitions apart; runs the final checks.
 fn close<R: Router>(
     setup: &Setup,
-    executor: Executor<PacketDomain<R>, Observer>,
+    executor: Executor<Inhabited<R>, Observer>,
     director: Conductor,
     stop: Stop,
     end: Ps,
@@ -113,15 +117,15 @@ fn close<R: Router>(
     let dry = (stop == Stop::Dry && !suspended) || director.sampler.stuck;
     let pending: Vec<_> = executor.partitions.iter().map(|p| p.agenda.pending()).collect();
     let mut zombies: Vec<u64> =
-        executor.partitions.iter().flat_map(|p| p.domain.zombies(&p.agenda)).collect();
+        executor.partitions.iter().flat_map(|p| p.domain.carrier.zombies(&p.agenda)).collect();
     zombies.sort_unstable();
     zombies.dedup();
     let (mut copied, mut discarded) = (0, 0);
     let (mut domains, mut observer) = (Vec::new(), None::<Observer>);
     let mut last = Vec::new();
     for part in executor.partitions {
-        copied += part.domain.state.surrogate.phase().copied;
-        discarded += part.domain.state.surrogate.phase().discarded;
+        copied += part.domain.carrier.state.surrogate.phase().copied;
+        discarded += part.domain.carrier.state.surrogate.phase().discarded;
         last.push(sample::take(&part.domain, &part.observer, now, false));
         domains.push(part.domain);
         match &mut observer {
@@ -130,19 +134,19 @@ fn close<R: Router>(
         }
     }
     let observer = observer.expect("there is at least one partition");
-    let refs: Vec<&PacketDomain<R>> = domains.iter().collect();
+    let refs: Vec<&PacketDomain<R>> = domains.iter().map(|d| &d.carrier).collect();
+    let hosts: Vec<&Programs> = domains.iter().map(|d| &d.host).collect();
     if setup.check {
         check::credits(&refs, &pending, now)?;
     }
-    let mut fingerprint = finish::state_hash(&refs, &pending);
+    let mut fingerprint = finish::state_hash(&refs, &hosts, &pending);
     let zombies = (zombies.len() as u64, copied, discarded);
     let one_thread = setup.scheduling.threads().count <= 1;
     let (sampler, hybrid) = director.close((now, &observer), zombies, one_thread, &mut fingerprint)?;
-    let hosts: Vec<_> = refs.iter().map(|d| (&*d.cx.local, &d.state.host)).collect();
-    if let Some(damage) = host::damage(&refs[0].cx.net, &hosts) {
-        return Err(Failure::Setup(damage));
+    if let Some((Place { job, rank, .. }, message)) = hosts.iter().find_map(|host| host.damage()) {
+        return Err(Failure::Setup(format!("job number {job}, rank {rank}: {message}")));
     }
-    let stuck = host::stuck(&refs[0].cx.net, &hosts);
+    let stuck = programs::stuck(&refs[0].cx.net.roster, &hosts);
     let deadlock = if dry || end < NEVER { crate::verdict::deadlock(&refs) } else { Vec::new() };
     Ok(Ended {
         now,
@@ -166,7 +170,7 @@ fn close<R: Router>(
 /// [`Failure::Setup`] with the reason.
 pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
     let terminals = u64::from(setup.fabric.terminals());
-    event::refuse(u64::from(net.links()), terminals, setup.resilience.is_some())?;
+    event::refuse(u64::from(net.fabric.links()), terminals, setup.resilience.is_some())?;
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     if end >= 1 << 59 {
         return Err(Failure::Setup("virtual time ends at 2^59 ps, about 6.7 days".into()));

@@ -4,12 +4,12 @@
 //! `surrogate` and `transport`.
 
 pub use super::{
-    effects::{Fx, Record, Through, Travel, Wire},
+    effects::{Fx, Record, Travel, Wire},
     net::Static,
 };
 use super::{
     event::Alarm,
-    host::Host,
+    host::Posted,
     net::{Net, Router},
     network::{End, Local, Network},
     rows::{Cutting, Post, Terminal},
@@ -22,6 +22,7 @@ use engine::{
     domain::{Domain, Effects, Lane},
     state::{Fifo, Journal, NIL, Pool, Table, map::Map},
 };
+use ranks::{hosted::Hosted, programs::Programs};
 use std::sync::Arc;
 
 /// Everything that changes: the network, and the edge that lies around it.
@@ -37,8 +38,8 @@ pub struct State<R: Router> {
     pub open: Map<u32>,
     /// Messages delivered by destination and source terminal (workloads that answer only).
     pub received: Map<u32>,
-    /// Ranks of programs.
-    pub host: Host,
+    /// What hosts sent ahead, and messages for them.
+    pub posted: Posted,
     /// What bypasses the network.
     pub surrogate: Surrogate,
     /// What makes up for losses.
@@ -59,6 +60,9 @@ impl<R: Router> PartialEq for PacketDomain<R> {
         self.state == other.state
     }
 }
+
+/// The packet network with the ranks of programs that live on its terminals.
+pub type Inhabited<R> = Hosted<PacketDomain<R>, Programs>;
 
 impl<R: Router> PacketDomain<R> {
     /// Partition `partition` before anything happened.
@@ -83,7 +87,7 @@ impl<R: Router> PacketDomain<R> {
             received: 0,
         };
         let state = State {
-            host: Host::new(&net, &local),
+            posted: Posted::default(),
             surrogate: Surrogate::new(&net, local.terminals.len()),
             transport: Transport::new(if net.resilience.is_some() { local.terminals.len() } else { 0 }),
             net: Net::new(&net, &local),
@@ -111,7 +115,6 @@ impl<R: Router> Domain for PacketDomain<R> {
     type Record = Record;
 
     fn start(&mut self, fx: &mut impl Effects<Self>) {
-        let fx = &mut Through::<Self, _>::new(fx);
         let Self { cx, state } = self;
         for i in 0..cx.local.terminals.len() as u32 {
             state.read_ahead(cx, i, 0);
@@ -120,13 +123,11 @@ impl<R: Router> Domain for PacketDomain<R> {
         for i in 0..state.transport.senders.len() as u32 {
             state.offer(cx, i, fx);
         }
-        state.start_ranks(cx, fx);
         state.take_up_network(cx, fx);
     }
 
     #[inline]
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
-        let fx = &mut Through::<Self, _>::new(fx);
         let Self { cx, state } = self;
         let alarm = Alarm::of(token);
         let steady = matches!(alarm, Alarm::Rank(_) | Alarm::Bypass(_) | Alarm::Offer(_) | Alarm::Timer(_));
@@ -138,7 +139,7 @@ impl<R: Router> Domain for PacketDomain<R> {
             Alarm::Tick(port) => state.tick(cx, port, fx),
             Alarm::Router(alarm) => R::alarm(&mut state.net, cx, alarm, fx),
             Alarm::Publish => state.publish(cx, fx),
-            Alarm::Rank(cpu) => state.rank_alarm(cx, cpu, fx),
+            Alarm::Rank(_) => unreachable!("hosts take theirs"),
             Alarm::Bypass(terminal) => state.bypass_alarm(cx, terminal, fx),
             Alarm::Offer(terminal) => state.offer_alarm(cx, terminal, fx),
             Alarm::Timer(timer) => state.timer_ends(cx, timer, fx),
@@ -147,12 +148,11 @@ impl<R: Router> Domain for PacketDomain<R> {
     }
 
     fn receive(&mut self, message: &Wire, fx: &mut impl Effects<Self>) {
-        let fx = &mut Through::<Self, _>::new(fx);
         let Self { cx, state } = self;
         match message {
             Wire::Chunk(travel) => state.net.chunk_from_afar(cx, travel, fx),
-            Wire::Envelope { source, destination, number, envelope } => {
-                state.envelope_from_afar((*source, *destination), *number, *envelope);
+            Wire::Ahead { source, destination, number, ahead } => {
+                state.posted.ahead((*source, *destination), *number, *ahead);
             }
             Wire::Predicted(packet) => {
                 if !state.surrogate.phase().suspended {
@@ -172,14 +172,13 @@ impl<R: Router> Domain for PacketDomain<R> {
     }
 
     fn settle(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        let fx = &mut Through::<Self, _>::new(fx);
         let Self { cx, state } = self;
         state.settle_network(cx, now, fx);
         state.settle_surrogate(cx, now + fx.suspended(), fx);
     }
 
     fn settle_steady(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        self.state.settle_surrogate(&self.cx, now, &mut Through::<Self, _>::new(fx));
+        self.state.settle_surrogate(&self.cx, now, fx);
     }
 
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
@@ -187,7 +186,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         s.net.tables(visit);
         visit(&mut s.terminals);
         visit(&mut s.posts);
-        s.host.tables(visit);
+        s.posted.tables(visit);
         s.surrogate.tables(visit);
         s.transport.tables(visit);
         s.open.tables(visit);

@@ -1,11 +1,6 @@
 //! The packet network driven from outside, event by event, whatever its routers.
 
-use crate::{
-    effects::{Record, Through},
-    net::Router,
-    network::Network,
-    state::PacketDomain,
-};
+use crate::{effects::Record, net::Router, network::Network, state::PacketDomain};
 use base::time::Ps;
 use engine::{
     domain::{Lane, Observer},
@@ -72,15 +67,11 @@ impl<R: Router> Stepper for Executor<PacketDomain<R>, Arrived> {
 
     fn send(&mut self, terminal: u32, destination: u32, bytes: u64) -> u32 {
         self.act(0, Lane::Network, |domain, fx| {
-            let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
             domain.state.hand_in(&domain.cx, terminal, destination, bytes, fx)
         })
     }
 
     fn held(&mut self, terminal: u32) -> u32 {
-        self.act(0, Lane::Network, |domain, fx| {
-            let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
-            domain.state.held(&domain.cx, terminal, fx)
-        })
+        self.act(0, Lane::Network, |domain, fx| domain.state.held(&domain.cx, terminal, fx))
     }
 }

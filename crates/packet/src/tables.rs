@@ -7,7 +7,6 @@ use super::{
 };
 use crate::setup::Setup;
 use base::time::Ps;
-use fabric::graph::Peer;
 use model::setup::{JobOf, JobSetup};
 use results::table::{Cell, Column, Table};
 
@@ -43,12 +42,13 @@ fn topology(net: &Network) -> Table {
         .with("bandwidth_bytes_per_s", Column::f64s())
         .with("latency_ps", Column::u64s())
         .with("vc_buffer_bytes", Column::u64s());
-    for link in 0..net.links() {
-        if net.is_unplugged(link) {
+    for link in 0..net.fabric.links() {
+        if net.fabric.is_unplugged(link) {
             continue;
         }
-        let (from, to) = net.ends(link);
-        let class = net.class_of(link);
+        let (from, to) = net.fabric.ends_of_link(link);
+        let (from, to) = (from.told(), to.told());
+        let class = net.fabric.class_of_link(link);
         let timing = net.timing_of(link);
         table.push(&[
             Cell::U32(link),
@@ -74,7 +74,7 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
         .with("chunks", Column::u32s())
         .with("utilisation", Column::f64s());
     for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
-        if !net.is_unplugged(link) {
+        if !net.fabric.is_unplugged(link) {
             let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
             table.push(&[Cell::U32(link), Cell::U32(chunks), Cell::F64(used)]);
         }
@@ -169,41 +169,4 @@ fn rows(net: &Network, name: &str, rows: &[Row], packets: bool) -> Table {
         .with("message_created_ps", u64s(|r| r.message_created))
         .with("bytes", u32s(|r| r.bytes))
         .with("hops", u32s(|r| u32::from(r.hops)))
-}
-
-impl Network {
-    /// Number of directed links.
-    #[must_use]
-    pub fn links(&self) -> u32 {
-        self.fabric.router_ports() + self.fabric.terminals()
-    }
-
-    /// True for the output of a port that nothing is plugged into.
-    #[must_use]
-    pub fn is_unplugged(&self, link: u32) -> bool {
-        self.fabric.ports().get(link as usize).is_some_and(|p| p.peer == Peer::None)
-    }
-
-    /// Class of a directed link.
-    #[must_use]
-    pub fn class_of(&self, link: u32) -> u8 {
-        self.fabric.ports().get(link as usize).map_or(0, |p| p.class)
-    }
-
-    /// Upstream and downstream end of a link: kind, number, port.
-    fn ends(&self, link: u32) -> ((&'static str, u32, u32), (&'static str, u32, u32)) {
-        let ports = self.fabric.router_ports();
-        if link >= ports {
-            let (router, port) = self.fabric.attached(link - ports);
-            return (("terminal", link - ports, 0), ("router", router, port));
-        }
-        let router = self.fabric.router_of(link);
-        let from = ("router", router, link - self.fabric.first_port(router));
-        let to = match self.fabric.port(link).peer {
-            Peer::Router { router, port } => ("router", router, port),
-            Peer::Terminal(t) => ("terminal", t, 0),
-            Peer::None => ("none", 0, 0),
-        };
-        (from, to)
-    }
 }

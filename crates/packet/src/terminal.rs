@@ -327,7 +327,7 @@ impl<R: Router> State<R> {
         }
         let (job, rank) = cx.net.rank[destination as usize];
         if job != u32::MAX && cx.net.work[job as usize].program().is_some() {
-            self.rank_message(cx, source, destination, number, fx);
+            self.completed(cx, (source, destination), number);
             return;
         }
         let local =

@@ -7,9 +7,8 @@ mod common;
 use base::{param::Value, time::Ps};
 use common::{Sketch, sketch};
 use engine::{
-    domain::{Domain, Effects, Lane},
+    domain::{Domain, Effects},
     executor::Threads,
-    key::Class,
     state::Journal,
     undo_check::run_with_undo,
 };
@@ -19,6 +18,7 @@ use model::{
     samples::int,
     setup::{JobSetup, Measure, Scheduling, Until},
 };
+use packet::router::{registry::named, window::Window};
 use packet::{
     Setup,
     hybrid::predict::Predictor,
@@ -27,10 +27,6 @@ use packet::{
     samples, simulate,
     state::{PacketDomain, Record, Wire},
     surrogate::Switch,
-};
-use packet::{
-    effects,
-    router::{registry::named, window::Window},
 };
 use proptest::{
     prelude::*,
@@ -424,54 +420,22 @@ impl Predictor for Constant {
 #[derive(Clone, PartialEq)]
 struct Bypassed(PacketDomain<Window>, bool);
 
-/// Effects of the one as the other's.
-struct Through<'a, E>(&'a mut E);
-
-impl<E: Effects<Bypassed>> Effects<PacketDomain<Window>> for Through<'_, E> {
-    fn now(&self) -> Ps {
-        self.0.now()
-    }
-    fn suspended(&self) -> Ps {
-        self.0.suspended()
-    }
-    fn instant(&self) -> Ps {
-        self.0.instant()
-    }
-    fn turn(&mut self, lane: Lane) {
-        self.0.turn(lane);
-    }
-    fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
-        self.0.wake(at, class, identity, token);
-    }
-    fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
-        self.0.wake_on(lane, at, class, identity, token);
-    }
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: Wire) {
-        self.0.send(to, lane, at, class, identity, message);
-    }
-    fn record(&mut self, record: Record) {
-        self.0.record(record);
-    }
-}
-
 impl Domain for Bypassed {
     type Message = Wire;
     type Record = Record;
     fn start(&mut self, fx: &mut impl Effects<Self>) {
-        let mut fx = Through(fx);
-        self.0.start(&mut fx);
+        self.0.start(fx);
         let predictor: Arc<dyn Predictor> = Arc::new(Constant);
-        let mut fx = effects::Through::<PacketDomain<Window>, _>::new(&mut fx);
-        self.0.enter(&Switch { predictor: &predictor, flying: &[] }, false, &mut fx);
+        self.0.enter(&Switch { predictor: &predictor, flying: &[] }, false, fx);
         if self.1 {
-            self.0.reheat(&mut fx);
+            self.0.reheat(fx);
         }
     }
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
-        self.0.wake(token, &mut Through(fx));
+        self.0.wake(token, fx);
     }
     fn receive(&mut self, message: &Wire, fx: &mut impl Effects<Self>) {
-        self.0.receive(message, &mut Through(fx));
+        self.0.receive(message, fx);
     }
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.0.tables(visit);

@@ -1,13 +1,21 @@
-//! What ranks do, whatever network is below: the operations that are not yet finished ([`window`]) and the matching of messages with
-//! receives ([`matching`]), whose state lies in engine tables; processors ([`cpu`]); what travels beside a message ([`envelope`]); what was done, added up ([`tally`]) and by
+//! What ranks do, whatever network is below.
+//!
+//! The contract between networks and those who live on them: [`carrier`], [`hosted`]. The host of rank programs: [`programs`], with who lives where
+//! ([`roster`]), the operations that are not yet finished ([`window`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
+//! what travels beside a message ([`envelope`]); state lies in engine tables. What was done, added up ([`tally`]) and by
 //! collective call ([`instances`]); and why ranks cannot go on ([`stuck`]).
 
+pub mod carrier;
 pub mod cpu;
 pub mod envelope;
+pub mod hosted;
 pub mod instances;
+pub mod kit;
 pub mod matching;
 pub mod memory;
 pub mod params;
+pub mod programs;
+pub mod roster;
 pub mod stuck;
 pub mod tally;
 pub mod window;

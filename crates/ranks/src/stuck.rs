@@ -1,7 +1,6 @@
 //! Why a program did not come to its end: who waits for what.
 
 use super::{
-    envelope::Envelope,
     matching::{Label, Matching},
     window::Window,
 };
@@ -112,14 +111,14 @@ pub struct RankState {
 
 impl RankState {
     /// Where the rank `local` of a window stands. Messages that nobody received come by sender, in the order of sending; `message` gives
-    /// envelope and sending rank of one that waits in `matching`.
+    /// sending rank, bytes and place among those of its pair of one that waits in `matching`.
     #[must_use]
     pub fn of(
         window: &Window,
         matching: &Matching,
         local: u32,
         (job, rank): (u32, u32),
-        message: impl Fn(u32) -> (Envelope, u32),
+        message: impl Fn(u32) -> (u32, u64, u32),
     ) -> Self {
         let mut state = Self { job, rank, ended: window.is_over(local), ..Self::default() };
         for row in window.of_rank(local).map(|r| window.get(r)).filter(|r| !r.is_finished()) {
@@ -132,8 +131,8 @@ impl RankState {
         }
         state.waiting.sort_unstable();
         let left = |(label, row): (Label, u32)| {
-            let (envelope, from) = message(row);
-            (envelope.sequence, Left { from, tag: label.tag, context: label.context, bytes: envelope.bytes })
+            let (from, bytes, sequence) = message(row);
+            (sequence, Left { from, tag: label.tag, context: label.context, bytes })
         };
         let mut messages: Vec<(u32, Left)> = matching.messages(local).map(left).collect();
         messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));

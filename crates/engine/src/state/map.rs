@@ -74,6 +74,11 @@ impl<V: Row> Map<V> {
             self.slots.edit(at).value = value;
             return;
         }
+        self.add(key, sub, value);
+    }
+
+    /// Adds a key that is not there.
+    fn add(&mut self, key: u64, sub: u32, value: V) {
         // As many keys as buckets: chains stay short, and doubling keeps the mean cost of an insertion constant.
         if self.slots.live() > *self.mask.get(0) {
             self.grow();
@@ -83,6 +88,18 @@ impl<V: Row> Map<V> {
         let next = *self.buckets.get(bucket);
         let at = self.slots.take(Slot { key, sub, next, value });
         *self.buckets.edit(bucket) = at;
+    }
+
+    /// Changes the value of a key, which is `absent` if it is not there: one search instead of two.
+    pub fn update(&mut self, key: u64, sub: u32, absent: V, change: impl FnOnce(&mut V)) {
+        match self.find(key, sub) {
+            Some(at) => change(&mut self.slots.edit(at).value),
+            None => {
+                let mut value = absent;
+                change(&mut value);
+                self.add(key, sub, value);
+            }
+        }
     }
 
     /// Removes a key and returns its value.
@@ -186,7 +203,11 @@ mod tests {
             assert!(map == before);
             let key = random.below(200);
             if random.below(3) > 0 {
-                map.set(key, 7, round);
+                if round % 2 == 0 {
+                    map.set(key, 7, round);
+                } else {
+                    map.update(key, 7, 0, |value| *value = round);
+                }
                 reference.insert(key, round);
             } else {
                 assert_eq!(map.remove(key, 7), reference.remove(&key));

@@ -11,12 +11,12 @@ use super::{
     queues::Queues,
 };
 use crate::{
-    effects::{Fx, Through, Wire},
+    effects::Wire,
     net::Router,
     network::Network,
     observe::Observer,
     sample::{Sampler, Share},
-    state::PacketDomain,
+    state::{Inhabited, PacketDomain},
     surrogate::{Predicted, Switch},
 };
 use base::{
@@ -283,7 +283,7 @@ impl Conductor {
     }
 }
 
-impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
+impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
     type Summary = Told;
     type Order = Step;
 
@@ -294,7 +294,7 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
     fn summarise(
         &self,
         now: Ps,
-        domain: &PacketDomain<R>,
+        domain: &Inhabited<R>,
         observer: &mut Observer,
         agenda: &Agenda<Wire>,
     ) -> Told {
@@ -318,9 +318,9 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
             learner.forget(stage.strategy.forget(now));
         }
         if enters && stage.treatment == Treatment::Zombies {
-            told.flying = domain.flying(agenda);
+            told.flying = domain.carrier.flying(agenda);
         } else if stage.in_surrogate() && stage.queues.is_some() && stage.treatment == Treatment::Zombies {
-            told.flying = domain.under_way(agenda);
+            told.flying = domain.carrier.under_way(agenda);
         }
         told
     }
@@ -390,9 +390,9 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
         Some((clock, step))
     }
 
-    fn apply(&self, step: &Step, domain: &mut PacketDomain<R>, fx: &mut impl Effects<PacketDomain<R>>) {
-        let fx = &mut Through::<PacketDomain<R>, _>::new(fx);
+    fn apply(&self, step: &Step, inhabited: &mut Inhabited<R>, fx: &mut impl Effects<Inhabited<R>>) {
         let Some(stage) = &self.stage else { return };
+        let domain = &mut inhabited.carrier;
         self.tell(stage, fx.instant(), domain);
         match step {
             Step::Stay => {}
@@ -405,6 +405,7 @@ impl<R: Router> Director<PacketDomain<R>, Observer> for Conductor {
             Step::Reheat => domain.reheat(fx),
             Step::Return => domain.back(&stage.flying, fx),
         }
+        inhabited.serve(fx);
     }
 }
 

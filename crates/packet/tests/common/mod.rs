@@ -23,10 +23,10 @@ use packet::router::{
 use packet::{
     PacketConfig, Setup,
     config::{Arbiter, RoutePer},
+    host::inhabited,
     network::Network,
     observe::Observer,
     samples,
-    state::PacketDomain,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -374,7 +374,7 @@ fn undone_with<R: Router>(setup: &Setup, end: Ps) {
     let net = Arc::new(Network::new(setup, 1));
     let observer = || Observer::new(Arc::clone(&net), 0, end, setup.measure, true);
     let (mut plain, mut again) = (observer(), observer());
-    let domain = || PacketDomain::<R>::new(Arc::clone(&net), 0);
+    let domain = || inhabited::<R>(&net, 0);
     let (_, events) = engine::undo_check::run_with_undo(domain(), &mut plain, 1, end);
     assert!(events > 1000, "{events} events");
     engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));

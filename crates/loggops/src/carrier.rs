@@ -1,0 +1,201 @@
+//! The delay model as a carrier: messages of any host, each under way for a time that a formula tells, with interfaces at its ends that are busy with it.
+//!
+//! Of LogGOPS only what belongs to the network and its interfaces counts: a message of s bytes holds the sender's interface for g + (s-1) G, its first byte
+//! is there after L (and the hops), and holds the receiver's for as long; it is complete when its last byte is in, (s-1) G later. What the
+//! processors do (o, O, rendezvous) is the host's business. Pure and resilient delays have no interfaces, so a short message may overtake a long one of
+//! its pair: hosts put them in order.
+//!
+//! The drive of rank programs (`drive.rs`) is not this: there processors and interfaces are one machine, in LogGOPSim's order. Here simultaneous messages
+//! at one interface take turns in the engine's order of ties. One partition. Cost: two events per message, one without interfaces.
+
+use super::{config::DelayConfig, distance::Delays};
+use base::time::Ps;
+use engine::{
+    domain::{Domain, Effects},
+    key::Class,
+    state::{Journal, Linked, NIL, Pool, Table},
+};
+use ranks::{
+    carrier::{Ahead, Alarm, Carrier, Delivery, Posting},
+    tally::Finished,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Message {
+    source: u32,
+    destination: u32,
+    bytes: u64,
+    ahead: Ahead,
+    /// The source's number of it.
+    number: u32,
+    next: u32,
+}
+
+impl Linked for Message {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// A terminal: when its interface is free again, sending and receiving, and the number of messages that it posted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Interface {
+    free: [Ps; 2],
+    posted: u32,
+}
+
+const SENDING: usize = 0;
+const RECEIVING: usize = 1;
+
+/// Something to be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record {
+    /// A message is complete.
+    Delivered {
+        /// When.
+        time: Ps,
+        /// Source terminal.
+        source: u32,
+        /// Destination terminal.
+        destination: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// An operation of a host is finished.
+    Operation(Finished),
+}
+
+impl From<Finished> for Record {
+    fn from(finished: Finished) -> Self {
+        Self::Operation(finished)
+    }
+}
+
+/// Messages under way and the clocks of interfaces.
+#[derive(Clone)]
+pub struct DelayCarrier {
+    config: DelayConfig,
+    delays: Arc<dyn Delays>,
+    interfaces: Table<Interface>,
+    messages: Pool<Message>,
+    /// Empty between events.
+    complete: Vec<Delivery>,
+}
+
+impl PartialEq for DelayCarrier {
+    fn eq(&self, other: &Self) -> bool {
+        self.interfaces == other.interfaces && self.messages == other.messages
+    }
+}
+
+/// What an alarm is for: the highest two of its token's 31 bits.
+const KIND_SHIFT: u32 = 29;
+/// The first byte of a message reaches the receiver's interface.
+const THERE: u32 = 0;
+/// Its last byte is in.
+const IN: u32 = 1;
+/// An alarm of the host.
+const HOST: u32 = 2;
+
+impl DelayCarrier {
+    /// A network without messages between so many terminals.
+    #[must_use]
+    pub fn new(config: DelayConfig, delays: Arc<dyn Delays>, terminals: u32) -> Self {
+        Self {
+            config,
+            delays,
+            interfaces: Table::new(terminals as usize, Interface::default()),
+            messages: Pool::default(),
+            complete: Vec::new(),
+        }
+    }
+
+    /// A message begins to pass a side of an interface once that is free: when it begins, and when its last byte has passed.
+    fn pass(&mut self, now: Ps, terminal: u32, side: usize, bytes: u64) -> (Ps, Ps) {
+        let (busy, passing) = self.config.passing(bytes);
+        let free = &mut self.interfaces.edit(terminal).free[side];
+        let begin = now.max(*free);
+        *free = begin + busy;
+        (begin, begin + passing)
+    }
+
+    /// Sets the next alarm of a message, named by its source and number.
+    fn set(&self, at: Ps, kind: u32, row: u32, fx: &mut impl Effects<Self>) {
+        let Message { source, number, .. } = *self.messages.get(row);
+        let identity = u64::from(kind) << 62 | u64::from(source) << 32 | u64::from(number);
+        fx.wake(at, Class::Ordinary, identity, kind << KIND_SHIFT | row);
+    }
+
+    /// The last byte of a message is in.
+    fn arrive(&mut self, row: u32, fx: &mut impl Effects<Self>) {
+        let Message { source, destination, bytes, ahead, .. } = *self.messages.get(row);
+        self.messages.give(row);
+        fx.record(Record::Delivered { time: fx.now(), source, destination, bytes });
+        self.complete.push(Delivery { source, destination, ahead });
+    }
+}
+
+impl Domain for DelayCarrier {
+    /// All is in one partition: nothing is sent.
+    type Message = ();
+    type Record = Record;
+
+    fn start(&mut self, _fx: &mut impl Effects<Self>) {}
+
+    fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
+        let row = token & ((1 << KIND_SHIFT) - 1);
+        if token >> KIND_SHIFT == THERE {
+            let Message { destination, bytes, .. } = *self.messages.get(row);
+            let (_, last) = self.pass(fx.now(), destination, RECEIVING, bytes);
+            if last > fx.now() {
+                return self.set(last, IN, row, fx);
+            }
+        }
+        self.arrive(row, fx);
+    }
+
+    fn receive(&mut self, (): &(), _fx: &mut impl Effects<Self>) {}
+
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.interfaces);
+        visit(&mut self.messages);
+    }
+
+    fn lookahead(&self, _to: u32) -> Option<Ps> {
+        None
+    }
+}
+
+impl Carrier for DelayCarrier {
+    fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
+        let Posting { source, destination, bytes, ahead } = posting;
+        let number = self.interfaces.get(source).posted;
+        self.interfaces.edit(source).posted = number.wrapping_add(1);
+        let (begin, _) = self.pass(fx.now(), source, SENDING, bytes);
+        let there = begin + self.delays.delay(source, destination, bytes);
+        let row = self.messages.take(Message { source, destination, bytes, ahead, number, next: NIL });
+        assert!(row < 1 << KIND_SHIFT, "fewer than 2^29 messages are under way");
+        self.set(there, THERE, row, fx);
+    }
+
+    fn next_delivery(&mut self, _fx: &mut impl Effects<Self>) -> Option<Delivery> {
+        // One event completes one message.
+        self.complete.pop()
+    }
+
+    fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
+        let Alarm { at, terminal, processor, number, .. } = alarm;
+        let identity = 3 << 62 | u64::from(terminal) << 32 | u64::from(processor);
+        fx.wake(at, Class::Ordinary, identity, HOST << KIND_SHIFT | number);
+    }
+
+    fn host_alarm(&self, token: u32, _fx: &mut impl Effects<Self>) -> Option<u32> {
+        (token >> KIND_SHIFT == HOST).then_some(token & ((1 << KIND_SHIFT) - 1))
+    }
+}

@@ -1,0 +1,480 @@
+//! The host of rank programs: ranks on the terminals of any network that carries messages.
+//!
+//! Operations come from a [`Window`], receives and messages meet in a [`Matching`]; all of a rank lives in the partition of its terminal.
+//! Processors are FIFO servers: a computation takes its time, a send or receive takes `overhead`; what takes no time does not wait for a
+//! processor.
+//!
+//! **Protocols.** Up to `eager` bytes a message is sent at once and its send is over. Beyond, a request of `control` bytes goes first; when
+//! a receive takes it, a grant of the same size comes back, the send is over, and the data follow; they end the receive. Messages of a pair are
+//! matched in the order in which they were sent, even if the network or another rail overtakes: early ones are parked.
+//!
+//! Cost: per message one look-up at either end and a constant number of table rows, per rendezvous two entries more; an event per
+//! computation and per overhead. Not modelled: copies of unexpected messages, memory for them, and messages within a terminal, which take no time.
+
+use super::{
+    carrier::{Alarm, Delivery, Posting, Ring},
+    cpu::{Cpu, is_eager},
+    envelope::{Envelope, Role},
+    hosted::{Host, HostEffects},
+    matching::{Label, Matching},
+    roster::{Begun, Place, Resident, Residents, Roster},
+    stuck::{self, RankState, Stuck},
+    tally::Finished,
+    window::{Row, Window, turn},
+};
+use base::time::Ps;
+use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use workload::program::{Kind, Op};
+
+/// A message or request that waits for a receive, or for earlier ones of its pair.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Incoming {
+    label: Label,
+    bytes: u64,
+    sequence: u32,
+    /// Global number of the sender.
+    from: u32,
+    /// Number of the send.
+    send: u32,
+    /// It asks; the message itself is yet to come.
+    asks: bool,
+    next: u32,
+}
+
+impl Linked for Incoming {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// The ranks of a partition. Empty where no job runs a program.
+#[derive(Clone)]
+pub struct Programs {
+    roster: Arc<Roster>,
+    residents: Arc<Residents>,
+    window: Window,
+    matching: Matching,
+    cpus: Table<Cpu>,
+    incoming: Pool<Incoming>,
+    /// Messages and requests sent, by pair of ranks.
+    sent: Map<u32>,
+    /// Messages and requests matched, by pair of ranks.
+    matched: Map<u32>,
+    /// Those that came too early, by pair and sequence.
+    parked: Map<u32>,
+    /// Rows of sends and receives that a grant or data will name, by local rank and number.
+    named: Map<u32>,
+    /// The present instant, as long as an event is handled.
+    now: Ps,
+    /// Operations that have become executable and are not yet taken up. Empty between events.
+    freed: Vec<u32>,
+    answered: Vec<u32>,
+}
+
+impl PartialEq for Programs {
+    fn eq(&self, other: &Self) -> bool {
+        self.window == other.window
+            && self.matching == other.matching
+            && self.cpus == other.cpus
+            && self.incoming == other.incoming
+            && self.sent == other.sent
+            && self.matched == other.matched
+            && self.parked == other.parked
+            && self.named == other.named
+    }
+}
+
+/// An operation that a rank has read and not finished, for hashes of its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Terminal of the rank.
+    pub terminal: u32,
+    /// Number within the rank.
+    pub number: u32,
+    /// It was taken up.
+    pub started: bool,
+    /// Nothing keeps it from being taken up.
+    pub executable: bool,
+    /// Number of starts and ends that it still waits for.
+    pub waits: u32,
+}
+
+fn pair(from: u32, to: u32) -> u64 {
+    u64::from(from) << 32 | u64::from(to)
+}
+
+impl Programs {
+    /// The ranks of program jobs among those who live in a partition.
+    #[must_use]
+    pub fn new(roster: Arc<Roster>, places: impl IntoIterator<Item = Place>) -> Self {
+        let residents = Residents::new(&roster, places);
+        let program = |p: &Place| roster.program(p.job).map(|program| (Arc::clone(program), p.rank));
+        let window = Window::new(residents.all().iter().filter_map(|r| program(&r.place)));
+        Self {
+            window,
+            matching: Matching::new(residents.all().len() as u32),
+            cpus: Table::new(residents.cpus(), Cpu::idle()),
+            residents: Arc::new(residents),
+            roster,
+            incoming: Pool::default(),
+            sent: Map::default(),
+            matched: Map::default(),
+            parked: Map::default(),
+            named: Map::default(),
+            now: 0,
+            freed: Vec::new(),
+            answered: Vec::new(),
+        }
+    }
+
+    /// True if a rank has operations that are not finished, or may have.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.window.open() > 0 || (0..self.residents.all().len() as u32).any(|r| !self.window.is_over(r))
+    }
+
+    /// Operations that are read and not finished.
+    pub fn open(&self) -> impl Iterator<Item = Open> {
+        (0u32..).zip(self.residents.all()).flat_map(|(rank, r)| {
+            let rows = self.window.of_rank(rank).map(|row| self.window.get(row));
+            rows.filter(|row| !row.is_finished()).map(|row| Open {
+                terminal: r.place.terminal,
+                number: row.number,
+                started: row.is_started(),
+                executable: row.is_executable(),
+                waits: row.waits(),
+            })
+        })
+    }
+
+    /// The first program source that turned out to be damaged while it was read: its rank stopped there, so the run means nothing.
+    #[must_use]
+    pub fn damage(&self) -> Option<(Place, &str)> {
+        let (rank, message) = self.window.damage.as_ref()?;
+        Some((self.residents.get(*rank).place, message))
+    }
+
+    /// Takes up what has become executable, and what that frees.
+    fn take_up_freed(&mut self, fx: &mut dyn HostEffects) {
+        let order = |host: &mut Self, from: usize| {
+            let window = &host.window;
+            host.freed[from..].sort_by_key(|&row| turn(window.get(row).op.kind));
+        };
+        order(self, 0);
+        let mut at = 0;
+        while at < self.freed.len() {
+            let (row, from) = (self.freed[at], self.freed.len());
+            self.take_up(row, fx);
+            order(self, from);
+            at += 1;
+        }
+        self.freed.clear();
+    }
+
+    fn take_up(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        let Row { op, rank, .. } = *self.window.get(row);
+        let label = Label { rank, context: op.context, source: op.peer, tag: op.tag };
+        match op.kind {
+            Kind::Calc | Kind::Send if self.span(row) > 0 => self.enqueue(row, fx),
+            Kind::Send => {
+                self.started(row);
+                self.transmit(row, fx);
+            }
+            Kind::Recv => {
+                self.started(row);
+                if let Some(incoming) = self.matching.receive(label, row) {
+                    self.take_message(row, incoming, fx);
+                }
+            }
+            Kind::Probe => {
+                self.started(row);
+                if self.matching.probe(label, row) {
+                    self.finish(row, fx);
+                }
+            }
+            Kind::Calc | Kind::Join | Kind::JoinAny => {
+                self.started(row);
+                self.finish(row, fx);
+            }
+        }
+    }
+
+    /// Time that an operation takes of a processor.
+    fn span(&self, row: u32) -> Ps {
+        let Row { op, rank, .. } = *self.window.get(row);
+        if op.kind != Kind::Calc {
+            return self.roster.rules.overhead;
+        }
+        self.roster.computing(self.residents.get(rank).place.job, op.amount)
+    }
+
+    fn started(&mut self, row: u32) {
+        self.window.start(row, self.now, &mut self.freed);
+    }
+
+    fn finish(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        let Row { op, rank, number, ready, .. } = *self.window.get(row);
+        let busy = (self.span(row), self.roster.rules.overhead);
+        let (time, place) = (self.now, self.residents.get(rank).place);
+        let ready = match (op.kind, self.roster.rules.calc) {
+            (Kind::Calc, Begun::InHand) => time - busy.0,
+            _ => ready.clamp(self.roster.start(place.job).min(time), time),
+        };
+        fx.record(Finished::new(&op, (place.terminal, number), (ready, time), busy));
+        self.window.finish(row, time, &mut self.freed);
+    }
+
+    /// An operation waits for its processor, or takes it.
+    fn enqueue(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        let Row { op, rank, .. } = *self.window.get(row);
+        let cpu = self.residents.get(rank).cpu + u32::from(op.cpu);
+        if self.cpus.get(cpu).running == NIL {
+            return self.begin(cpu, row, fx);
+        }
+        let mut queue = self.cpus.get(cpu).queue;
+        queue.push(self.window.rows(), row);
+        self.cpus.edit(cpu).queue = queue;
+    }
+
+    /// A processor takes an operation in hand.
+    fn begin(&mut self, cpu: u32, row: u32, fx: &mut dyn HostEffects) {
+        let free = self.now.saturating_add(self.span(row));
+        let state = self.cpus.edit(cpu);
+        (state.free, state.running) = (free, row);
+        let resident = self.residents.get(self.residents.owner(cpu));
+        fx.alarm(Alarm {
+            at: free,
+            terminal: resident.place.terminal,
+            processor: resident.slot + (cpu - resident.cpu),
+            ring: Ring::Done,
+            number: cpu,
+        });
+        if self.window.get(row).op.kind != Kind::Recv {
+            self.started(row);
+        }
+    }
+
+    /// A send's message, or its request, goes to the network.
+    fn transmit(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        let Row { op, rank, number: send, .. } = *self.window.get(row);
+        let &Resident { place, number: from, .. } = self.residents.get(rank);
+        let to = self.roster.number(place.job, op.peer);
+        let destination = self.roster.terminal(place.job, op.peer);
+        let mut sequence = 0;
+        self.sent.update(pair(from, to), 0, 0, |sent| {
+            sequence = *sent;
+            *sent = sent.wrapping_add(1);
+        });
+        let eager = is_eager(op.mode, op.amount, self.roster.rules.eager);
+        let role = if eager { Role::Eager } else { Role::Request };
+        let (context, tag, bytes) = (op.context, op.tag, op.amount);
+        let envelope = Envelope { role, context, tag, bytes, sequence, from, to, send, receive: NIL };
+        if !eager {
+            self.named.set(u64::from(rank), send, row);
+        }
+        if destination == place.terminal {
+            // Within the terminal: no bytes travel, but who may go on when is as with others.
+            if eager {
+                self.finish(row, fx);
+            }
+            return self.in_turn(&envelope, fx);
+        }
+        let bytes = if eager { bytes } else { self.roster.rules.control };
+        fx.post(Posting { source: place.terminal, destination, bytes, ahead: envelope.into() });
+        if eager {
+            self.finish(row, fx);
+        }
+    }
+
+    /// The row of an operation that a message names.
+    fn named(&mut self, rank: u32, number: u32) -> u32 {
+        let row = self.named.remove(u64::from(rank), number);
+        row.expect("a grant or data name an operation that waits for them")
+    }
+
+    /// Matches a message, and those that waited for it, in the order of sending.
+    fn in_turn(&mut self, envelope: &Envelope, fx: &mut dyn HostEffects) {
+        let key = pair(envelope.from, envelope.to);
+        let incoming = self.arrived(envelope);
+        let mut due = false;
+        self.matched.update(key, 0, 0, |matched| {
+            due = *matched == envelope.sequence;
+            *matched = matched.wrapping_add(u32::from(due));
+        });
+        if !due {
+            self.parked.set(key, envelope.sequence, incoming);
+            return;
+        }
+        self.admit(incoming, fx);
+        let mut turn = envelope.sequence.wrapping_add(1);
+        while !self.parked.is_empty()
+            && let Some(parked) = self.parked.remove(key, turn)
+        {
+            self.admit(parked, fx);
+            turn = turn.wrapping_add(1);
+            self.matched.update(key, 0, 0, |matched| *matched = turn);
+        }
+    }
+
+    /// A row for a message that has come.
+    fn arrived(&mut self, envelope: &Envelope) -> u32 {
+        let &Envelope { role, context, tag, bytes, sequence, from, to, send, .. } = envelope;
+        let rank = self.residents.local(to);
+        let source = self.roster.rank(self.residents.get(rank).place.job, from);
+        let label = Label { rank, context, source, tag };
+        let asks = role == Role::Request;
+        self.incoming.take(Incoming { label, bytes, sequence, from, send, asks, next: NIL })
+    }
+
+    /// A message may be matched: a receive takes it, or it waits and answers probes.
+    fn admit(&mut self, incoming: u32, fx: &mut dyn HostEffects) {
+        let label = self.incoming.get(incoming).label;
+        if let Some(row) = self.matching.arrive(label, incoming) {
+            self.take_message(row, incoming, fx);
+            return;
+        }
+        let mut answered = std::mem::take(&mut self.answered);
+        self.matching.answer(&label, &mut answered);
+        for probe in answered.drain(..) {
+            self.finish(probe, fx);
+        }
+        self.answered = answered;
+    }
+
+    /// A receive takes a message or request.
+    fn take_message(&mut self, row: u32, incoming: u32, fx: &mut dyn HostEffects) {
+        let Incoming { label, bytes, sequence, from, send, asks, .. } = *self.incoming.get(incoming);
+        self.incoming.give(incoming);
+        if !asks {
+            return self.received(row, fx);
+        }
+        let Row { rank, number: receive, .. } = *self.window.get(row);
+        let &Resident { place, number: to, .. } = self.residents.get(rank);
+        let sender = self.roster.terminal(place.job, label.source);
+        if sender == place.terminal {
+            let from = self.residents.local(from);
+            let sending = self.named(from, send);
+            self.finish(sending, fx);
+            return self.received(row, fx);
+        }
+        let Label { context, tag, .. } = label;
+        let role = Role::Grant;
+        let grant = Envelope { role, context, tag, bytes, sequence, from, to, send, receive };
+        self.named.set(u64::from(rank), receive, row);
+        let bytes = self.roster.rules.control;
+        fx.post(Posting { source: place.terminal, destination: sender, bytes, ahead: grant.into() });
+    }
+
+    /// A receive allows a message that was announced: it goes, and its send is over.
+    fn granted(&mut self, envelope: &Envelope, delivery: &Delivery, fx: &mut dyn HostEffects) {
+        let rank = self.residents.local(envelope.from);
+        let row = self.named(rank, envelope.send);
+        let data = Envelope { role: Role::Data, ..*envelope };
+        let source = self.residents.get(rank).place.terminal;
+        fx.post(Posting { source, destination: delivery.source, bytes: envelope.bytes, ahead: data.into() });
+        self.finish(row, fx);
+    }
+
+    /// A receive has all its bytes.
+    fn received(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        if self.roster.rules.overhead == 0 {
+            return self.finish(row, fx);
+        }
+        self.enqueue(row, fx);
+    }
+}
+
+impl Host for Programs {
+    /// Sets the alarms at which ranks begin.
+    fn start(&mut self, fx: &mut dyn HostEffects) {
+        for r in self.residents.all() {
+            fx.alarm(Alarm {
+                at: self.roster.start(r.place.job).max(fx.now()),
+                terminal: r.place.terminal,
+                processor: r.slot,
+                ring: Ring::Begin,
+                number: r.cpu,
+            });
+        }
+    }
+
+    /// A rank begins, or one of its processors is done with something.
+    fn alarm(&mut self, cpu: u32, fx: &mut dyn HostEffects) {
+        self.now = fx.now();
+        let (now, rank) = (self.now, self.residents.owner(cpu));
+        if self.window.read(rank) == 0 && !self.window.is_over(rank) {
+            self.window.refill(rank, now, &mut self.freed);
+        } else {
+            let Cpu { free, running, mut queue } = *self.cpus.get(cpu);
+            debug_assert!(running != NIL && free == now, "a processor's alarm rings when it is done");
+            let next = queue.pop(self.window.pool());
+            *self.cpus.edit(cpu) = Cpu { free, running: NIL, queue };
+            if let Some(next) = next {
+                self.begin(cpu, next, fx);
+            }
+            match self.window.get(running).op.kind {
+                Kind::Send => self.transmit(running, fx),
+                _ => self.finish(running, fx),
+            }
+        }
+        self.take_up_freed(fx);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects) {
+        self.now = fx.now();
+        let envelope = Envelope::from(delivery.ahead);
+        match envelope.role {
+            Role::Eager | Role::Request => self.in_turn(&envelope, fx),
+            Role::Grant => self.granted(&envelope, delivery, fx),
+            Role::Data => {
+                let rank = self.residents.local(envelope.to);
+                let row = self.named(rank, envelope.receive);
+                self.received(row, fx);
+            }
+        }
+        self.take_up_freed(fx);
+    }
+
+    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.window.tables(visit);
+        self.matching.tables(visit);
+        visit(&mut self.cpus);
+        visit(&mut self.incoming);
+        self.sent.tables(visit);
+        self.matched.tables(visit);
+        self.parked.tables(visit);
+        self.named.tables(visit);
+    }
+}
+
+/// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more, from all its partitions.
+#[must_use]
+pub fn stuck(roster: &Roster, hosts: &[&Programs]) -> Stuck {
+    let mut ranks = Vec::new();
+    for (n, host) in hosts.iter().enumerate() {
+        for (local, r) in (0u32..).zip(host.residents.all()) {
+            let message = |row: u32| {
+                let Incoming { label, bytes, sequence, .. } = *host.incoming.get(row);
+                (label.source, bytes, sequence)
+            };
+            let place = (r.place.job, r.place.rank);
+            ranks.push((RankState::of(&host.window, &host.matching, local, place, message), (n, local)));
+        }
+    }
+    ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
+    let (states, homes): (Vec<RankState>, Vec<(usize, u32)>) = ranks.into_iter().unzip();
+    let op = |i: usize, number: u32| {
+        let (n, rank) = homes[i];
+        let window = &hosts[n].window;
+        window.of_rank(rank).map(|r| window.get(r)).find(|r| r.number == number).map(|r| r.op)
+    };
+    let describe = |job: u32, rank: u32, op: &Op| {
+        roster.program(job).map_or_else(String::new, |p| stuck::place(&**p, rank, op))
+    };
+    Stuck::of(&states, &op, &describe)
+}
