@@ -15,6 +15,8 @@ pub struct Rules {
     pub injects: Injects,
     /// It counts packets that are wholly at their last router ([`Port::ripe`](super::rows::Port::ripe)).
     pub ripens: bool,
+    /// Whatever waits in it holds a buffer, so buffers bound what a network holds.
+    pub buffered: bool,
 }
 
 /// Virtual channels that terminals send on.

@@ -11,6 +11,9 @@ use model::{memory::Prediction, setup::Until};
 
 /// Predicts the memory that a run needs at most: all windows full, unless the traffic cannot fill them in the run's time.
 ///
+/// A router with queues that no buffer bounds may hold all that terminals can send in the time of the run. If the workload ends the
+/// run, what its queues hold beyond buffers is not counted.
+///
 /// Rows are counted at their sizes; pools double when they grow, so their share is taken twice.
 #[must_use]
 pub fn predict(setup: &Setup) -> Prediction {
@@ -23,7 +26,11 @@ pub fn predict(setup: &Setup) -> Prediction {
     let per_vc = |class: usize| setup.links[class].vc_buffer / chunk;
     let routers = fabric.ports().iter().map(|p| per_vc(usize::from(p.class)).saturating_mul(vcs));
     let buffers = routers.fold(terminals.saturating_mul(per_vc(0)), u64::saturating_add);
-    let chunks = buffers.min(sendable(setup));
+    let chunks = match setup.until {
+        // Queues without bound may hold whatever was sent; how much a workload sends is not known here.
+        Until::Time(_) if !setup.packet.router.rules.buffered => sendable(setup),
+        _ => buffers.min(sendable(setup)),
+    };
     let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
     let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
     let mut parts = vec![

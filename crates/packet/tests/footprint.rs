@@ -3,7 +3,7 @@
 use allocation_counter::{AllocationInfo, measure};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use model::setup::Until;
-use packet::{Setup, samples, simulate};
+use packet::{Setup, memory::predict, router::registry::ROUTERS, samples, simulate};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -45,6 +45,27 @@ fn memory_is_bounded_beyond_saturation() {
     let (_, short) = run(&setup, 400);
     let (_, long) = run(&setup, 1600);
     assert!(long.bytes_max < short.bytes_max * 11 / 10, "{} bytes, then {}", short.bytes_max, long.bytes_max);
+}
+
+/// What a saturated run allocates is below what was predicted, with every router: where queues have no bound, longer runs are
+/// predicted to need more.
+#[test]
+fn memory_is_at_most_what_was_predicted() {
+    for router in ROUTERS {
+        let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
+        let bandwidth = setup.links[0].bandwidth;
+        setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
+        setup.packet.router = router.architecture;
+        setup.until = Until::Time(1600 * US);
+        let predicted = predict(&setup).bytes;
+        let (_, used) = run(&setup, 1600);
+        assert!(
+            used.bytes_max <= predicted,
+            "{}: {} bytes, {predicted} predicted",
+            router.about.name,
+            used.bytes_max
+        );
+    }
 }
 
 /// A routing is asked at most once per chunk-hop: the one virtual call that the hot path makes.

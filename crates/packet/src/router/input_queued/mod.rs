@@ -196,8 +196,14 @@ impl Router for InputQueued {
         params: &[],
     };
     // A cycle's alarm comes a picosecond after its decisions.
-    const RULES: Rules =
-        Rules { lag: 1, heads_only: true, keeps_order: true, injects: Injects::WithRoom, ripens: false };
+    const RULES: Rules = Rules {
+        lag: 1,
+        heads_only: true,
+        keeps_order: true,
+        injects: Injects::WithRoom,
+        ripens: false,
+        buffered: true,
+    };
     type Port = ();
     type Vc = ();
 

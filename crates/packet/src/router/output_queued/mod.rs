@@ -32,12 +32,19 @@ impl Router for OutputQueued {
         summary: "Ideal: every chunk is at its output the moment it arrives",
         doc: "Infinite speed-up and queues without bound at the outputs: a chunk frees its input buffer the moment it arrives and waits only \
               for its link and for buffer behind it. No router does better; the difference to others is what their buffers and allocators cost. \
-              Outputs serve VCs round robin. Not modelled: bounds of queues, memory bandwidth.",
+              Outputs serve VCs round robin. Queues of a saturated network grow as long as the run lasts: predicted memory counts all that terminals can send \
+              in the time of the run, and no more than buffers where the workload ends it. Not modelled: bounds of queues, memory bandwidth.",
         source: "Karol, Hluchyj, Morgan, Input Versus Output Queueing on a Space-Division Packet Switch, 1987; Dally and Towles, chapter 17.",
         params: &[],
     };
-    const RULES: Rules =
-        Rules { lag: 0, heads_only: false, keeps_order: false, injects: Injects::First, ripens: false };
+    const RULES: Rules = Rules {
+        lag: 0,
+        heads_only: false,
+        keeps_order: false,
+        injects: Injects::First,
+        ripens: false,
+        buffered: false,
+    };
     /// VCs with something waiting, a bit each.
     type Port = u16;
     /// Chunks that wait for the link.

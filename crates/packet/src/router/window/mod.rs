@@ -48,8 +48,14 @@ impl Router for Window {
         source: "CODES dragonfly-dally.",
         params: &[],
     };
-    const RULES: Rules =
-        Rules { lag: 0, heads_only: false, keeps_order: false, injects: Injects::First, ripens: true };
+    const RULES: Rules = Rules {
+        lag: 0,
+        heads_only: false,
+        keeps_order: false,
+        injects: Injects::First,
+        ripens: true,
+        buffered: true,
+    };
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
     type Vc = Fifo;
