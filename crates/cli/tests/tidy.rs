@@ -141,9 +141,10 @@ fn the_engine_knows_no_network_and_the_fabric_no_clock() {
 
 #[test]
 fn the_engine_orders_by_integers_and_calls_no_trait_object_per_event() {
-    // `words.rs` implements serde's interface, which has methods for every type; it moves bits and orders nothing.
+    // serde's interface has methods for every type, which `words.rs` names to move or refuse bits.
+    let methods = |place: &str| place.contains("engine/src/words.rs") && place.contains("serialize_f64: ");
     let floats = places(&["crates/engine/src"], &["f64", "f32"], code);
-    let ordering: Vec<_> = floats.iter().filter(|place| !place.contains("engine/src/words.rs")).collect();
+    let ordering: Vec<_> = floats.iter().filter(|place| !methods(place)).collect();
     assert!(ordering.is_empty(), "{ordering:?}");
     let objects = places(&["crates/engine/src"], &["dyn "], code);
     let per_event: Vec<_> = objects.iter().filter(|l| !l.contains("dyn Journal")).collect();
