@@ -70,6 +70,8 @@ struct Generation {
     /// When an acknowledgement of the full rank is processed.
     done: Tick,
     sender: Tick,
+    /// Before this nothing is streamed: the slowest station of the path would only queue it.
+    paced: Tick,
     sent: u64,
     /// Best rank that acknowledgements have told by the end of the round.
     told: usize,
@@ -85,7 +87,8 @@ impl Coding<'_> {
         (start, count): (Tick, usize),
     ) -> Ended {
         nodes.spans.iter_mut().for_each(|span| span.clear(count));
-        let mut g = Generation { count, there: NEVER, done: NEVER, sender: start, sent: 0, told: 0 };
+        let mut g =
+            Generation { count, there: NEVER, done: NEVER, sender: start, paced: start, sent: 0, told: 0 };
         let mut now = start;
         while g.done > now {
             now = if self.protocol == Protocol::PncRateless {
@@ -139,9 +142,12 @@ impl Coding<'_> {
         end.min(g.done)
     }
 
-    /// Sends one combination more, as soon as the first link is about to be free; returns the time up to which nothing can end it.
+    /// Sends one combination more, as soon as the first link is about to be free and no sooner than the slowest station takes
+    /// them ([`Delays::pace`]): a faster stream would fill that station's queue, which outlives the generation and grows from one
+    /// to the next without bound. Returns the time up to which nothing can end the generation.
     fn stream_on(&self, g: &mut Generation, line: &mut Line, nodes: &mut Nodes, stream: &mut Stream) -> Tick {
-        g.sender = (g.sender + self.delays.send).max(line.first_free());
+        g.sender = (g.sender + self.delays.send).max(line.first_free()).max(g.paced);
+        g.paced = g.sender + self.delays.pace;
         if g.done > g.sender {
             self.packet(g, line, nodes, stream);
         }
