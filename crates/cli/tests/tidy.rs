@@ -27,7 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("flow", &["base", "engine", "fabric", "model", "ranks", "results", "workload"]),
     ("packet", &["base", "engine", "fabric", "model", "ranks", "resilience", "results", "workload"]),
     ("congestion", &["base", "fabric", "model", "results", "workload"]),
-    ("portals", &["base", "flow", "loggops", "model", "packet"]),
+    ("portals", &["base", "model"]),
     ("report", &[]),
     (
         "netloom",

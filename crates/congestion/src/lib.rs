@@ -6,6 +6,7 @@
 //! deals ranks to hosts. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
 //! result for any number), `map` draws the links. CONGESTION.md tells the rules and what they cost.
 
+pub mod build;
 pub mod count;
 pub mod draw;
 pub mod mapping;

@@ -4,9 +4,11 @@
 //! engine beside sources, as a carrier of whoever lives on its terminals. Start at [`run::simulate`].
 
 pub mod alarms;
+pub mod build;
 pub mod changes;
 pub mod config;
 pub mod finish;
+pub mod interfaces;
 pub mod machine;
 pub mod memory;
 pub mod moment;

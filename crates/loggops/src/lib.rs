@@ -3,6 +3,7 @@
 //! What a message costs is LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, LSAP 2010) with exactly the semantics of the program of
 //! that name, or a pure delay of hops and bytes. Rules are in `DELAY.md`. Start at [`run::simulate`].
 
+pub mod build;
 mod calendar;
 pub mod carrier;
 pub mod config;
@@ -16,6 +17,7 @@ mod entry;
 pub mod finish;
 mod flow;
 mod hosts;
+pub mod interfaces;
 pub mod machine;
 pub mod observe;
 pub mod resilient;

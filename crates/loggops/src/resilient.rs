@@ -37,7 +37,10 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'stati
     Param { name, kind, default: Some(default), doc }
 }
 
-const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 0.999_999 };
+/// Greatest probability of a loss.
+pub const MOST_LOSS: f64 = 0.999_999;
+
+const PROBABILITY: Kind = Kind::Real { min: 0.0, max: MOST_LOSS };
 
 /// Keys of the section.
 pub const PARAMS: [Param; 19] = [

@@ -9,9 +9,9 @@
 //! Model `delay` with `cost = "resilient"` has expected bits: packets and acknowledgements times the links that they cross on average
 //! before they are lost. Its links are all awake.
 
-use base::param::class_values;
+use crate::section::{Refusal, SectionEntry};
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Values, class_values},
     registry::About,
     time::Ps,
 };
@@ -103,6 +103,17 @@ pub const ABOUT: About = About {
             doc: "Time at full power that each waking takes, in energy only.",
         },
     ],
+};
+
+/// The section as models declare it.
+pub const SECTION: SectionEntry = SectionEntry {
+    about: ABOUT,
+    choices: &[],
+    elsewhere: Some(Refusal { why: "it does not tell what each link does", help: "use model \"packet\"" }),
+    on_portals: Some(Refusal {
+        why: "[energy] is for jobs: it is not told of Portals programs",
+        help: "remove the section",
+    }),
 };
 
 /// A number of a class.

@@ -1,13 +1,13 @@
 //! All that an experiment can name, shelf by shelf: the registries and the file's own sections.
 
 use crate::{
-    experiment::{
-        keys::{Choices, SECTIONS},
-        reader::Choice,
-    },
+    experiment::{keys::Choices, reader::Choice},
     registry::Registry,
 };
-use base::registry::{About, Registered};
+use base::{
+    param::Param,
+    registry::{About, Registered},
+};
 use workload::program::collective::{ALGORITHMS, TABLES};
 
 /// One registry.
@@ -20,11 +20,28 @@ pub struct Shelf {
     pub key: String,
     /// The entries.
     pub entries: Vec<&'static About>,
+    /// Keys of an entry, if they are more than it declares itself: those of models in a section that is not theirs.
+    keys: Vec<Vec<Param>>,
     /// What each entry is for, if that is not the same for all; else empty.
     pub uses: Vec<String>,
 }
 
 impl Shelf {
+    fn new(
+        plural: &'static str,
+        singular: &'static str,
+        key: impl Into<String>,
+        entries: Vec<&'static About>,
+    ) -> Self {
+        Self { plural, singular, key: key.into(), entries, keys: Vec::new(), uses: Vec::new() }
+    }
+
+    /// Keys of the entry number `index`.
+    #[must_use]
+    pub fn keys(&self, index: usize) -> &[Param] {
+        self.keys.get(index).map_or(self.entries[index].params, |keys| keys)
+    }
+
     /// What the entry number `index` is for, in parentheses behind a space; empty if that is the same for all.
     #[must_use]
     pub fn usage(&self, index: usize) -> String {
@@ -36,78 +53,52 @@ impl Shelf {
 #[must_use]
 pub fn shelves(registry: &Registry) -> Vec<Shelf> {
     let choices = Choices::of(registry);
-    vec![
+    let engines = registry.engines.iter().map(|e| e.about()).collect();
+    let algorithms = ALGORITHMS.iter().map(Registered::about).collect();
+    let kinds = ALGORITHMS.iter().map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", "));
+    let (sections, keys): (Vec<_>, Vec<_>) = choices.documented().into_iter().unzip();
+    let mut shelves = vec![
         shelf(&choices.topology),
         shelf(&choices.routing),
         shelf(&choices.workload),
         shelf(&choices.arrival),
         shelf(&choices.placement),
         shelf(&choices.model),
+    ];
+    shelves.extend(registry.lists().into_iter().map(|list| {
+        let entries = registry.listed(list).into_iter().map(|e| e.about()).collect();
+        Shelf::new(list.plural, list.singular, list.key, entries)
+    }));
+    shelves.extend([
+        Shelf::new("engines", "engine", "netloom fabric route --engine", engines),
         Shelf {
-            plural: "routers",
-            singular: "router",
-            key: "[model] router".to_owned(),
-            entries: packet::router::registry::ROUTERS.iter().map(Registered::about).collect(),
-            uses: Vec::new(),
+            uses: kinds.collect(),
+            ..Shelf::new("collectives", "algorithm", "[[job]] collectives", algorithms)
         },
-        shelf(&choices.predictor),
-        shelf(&choices.director),
-        Shelf {
-            plural: "engines",
-            singular: "engine",
-            key: "netloom fabric route --engine".to_owned(),
-            entries: registry.engines.iter().map(|e| e.about()).collect(),
-            uses: Vec::new(),
-        },
-        Shelf {
-            plural: "collectives",
-            singular: "algorithm",
-            key: "[[job]] collectives".to_owned(),
-            entries: ALGORITHMS.iter().map(Registered::about).collect(),
-            uses: ALGORITHMS
-                .iter()
-                .map(|a| a.kinds.iter().map(|k| k.key()).collect::<Vec<_>>().join(", "))
-                .collect(),
-        },
-        Shelf {
-            plural: "libraries",
-            singular: "library",
-            key: "[[job]] library".to_owned(),
-            entries: TABLES.iter().map(Registered::about).collect(),
-            uses: Vec::new(),
-        },
-        Shelf {
-            plural: "sections",
-            singular: "section",
-            key: "of the experiment file".to_owned(),
-            entries: SECTIONS.iter().collect(),
-            uses: Vec::new(),
-        },
-    ]
+        Shelf::new("libraries", "library", "[[job]] library", TABLES.iter().map(Registered::about).collect()),
+        Shelf { keys, ..Shelf::new("sections", "section", "of the experiment file", sections) },
+    ]);
+    shelves
 }
 
-fn shelf<E: Registered>(choice: &Choice<'_, E>) -> Shelf {
-    Shelf {
-        plural: choice.plural,
-        singular: choice.noun,
-        key: format!("{} {}", choice.title, choice.key),
-        entries: choice.entries.iter().map(|e| e.about()).collect(),
-        uses: Vec::new(),
-    }
+fn shelf<E: Registered>(choice: &Choice<E>) -> Shelf {
+    let entries = choice.entries.iter().map(|e| e.about()).collect();
+    Shelf::new(choice.plural, choice.noun, format!("{} {}", choice.title, choice.key), entries)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{keys::JOB, value};
-    use base::param::Param;
+    use crate::experiment::value;
 
     #[test]
     fn every_default_fits_its_declaration() {
-        for about in shelves(&Registry::standard()).iter().flat_map(|s| &s.entries) {
-            for param in about.params {
-                if let Some(read) = param.default_value() {
-                    assert!(!value::json(param.kind, &read).is_null(), "{} {}", about.name, param.name);
+        for shelf in &shelves(&Registry::standard()) {
+            for (index, about) in shelf.entries.iter().enumerate() {
+                for param in shelf.keys(index) {
+                    if let Some(read) = param.default_value() {
+                        assert!(!value::json(param.kind, &read).is_null(), "{} {}", about.name, param.name);
+                    }
                 }
             }
         }
@@ -116,15 +107,18 @@ mod tests {
     /// A job holds keys of three registries and its own, [hybrid] of two: a key must not mean two things at once.
     #[test]
     fn keys_of_a_section_do_not_collide() {
-        let own: Vec<&Param> = JOB.params.iter().collect();
+        let shelves = shelves(&Registry::standard());
         let of = |name: &str| -> Vec<&Param> {
-            let shelf =
-                shelves(&Registry::standard()).into_iter().find(|s| s.plural == name).expect("a shelf");
+            let shelf = shelves.iter().find(|s| s.plural == name).expect("a shelf");
             shelf.entries.iter().flat_map(|a| a.params).collect()
         };
-        let hybrid: Vec<&Param> = packet::hybrid::ABOUT.params.iter().collect();
-        apart(&[own, of("workloads"), of("arrivals"), of("placements")]);
-        apart(&[hybrid, of("predictors"), of("directors")]);
+        let sections = shelves.last().expect("sections");
+        let own = |name: &str| -> Vec<&Param> {
+            let at = sections.entries.iter().position(|a| a.name == name).expect("a section");
+            sections.keys(at).iter().collect()
+        };
+        apart(&[own("job"), of("workloads"), of("arrivals"), of("placements")]);
+        apart(&[own("hybrid"), of("predictors"), of("directors")]);
     }
 
     fn apart(groups: &[Vec<&Param>]) {

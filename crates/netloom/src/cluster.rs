@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, ErrorKind},
-    experiment::{self, sections::FabricOnly},
+    experiment::{self, network::FabricOnly},
     faults,
     input::{Input, read_file},
     memory::{fits, limit_in_bytes},
@@ -82,7 +82,7 @@ fn experiment_network(registry: &Registry, input: &Input) -> Result<Network, Err
     if let Some(chosen) = chosen.filter(|c| c.section.complete) {
         match (chosen.entry.build)(Arc::clone(&fabric), &chosen.section.values) {
             Ok(built) => routing = Some(Arc::from(built)),
-            Err(problems) => chosen.section.tell(problems, &mut diagnostics),
+            Err(problems) => chosen.section.report(problems, &mut diagnostics),
         }
     }
     if !diagnostics.is_empty() {
@@ -190,7 +190,7 @@ fn build(
         Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
         Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
         Err(problems) => {
-            chosen.section.tell(problems, diagnostics);
+            chosen.section.report(problems, diagnostics);
             Ok(None)
         }
     }

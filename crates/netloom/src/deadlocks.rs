@@ -1,20 +1,20 @@
 //! The deadlock check of an experiment's routings, told at the routing's name.
 
-use crate::any::AnySetup;
 use crate::experiment::sections::Experiment;
 use base::diag::{Diagnostic, Diagnostics, Place};
 use fabric::deadlock;
+use model::Run;
 
 /// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
 pub fn check_deadlock(
     experiment: &Experiment,
-    setup: &AnySetup,
+    run: &dyn Run,
     diagnostics: &mut Diagnostics,
 ) -> Option<deadlock::Report> {
     let check = |fabric, routing| deadlock::check(fabric, routing, deadlock::DEFAULT_BUDGET);
-    let report = check(setup.fabric()?, setup.routing()?);
+    let report = check(run.fabric()?, run.routing()?);
     tell_deadlock(experiment, &report, diagnostics);
-    let Some(change) = setup.change() else { return Some(report) };
+    let Some(change) = run.change() else { return Some(report) };
     let after = check(&change.fabric, change.routing.as_ref());
     tell_deadlock(experiment, &after, diagnostics);
     // The weaker of the two answers is told.

@@ -27,7 +27,7 @@ pub fn execute_kept(
         let Some(keeper) = &mut keeper else { return true };
         keeper.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
-    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume });
+    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume });
     watcher.ended();
     if let Some(failure) = keeper.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);

@@ -1,20 +1,17 @@
 //! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is told.
 
-use crate::any::AnySetup;
-use crate::experiment::{reader::Section, sections::Experiment};
+use crate::experiment::sections::Experiment;
 use base::{
     diag::{Diagnostic, Diagnostics},
-    param::{Problem, Value},
+    param::Problem,
     time::Ps,
     units::print_time,
 };
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
-    planes,
-    routing::{Routing, up_down},
 };
-use model::setup::Change;
+use model::{Run, section::Section};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -29,20 +26,15 @@ pub struct Broken {
 /// What `[faults]` leaves of a fabric; `None` if there is no such section or it has mistakes.
 pub fn broken(experiment: &Experiment, fabric: &Fabric, diagnostics: &mut Diagnostics) -> Option<Broken> {
     let section = experiment.faults.as_ref().filter(|f| f.complete)?;
-    let seed = match experiment.experiment.get("seed") {
-        Some(Value::Int(seed)) => *seed,
-        _ => 0,
-    };
     let at = section.values.time("at");
-    let end = experiment.experiment.get("duration").or(experiment.experiment.get("limit"));
-    if let (Some(Value::Time(end)), 1..) = (end, at)
-        && at >= *end
+    if let (Some(end), 1..) = (experiment.general.end(), at)
+        && at >= end
     {
         let message = format!("links fail at {}, when the run is over", print_time(at));
         diagnostics.push(Diagnostic::new(section.place("at"), message).label("after the end"));
         return None;
     }
-    Some(Broken { at, fabric: Arc::new(left(section, seed, fabric, diagnostics)?) })
+    Some(Broken { at, fabric: Arc::new(left(section, experiment.general.seed, fabric, diagnostics)?) })
 }
 
 /// What the section leaves of a fabric once everything has failed; `None` if it has mistakes.
@@ -63,42 +55,20 @@ pub fn left(section: &Section, seed: u64, fabric: &Fabric, diagnostics: &mut Dia
         problems.push(Problem::new(given, message).help("let fewer routers fail"));
     }
     let sound = problems.is_empty();
-    section.tell(problems, diagnostics);
+    section.report(problems, diagnostics);
     left.filter(|_| sound)
 }
 
-/// The failure during the run, with the routing that `bind` finds on what is left.
-pub fn change(
-    experiment: &Experiment,
-    broken: &Broken,
-    bind: impl FnOnce(&Arc<Fabric>, &mut Diagnostics) -> Option<Arc<dyn Routing>>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Change> {
-    let routing = bind(&broken.fabric, diagnostics)?;
-    match planes::bind(&broken.fabric, up_down::detour) {
-        Ok(detour) => {
-            let fabric = Arc::clone(&broken.fabric);
-            Some(Change { at: broken.at, fabric, routing, detour: Arc::from(detour) })
-        }
-        Err(problems) => {
-            if let Some(routing) = &experiment.routing {
-                routing.section.tell(problems, diagnostics);
-            }
-            None
-        }
-    }
-}
-
 /// The network once everything has failed, and when that is.
-fn finally(setup: &AnySetup) -> Option<(&Fabric, Ps)> {
-    let change = setup.change().map(|change| (change.fabric.as_ref(), change.at));
-    change.or_else(|| Some((setup.fabric()?, 0))).filter(|(fabric, _)| !fabric.intact())
+fn finally(run: &dyn Run) -> Option<(&Fabric, Ps)> {
+    let change = run.change().map(|change| (change.fabric.as_ref(), change.at));
+    change.or_else(|| Some((run.fabric()?, 0))).filter(|(fabric, _)| !fabric.intact())
 }
 
 /// What fails, in words; `None` if nothing does.
 #[must_use]
-pub fn text(setup: &AnySetup) -> Option<String> {
-    let (fabric, at) = finally(setup)?;
+pub fn text(run: &dyn Run) -> Option<String> {
+    let (fabric, at) = finally(run)?;
     let when = if at == 0 { "from the start".to_owned() } else { format!("at {}", print_time(at)) };
     left_text(fabric).map(|text| format!("{when}: {text}"))
 }
@@ -140,8 +110,8 @@ fn nodes_lost(fabric: &Fabric) -> Vec<u32> {
 
 /// The same as JSON.
 #[must_use]
-pub fn object(setup: &AnySetup) -> Option<Json> {
-    let (fabric, at) = finally(setup)?;
+pub fn object(run: &dyn Run) -> Option<Json> {
+    let (fabric, at) = finally(run)?;
     let mut object = left_object(fabric);
     object["at"] = json!(print_time(at));
     Some(object)

@@ -8,7 +8,6 @@
 //! An [`Experiment`] is the short way. What its names mean says a [`Registry`], to which users add topologies, routings, workloads and more of their
 //! own; the traits and types that these need are in the crates that are re-exported here.
 
-pub mod any;
 pub mod assemble;
 pub mod catalog;
 pub mod checkpoint;
@@ -23,20 +22,23 @@ pub mod experiment;
 pub mod facade;
 pub mod faults;
 pub mod input;
+pub mod jobs;
 pub mod keeper;
-pub mod limits;
-pub mod losses;
+mod limits;
+pub mod links;
 pub mod machine;
 pub mod memory;
 pub mod models;
 pub mod network;
 pub mod outlook;
 pub mod output;
+pub mod parts;
 pub mod prepare;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod programs;
 pub mod reference;
 pub mod registry;
+pub mod routing;
 pub mod scenarios;
 pub mod schedule;
 pub mod schema;

@@ -1,13 +1,72 @@
-//! From a resolved `[fabric]` to its network: all planes of it, and what it and the tables of a routing will take of memory.
+//! From a resolved experiment to its network: all planes of the fabric, what fails in it, and its routing.
 
-use crate::experiment::reader::Chosen;
-use base::param::Problem;
+use crate::{
+    error::Error,
+    experiment::sections::Experiment,
+    faults::{self, Broken},
+    routing,
+    watcher::Stages,
+};
+use base::{diag::Diagnostics, param::Problem};
 use fabric::{
     graph::{Fabric, Port},
     planes,
-    registry::{RoutingEntry, Topology},
+    registry::Topology,
+    routing::Routing,
     topology::MAX_LINKS,
 };
+use model::{section::Chosen, setup::Change};
+use std::sync::Arc;
+
+/// A network with its routing, as far as it is there and has no mistakes.
+pub struct Network {
+    /// As the run begins with it.
+    pub fabric: Option<Arc<Fabric>>,
+    /// The nodes that are left when everything has failed, where ranks may live.
+    pub nodes: Option<Arc<Fabric>>,
+    /// The routing.
+    pub routing: Option<Arc<dyn Routing>>,
+    /// What fails while the run is under way.
+    pub change: Option<Change>,
+}
+
+/// What refuses a thing that needs so many bytes.
+pub type Room<'a> = &'a dyn Fn(&str, u64) -> Result<(), Error>;
+
+/// The network of an experiment.
+///
+/// # Errors
+/// If the tables of the routing do not fit in memory.
+pub fn build(
+    experiment: &Experiment,
+    (stages, room): (&Stages<'_>, Room<'_>),
+    diagnostics: &mut Diagnostics,
+) -> Result<Network, Error> {
+    stages.tell("building the network");
+    let (fabric, later) = match fabric(experiment, diagnostics) {
+        None => (None, None),
+        Some(whole) => match faults::broken(experiment, &whole, diagnostics) {
+            None => (Some(whole), None),
+            Some(Broken { at: 0, fabric }) => (Some(fabric), None),
+            Some(broken) => (Some(whole), Some(broken)),
+        },
+    };
+    let left = later.as_ref().map(|b| &b.fabric).or(fabric.as_ref());
+    let nodes = left.map(planes::nodes);
+    let (Some(chosen), Some(whole)) = (&experiment.routing, &fabric) else {
+        return Ok(Network { fabric, nodes, routing: None, change: None });
+    };
+    room("the routing's tables alone", routing::bytes(whole, chosen))?;
+    let name = chosen.entry.about.name;
+    stages.tell(format!("finding the ways of {name} on {} routers", whole.routers()));
+    let (routing, change) = routing::build(chosen, whole, later, diagnostics);
+    Ok(Network { fabric, nodes, routing, change })
+}
+
+fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
+    let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
+    planes_of(chosen).map(Arc::new).map_err(|problems| chosen.section.report(problems, diagnostics)).ok()
+}
 
 /// Bytes that a fabric's graph will take; `None` if it cannot be built.
 #[must_use]
@@ -32,20 +91,4 @@ pub fn planes_of(chosen: &Chosen<Topology>) -> Result<Fabric, Vec<Problem>> {
     }
     let one = (chosen.entry.build)(values)?;
     Ok(planes::stack(&one, u32::try_from(rails).expect("the declared range is small")))
-}
-
-/// Bytes that the tables of a routing will take at least, over all planes that differ.
-#[must_use]
-pub fn routing_bytes(fabric: &Fabric, chosen: &Chosen<RoutingEntry>) -> u64 {
-    if !chosen.section.complete {
-        return 0;
-    }
-    let bytes = |plane: &Fabric| (chosen.entry.bytes)(plane, &chosen.section.values);
-    match fabric.planes() {
-        1 => bytes(fabric),
-        planes => {
-            let different = if fabric.intact() { 1 } else { planes };
-            bytes(&planes::plane(fabric, 0)).saturating_mul(u64::from(different))
-        }
-    }
 }

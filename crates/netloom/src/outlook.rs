@@ -1,7 +1,7 @@
 //! What programs will send, as far as it is known without running them: messages, bytes, and links between routers that they cross.
 
-use crate::any::AnySetup;
 use fabric::{graph::Fabric, metrics::distances};
+use model::{Run, setup::JobSetup};
 use serde_json::{Value as Json, json};
 use workload::program::Program;
 
@@ -23,17 +23,16 @@ pub struct Outlook {
 
 /// The jobs whose programs know beforehand what they send.
 #[must_use]
-pub fn outlooks(setup: &AnySetup) -> Vec<Outlook> {
-    let known = |job: &&model::setup::JobSetup| job.work.program().is_some_and(|p| p.sent(0).is_some());
-    setup
-        .jobs()
+pub fn outlooks(run: &dyn Run) -> Vec<Outlook> {
+    let known = |job: &&JobSetup| job.work.program().is_some_and(|p| p.sent(0).is_some());
+    run.jobs()
         .iter()
         .filter(known)
         .filter_map(|job| {
             let program = job.work.program()?;
             let small =
                 |f: &&Fabric| u64::from(program.ranks()).saturating_mul(f.ports().len() as u64) <= MAX_STEPS;
-            Some(outlook(&job.name, program.as_ref(), &job.placement, setup.fabric().filter(small)))
+            Some(outlook(&job.name, program.as_ref(), &job.placement, run.fabric().filter(small)))
         })
         .collect()
 }

@@ -141,7 +141,7 @@ pub fn manifest(
         version: program.version.to_owned(),
         revision: program.revision.to_owned(),
         fingerprint: finished.summary.fingerprint.clone(),
-        seed: prepared.setup.seed(),
+        seed: prepared.run.seed(),
         experiment: prepared.experiment.clone(),
         inputs: begun.inputs,
         host: host(),

@@ -1,7 +1,6 @@
 //! From an experiment file to a setup that may run.
 
 use crate::{
-    any::AnySetup,
     assemble, deadlocks,
     error::{Error, ErrorKind},
     experiment::{self, resolved},
@@ -17,7 +16,7 @@ use crate::{
 };
 use base::diag::Diagnostics;
 use fabric::deadlock::Report;
-use model::memory::Prediction;
+use model::{ModelEntry, Run, memory::Prediction};
 use serde_json::Value as Json;
 
 /// A setup that may run, and what is known about it.
@@ -27,7 +26,9 @@ pub struct Prepared {
     /// The resolved experiment.
     pub experiment: Json,
     /// What will run.
-    pub setup: AnySetup,
+    pub run: Box<dyn Run>,
+    /// Its model.
+    pub model: &'static ModelEntry,
     /// Outcome of the deadlock check; none if the model has no buffers to wait for.
     pub routing: Option<Report>,
     /// Memory that the run will need at most.
@@ -83,24 +84,26 @@ pub fn prepare_text(
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
     let intervals = schedule::intervals(&experiment, &mut diagnostics);
-    let Some(setup) = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)? else {
+    let run = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)?;
+    let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));
     };
-    let machine = portals.and_then(|p| machine::build((&experiment, p), &setup, None, &mut diagnostics));
+    let machine = portals.and_then(|p| machine::build((&experiment, p), &*run, None, &mut diagnostics));
     if portals.is_none() {
-        setup.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
+        run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
-    let memory = setup.memory();
+    let memory = run.memory();
     fits("the run", memory.bytes, limit)?;
     stages.tell("looking for deadlocks");
-    let routing = deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
+    let routing = deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
     Ok(Prepared {
         file: (name, text),
         experiment: resolved::json(&experiment),
-        setup,
+        run,
+        model: model.entry,
         routing,
         memory,
         intervals,
@@ -141,16 +144,16 @@ pub fn machine_of_text(
     let Some(experiment) = experiment::read(registry, &name, text, &input.set, &mut diagnostics) else {
         return Err(told(diagnostics));
     };
-    let setup =
+    let run =
         assemble::assemble(&experiment, &Wishes::default(), (&stages, &|_, _| Ok(())), &mut diagnostics)?;
-    let (Some(setup), true) = (setup, diagnostics.is_empty()) else { return Err(told(diagnostics)) };
+    let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(told(diagnostics)) };
     let Some(section) = &experiment.portals else {
         let help = "add [portals]; its keys have defaults, those of BXI";
         let message =
             format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     };
-    deadlocks::check_deadlock(&experiment, &setup, &mut diagnostics);
-    machine::build((&experiment, section), &setup, Some(ranks), &mut diagnostics)
+    deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
+    machine::build((&experiment, section), &*run, Some(ranks), &mut diagnostics)
         .ok_or_else(|| told(diagnostics))
 }

@@ -1,15 +1,16 @@
 //! All that an experiment can name: the entries of the crates below, and a user's own.
 
-use crate::models::{MODELS, ModelEntry};
+use crate::models::MODELS;
 use base::registry::Registered;
 use fabric::{
     engines::{ENGINES, Engine},
     registry::{ROUTINGS, RoutingEntry, TOPOLOGIES, Topology},
 };
-use packet::hybrid::{
-    direct::{DIRECTORS, DirectorEntry},
-    predict::{PREDICTORS, PredictorEntry},
+use model::{
+    ModelEntry,
+    section::{List, Listed, SectionEntry},
 };
+use std::any::Any;
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
 /// The entries that an experiment's names are looked up in. It is a value: who reads an experiment says what it may name.
@@ -27,12 +28,10 @@ pub struct Registry {
     pub placements: Vec<&'static PlacementEntry>,
     /// `[model] kind`.
     pub models: Vec<&'static ModelEntry>,
-    /// `[hybrid] predictor`.
-    pub predictors: Vec<&'static PredictorEntry>,
-    /// `[hybrid] director`.
-    pub directors: Vec<&'static DirectorEntry>,
     /// Routing engines of clusters.
     pub engines: Vec<&'static Engine>,
+    /// A user's own entries of lists that belong to models, by the list's name.
+    own: Vec<(&'static str, &'static dyn Listed)>,
 }
 
 impl Registry {
@@ -46,9 +45,8 @@ impl Registry {
             arrivals: ARRIVALS.iter().collect(),
             placements: PLACEMENTS.iter().collect(),
             models: MODELS.iter().collect(),
-            predictors: PREDICTORS.iter().collect(),
-            directors: DIRECTORS.iter().collect(),
             engines: ENGINES.iter().collect(),
+            own: Vec::new(),
         }
     }
 
@@ -90,18 +88,68 @@ impl Registry {
         self
     }
 
-    /// With one predictor of hybrid runs more.
+    /// With one model more, its sections and its keys of a job.
+    ///
+    /// # Panics
+    /// Also if a job has one of its keys already.
     #[must_use]
-    pub fn with_predictor(mut self, entry: &'static PredictorEntry) -> Self {
-        add(&mut self.predictors, entry);
+    pub fn with_model(mut self, entry: &'static ModelEntry) -> Self {
+        for param in entry.job_keys.params {
+            let known = self.models.iter().flat_map(|m| m.job_keys.params).any(|p| p.name == param.name);
+            assert!(!known, "a job has a key `{}` already", param.name);
+        }
+        add(&mut self.models, entry);
         self
     }
 
-    /// With one director of hybrid runs more.
+    /// With one entry more of a list that belongs to a model, such as "predictors".
+    ///
+    /// # Panics
+    /// Also if no model has such a list, or its entries are of another type.
     #[must_use]
-    pub fn with_director(mut self, entry: &'static DirectorEntry) -> Self {
-        add(&mut self.directors, entry);
+    pub fn with_listed(mut self, plural: &str, entry: &'static dyn Listed) -> Self {
+        let list = self.lists().into_iter().find(|list| list.plural == plural);
+        let list = list.unwrap_or_else(|| panic!("no model has a list of {plural}"));
+        let all = self.listed(list);
+        let kind = |entry: &'static dyn Listed| (entry as &dyn Any).type_id();
+        assert!(all.iter().all(|e| kind(*e) == kind(entry)), "entries of {plural} are of another type");
+        let name = entry.about().name;
+        assert!(all.iter().all(|e| e.about().name != name), "`{name}` is registered already");
+        self.own.push((list.plural, entry));
         self
+    }
+
+    /// Sections that models declare, each once.
+    #[must_use]
+    pub fn sections(&self) -> Vec<&'static SectionEntry> {
+        let mut sections: Vec<&SectionEntry> = Vec::new();
+        for section in self.models.iter().flat_map(|m| m.sections) {
+            if sections.iter().all(|s| s.about.name != section.about.name) {
+                sections.push(section);
+            }
+        }
+        sections
+    }
+
+    /// Lists that belong to models, each once.
+    #[must_use]
+    pub fn lists(&self) -> Vec<&'static List> {
+        let keys = self.models.iter().flat_map(|m| m.lists.iter().copied());
+        let sections = self.sections().into_iter().flat_map(|s| s.choices.iter().map(|c| &c.list));
+        let mut lists: Vec<&List> = Vec::new();
+        for list in keys.chain(sections) {
+            if lists.iter().all(|l| l.plural != list.plural) {
+                lists.push(list);
+            }
+        }
+        lists
+    }
+
+    /// All entries of such a list.
+    #[must_use]
+    pub fn listed(&self, list: &List) -> Vec<&'static dyn Listed> {
+        let own = self.own.iter().filter(|(plural, _)| *plural == list.plural).map(|(_, entry)| *entry);
+        (list.entries)().into_iter().chain(own).collect()
     }
 }
 

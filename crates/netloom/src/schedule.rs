@@ -1,6 +1,6 @@
 //! `[engine]`: which scheduler, in how many threads, and when a run is saved.
 
-use crate::{experiment::sections::Experiment, keeper::Intervals, models::ModelEntry, wishes::Wishes};
+use crate::{experiment::sections::Experiment, keeper::Intervals, wishes::Wishes};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
@@ -62,18 +62,4 @@ pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Inte
         diagnostics.push(Diagnostic::new(place, message).label("at least 10 ms"));
     }
     Intervals { virtual_time: of("checkpoint"), wall: Duration::from_nanos(wall / 1000) }
-}
-
-/// Refuses checkpoints of models that cannot be saved.
-pub fn only_kept(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
-    if model.kind.is_kept() {
-        return;
-    }
-    for key in ["checkpoint", "checkpoint_wall"] {
-        if matches!(experiment.engine.get(key), Some(Value::Time(1..))) {
-            let message = format!("a run of model \"{}\" cannot be saved", model.about.name);
-            let place = experiment.engine.place(key);
-            diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
-        }
-    }
 }

@@ -3,12 +3,11 @@
 //! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
 //! dragonfly exist?) `netloom check` tells.
 
-use crate::models::ModelEntry;
 use crate::{
     experiment::{
         keys::{
-            Choices, ENERGY, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, OUTPUT, PORTALS,
-            RESILIENCE,
+            Choices, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, OUTPUT, PORTALS,
+            SectionChoices,
         },
         reader::Choice,
         value,
@@ -21,6 +20,7 @@ use base::{
     units::Family,
 };
 use fabric::registry::Topology;
+use model::ModelEntry;
 use portals::nic;
 use serde_json::{Map, Value as Json, json};
 
@@ -39,7 +39,7 @@ pub fn schema(registry: &Registry) -> Json {
     engine["properties"]["partitions"] = partitions;
     let mut experiment = object(&EXPERIMENT, properties(EXPERIMENT.params));
     experiment["oneOf"] = json!([{"required": ["duration"]}, {"required": ["until"]}]);
-    json!({
+    let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Netloom experiment",
         "type": "object",
@@ -54,18 +54,28 @@ pub fn schema(registry: &Registry) -> Json {
             "routing": {"oneOf": choices.routing.entries.iter().map(|e| named(&choices.routing, e.about())).collect::<Json>()},
             "job": {"type": "array", "minItems": 1, "items": job(choices)},
             "model": {"oneOf": choices.model.entries.iter().map(|m| model(choices, m)).collect::<Json>()},
-            "hybrid": united(&packet::hybrid::ABOUT, &[
-                of(&choices.predictor),
-                of(&choices.director),
-            ]),
-            "resilience": object(&RESILIENCE, properties(RESILIENCE.params)),
-            "energy": object(&ENERGY, properties(ENERGY.params)),
-            "portals": interfaces(),
-            "engine": engine,
-            "output": object(&OUTPUT, properties(OUTPUT.params)),
         },
         "$defs": {"link": object(&LINK, properties(LINK.params))},
-    })
+    });
+    let sections = schema["properties"].as_object_mut().expect("properties are an object");
+    for own in &choices.sections {
+        sections.insert(own.entry.about.name.to_owned(), declared(own));
+    }
+    sections.insert("portals".to_owned(), interfaces());
+    sections.insert("engine".to_owned(), engine);
+    sections.insert("output".to_owned(), object(&OUTPUT, properties(OUTPUT.params)));
+    schema
+}
+
+/// A section that models declare.
+fn declared(section: &SectionChoices) -> Json {
+    let about = &section.entry.about;
+    let choices: Vec<_> = section.choices.iter().map(of).collect();
+    if choices.is_empty() {
+        object(about, properties(about.params))
+    } else {
+        united((about, about.params), &choices)
+    }
 }
 
 /// `[portals]` with its tables `[[portals.node]]`.
@@ -96,7 +106,7 @@ fn mandatory(params: &[Param]) -> impl Iterator<Item = &'static str> {
 }
 
 /// A section whose keys belong to the entry that it names.
-fn named<E: Registered>(choice: &Choice<'_, E>, about: &About) -> Json {
+fn named<E: Registered>(choice: &Choice<E>, about: &About) -> Json {
     let mut keys = Object::from_iter([(choice.key.to_owned(), json!({"const": about.name}))]);
     keys.append(&mut properties(about.params));
     let mut section = object(about, keys);
@@ -113,7 +123,7 @@ fn needed(entry: &ModelEntry) -> Json {
 }
 
 /// A model; keys of other models may stand beside its own.
-fn model(choices: &Choices<'_>, entry: &ModelEntry) -> Json {
+fn model(choices: &Choices, entry: &ModelEntry) -> Json {
     let mut section = named(&choices.model, &entry.about);
     let others = choices.model.entries.iter().flat_map(|other| properties(other.about.params));
     for (name, property) in others {
@@ -123,7 +133,7 @@ fn model(choices: &Choices<'_>, entry: &ModelEntry) -> Json {
     section
 }
 
-fn topology(choices: &Choices<'_>, entry: &Topology) -> Json {
+fn topology(choices: &Choices, entry: &Topology) -> Json {
     let mut section = named(&choices.topology, &entry.about);
     let keys = section["properties"].as_object_mut().expect("properties are an object");
     keys.append(&mut properties(FABRIC.params));
@@ -137,19 +147,20 @@ fn topology(choices: &Choices<'_>, entry: &Topology) -> Json {
 }
 
 /// A job takes the keys of one workload, one arrival and one placement: the schema allows the union.
-fn job(choices: &Choices<'_>) -> Json {
-    let mut section = united(&JOB, &[of(&choices.workload), of(&choices.arrival), of(&choices.placement)]);
+fn job(choices: &Choices) -> Json {
+    let mut section =
+        united((&JOB, &choices.job), &[of(&choices.workload), of(&choices.arrival), of(&choices.placement)]);
     section["required"].as_array_mut().expect("required is a list").insert(0, json!(choices.workload.key));
     section
 }
 
 /// The key of a choice with what it may name.
-fn of<E: Registered>(choice: &Choice<'_, E>) -> (&'static str, Vec<&'static About>) {
+fn of<E: Registered + ?Sized>(choice: &Choice<E>) -> (&'static str, Vec<&'static About>) {
     (choice.key, choice.entries.iter().map(|e| e.about()).collect())
 }
 
 /// A section that takes the keys of one entry of each registry.
-fn united(own: &About, registries: &[(&str, Vec<&About>)]) -> Json {
+fn united((own, params): (&About, &[Param]), registries: &[(&str, Vec<&About>)]) -> Json {
     let mut keys = Object::new();
     let mut conditions = Vec::new();
     for (key, abouts) in registries {
@@ -166,7 +177,7 @@ fn united(own: &About, registries: &[(&str, Vec<&About>)]) -> Json {
             }
         }
     }
-    keys.append(&mut properties(own.params));
+    keys.append(&mut properties(params));
     let mut section = object(own, keys);
     if !conditions.is_empty() {
         section["allOf"] = Json::Array(conditions);

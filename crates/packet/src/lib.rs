@@ -1,5 +1,6 @@
 //! The packet model: chunks, buffers, virtual channels, credits. Rules and invariants are in `PACKET.md`.
 
+pub mod build;
 pub mod check;
 pub mod config;
 pub mod effects;
@@ -8,6 +9,7 @@ pub mod event;
 pub mod finish;
 pub mod host;
 pub mod hybrid;
+pub mod interfaces;
 pub mod live;
 pub mod losses;
 pub mod memory;
@@ -22,6 +24,7 @@ pub mod run;
 pub mod sample;
 pub mod samples;
 pub mod section;
+pub mod sections;
 pub mod setup;
 mod simulation;
 pub mod state;

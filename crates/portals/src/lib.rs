@@ -2,7 +2,6 @@
 
 pub mod core;
 pub mod machine;
-pub mod net;
 pub mod nic;
 pub mod record;
 pub mod replay;

@@ -12,13 +12,13 @@ use crate::{
         process::{Out, Process},
         types::{Code, Count, Event, Limits, Memory, PID_ANY, ProcessId, md},
     },
-    net::Net,
     nic::{Params, size},
 };
 use base::{
     rng::{Purpose, Stream},
     time::Ps,
 };
+use model::messages::MessageNetwork;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -163,7 +163,7 @@ pub struct Machine {
     due: Agenda,
     counter: u64,
     nics: Vec<Nic>,
-    net: Box<dyn Net>,
+    net: Box<dyn MessageNetwork>,
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Pairs of ranks that have sent something, and the last one of each sender.
@@ -194,7 +194,12 @@ impl Machine {
     ///
     /// # Errors
     /// If there are too few terminals.
-    pub fn new(net: Box<dyn Net>, params: Params, ranks: u32, limits: &Limits) -> Result<Self, String> {
+    pub fn new(
+        net: Box<dyn MessageNetwork>,
+        params: Params,
+        ranks: u32,
+        limits: &Limits,
+    ) -> Result<Self, String> {
         let nodes = ranks.div_ceil(params.ranks_per_node);
         if nodes > net.terminals() {
             let (have, per) = (net.terminals(), params.ranks_per_node);

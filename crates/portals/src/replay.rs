@@ -10,11 +10,11 @@ use crate::{
         types::{Code, Fault, INVALID, Limits, Memory, TIME_FOREVER},
     },
     machine::{Counts, Happening, Machine},
-    net::Net,
     nic::{Params, size},
     record::{Asked, Record, Step, reached},
 };
 use base::time::{MS, Ps};
+use model::messages::MessageNetwork;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a replay gives.
@@ -125,7 +125,7 @@ const AGAIN: u64 = 1 << 10;
 ///
 /// # Errors
 /// If the record is damaged or does not fit the machine.
-pub fn run(record: Record, net: Box<dyn Net>, params: Params) -> Result<Replayed, String> {
+pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Result<Replayed, String> {
     let t = &record.trailer;
     if t.ranks_per_node != params.ranks_per_node {
         return Err(format!(

@@ -14,7 +14,6 @@ use crate::{
     study::Row,
 };
 use base::time::Ps;
-use netloom::any::AnySetup;
 use netloom::{Error, ErrorKind, MemoryLimit, Silent, Watcher, Wishes, memory::limit_in_bytes};
 use report::{Curve, Dots, Lines, Point, Value, dots::Series};
 use std::path::Path;
@@ -159,10 +158,7 @@ impl Crew<Run> for Runs<'_> {
             }
             _ => failure,
         })?;
-        let every = match &prepared.setup {
-            AnySetup::Packet(setup) => setup.measure.window,
-            _ => 0,
-        };
+        let every = prepared.run.measure().window;
         let name = format!("{}, seed {seed}, {mode}", row.name);
         let remark = |text| remark(format!("row {}: {text}", row.name));
         self.store.run(&name, &mut prepared, (ties, every), &remark)

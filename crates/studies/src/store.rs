@@ -11,7 +11,6 @@
 
 use base::time::Ps;
 use model::{Finished, Progress, performance::thread_time, run::Watch};
-use netloom::any::AnySetup;
 use netloom::{
     Error, ErrorKind, Prepared,
     checkpoint::{self, Header},
@@ -141,9 +140,7 @@ impl Store {
         (ties, every): (u64, Ps),
         remark: &dyn Fn(String),
     ) -> Result<Run, Error> {
-        if let AnySetup::Packet(setup) = &mut prepared.setup {
-            setup.ties = ties;
-        }
+        prepared.run.reorder(ties);
         self.goes_on()?;
         let Some((directory, signals)) = &self.kept else {
             let mut keep = |_: &Progress, _: &mut dyn FnMut() -> Begun| self.goes_on().is_ok();
@@ -193,7 +190,7 @@ fn go_on(
     signals: &Arc<Signals>,
     remark: &dyn Fn(String),
 ) -> Result<Run, Error> {
-    if !prepared.setup.kind().is_kept() {
+    if !prepared.model.saved {
         return simulate(prepared, every, None, &mut |_, _| true).map_err(|e| Error::from(&e));
     }
     let anew = |why: &str| remark(format!("`{}` {why}: that run was begun anew", path.display()));
@@ -308,7 +305,7 @@ fn simulate(
         }
         keep(&at, &mut || Begun { cost: cost(), passed: passed.clone(), state: save() })
     };
-    let finished = prepared.setup.watch(Watch { pause: &mut pause, every, resume: state.as_deref() });
+    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume: state.as_deref() });
     let cost = cost();
     let Finished { summary, tables } = finished?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();

@@ -32,10 +32,11 @@ use base::{
     diag::{Diagnostic, Diagnostics, Place},
     param::{Kind, Param},
 };
+use model::section::Section;
 use netloom::{
     Error,
     experiment::{
-        reader::{self, OPTIONAL, Section, Spec},
+        reader::{self, OPTIONAL, Spec},
         tree::{self, Data, Entry, Node, Table},
     },
 };

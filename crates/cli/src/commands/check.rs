@@ -29,9 +29,9 @@ pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
 }
 
 fn text(prepared: &Prepared) -> String {
-    let setup = &prepared.setup;
+    let run = &*prepared.run;
     let mut lines = vec![("experiment", prepared.file.0.clone())];
-    if let Some(fabric) = setup.fabric() {
+    if let Some(fabric) = run.fabric() {
         let (terminals, routers, ports) = (fabric.terminals(), fabric.routers(), fabric.ports().len());
         let sizes = format!("{terminals} terminals, {routers} routers, {ports} router ports");
         lines.push(("fabric", format!("{}: {sizes}", fabric.topology())));
@@ -39,17 +39,17 @@ fn text(prepared: &Prepared) -> String {
             lines.push(("rails", format!("{} planes, {} nodes", fabric.planes(), fabric.nodes())));
         }
     }
-    if let Some(faults) = faults::text(setup) {
+    if let Some(faults) = faults::text(run) {
         lines.push(("faults", faults));
     }
     if let Some(report) = &prepared.routing {
         let name = prepared.experiment["routing"]["algorithm"].as_str().unwrap_or("");
         lines.push(("routing", format!("{name}; {report}")));
     }
-    for job in setup.jobs() {
+    for job in run.jobs() {
         lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
     }
-    for outlook in outlooks(setup) {
+    for outlook in outlooks(run) {
         lines.push(("will send", outlook.line()));
     }
     if let Some(ranks) = prepared.machine {
@@ -71,13 +71,12 @@ fn lined(lines: &[(&str, String)]) -> String {
 }
 
 fn object(prepared: &Prepared) -> Json {
-    let setup = &prepared.setup;
-    let jobs: Json =
-        setup.jobs().iter().map(|j| json!({"name": j.name, "ranks": j.placement.len()})).collect();
+    let run = &*prepared.run;
+    let jobs: Json = run.jobs().iter().map(|j| json!({"name": j.name, "ranks": j.placement.len()})).collect();
     let parts: Map<String, Json> =
         prepared.memory.parts.iter().map(|(part, bytes)| (part.to_string(), json!(bytes))).collect();
     let mut object = json!({"valid": true, "experiment": prepared.experiment});
-    if let Some(fabric) = setup.fabric() {
+    if let Some(fabric) = run.fabric() {
         object["fabric"] = json!({
             "topology": fabric.topology(), "terminals": fabric.terminals(), "routers": fabric.routers(),
             "router_ports": fabric.ports().len(),
@@ -87,7 +86,7 @@ fn object(prepared: &Prepared) -> Json {
             object["fabric"]["nodes"] = json!(fabric.nodes());
         }
     }
-    if let Some(faults) = faults::object(setup) {
+    if let Some(faults) = faults::object(run) {
         object["faults"] = faults;
     }
     if let Some(report) = &prepared.routing {
@@ -98,7 +97,7 @@ fn object(prepared: &Prepared) -> Json {
         return object;
     }
     object["jobs"] = jobs;
-    let known: Vec<Json> = outlooks(setup).iter().map(Outlook::json).collect();
+    let known: Vec<Json> = outlooks(run).iter().map(Outlook::json).collect();
     if !known.is_empty() {
         object["will_send"] = Json::Array(known);
     }

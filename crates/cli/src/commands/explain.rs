@@ -62,13 +62,14 @@ fn text(shelf: &Shelf, index: usize) -> String {
         text += "\n";
         text += &wrap(about.doc, 2);
     }
-    if !about.params.is_empty() {
+    let params = shelf.keys(index);
+    if !params.is_empty() {
         text += "\nKeys\n";
-        for param in about.params {
+        for param in params {
             text += &wrap(&format!("{} = {}", param.name, form(param)), 2);
             text += &wrap(param.doc, 6);
         }
-        text += &units(about.params);
+        text += &units(params);
     }
     if !about.source.is_empty() {
         text += "\nSource\n";
@@ -94,7 +95,7 @@ fn units(params: &[Param]) -> String {
 
 fn object(shelf: &Shelf, index: usize) -> Json {
     let about = shelf.entries[index];
-    let params = about.params.iter().map(|p| {
+    let params = shelf.keys(index).iter().map(|p| {
         let default = p.default.filter(|d| !d.is_empty());
         json!({"name": p.name, "form": form(p), "default": default, "mandatory": p.default.is_none(), "doc": p.doc})
     });

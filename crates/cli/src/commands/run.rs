@@ -44,12 +44,12 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }
-    if let Some(faults) = faults::text(&prepared.setup) {
+    if let Some(faults) = faults::text(&*prepared.run) {
         console.remark(&format!("note: faults: {faults}"));
     }
     let started = Timestamp::now().to_string();
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
-    let kept = target.filter(|_| prepared.setup.kind().is_kept());
+    let kept = target.filter(|_| prepared.model.saved);
     let heeded = kept.map(|_| signals::heed());
     let keeper = |(target, heeded): (Target<'_>, &signals::Heeded)| {
         output::keeper(&target, &PROGRAM, &prepared, &begun, Arc::clone(&heeded.signals))
@@ -76,7 +76,7 @@ pub fn conclude(
     if let Some(target) = target {
         let ended = Timestamp::now().to_string();
         target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished)?;
-    } else if prepared.setup.measure() != Measure::default() {
+    } else if prepared.run.measure() != Measure::default() {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
     tell(&finished.summary, format, console)

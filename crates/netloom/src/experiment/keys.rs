@@ -3,7 +3,7 @@
 //! Keys that belong to a registered strategy stand in its own declaration, not here.
 
 use super::reader::{Choice, OPTIONAL};
-use crate::{models::ModelEntry, registry::Registry};
+use crate::registry::Registry;
 use base::{
     param::{Kind, Param},
     registry::About,
@@ -12,8 +12,11 @@ use fabric::{
     planes::MAX_PLANES,
     registry::{RoutingEntry, Topology},
 };
-use model::setup::Rail;
-use packet::hybrid::{ABOUT as HYBRID, direct::DirectorEntry, predict::PredictorEntry};
+use model::{
+    ModelEntry,
+    section::{ChoiceEntry, Listed, SectionEntry},
+    setup::Rail,
+};
 use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
 
 /// `[portals]`.
@@ -219,35 +222,10 @@ pub const JOB: About = About {
             doc: "Virtual time at which the job starts.",
         },
         Param {
-            name: "runs",
-            kind: Kind::Int { min: 1, max: 1 << 30 },
-            default: Some("1"),
-            doc: "Static congestion: mappings of ranks to terminals.",
-        },
-        Param {
-            name: "mapping",
-            kind: Kind::Choice(&["shuffle", "placement"]),
-            default: Some("shuffle"),
-            doc: "Static congestion: deal ranks anew to the placement's terminals for each mapping, or leave them as placed.",
-        },
-        Param {
-            name: "level",
-            kind: Kind::Int { min: 0, max: u32::MAX as u64 },
-            default: OPTIONAL,
-            doc: "Static congestion: only this level of the pattern, from 0; all if left out.",
-        },
-        Param {
             name: "compute",
             kind: Kind::Real { min: 0.0, max: 1e9 },
             default: Some("1.0"),
             doc: "Programs: factor on every computation's time; 0 for infinitely fast processors.",
-        },
-        Param {
-            name: "ranks_per_terminal",
-            kind: Kind::Int { min: 1, max: 1 << 16 },
-            default: Some("1"),
-            doc: "Programs on model `delay`: so many ranks, one after the other, share a terminal; the placement says where each group of them is. Messages \
-                  within a terminal cross no links. Other models put one rank on a terminal.",
         },
         Param {
             name: "library",
@@ -363,123 +341,117 @@ pub const OUTPUT: About = About {
     ],
 };
 
-/// `[resilience]`.
-pub const RESILIENCE: About = packet::transport::config::ABOUT;
+/// Sections before those that models declare, in the order of the file.
+const BEFORE: [&About; 7] = [&EXPERIMENT, &FABRIC, &LINK, &FAULTS, &ROUTING, &JOB, &MODEL];
 
-/// `[energy]`.
-pub const ENERGY: About = model::energy::ABOUT;
+/// Sections after them.
+const AFTER: [&About; 3] = [&PORTALS, &ENGINE, &OUTPUT];
 
-/// All sections in the order of the file.
-pub const SECTIONS: &[About] = &[
-    EXPERIMENT, FABRIC, LINK, FAULTS, ROUTING, JOB, MODEL, HYBRID, RESILIENCE, ENERGY, PORTALS, ENGINE,
-    OUTPUT,
-];
-
-/// Keys of the root.
-pub const ROOT: &[&str] = &[
-    "experiment",
-    "fabric",
-    "faults",
-    "routing",
-    "job",
-    "model",
-    "hybrid",
-    "resilience",
-    "energy",
-    "portals",
-    "engine",
-    "output",
-];
-
-/// The choices from a registry that an experiment makes.
-pub struct Choices<'a> {
+/// What an experiment may contain: choices from a registry, and what models declare.
+pub struct Choices {
     /// The choice of a topology.
-    pub topology: Choice<'a, Topology>,
+    pub topology: Choice<Topology>,
     /// The choice of a routing.
-    pub routing: Choice<'a, RoutingEntry>,
+    pub routing: Choice<RoutingEntry>,
     /// The choice of a workload.
-    pub workload: Choice<'a, WorkloadEntry>,
+    pub workload: Choice<WorkloadEntry>,
     /// The choice of an arrival process.
-    pub arrival: Choice<'a, ArrivalEntry>,
+    pub arrival: Choice<ArrivalEntry>,
     /// The choice of a placement.
-    pub placement: Choice<'a, PlacementEntry>,
+    pub placement: Choice<PlacementEntry>,
     /// The choice of a model.
-    pub model: Choice<'a, ModelEntry>,
-    /// The choice of a predictor.
-    pub predictor: Choice<'a, PredictorEntry>,
-    /// The choice of a director.
-    pub director: Choice<'a, DirectorEntry>,
+    pub model: Choice<ModelEntry>,
+    /// Sections that models declare.
+    pub sections: Vec<SectionChoices>,
+    /// Keys of a job, those of models among them.
+    pub job: Vec<Param>,
+    /// Models whose ranks can share a terminal, and the key of a job that says so.
+    pub sharing: Vec<(&'static str, &'static str)>,
+    /// Keys of the root.
+    pub root: Vec<&'static str>,
 }
 
-impl<'a> Choices<'a> {
+/// A section that models declare, and the choices in it.
+pub struct SectionChoices {
+    /// The section.
+    pub entry: &'static SectionEntry,
+    /// In the order of [`SectionEntry::choices`].
+    pub choices: Vec<Choice<dyn Listed>>,
+}
+
+impl Choices {
     /// Among these entries.
     #[must_use]
-    pub fn of(registry: &'a Registry) -> Self {
+    pub fn of(registry: &Registry) -> Self {
+        let sections: Vec<_> = registry.sections().into_iter().map(|s| section(s, registry)).collect();
+        let own = sections.iter().map(|s: &SectionChoices| s.entry.about.name);
+        // Links stand in [fabric].
+        let before = BEFORE.iter().map(|a| a.name).filter(|name| *name != LINK.name);
         Self {
-            topology: Choice {
-                title: "[fabric]",
-                key: "topology",
-                noun: "topology",
-                plural: "topologies",
-                entries: &registry.topologies,
-                default: None,
-            },
-            routing: Choice {
-                title: "[routing]",
-                key: "algorithm",
-                noun: "routing",
-                plural: "routings",
-                entries: &registry.routings,
-                default: None,
-            },
-            workload: Choice {
-                title: "[[job]]",
-                key: "workload",
-                noun: "workload",
-                plural: "workloads",
-                entries: &registry.workloads,
-                default: None,
-            },
-            arrival: Choice {
-                title: "[[job]]",
-                key: "arrival",
-                noun: "arrival",
-                plural: "arrivals",
-                entries: &registry.arrivals,
-                default: Some("constant"),
-            },
-            placement: Choice {
-                title: "[[job]]",
-                key: "placement",
-                noun: "placement",
-                plural: "placements",
-                entries: &registry.placements,
-                default: Some("linear"),
-            },
-            model: Choice {
-                title: "[model]",
-                key: "kind",
-                noun: "model",
-                plural: "models",
-                entries: &registry.models,
-                default: None,
-            },
-            predictor: Choice {
-                title: "[hybrid]",
-                key: "predictor",
-                noun: "predictor",
-                plural: "predictors",
-                entries: &registry.predictors,
-                default: Some("mean"),
-            },
-            director: Choice {
-                title: "[hybrid]",
-                key: "director",
-                noun: "director",
-                plural: "directors",
-                entries: &registry.directors,
-                default: Some("automatic"),
-            },
+            topology: choice("[fabric]", ("topology", "topology", "topologies"), &registry.topologies, None),
+            routing: choice("[routing]", ("algorithm", "routing", "routings"), &registry.routings, None),
+            workload: choice("[[job]]", ("workload", "workload", "workloads"), &registry.workloads, None),
+            arrival: choice(
+                "[[job]]",
+                ("arrival", "arrival", "arrivals"),
+                &registry.arrivals,
+                Some("constant"),
+            ),
+            placement: choice(
+                "[[job]]",
+                ("placement", "placement", "placements"),
+                &registry.placements,
+                Some("linear"),
+            ),
+            model: choice("[model]", ("kind", "model", "models"), &registry.models, None),
+            root: before.chain(own).chain(AFTER.iter().map(|a| a.name)).collect(),
+            job: job(registry),
+            sharing: registry
+                .models
+                .iter()
+                .filter_map(|m| Some((m.about.name, m.job_keys.sharing?)))
+                .collect(),
+            sections,
         }
     }
+
+    /// All sections in the order of the file, with their keys.
+    #[must_use]
+    pub fn documented(&self) -> Vec<(&'static About, Vec<Param>)> {
+        let own = self.sections.iter().map(|s| &s.entry.about);
+        let all = BEFORE.into_iter().chain(own).chain(AFTER);
+        let params = |a: &About| if a.name == JOB.name { self.job.clone() } else { a.params.to_vec() };
+        all.map(|about| (about, params(about))).collect()
+    }
+}
+
+fn choice<E>(
+    title: &str,
+    (key, noun, plural): (&'static str, &'static str, &'static str),
+    entries: &[&'static E],
+    default: Option<&'static str>,
+) -> Choice<E> {
+    Choice { title: title.to_owned(), key, noun, plural, entries: entries.to_vec(), default }
+}
+
+fn section(entry: &'static SectionEntry, registry: &Registry) -> SectionChoices {
+    let choice = |c: &ChoiceEntry| Choice {
+        title: format!("[{}]", entry.about.name),
+        key: c.key,
+        noun: c.list.singular,
+        plural: c.list.plural,
+        entries: registry.listed(&c.list),
+        default: Some(c.default),
+    };
+    SectionChoices { entry, choices: entry.choices.iter().map(choice).collect() }
+}
+
+/// Keys of a job with those of the models at their places.
+fn job(registry: &Registry) -> Vec<Param> {
+    let mut keys = JOB.params.to_vec();
+    for own in registry.models.iter().map(|m| &m.job_keys) {
+        let at = keys.iter().position(|k| k.name == own.after).map_or(keys.len(), |at| at + 1);
+        keys.splice(at..at, own.params.iter().copied());
+    }
+    keys
 }

@@ -1,11 +1,16 @@
 //! From the text of an experiment file to a resolved experiment.
 //!
 //! Text -> [`tree`] (TOML with places) -> [`overrides`] (`--set`) -> [`sections`] (names, types, units, ranges,
-//! defaults; declared in [`keys`], driven by [`reader`] and [`value`]) -> [`resolved`] (the same experiment with
-//! nothing left out, as JSON). All of it is pure: no file, clock or environment.
+//! defaults; [`network`] and [`jobs`] are parts of it; declared in [`keys`] and by models, driven by [`reader`] and
+//! [`value`]) -> [`resolved`] (the same experiment with nothing left out, as JSON). All of it is pure: no file, clock or environment.
 
+mod file;
+pub mod jobs;
 pub mod keys;
+pub mod network;
 pub mod overrides;
+mod own;
+mod portals;
 pub mod reader;
 pub mod resolved;
 pub mod sections;
@@ -15,7 +20,8 @@ pub mod value;
 use crate::registry::Registry;
 use base::diag::{Diagnostics, Place};
 use keys::Choices;
-use sections::{Experiment, FabricOnly};
+use network::FabricOnly;
+use sections::Experiment;
 use tree::Table;
 
 /// Reads an experiment from its text; `name` is how diagnostics call it. `None` if it is not TOML at all; else the
@@ -40,7 +46,7 @@ pub fn read_fabric(
     diagnostics: &mut Diagnostics,
 ) -> Option<FabricOnly> {
     let (root, end) = parsed(name, text, options, diagnostics)?;
-    Some(sections::resolve_fabric(&root, end, &Choices::of(registry), diagnostics))
+    Some(network::resolve_fabric(&root, end, &Choices::of(registry), diagnostics))
 }
 
 /// The tree with its overrides, and the end of the text.

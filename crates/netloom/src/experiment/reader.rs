@@ -10,9 +10,10 @@ use super::{
 };
 use base::{
     diag::{Diagnostic, Diagnostics, Place},
-    param::{Kind, Param, Problem, Value, Values},
+    param::{Kind, Param, Value, Values},
     registry::{Registered, nearest},
 };
+use model::section::Section;
 use std::{collections::BTreeMap, path::Path};
 
 /// Default of a key that may be left out and then has no value (text: the empty one).
@@ -30,62 +31,6 @@ pub struct Spec<'a> {
     pub elsewhere: Vec<(&'static str, String)>,
     /// True if it is not known which keys are valid: unknown ones are then not told.
     pub lenient: bool,
-}
-
-/// A section that was read.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// Its declared keys.
-    pub params: Vec<Param>,
-    /// Values by key, defaults included.
-    pub values: Values,
-    /// Where the given values stand.
-    pub places: BTreeMap<String, Place>,
-    /// Where the section itself stands.
-    pub home: Place,
-    /// False if a value is missing or was refused.
-    pub complete: bool,
-}
-
-/// A section together with the registered strategy that it chose.
-pub struct Chosen<E: 'static> {
-    /// The strategy.
-    pub entry: &'static E,
-    /// Its parameters.
-    pub section: Section,
-}
-
-impl Section {
-    /// Where the value of a key stands, or the section if it was left out.
-    #[must_use]
-    pub fn place(&self, key: &str) -> Place {
-        self.places.get(key).copied().unwrap_or(self.home)
-    }
-
-    /// Tells a strategy's problems at the places of their keys.
-    pub fn tell(&self, problems: Vec<Problem>, diagnostics: &mut Diagnostics) {
-        for problem in problems {
-            let mut diagnostic = Diagnostic::new(self.place(&problem.key), problem.message);
-            if let Some(input) = problem.input {
-                diagnostic.input = true;
-                if input.line > 0 {
-                    let (start, end) = (input.start, input.end);
-                    let source = diagnostics.add_excerpt(input.file, input.text, input.line);
-                    diagnostic.place = Some(Place { source, start, end });
-                }
-            }
-            diagnostics.push(match problem.help {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            });
-        }
-    }
-
-    /// The value of a key, if it has one.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.values.0.get(key)
-    }
 }
 
 /// Reads a section; every mistake in it is told.
@@ -176,9 +121,9 @@ fn unknown_key(spec: &Spec<'_>, key: &str, place: Place) -> Diagnostic {
 }
 
 /// A choice from a registry: which key chooses, and what is chosen.
-pub struct Choice<'a, E: 'static> {
+pub struct Choice<E: ?Sized + 'static> {
     /// Title of the section.
-    pub title: &'a str,
+    pub title: String,
     /// The key.
     pub key: &'static str,
     /// What an entry is called: `topology`.
@@ -186,12 +131,12 @@ pub struct Choice<'a, E: 'static> {
     /// What `netloom list` calls them: `topologies`.
     pub plural: &'static str,
     /// The registry.
-    pub entries: &'a [&'static E],
+    pub entries: Vec<&'static E>,
     /// Entry chosen when the key is left out.
     pub default: Option<&'static str>,
 }
 
-impl<E: Registered> Choice<'_, E> {
+impl<E: Registered + ?Sized> Choice<E> {
     /// The entry of this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&'static E> {
@@ -233,7 +178,7 @@ impl<E: Registered> Choice<'_, E> {
     #[must_use]
     pub fn elsewhere(&self, chosen: Option<&E>) -> Vec<(&'static str, String)> {
         let mut keys = Vec::new();
-        for entry in self.entries {
+        for entry in &self.entries {
             let about = entry.about();
             if chosen.is_none_or(|c| c.about().name != about.name) {
                 let owner = format!("{} \"{}\"", self.noun, about.name);

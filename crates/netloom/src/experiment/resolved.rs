@@ -2,11 +2,8 @@
 //!
 //! This is the `experiment` block of `summary.json`. Read back as an experiment file it gives the same experiment.
 
-use super::{
-    reader::Section,
-    sections::{Experiment, Job},
-    value,
-};
+use super::{jobs::Job, sections::Experiment, value};
+use model::section::Section;
 use serde_json::{Map, Value as Json, json};
 use workload::registry::Takes;
 
@@ -39,23 +36,12 @@ pub fn json(experiment: &Experiment) -> Json {
         object.append(&mut keys(&model.section));
         root.insert("model".to_owned(), Json::Object(object));
     }
-    if let Some(hybrid) = &experiment.hybrid {
-        let mut object = Object::new();
-        let names = [
-            ("predictor", hybrid.predictor.map(|p| p.about.name)),
-            ("director", hybrid.director.map(|d| d.about.name)),
-        ];
-        for (key, name) in names {
-            object.extend(name.map(|name| (key.to_owned(), json!(name))));
-        }
-        object.append(&mut keys(&hybrid.section));
-        root.insert("hybrid".to_owned(), Json::Object(object));
-    }
-    if let Some(resilience) = &experiment.resilience {
-        root.insert("resilience".to_owned(), Json::Object(keys(resilience)));
-    }
-    if let Some(energy) = &experiment.energy {
-        root.insert("energy".to_owned(), Json::Object(keys(energy)));
+    for own in &experiment.own {
+        let chosen = own.entry.choices.iter().zip(&own.chosen);
+        let names = chosen.filter_map(|(choice, chosen)| Some((choice.key, (*chosen)?.about().name)));
+        let mut object: Object = names.map(|(key, name)| (key.to_owned(), json!(name))).collect();
+        object.append(&mut keys(&own.section));
+        root.insert(own.entry.about.name.to_owned(), Json::Object(object));
     }
     if let Some(portals) = &experiment.portals {
         let mut object = keys(portals);

@@ -163,13 +163,15 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
 /// Switches at drawn times, or by itself.
 fn hybrid_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
     // Predictors that need a file have none here.
-    let free: Vec<&str> = registry
-        .predictors
-        .iter()
-        .filter(|p| p.about.params.iter().all(|q| q.default.is_some()))
-        .map(|p| p.about.name)
+    let named = |plural: &str| {
+        let list = registry.lists().into_iter().find(|list| list.plural == plural);
+        list.map_or_else(Vec::new, |list| registry.listed(list)).into_iter().map(|e| e.about())
+    };
+    let free: Vec<&str> = named("predictors")
+        .filter(|about| about.params.iter().all(|q| q.default.is_some()))
+        .map(|about| about.name)
         .collect();
-    let director = dice.one(&registry.directors).about.name;
+    let director = dice.one(&named("directors").collect::<Vec<_>>()).name;
     let _ = write!(
         text,
         "\n[hybrid]\npredictor = \"{}\"\ndirector = \"{director}\"\ntreatment = \"{}\"\nlevel = \"{}\"\nin_phase = {}\n",

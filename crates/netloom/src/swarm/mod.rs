@@ -159,14 +159,14 @@ fn pieces(prepared: &mut Prepared, way: Way) -> Result<Finished, model::Failure>
     let mut state: Option<Vec<u8>> = None;
     let mut scheduling = way.scheduling;
     loop {
-        prepared.setup.schedule(scheduling);
+        prepared.run.schedule(scheduling);
         let mut saved = None;
         let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
             saved = (way.pieces > 0).then(&mut *save);
             way.pieces == 0
         };
         let done =
-            prepared.setup.watch(Watch { pause: &mut pause, every: way.pieces, resume: state.as_deref() });
+            prepared.run.watch(Watch { pause: &mut pause, every: way.pieces, resume: state.as_deref() });
         if !matches!(done, Err(model::Failure::Stopped(_))) {
             return done;
         }

@@ -6,10 +6,10 @@ use crate::{
         message::{Message, Request},
         types::{Fail, Memory, md},
     },
-    net,
     nic::size,
 };
 use base::time::{NS, Ps};
+use model::messages;
 
 impl Machine {
     /// A message of a rank joins the queue of its engine.
@@ -149,7 +149,7 @@ impl Machine {
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));
-            let cut = !self.net.send(self.now, ends, net::Message { network, bytes, tag: flight });
+            let cut = !self.net.send(self.now, ends, messages::Message { network, bytes, tag: flight });
             self.flights[flight as usize].cut = cut;
             if cut {
                 self.at(self.now, Due::Arrive(flight));

@@ -1,14 +1,16 @@
-//! Messages by the delay model: each takes a time that a formula tells, and the interfaces at its ends are busy with it.
+//! Messages of interfaces by the delay model: each takes a time that a formula tells, and the interfaces at its ends are busy with it.
 //!
 //! Of LogGOPS only what belongs to the network and its interfaces counts: a message of s bytes holds the sender's interface for g + (s-1) G, its first byte
 //! is there after L (and the hops), and holds the receiver's for as long; it has arrived when its last byte is in, (s-1) G later. What the
-//! processors do (o, O, rendezvous) is the business of [`crate::nic`]. Pure and resilient delays have no interfaces: a short message may overtake a
+//! processors do (o, O, rendezvous) is the business of whoever lives on the terminals. Pure and resilient delays have no interfaces: a short message may overtake a
 //! long one, and requests of two processes are put in order where they arrive.
 
-use super::contract::{Message, Net};
+use crate::{config::DelayConfig, distance::Delays, run::delays, setup::DelaySetup};
 use base::time::Ps;
-use loggops::{DelayConfig, DelaySetup, distance::Delays, run::delays};
-use model::failure::Failure;
+use model::{
+    failure::Failure,
+    messages::{Message, MessageNetwork},
+};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What becomes due.
@@ -21,7 +23,7 @@ enum Due {
 }
 
 /// Messages under way and the clocks of interfaces.
-pub struct Delay {
+pub struct Interfaces {
     config: DelayConfig,
     delays: Box<dyn Delays>,
     terminals: u32,
@@ -33,7 +35,7 @@ pub struct Delay {
     counter: u64,
 }
 
-impl Delay {
+impl Interfaces {
     /// The delays of a setup; its jobs are left alone. Without a fabric there are as many terminals as one likes.
     ///
     /// # Errors
@@ -69,7 +71,7 @@ impl Delay {
     }
 }
 
-impl Net for Delay {
+impl MessageNetwork for Interfaces {
     fn terminals(&self) -> u32 {
         self.terminals
     }

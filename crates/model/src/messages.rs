@@ -1,4 +1,4 @@
-//! What a model must do to carry messages of interfaces.
+//! Single messages through the network of a model, for interfaces that decide themselves what is sent.
 
 use base::time::Ps;
 
@@ -13,8 +13,8 @@ pub struct Message {
     pub tag: u32,
 }
 
-/// What carries messages. Time is the caller's: it sends at times that never go back, and never past [`Net::next`].
-pub trait Net {
+/// A network that carries messages. Time is the caller's: it sends at times that never go back, and never past [`MessageNetwork::next`].
+pub trait MessageNetwork {
     /// Terminals.
     fn terminals(&self) -> u32;
 
@@ -30,7 +30,7 @@ pub trait Net {
     /// When something happens next.
     fn next(&mut self) -> Option<Ps>;
 
-    /// Does what happens up to and including `until`, or up to the first arrival: appends the tags of messages that have arrived and tells when
+    /// Does what happens up to and including `until`, or up to the first arrival: appends the tags of messages that have arrived and returns when
     /// that was.
     fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps;
 }

@@ -1,17 +1,19 @@
-//! Messages through the packet network: chunk by chunk, with buffers, credits and virtual channels.
+//! Messages of interfaces through the packet network: chunk by chunk, with buffers, credits and virtual channels.
 
-use super::contract::{Message, Net};
+use crate::{live::Live, setup::Setup};
 use base::time::Ps;
-use model::failure::Failure;
-use packet::{live::Live, setup::Setup};
+use model::{
+    failure::Failure,
+    messages::{Message, MessageNetwork},
+};
 
 /// The network; see [`Live`] for what it does with virtual networks.
-pub struct Packet {
+pub struct Interfaces {
     live: Live,
     seed: u64,
 }
 
-impl Packet {
+impl Interfaces {
     /// The network of a setup; its jobs are left alone.
     ///
     /// # Errors
@@ -21,7 +23,7 @@ impl Packet {
     }
 }
 
-impl Net for Packet {
+impl MessageNetwork for Interfaces {
     fn terminals(&self) -> u32 {
         self.live.terminals()
     }

@@ -1,18 +1,19 @@
-//! Messages by the flow model: those under way share the links of their routes.
+//! Messages of interfaces by the flow model: those under way share the links of their routes.
 
-use super::contract::{Message, Net};
-use base::time::Ps;
-use flow::{
-    FlowSetup,
+use crate::{
     moment::Moment,
     network::Network,
-    run::{Context, context},
+    run::{Context, FlowSetup, context},
     sharing::{Over, Sharing},
 };
-use model::failure::Failure;
+use base::time::Ps;
+use model::{
+    failure::Failure,
+    messages::{Message, MessageNetwork},
+};
 
 /// Links, and the messages on them. Virtual networks share them like any messages.
-pub struct Flow {
+pub struct Interfaces {
     cx: Context,
     sharing: Sharing,
     network: Network,
@@ -24,7 +25,7 @@ pub struct Flow {
     next: Option<Ps>,
 }
 
-impl Flow {
+impl Interfaces {
     /// The network of a setup; its jobs are left alone.
     ///
     /// # Errors
@@ -37,7 +38,7 @@ impl Flow {
     }
 }
 
-impl Net for Flow {
+impl MessageNetwork for Interfaces {
     fn terminals(&self) -> u32 {
         self.cx.fabric.terminals()
     }

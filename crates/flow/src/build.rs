@@ -1,0 +1,128 @@
+//! From an experiment to a run of the flow model: the model as registered, and what it refuses.
+
+use crate::{
+    changes,
+    config::{self, FlowConfig},
+    interfaces::Interfaces,
+    memory,
+    run::{self, FlowSetup},
+};
+use base::diag::{Diagnostic, Diagnostics};
+use fabric::graph::Fabric;
+use model::{
+    Failure, Finished, ModelEntry, Parts, Run, Watch,
+    energy::{self, Energy},
+    entry::Needs,
+    memory::Prediction,
+    messages::MessageNetwork,
+    setup::{Change, JobSetup, Measure},
+};
+
+/// Model `flow`. A platform brings its routes; on other topologies the model itself asks for a routing.
+pub const FLOW: ModelEntry = ModelEntry {
+    needs: Needs { fabric: true, routing: false, time: true },
+    sections: &[&energy::SECTION],
+    ..ModelEntry::new(config::ABOUT, build)
+};
+
+fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
+    parts.refuse_rails("use model \"packet\" or \"delay\", or one rail", diagnostics);
+    let platform = parts.is_platform();
+    let config = config(&parts, platform, diagnostics)?;
+    let energy = energy(&parts, platform, diagnostics);
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    Some(Box::new(FlowSetup {
+        links: parts.sound_links()?,
+        fabric: parts.fabric?,
+        routing: parts.routing.filter(|_| !platform),
+        change: parts.change,
+        jobs: parts.jobs,
+        config,
+        seed: parts.seed,
+        until: parts.until?,
+        warmup: parts.warmup,
+        measure: parts.measure,
+        energy,
+    }))
+}
+
+/// Parameters, and what does not go together with a platform or its absence.
+fn config(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> Option<FlowConfig> {
+    let section = Some(parts.written.model).filter(|s| s.complete)?;
+    if !platform && parts.written.routing.is_none() && parts.fabric.is_some() {
+        let message = "model \"flow\" needs a [routing] on this topology";
+        let help = "add [routing] with an `algorithm`; only platforms bring their own routes";
+        diagnostics.push(Diagnostic::new(section.home, message).help(help));
+    }
+    if let (true, Some(faults)) = (platform, parts.written.faults) {
+        let message = "a platform takes no [faults]: its `events` tell how bandwidths change";
+        diagnostics.push(Diagnostic::new(faults.home, message));
+    }
+    let mut config = FlowConfig::from_values(&section.values);
+    let texts = section.values.texts(changes::KEY);
+    if platform && !texts.is_empty() {
+        let message = "a platform takes no `changes`: its file has `events`";
+        diagnostics.push(Diagnostic::new(section.place(changes::KEY), message));
+    } else if let Some(fabric) = &parts.fabric {
+        let read = changes::read(&texts, fabric);
+        config.changes = read.map_err(|problems| section.report(problems, diagnostics)).unwrap_or_default();
+    }
+    Some(config)
+}
+
+/// What parts of the network take. The model knows what each link carried, but not when.
+fn energy(parts: &Parts<'_>, platform: bool, diagnostics: &mut Diagnostics) -> Option<Energy> {
+    let section = &parts.written.own(energy::ABOUT.name)?.section;
+    if platform {
+        let message = "a platform tells links, not routers and interfaces: it takes no [energy]";
+        diagnostics.push(Diagnostic::new(section.home, message).help("use a topology"));
+        return None;
+    }
+    let key = "sleep_after";
+    if section.places.contains_key(key) {
+        let message =
+            format!("`{key}` needs to know when each link is idle, which model \"flow\" does not tell");
+        diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
+    }
+    parts.energy(diagnostics)
+}
+
+impl Run for FlowSetup {
+    fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
+        run::simulate(self, &mut |at| (watch.pause)(at, &mut Vec::new))
+    }
+
+    fn validate(&self) -> Result<(), Failure> {
+        run::context(self).map(drop)
+    }
+
+    fn memory(&self) -> Prediction {
+        memory::predict(self)
+    }
+
+    fn jobs(&self) -> &[JobSetup] {
+        &self.jobs
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn fabric(&self) -> Option<&Fabric> {
+        Some(&self.fabric)
+    }
+
+    fn change(&self) -> Option<&Change> {
+        self.change.as_ref()
+    }
+
+    fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    fn message_network(&self) -> Result<Box<dyn MessageNetwork>, Failure> {
+        Ok(Box::new(Interfaces::new(self)?))
+    }
+}

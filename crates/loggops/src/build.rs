@@ -1,0 +1,220 @@
+//! From an experiment to a run of the delay model: the model as registered, and what it refuses.
+
+use crate::{
+    config::{self, DelayConfig},
+    interfaces::Interfaces,
+    observe,
+    resilient::{MOST_CLASSES, MOST_LOSS},
+    run,
+    setup::{DelayJob, DelaySetup},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::{Kind, Param, Problem, class_values},
+    units::print_time,
+};
+use fabric::graph::Fabric;
+use model::{
+    Failure, Finished, ModelEntry, Parts, Run, Watch,
+    energy::{self, Energy},
+    entry::{JobKeys, Needs},
+    memory::Prediction,
+    messages::MessageNetwork,
+    section::Refusal,
+    setup::{JobSetup, Measure, Scheduling, Until},
+};
+
+/// Model `delay`.
+pub const DELAY: ModelEntry = ModelEntry {
+    needs: Needs { fabric: false, routing: false, time: true },
+    saved: true,
+    sections: &[&energy::SECTION],
+    refuses: &[(
+        "resilience",
+        Refusal {
+            why: "its links lose nothing",
+            help: "use model \"packet\", or `cost = \"resilient\"`, which has `loss` among its keys",
+        },
+    )],
+    job_keys: JobKeys {
+        after: "compute",
+        params: &[RANKS_PER_TERMINAL],
+        sharing: Some(RANKS_PER_TERMINAL.name),
+    },
+    ..ModelEntry::new(config::ABOUT, build)
+};
+
+const RANKS_PER_TERMINAL: Param = Param {
+    name: "ranks_per_terminal",
+    kind: Kind::Int { min: 1, max: 1 << 16 },
+    default: Some("1"),
+    doc: "Programs on model `delay`: so many ranks, one after the other, share a terminal; the placement says where each group of them is. Messages \
+          within a terminal cross no links. Other models put one rank on a terminal.",
+};
+
+fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
+    let section = Some(parts.written.model).filter(|s| s.complete)?;
+    parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
+    let config = DelayConfig::from_values(&section.values);
+    let mut config = config.map_err(|problems| section.report(problems, diagnostics)).ok();
+    if let Some(config) = &mut config {
+        class_loss(config, &parts, diagnostics);
+    }
+    if let Some(change) = &parts.change {
+        let message = "model \"delay\" has no links that could fail during the run";
+        let place = parts.written.faults.map(|f| f.place("at"));
+        diagnostics.push(Diagnostic::new(place, message).label(print_time(change.at)));
+    }
+    let energy = energy(&parts, diagnostics);
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    let (Until::Time(limit) | Until::WorkloadDone { limit }) = parts.until?;
+    let setup = DelaySetup {
+        jobs: Vec::new(),
+        config: config?,
+        fabric: parts.fabric,
+        seed: parts.seed,
+        scheduling: parts.scheduling,
+        limit,
+        measure: observe::Measure::default(),
+        energy,
+    };
+    match DelayRun::new(setup, parts.jobs, parts.measure) {
+        Ok(run) => Some(Box::new(run)),
+        Err(index) => {
+            let message = "model \"delay\" carries rank programs, and this workload is traffic by rule";
+            let help = "use model \"packet\", or a program such as \"trace\"";
+            let place = parts.written.jobs[index].place("workload");
+            diagnostics.push(Diagnostic::new(place, message).help(help));
+            None
+        }
+    }
+}
+
+/// Losses by link class of resilient messages.
+fn class_loss(config: &mut DelayConfig, parts: &Parts<'_>, diagnostics: &mut Diagnostics) {
+    const KEY: &str = "class_loss";
+    let section = parts.written.model;
+    let texts = section.values.texts(KEY);
+    let (Some(resilient), Some(fabric), false) = (&mut config.resilient, &parts.fabric, texts.is_empty())
+    else {
+        return;
+    };
+    let classes = fabric.classes();
+    let read = class_values(KEY, &texts, classes, MOST_LOSS).and_then(|all| {
+        if classes.len() > MOST_CLASSES {
+            return Err(Problem::new(KEY, format!("losses by class are for {MOST_CLASSES} classes at most")));
+        }
+        if all.iter().any(|(class, _)| *class == 0) {
+            let message =
+                format!("links of class `{}` are no part of a message's way in this model", classes[0]);
+            return Err(Problem::new(KEY, message).help("use model \"packet\" with [resilience]"));
+        }
+        Ok(all)
+    });
+    match read {
+        Ok(all) => {
+            let mut losses = [resilient.parameters.loss; MOST_CLASSES];
+            all.into_iter().for_each(|(class, loss)| losses[class] = loss);
+            resilient.class_loss = Some(losses);
+        }
+        Err(problem) => section.report(vec![problem], diagnostics),
+    }
+}
+
+/// What parts of the network take. The model knows expected bits of resilient protocols and nothing of single links.
+fn energy(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Energy> {
+    let section = &parts.written.own(energy::ABOUT.name)?.section;
+    let model = parts.written.model;
+    if model.values.text("cost") != "resilient" {
+        let message = "model \"delay\" knows the bits on links with `cost = \"resilient\"` alone";
+        diagnostics.push(Diagnostic::new(section.home, message).help("use that, or model \"packet\""));
+        return None;
+    }
+    if !model.values.texts("class_loss").is_empty() {
+        let message = "expected bits are counted by hops, not by classes: [energy] and `class_loss` do not go together here";
+        diagnostics.push(Diagnostic::new(model.place("class_loss"), message).help("use model \"packet\""));
+    }
+    for key in ["class_link_bit", "class_link_power", "sleep_after"] {
+        if section.places.contains_key(key) {
+            let message =
+                format!("`{key}` needs to know what each link does, which model \"delay\" does not");
+            diagnostics.push(Diagnostic::new(section.place(key), message).help("use model \"packet\""));
+        }
+    }
+    let energy = parts.energy(diagnostics)?;
+    // All links between routers are one class here.
+    Some(Energy { links: energy.links.last().copied().into_iter().collect(), ..energy })
+}
+
+/// A run, with what is told about it beforehand.
+pub struct DelayRun {
+    setup: DelaySetup,
+    jobs: Vec<JobSetup>,
+    measure: Measure,
+}
+
+impl DelayRun {
+    /// A run of these jobs; [`DelaySetup::jobs`] and [`DelaySetup::measure`] are made from them.
+    ///
+    /// # Errors
+    /// The index of the first job that is no rank program.
+    pub fn new(mut setup: DelaySetup, jobs: Vec<JobSetup>, measure: Measure) -> Result<Self, usize> {
+        setup.jobs.clear();
+        for (index, job) in jobs.iter().enumerate() {
+            setup.jobs.push(DelayJob {
+                name: job.name.clone(),
+                program: job.work.program().cloned().ok_or(index)?,
+                start: job.start,
+                placement: job.placement.clone(),
+                compute_ppb: job.compute_ppb,
+            });
+        }
+        setup.measure = observe::Measure {
+            messages: measure.messages,
+            pairs: measure.pairs,
+            operations: measure.operations,
+        };
+        Ok(Self { setup, jobs, measure })
+    }
+}
+
+impl Run for DelayRun {
+    fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
+        let done = run::watch(&self.setup, watch)?;
+        Ok(Finished { summary: done.summary, tables: done.tables })
+    }
+
+    fn validate(&self) -> Result<(), Failure> {
+        run::context(&self.setup).map(drop)
+    }
+
+    fn memory(&self) -> Prediction {
+        ranks::memory::predict(&self.jobs)
+    }
+
+    fn jobs(&self) -> &[JobSetup] {
+        &self.jobs
+    }
+
+    fn seed(&self) -> u64 {
+        self.setup.seed
+    }
+
+    fn schedule(&mut self, scheduling: Scheduling) {
+        self.setup.scheduling = scheduling;
+    }
+
+    fn fabric(&self) -> Option<&Fabric> {
+        self.setup.fabric.as_deref()
+    }
+
+    fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    fn message_network(&self) -> Result<Box<dyn MessageNetwork>, Failure> {
+        Ok(Box::new(Interfaces::new(&self.setup)?))
+    }
+}

@@ -1,0 +1,81 @@
+//! What every model offers: a run that is built, and can be judged, watched and saved without knowing which model it is.
+
+use crate::{
+    failure::Failure,
+    memory::Prediction,
+    messages::MessageNetwork,
+    run::{Finished, Progress, Watch},
+    setup::{Change, JobSetup, Measure, Scheduling},
+};
+use fabric::{graph::Fabric, routing::Routing};
+
+/// A run of some model, resolved. One call of a method per run: nothing here is asked per event.
+pub trait Run: Send + Sync {
+    /// Simulates, watched. A model that cannot be saved gives an empty state and begins anew.
+    ///
+    /// # Errors
+    /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
+    fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure>;
+
+    /// Refuses, before a run, what the rules of the model exclude.
+    ///
+    /// # Errors
+    /// [`Failure::Setup`] with the reason.
+    fn validate(&self) -> Result<(), Failure>;
+
+    /// Memory that the run may need.
+    fn memory(&self) -> Prediction;
+
+    /// The jobs.
+    fn jobs(&self) -> &[JobSetup];
+
+    /// Seed of the run.
+    fn seed(&self) -> u64;
+
+    /// Simulates; `progress` stops the run by returning false.
+    ///
+    /// # Errors
+    /// As [`Run::watch`].
+    fn simulate(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
+        self.watch(Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+    }
+
+    /// Chooses the scheduler; nothing for a model that has none.
+    fn schedule(&mut self, _scheduling: Scheduling) {}
+
+    /// Chooses another order of simultaneous events with the same random streams, 0 for the usual one; nothing for a model that has one order.
+    fn reorder(&mut self, _ties: u64) {}
+
+    /// The network, if there is one.
+    fn fabric(&self) -> Option<&Fabric> {
+        None
+    }
+
+    /// The routing, if the model has buffers for which its packets could wait in a circle.
+    fn routing(&self) -> Option<&dyn Routing> {
+        None
+    }
+
+    /// What fails while the run is under way.
+    fn change(&self) -> Option<&Change> {
+        None
+    }
+
+    /// What is measured beyond the summary.
+    fn measure(&self) -> Measure {
+        Measure::default()
+    }
+
+    /// The network without the jobs, for messages of Portals programs.
+    ///
+    /// # Errors
+    /// What the model refuses; by default everything.
+    fn message_network(&self) -> Result<Box<dyn MessageNetwork>, Failure> {
+        Err(Failure::Setup("this model carries no messages of Portals programs".to_owned()))
+    }
+
+    /// True if [`Run::message_network`] knows one rail alone, whatever the network has.
+    fn messages_take_one_rail(&self) -> bool {
+        false
+    }
+}

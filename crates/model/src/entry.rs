@@ -1,0 +1,85 @@
+//! How a model is registered: one constant per model.
+
+use crate::{
+    contract::Run,
+    parts::Parts,
+    section::{List, Refusal, SectionEntry},
+};
+use base::{
+    diag::Diagnostics,
+    param::Param,
+    registry::{About, Registered},
+};
+
+/// A network model that a user can name in `[model] kind`.
+#[derive(Clone, Copy)]
+pub struct ModelEntry {
+    /// Name, documentation, keys of `[model]`.
+    pub about: About,
+    /// What an experiment with it must have.
+    pub needs: Needs,
+    /// True if its runs can be saved and taken up again.
+    pub saved: bool,
+    /// Sections beside `[model]` that it reads, or leaves alone though others refuse them.
+    pub sections: &'static [&'static SectionEntry],
+    /// Which of them it reads with their defaults if the file has none.
+    pub implied: &'static [&'static str],
+    /// Sections by name that it refuses in words of its own.
+    pub refuses: &'static [(&'static str, Refusal)],
+    /// Keys of `[[job]]` that it reads.
+    pub job_keys: JobKeys,
+    /// Lists that its own keys choose from, such as router architectures; those of its sections are not here.
+    pub lists: &'static [&'static List],
+    /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
+    pub build: Build,
+}
+
+/// Builds a run of a model, or adds to the diagnostics why it cannot be.
+pub type Build = fn(Parts<'_>, &mut Diagnostics) -> Option<Box<dyn Run>>;
+
+/// What an experiment must have, beside jobs and the model's own parameters. What is not needed may be there all the same,
+/// so that an experiment changes its model by one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// `[fabric]` with its links.
+    pub fabric: bool,
+    /// `[routing]`.
+    pub routing: bool,
+    /// What only a model with time needs: links' parameters, an end of the run, loads and sizes of messages.
+    pub time: bool,
+}
+
+/// Keys of `[[job]]` that a model declares. Other models leave them alone.
+#[derive(Clone, Copy)]
+pub struct JobKeys {
+    /// The key behind which they are listed; at the end if there is none of this name.
+    pub after: &'static str,
+    /// The keys. All have defaults or may be left out.
+    pub params: &'static [Param],
+    /// Which of them is the number of ranks of a program that share a terminal, if the model knows that.
+    pub sharing: Option<&'static str>,
+}
+
+impl ModelEntry {
+    /// A model with time on a routed network, without sections, job keys and lists of its own.
+    #[must_use]
+    pub const fn new(about: About, build: Build) -> Self {
+        Self {
+            about,
+            needs: Needs { fabric: true, routing: true, time: true },
+            saved: false,
+            sections: &[],
+            implied: &[],
+            refuses: &[],
+            job_keys: JobKeys { after: "", params: &[], sharing: None },
+            lists: &[],
+            build,
+        }
+    }
+}
+
+impl Registered for ModelEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}

@@ -1,0 +1,117 @@
+//! What a model is built from: an experiment whose network and jobs are there already.
+
+use crate::{
+    energy::{self, Energy},
+    section::{Chosen, OwnSection, Section},
+    setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    time::Ps,
+};
+use fabric::{
+    graph::Fabric,
+    registry::{RoutingEntry, Topology},
+    routing::Routing,
+};
+use std::sync::Arc;
+
+/// What every model is built from. What is missing though the model needs it was refused before: then there are diagnostics.
+pub struct Parts<'a> {
+    /// Name of the model.
+    pub name: &'static str,
+    /// The network.
+    pub fabric: Option<Arc<Fabric>>,
+    /// Its routing.
+    pub routing: Option<Arc<dyn Routing>>,
+    /// Which rail messages take, if there are several.
+    pub rail: Rail,
+    /// What fails while the run is under way.
+    pub change: Option<Change>,
+    /// Parameters by link class, in the order of the fabric's classes; none for a class with mistakes.
+    pub links: Vec<Option<LinkParams>>,
+    /// The jobs.
+    pub jobs: Vec<JobSetup>,
+    /// Scheduler.
+    pub scheduling: Scheduling,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// End of the run; none if the experiment has mistakes there, or the model needs none.
+    pub until: Option<Until>,
+    /// What is created before it does not count.
+    pub warmup: Ps,
+    /// Tables and series.
+    pub measure: Measure,
+    /// Run the checkers.
+    pub check: bool,
+    /// The file's sections, for values that only the model reads, and for the places of what it refuses.
+    pub written: Written<'a>,
+}
+
+/// Sections of the file, as read.
+pub struct Written<'a> {
+    /// `[model]`.
+    pub model: &'a Section,
+    /// `[fabric]`.
+    pub fabric: Option<&'a Chosen<Topology>>,
+    /// Its links by class.
+    pub links: &'a [(&'static str, Section)],
+    /// `[faults]`.
+    pub faults: Option<&'a Section>,
+    /// `[routing]`.
+    pub routing: Option<&'a Chosen<RoutingEntry>>,
+    /// `[[job]]`.
+    pub jobs: Vec<&'a Section>,
+    /// Sections that models declare.
+    pub own: &'a [OwnSection],
+}
+
+impl Written<'_> {
+    /// A section that models declare, if it is in the file.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Option<&OwnSection> {
+        self.own.iter().find(|s| s.entry.about.name == name)
+    }
+}
+
+impl Parts<'_> {
+    /// True if the network's routes are told one by one.
+    #[must_use]
+    pub fn is_platform(&self) -> bool {
+        let platform = fabric::topology::platform::TOPOLOGY.about.name;
+        self.written.fabric.is_some_and(|f| f.entry.about.name == platform)
+    }
+
+    /// Refuses a platform, whose routes a model with routers cannot follow; `help` is the way out.
+    pub fn refuse_platform(&self, help: &str, diagnostics: &mut Diagnostics) {
+        if let (true, Some(chosen)) = (self.is_platform(), self.written.fabric) {
+            let message = format!("model \"{}\" cannot follow the routes of a platform", self.name);
+            let diagnostic = Diagnostic::new(chosen.section.place("topology"), message);
+            diagnostics.push(diagnostic.help(help));
+        }
+    }
+
+    /// Refuses several rails, for a model that knows one way between two nodes; `help` is the way out.
+    pub fn refuse_rails(&self, help: &str, diagnostics: &mut Diagnostics) {
+        let planes = self.fabric.as_ref().map(|f| f.planes());
+        if let (Some(planes @ 2..), Some(chosen)) = (planes, self.written.fabric) {
+            let message = format!("model \"{}\" knows one rail per node, and there are {planes}", self.name);
+            let diagnostic = Diagnostic::new(chosen.section.place("rails"), message);
+            diagnostics.push(diagnostic.help(help));
+        }
+    }
+
+    /// What parts of the network take, if `[energy]` says so.
+    pub fn energy(&self, diagnostics: &mut Diagnostics) -> Option<Energy> {
+        let section = &self.written.own(energy::ABOUT.name).filter(|s| s.section.complete)?.section;
+        Energy::from_values(&section.values, self.fabric.as_ref()?.classes())
+            .map_err(|problems| section.report(problems, diagnostics))
+            .ok()
+    }
+
+    /// The links, if none has mistakes.
+    #[must_use]
+    pub fn sound_links(&self) -> Option<Vec<LinkParams>> {
+        self.links.iter().copied().collect()
+    }
+}

@@ -1,0 +1,173 @@
+//! `[[job]]`: keys of its own, of models, and of workload, arrival and placement.
+
+use super::{
+    file::File,
+    keys::Choices,
+    reader::{self, Spec},
+    tree::{Data, Entry, Node, Table},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::{Param, Value},
+};
+use model::section::Section;
+use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
+
+/// A job as written.
+pub struct Job {
+    /// All its keys.
+    pub section: Section,
+    /// Its pattern.
+    pub workload: Option<&'static WorkloadEntry>,
+    /// Its arrival process; meaningful for open-loop workloads only.
+    pub arrival: Option<&'static ArrivalEntry>,
+    /// Its placement.
+    pub placement: Option<&'static PlacementEntry>,
+    /// Ranks that share a terminal, if they do.
+    pub sharing: Option<Sharing>,
+}
+
+/// How ranks of a job share terminals.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// Ranks of a terminal, at least 2.
+    pub ranks: u32,
+    /// The key that says so.
+    pub key: &'static str,
+    /// The model that declares it.
+    pub model: &'static str,
+}
+
+impl Sharing {
+    /// The first key of the models' that says so.
+    fn of(section: &Section, choices: &Choices) -> Option<Self> {
+        choices.sharing.iter().find_map(|&(model, key)| match section.get(key) {
+            Some(&Value::Int(ranks @ 2..)) => Some(Self { ranks: u32::try_from(ranks).ok()?, key, model }),
+            _ => None,
+        })
+    }
+}
+
+/// All jobs; there must be some if they are `needed`, with loads and sizes if the model has `time`.
+pub(super) fn read_jobs(
+    file: &File<'_>,
+    (needed, time): (bool, bool),
+    diagnostics: &mut Diagnostics,
+) -> Vec<Job> {
+    let help = "add a [[job]] with `workload`, `message` and, for open-loop workloads, `load`";
+    match file.root.get("job") {
+        Some(Entry { node: Node { data: Data::List(items), .. }, key_place, .. }) => {
+            if items.is_empty() {
+                let diagnostic = Diagnostic::new(*key_place, "there is no job: nothing would be sent");
+                diagnostics.push(diagnostic.help(help));
+            }
+            items
+                .iter()
+                .enumerate()
+                .filter_map(|(i, item)| read_job(i, item, (time, file.choices), diagnostics))
+                .collect()
+        }
+        Some(entry) => {
+            let diagnostic = Diagnostic::new(entry.key_place, "`job` must be a list of jobs");
+            diagnostics.push(diagnostic.help("write [[job]] with two brackets; each starts one more job"));
+            Vec::new()
+        }
+        None if !needed || file.is_misspelt("job") => Vec::new(),
+        None => {
+            let diagnostic = Diagnostic::new(file.end, "the section [[job]] is missing");
+            diagnostics.push(diagnostic.label("expected before the end").help(help));
+            Vec::new()
+        }
+    }
+}
+
+fn read_job(
+    index: usize,
+    item: &Node,
+    (time, choices): (bool, &Choices),
+    diagnostics: &mut Diagnostics,
+) -> Option<Job> {
+    let Data::Table(table) = &item.data else {
+        let message = format!("a job must be a table, not {}", item.data.noun());
+        diagnostics.push(Diagnostic::new(item.place, message));
+        return None;
+    };
+    let home = item.place;
+    let workload = choices.workload.choose(table, home, diagnostics);
+    let arrival = choices.arrival.choose(table, home, diagnostics);
+    let placement = choices.placement.choose(table, home, diagnostics);
+    let open = workload.is_none_or(|w| w.takes == Takes::Arrivals);
+    let mut params: Vec<Param> = choices.job.clone();
+    params.extend(workload.into_iter().flat_map(|w| w.about.params));
+    params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
+    params.extend(placement.into_iter().flat_map(|p| p.about.params));
+    let mut elsewhere = choices.workload.elsewhere(workload);
+    elsewhere.extend(choices.arrival.elsewhere(arrival));
+    elsewhere.extend(choices.placement.elsewhere(placement));
+    let lenient = workload.is_none() || arrival.is_none() || placement.is_none();
+    let also = &["workload", "arrival", "placement"];
+    let spec = Spec { title: "[[job]]", params, also, elsewhere, lenient };
+    let mut section = reader::read(&spec, table, home, diagnostics);
+    let before = diagnostics.len();
+    if let Some(workload) = workload {
+        check_taken(workload, table, &mut section, time, diagnostics);
+    }
+    if section.get("name") == Some(&Value::Text(String::new())) {
+        section.values.0.insert("name".to_owned(), Value::Text(format!("job-{index}")));
+    }
+    section.complete &= diagnostics.len() == before && !lenient;
+    Some(Job { sharing: Sharing::of(&section, choices), section, workload, arrival, placement })
+}
+
+/// A key, how to mend its absence (empty: it has a default), and who takes it.
+type Shared = (&'static str, &'static str, fn(Takes) -> bool);
+
+/// Keys that several workloads share, what they are, and who takes them.
+const SHARED: [Shared; 7] = [
+    ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
+        matches!(t, Takes::Arrivals | Takes::Message)
+    }),
+    ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
+        t == Takes::Arrivals
+    }),
+    ("arrival", "", |t| t == Takes::Arrivals),
+    ("compute", "", |t| t == Takes::Program),
+    ("library", "", |t| t == Takes::Program),
+    ("collectives", "", |t| t == Takes::Program),
+    ("combine", "", |t| t == Takes::Program),
+];
+
+/// Open-loop workloads need a load, patterns a message size; what a workload does not take is refused.
+fn check_taken(
+    workload: &WorkloadEntry,
+    table: &Table,
+    section: &mut Section,
+    time: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let name = workload.about.name;
+    for (key, add, takes) in SHARED {
+        let own = workload.about.params.iter().any(|p| p.name == key);
+        match (takes(workload.takes), table.get(key).is_some()) {
+            (true, false) if !add.is_empty() && time => {
+                let message = format!("[[job]] lacks `{key}`, which workload \"{name}\" needs");
+                diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
+            }
+            (false, true) if !own => {
+                let why = match workload.takes {
+                    Takes::Program => "its messages follow from the program",
+                    Takes::Nothing if key != "compute" => "its messages are told one by one",
+                    Takes::Message if ["load", "arrival"].contains(&key) => {
+                        "its messages follow from what it receives"
+                    }
+                    _ => "it is no program",
+                };
+                let message = format!("workload \"{name}\" takes no `{key}`: {why}");
+                let help = format!("remove `{key}`");
+                diagnostics.push(Diagnostic::new(section.place(key), message).help(help));
+            }
+            (false, false) if !own => drop(section.values.0.remove(key)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! From network, links and jobs to a run: what the chosen model cannot have is refused, and the model builds the rest.
+
+use crate::{
+    experiment::{jobs::Job, sections::Experiment},
+    limits,
+    links::Links,
+    network::Network,
+    schedule,
+    wishes::Wishes,
+};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::Value,
+};
+use model::{
+    ModelEntry, Parts, Run,
+    parts::Written,
+    section::{Chosen, Section},
+    setup::{JobSetup, Measure, Rail},
+};
+use workload::registry::Takes;
+
+/// The run of the model that an experiment names; `None` if there are mistakes.
+pub fn build(
+    experiment: &Experiment,
+    (network, links, jobs): (Network, Links, Vec<JobSetup>),
+    wishes: &Wishes,
+    diagnostics: &mut Diagnostics,
+) -> Option<Box<dyn Run>> {
+    let scheduling = schedule::scheduling(experiment, wishes, diagnostics);
+    let model = experiment.model.as_ref()?;
+    refuse_saving(experiment, model.entry, diagnostics);
+    refuse_sections(experiment, model.entry, diagnostics);
+    experiment.jobs.iter().for_each(|job| refuse_sharing(experiment, model.entry, job, diagnostics));
+    if model.section.complete {
+        limits::check_delays(&model.section, diagnostics);
+    }
+    let general = &experiment.general;
+    let parts = Parts {
+        name: model.entry.about.name,
+        fabric: network.fabric,
+        routing: network.routing,
+        rail: rail(experiment),
+        change: network.change,
+        links: links.params,
+        jobs,
+        scheduling,
+        seed: general.seed,
+        until: general.until().filter(|_| experiment.experiment.complete),
+        warmup: general.warmup,
+        measure: measure(&experiment.output),
+        check: wishes.checkers,
+        written: written(experiment, model),
+    };
+    (model.entry.build)(parts, diagnostics)
+}
+
+/// The file's sections for the model.
+fn written<'a>(experiment: &'a Experiment, model: &'a Chosen<ModelEntry>) -> Written<'a> {
+    Written {
+        model: &model.section,
+        fabric: experiment.fabric.as_ref(),
+        links: &experiment.links,
+        faults: experiment.faults.as_ref(),
+        routing: experiment.routing.as_ref(),
+        jobs: experiment.jobs.iter().map(|job| &job.section).collect(),
+        own: &experiment.own,
+    }
+}
+
+/// Refuses checkpoints of models that cannot be saved.
+fn refuse_saving(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    if model.saved {
+        return;
+    }
+    for key in ["checkpoint", "checkpoint_wall"] {
+        if matches!(experiment.engine.get(key), Some(Value::Time(1..))) {
+            let message = format!("a run of model \"{}\" cannot be saved", model.about.name);
+            let place = experiment.engine.place(key);
+            diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
+        }
+    }
+}
+
+/// Refuses sections that the model does not take, in its words or the section's.
+fn refuse_sections(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut Diagnostics) {
+    for own in &experiment.own {
+        let name = own.entry.about.name;
+        let refused = model.refuses.iter().find(|(section, _)| *section == name).map(|(_, refusal)| *refusal);
+        let declared = model.sections.iter().any(|s| s.about.name == name);
+        if let Some(refusal) = refused.or(own.entry.elsewhere.filter(|_| !declared)) {
+            let message = format!("model \"{}\" takes no [{name}]: {}", model.about.name, refusal.why);
+            diagnostics.push(Diagnostic::new(own.section.home, message).help(refusal.help));
+        }
+    }
+}
+
+/// Refuses several ranks on a terminal where they are not known, or without terminals.
+fn refuse_sharing(experiment: &Experiment, model: &ModelEntry, job: &Job, diagnostics: &mut Diagnostics) {
+    let Some(sharing) = job.sharing else { return };
+    let name = model.about.name;
+    let program = job.workload.is_some_and(|w| w.takes == Takes::Program);
+    let (message, help) = if name != sharing.model || !program {
+        let message = format!("model \"{name}\" puts one rank of this workload on a terminal");
+        (message, format!("use model \"{}\" and a program, or leave it out", sharing.model))
+    } else if experiment.fabric.is_none() {
+        ("ranks can share a terminal only of a network".to_owned(), "add a [fabric]".to_owned())
+    } else {
+        return;
+    };
+    diagnostics.push(Diagnostic::new(job.section.place(sharing.key), message).help(help));
+}
+
+/// Which rail messages take.
+fn rail(experiment: &Experiment) -> Rail {
+    match experiment.fabric.as_ref().and_then(|f| f.section.get("rail")) {
+        Some(Value::Text(name)) => Rail::named(name),
+        _ => Rail::default(),
+    }
+}
+
+/// What `[output]` asks for; nothing if it has mistakes.
+fn measure(output: &Section) -> Measure {
+    if !output.complete {
+        return Measure::default();
+    }
+    let values = &output.values;
+    Measure {
+        window: values.time("window"),
+        per_port: values.bool("per_port"),
+        packets: values.bool("packets"),
+        messages: values.bool("messages"),
+        pairs: values.bool("pairs"),
+        operations: values.bool("operations"),
+    }
+}

@@ -1,0 +1,237 @@
+//! From an experiment to a run: the models `packet` and `hybrid` as registered, and what they refuse.
+
+use crate::{
+    config::PacketConfig,
+    hybrid::{self, HybridSetup, direct::Frame},
+    interfaces::Interfaces,
+    memory, run, section, sections,
+    setup::Setup,
+    transport::config::{self as transport, Resilience},
+};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    param::Kind,
+    units::{print_bytes, print_time},
+};
+use fabric::{graph::Fabric, routing::Routing};
+use model::{
+    Failure, Finished, ModelEntry, Parts, Run, Watch, energy,
+    memory::Prediction,
+    messages::MessageNetwork,
+    section::{Refusal, SectionEntry},
+    setup::{Change, JobSetup, Measure, Scheduling, Until},
+};
+
+/// Model `packet`.
+pub const PACKET: ModelEntry = ModelEntry {
+    saved: true,
+    sections: SECTIONS,
+    lists: &[&sections::ROUTER_LIST],
+    ..ModelEntry::new(section::ABOUT, build)
+};
+
+/// Model `hybrid`.
+pub const HYBRID: ModelEntry = ModelEntry {
+    implied: &[hybrid::ABOUT.name],
+    refuses: &[
+        (
+            energy::ABOUT.name,
+            Refusal {
+                why: "its links carry nothing while packets bypass them",
+                help: "use model \"packet\"",
+            },
+        ),
+        (
+            transport::ABOUT.name,
+            Refusal { why: "predictors know only what arrived", help: "use model \"packet\"" },
+        ),
+    ],
+    about: section::HYBRID,
+    ..PACKET
+};
+
+/// Sections of the two; `packet` leaves `[hybrid]` alone.
+const SECTIONS: &[&SectionEntry] = &[&sections::HYBRID, &sections::RESILIENCE, &energy::SECTION];
+
+fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
+    let packet = config(&parts, diagnostics);
+    let hybrid = hybrid(&parts, diagnostics);
+    let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
+    let energy = parts.energy(diagnostics);
+    parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
+    refuse_messages_to_itself(&parts, diagnostics);
+    if let Some(packet) = &packet {
+        check_vcs(&parts, packet, diagnostics);
+        check_buffers(&parts, packet, diagnostics);
+    }
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    Some(Box::new(Setup {
+        links: parts.sound_links()?,
+        fabric: parts.fabric?,
+        routing: parts.routing?,
+        rail: parts.rail,
+        change: parts.change,
+        jobs: parts.jobs,
+        packet: packet?,
+        seed: parts.seed,
+        ties: 0,
+        until: parts.until?,
+        warmup: parts.warmup,
+        scheduling: parts.scheduling,
+        check: parts.check,
+        measure: parts.measure,
+        resilience,
+        energy,
+        hybrid,
+    }))
+}
+
+fn config(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
+    let section = Some(parts.written.model).filter(|s| s.complete)?;
+    PacketConfig::from_values(&section.values).map_err(|problems| section.report(problems, diagnostics)).ok()
+}
+
+/// What replaces the network, if the model is hybrid.
+fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetup> {
+    if parts.name != HYBRID.about.name {
+        return None;
+    }
+    let written = parts.written.own(hybrid::ABOUT.name)?;
+    let section = Some(&written.section).filter(|s| s.complete)?;
+    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = parts.until?;
+    let predictor = written.choice::<hybrid::predict::PredictorEntry>("predictor")?;
+    let director = written.choice::<hybrid::direct::DirectorEntry>("director")?;
+    let recipe = (predictor.build)(&section.values).map_err(|p| section.report(p, diagnostics)).ok()?;
+    let setup = HybridSetup::from_values(recipe, director, &section.values);
+    let frame = Frame { end, period: None };
+    (director.build)(&setup, &frame).map_err(|p| section.report(p, diagnostics)).ok()?;
+    Some(setup)
+}
+
+/// How links lose packets and what makes up for it.
+fn resilience(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) -> Option<Resilience> {
+    let section = &parts.written.own(transport::ABOUT.name).filter(|s| s.section.complete)?.section;
+    if let Some(change) = &parts.change {
+        let message = "links that fail during a run and links that lose packets do not go together: chunks of a packet would take two ways";
+        let place = parts.written.faults.map(|f| f.place("at"));
+        let label = print_time(change.at);
+        diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));
+    }
+    let classes = parts.fabric.as_ref()?.classes();
+    Resilience::from_values(&section.values, classes, packet.packet)
+        .map_err(|problems| section.report(problems, diagnostics))
+        .ok()
+}
+
+/// Refuses traffic that never enters the network.
+fn refuse_messages_to_itself(parts: &Parts<'_>, diagnostics: &mut Diagnostics) {
+    for (job, written) in parts.jobs.iter().zip(&parts.written.jobs) {
+        if let Some(rank) = job.work.traffic().and_then(|t| t.to_itself()) {
+            let name = parts.name;
+            let message =
+                format!("rank {rank} sends a message to itself, for which model \"{name}\" has no way");
+            diagnostics.push(Diagnostic::new(written.place("file"), message));
+        }
+    }
+}
+
+/// Refuses fewer virtual channels than the routing needs, before and after links fail.
+fn check_vcs(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
+    let (Some(routing), Some(chosen)) = (&parts.routing, parts.written.routing) else { return };
+    let model = parts.written.model;
+    let before = routing.vcs();
+    let after = parts.change.as_ref().map(|c| (c.routing.vcs(), c.detour.vcs()));
+    let needed = after.map_or(before, |(after, detour)| before + after + detour);
+    if packet.vcs < needed {
+        let name = chosen.entry.about.name;
+        let mut message = format!("routing \"{name}\" needs {needed} virtual channels on this fabric");
+        if let Some((after, detour)) = after {
+            message += &format!(": {before} before links fail, {after} after it and {detour} for detours");
+        }
+        let label = format!("only {}", packet.vcs);
+        let most = model.params.iter().find(|p| p.name == "vcs").map_or(u64::MAX, |p| match p.kind {
+            Kind::Int { max, .. } => max,
+            _ => u64::MAX,
+        });
+        let help = match after {
+            _ if u64::from(needed) <= most => format!("set `vcs = {needed}` or more"),
+            Some(_) => format!(
+                "the model has {most} at most: choose a routing that needs fewer, or let the links fail from the start"
+            ),
+            None => format!("the model has {most} at most: choose a routing that needs fewer"),
+        };
+        diagnostics.push(Diagnostic::new(model.place("vcs"), message).label(label).help(help));
+    }
+}
+
+/// Refuses buffers that hold no chunk.
+fn check_buffers(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
+    let chunk = u64::from(packet.chunk);
+    for ((class, section), link) in parts.written.links.iter().zip(&parts.links) {
+        if let Some(link) = link
+            && link.vc_buffer < chunk
+        {
+            let message =
+                format!("a chunk of {} does not fit into the buffers of link.{class}", print_bytes(chunk));
+            let label = format!("holds {}", print_bytes(link.vc_buffer));
+            let help = "enlarge `vc_buffer`, or make `chunk` of [model] smaller";
+            diagnostics.push(Diagnostic::new(section.place("vc_buffer"), message).label(label).help(help));
+        }
+    }
+}
+
+impl Run for Setup {
+    fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
+        run::watch(self, watch)
+    }
+
+    fn validate(&self) -> Result<(), Failure> {
+        run::validate(self)
+    }
+
+    fn memory(&self) -> Prediction {
+        memory::predict(self)
+    }
+
+    fn jobs(&self) -> &[JobSetup] {
+        &self.jobs
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn schedule(&mut self, scheduling: Scheduling) {
+        self.scheduling = scheduling;
+    }
+
+    fn reorder(&mut self, ties: u64) {
+        self.ties = ties;
+    }
+
+    fn fabric(&self) -> Option<&Fabric> {
+        Some(&self.fabric)
+    }
+
+    fn routing(&self) -> Option<&dyn Routing> {
+        Some(self.routing.as_ref())
+    }
+
+    fn change(&self) -> Option<&Change> {
+        self.change.as_ref()
+    }
+
+    fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    fn message_network(&self) -> Result<Box<dyn MessageNetwork>, Failure> {
+        Ok(Box::new(Interfaces::new(self)?))
+    }
+
+    fn messages_take_one_rail(&self) -> bool {
+        self.hybrid.is_none()
+    }
+}
