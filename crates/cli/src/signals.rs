@@ -1,7 +1,7 @@
 //! SIGTERM and SIGINT ask to save and leave, SIGUSR1 to save. Asked twice to leave, the process ends at once. Once they were heeded signals no
 //! longer end the process by themselves, so who saves several runs heeds them once for all.
 
-use netloom::keeper::Signals;
+use netloom::saver::Signals;
 use std::sync::Arc;
 
 /// Signals are heeded while this lives.

@@ -62,7 +62,7 @@ impl State<'_, '_> {
 }
 
 impl Watcher for Terminal<'_, '_> {
-    fn stage(&self, what: &str) {
+    fn phase(&self, what: &str) {
         let mut state = self.state();
         if !state.console.err_terminal {
             return;

@@ -168,7 +168,7 @@ impl CongestionSetup {
         let begun = Instant::now();
         let plan = self.plan();
         let routes = FabricRoutes { fabric: &self.fabric, routing: self.routing.as_ref(), seed: self.seed };
-        let mut tell = |done: u32| {
+        let mut report = |done: u32| {
             progress(Progress {
                 now: u64::from(done),
                 end: u64::from(plan.runs),
@@ -178,7 +178,7 @@ impl CongestionSetup {
             })
         };
         let outcome =
-            simulate(&routes, &plan, &mut tell).map_err(|done| Failure::Stopped(u64::from(done)))?;
+            simulate(&routes, &plan, &mut report).map_err(|done| Failure::Stopped(u64::from(done)))?;
         let fabric = &*self.fabric;
         let plugged =
             fabric.ports().iter().filter(|p| p.peer != Peer::None).count() as u32 + fabric.terminals();

@@ -19,7 +19,7 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
     if cx.measure.messages {
         tables.push(messages(ended));
     }
-    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
     tables.extend(ended.observer.tally.tables(&jobs, &cx.rank));
     tables
 }

@@ -6,6 +6,7 @@
 pub mod build;
 mod calendar;
 pub mod carrier;
+pub mod class_paths;
 pub mod config;
 pub mod critical;
 mod delays;
@@ -26,7 +27,6 @@ mod setup;
 mod step;
 pub mod stuck;
 pub mod tables;
-pub mod ways;
 
 pub use config::{Cost, DelayConfig, Ties};
 pub use run::{DelayFinished, simulate};

@@ -2,7 +2,7 @@
 //!
 //! Here are the keys of the `[model]` section with `cost = "resilient"`; the protocols themselves are in [`resilience`].
 
-use super::{delays::Delays, ways::Ways};
+use super::{class_paths::ClassPaths, delays::Delays};
 use base::{
     param::{Excerpt, Kind, Param, Problem, Value, Values},
     time::Ps,
@@ -241,7 +241,7 @@ pub struct ResilientDelays {
     means: Means,
     hops: Hops,
     /// What the means are named by, if not by hops.
-    ways: Option<Ways>,
+    paths: Option<ClassPaths>,
 }
 
 impl ResilientDelays {
@@ -251,26 +251,26 @@ impl ResilientDelays {
     /// If next to nothing is delivered over the longest way.
     pub fn new(config: &Resilient, hops: Hops, fabric: Option<&Fabric>) -> Result<Self, String> {
         if let (Some(losses), Some(fabric)) = (&config.class_loss, fabric) {
-            let ways = Ways::of(fabric)?;
+            let classes = ClassPaths::of(fabric)?;
             let link = |class: &u8| (losses[usize::from(*class)], config.parameters.tamper);
             let path = |classes: &Vec<u8>| Path::new(&classes.iter().map(link).collect::<Vec<_>>());
-            let paths = ways.sequences()[1..].iter().map(path).collect::<Result<_, _>>()?;
+            let paths = classes.sequences()[1..].iter().map(path).collect::<Result<_, _>>()?;
             let means = Means::over(&config.parameters, paths, config.samples, config.seed)?;
-            return Ok(Self { means, hops, ways: Some(ways) });
+            return Ok(Self { means, hops, paths: Some(classes) });
         }
         let means = match &config.fits {
             Some(fits) => Means::fitted(&config.parameters, hops.most(), fits)?,
             None => Means::new(&config.parameters, hops.most(), config.samples, config.seed)?,
         };
-        Ok(Self { means, hops, ways: None })
+        Ok(Self { means, hops, paths: None })
     }
 }
 
 impl Delays for ResilientDelays {
     #[inline]
     fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
-        let index = match &self.ways {
-            Some(ways) => ways.between(from, to),
+        let index = match &self.paths {
+            Some(paths) => paths.between(from, to),
             None => self.hops.between(from, to),
         };
         self.means.delay(index, bytes)
@@ -319,9 +319,9 @@ mod tests {
         (losses[1], losses[2]) = (0.02, 0.3);
         let config = Resilient { parameters, samples: 4000, seed: 1, class_loss: Some(losses), fits: None };
         let delays = ResilientDelays::new(&config, Hops::of(&fabric).unwrap(), Some(&fabric)).unwrap();
-        let ways = Ways::of(&fabric).unwrap();
+        let paths = ClassPaths::of(&fabric).unwrap();
         for to in 1..6 {
-            let way = &ways.sequences()[ways.between(0, to) as usize];
+            let way = &paths.sequences()[paths.between(0, to) as usize];
             let links: Vec<_> = way.iter().map(|&c| (losses[usize::from(c)], 0.0)).collect();
             let path = Path::new(&links).unwrap();
             let point = Point { parameters: &parameters, path: &path, packets: 1, seed: 5 };

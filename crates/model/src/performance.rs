@@ -39,17 +39,17 @@ impl Clock {
         let Done { events, chunk_hops, partitions, threads, windows } = done;
         Performance {
             windows: windows.filter(|_| threads > 1),
-            ..self.told(events, chunk_hops, partitions, threads)
+            ..self.cost(events, chunk_hops, partitions, threads)
         }
     }
 
     /// The same of a run without the engine, in this thread; what it did counts as events.
     #[must_use]
     pub fn alone(&self, events: u64) -> Performance {
-        self.told(events, None, 1, 1)
+        self.cost(events, None, 1, 1)
     }
 
-    fn told(&self, events: u64, chunk_hops: Option<u64>, partitions: u32, threads: u32) -> Performance {
+    fn cost(&self, events: u64, chunk_hops: Option<u64>, partitions: u32, threads: u32) -> Performance {
         let wall_s = self.begun.elapsed().as_secs_f64();
         let cpu_s = self.cpu.and_then(|before| cpu_time(self.scheduling).map(|now| now - before));
         let time = cpu_s.filter(|&t| threads == 1 && t > 0.0).unwrap_or(wall_s).max(1e-9);

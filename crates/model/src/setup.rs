@@ -72,7 +72,7 @@ impl JobSetup {
 
     /// What tables tell of the job.
     #[must_use]
-    pub fn told(&self) -> JobOf<'_> {
+    pub fn described(&self) -> JobOf<'_> {
         JobOf { name: &self.name, program: self.work.program().map(|p| &**p), start: self.start }
     }
 

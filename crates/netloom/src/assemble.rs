@@ -8,9 +8,9 @@ use crate::{
     experiment::sections::Experiment,
     jobs, links,
     network::{self, Room},
+    options::RunOptions,
     parts,
-    watcher::Stages,
-    wishes::Wishes,
+    watcher::Phases,
 };
 use base::diag::Diagnostics;
 use model::Run;
@@ -21,12 +21,12 @@ use model::Run;
 /// If the tables of the routing do not fit in memory.
 pub fn assemble(
     experiment: &Experiment,
-    wishes: &Wishes,
-    watch: (&Stages<'_>, Room<'_>),
+    options: &RunOptions,
+    watch: (&Phases<'_>, Room<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Box<dyn Run>>, Error> {
     let network = network::build(experiment, watch, diagnostics)?;
     let links = links::build(experiment, diagnostics);
     let jobs = jobs::build(experiment, (network.nodes.as_deref(), links.terminal), diagnostics);
-    Ok(parts::build(experiment, (network, links, jobs), wishes, diagnostics))
+    Ok(parts::build(experiment, (network, links, jobs), options, diagnostics))
 }

@@ -64,14 +64,14 @@ pub fn path_of(out: &Path) -> Result<PathBuf, Error> {
 /// # Errors
 /// If the system refuses; then the file before is still there.
 pub fn store(path: &Path, header: &Header, state: &[u8]) -> Result<(), Error> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(format!(".partial-{}", std::process::id()));
-    let draft = PathBuf::from(draft);
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    let partial = PathBuf::from(partial);
     let written =
-        write(&draft, header, state).and_then(|()| fs::rename(&draft, path)).and_then(|()| sync(path));
+        write(&partial, header, state).and_then(|()| fs::rename(&partial, path)).and_then(|()| sync(path));
     written.map_err(|e| {
         // Half a checkpoint is of no use; failing to remove it would only hide the error.
-        let _ = fs::remove_file(&draft);
+        let _ = fs::remove_file(&partial);
         let before = if path.exists() { "; the one before is still there" } else { "" };
         Error::new(ErrorKind::Output, format!("cannot write checkpoint `{}`: {e}{before}", path.display()))
     })
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    fn told(path: &Path) -> String {
+    fn message(path: &Path) -> String {
         load(path, BUILD).unwrap_err().to_string()
     }
 
@@ -181,7 +181,7 @@ mod tests {
     fn what_is_stored_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let path = path_of(&dir.path().join("new/run")).unwrap();
-        assert!(told(&path).contains("there is no checkpoint"));
+        assert!(message(&path).contains("there is no checkpoint"));
         for state in [&b"abc"[..], b""] {
             store(&path, &header(), state).unwrap();
             assert_eq!(load(&path, BUILD).unwrap(), (header(), state.to_vec()));
@@ -197,7 +197,7 @@ mod tests {
         let good = fs::read(&path).unwrap();
         for length in [0, 5, MAGIC.len(), good.len() - 1] {
             fs::write(&path, &good[..length]).unwrap();
-            let text = told(&path);
+            let text = message(&path);
             assert!(
                 text.contains("damaged") || text.contains("no checkpoint of netloom"),
                 "{length}: {text}"
@@ -207,12 +207,12 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 4;
             fs::write(&path, &bad).unwrap();
-            assert!(told(&path).contains("damaged"), "byte {at}");
+            assert!(message(&path).contains("damaged"), "byte {at}");
         }
         fs::write(&path, good.iter().map(|&b| if b == b'1' { b'0' } else { b }).collect::<Vec<_>>()).unwrap();
-        assert!(told(&path).contains("another version"), "{}", told(&path));
+        assert!(message(&path).contains("another version"), "{}", message(&path));
         store(&path, &Header { build: "0.0.9 (abc)".into(), ..header() }, b"state").unwrap();
-        assert!(told(&path).contains("written by netloom 0.0.9 (abc)"), "{}", told(&path));
+        assert!(message(&path).contains("written by netloom 0.0.9 (abc)"), "{}", message(&path));
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
         let path = path_of(&dir.path().join("run")).unwrap();
         store(&path, &header(), b"state").unwrap();
         // A directory in the way of the new file stands for a disk that takes no more.
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(format!(".partial-{}", std::process::id()));
-        fs::create_dir(&draft).unwrap();
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(format!(".partial-{}", std::process::id()));
+        fs::create_dir(&partial).unwrap();
         let text = store(&path, &header(), b"later").unwrap_err().to_string();
         assert!(text.contains("the one before is still there"), "{text}");
         assert_eq!(load(&path, BUILD).unwrap().1, b"state");

@@ -8,7 +8,7 @@ use crate::{
     memory::{fits, limit_in_bytes},
     network::{fabric_bytes, planes_of},
     registry::Registry,
-    watcher::{Silent, Stages, Watcher},
+    watcher::{Phases, Silent, Watcher},
 };
 use base::{
     diag::Diagnostics,
@@ -157,11 +157,11 @@ pub fn load(
     purpose: Purpose,
     watcher: &dyn Watcher,
 ) -> Result<Fabric, Error> {
-    let (stages, text) = (Stages(watcher), read_file(&input.file)?);
+    let (phases, text) = (Phases(watcher), read_file(&input.file)?);
     let mut diagnostics = Diagnostics::default();
     let name = input.file.display().to_string();
     let read = experiment::read_fabric(registry, &name, &text, &input.set, &mut diagnostics);
-    stages.tell("building the network");
+    phases.begin("building the network");
     let built = read.and_then(|only| build(&only, purpose, &mut diagnostics).transpose());
     match built {
         Some(fabric) if diagnostics.is_empty() => fabric,

@@ -13,16 +13,16 @@ pub fn check_deadlock(
 ) -> Option<deadlock::Report> {
     let check = |fabric, routing| deadlock::check(fabric, routing, deadlock::DEFAULT_BUDGET);
     let report = check(run.fabric()?, run.routing()?);
-    tell_deadlock(experiment, &report, diagnostics);
+    report_deadlock(experiment, &report, diagnostics);
     let Some(change) = run.change() else { return Some(report) };
     let after = check(&change.fabric, change.routing.as_ref());
-    tell_deadlock(experiment, &after, diagnostics);
+    report_deadlock(experiment, &after, diagnostics);
     // The weaker of the two answers is told.
     let sample = matches!(after, deadlock::Report::Free { exhaustive: false, .. });
     Some(if sample { after } else { report })
 }
 
-fn tell_deadlock(experiment: &Experiment, report: &deadlock::Report, diagnostics: &mut Diagnostics) {
+fn report_deadlock(experiment: &Experiment, report: &deadlock::Report, diagnostics: &mut Diagnostics) {
     let chosen = experiment.routing.as_ref().expect("a setup has a routing");
     let name = chosen.entry.about.name;
     let place = chosen.section.place("algorithm");

@@ -1,6 +1,6 @@
 //! Runs a setup.
 
-use crate::{error::Error, keeper::Keeper, prepare::Prepared, watcher::Watcher};
+use crate::{error::Error, prepare::Prepared, saver::Saver, watcher::Watcher};
 use model::{Finished, Progress, run::Watch};
 
 /// Simulates; the summary gets its resolved experiment.
@@ -8,35 +8,35 @@ use model::{Finished, Progress, run::Watch};
 /// # Errors
 /// If a checker finds a violated invariant, or the setup cannot be simulated.
 pub fn execute(prepared: &Prepared, watcher: &dyn Watcher) -> Result<Finished, Error> {
-    execute_kept(prepared, watcher, None, None)
+    execute_saved(prepared, watcher, None, None)
 }
 
-/// The same, saved by `keeper` and beginning with the state `resume`.
+/// The same, saved by `saver` and beginning with the state `resume`.
 ///
 /// # Errors
 /// Also if a signal ended the run, or the state is damaged.
-pub fn execute_kept(
+pub fn execute_saved(
     prepared: &Prepared,
     watcher: &dyn Watcher,
-    mut keeper: Option<&mut Keeper>,
+    mut saver: Option<&mut Saver>,
     resume: Option<&[u8]>,
 ) -> Result<Finished, Error> {
-    let every = keeper.as_ref().map_or(0, |k| k.every());
+    let every = saver.as_ref().map_or(0, |k| k.every());
     let mut pause = |progress: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
         watcher.progress(&progress);
-        let Some(keeper) = &mut keeper else { return true };
-        keeper.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
+        let Some(saver) = &mut saver else { return true };
+        saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
     let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume });
     watcher.ended();
-    if let Some(failure) = keeper.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
+    if let Some(failure) = saver.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
-    if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.wishes.threads)
+    if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.options.threads)
     {
-        let (asked, threads, parts) = (prepared.wishes.threads, used.threads, used.partitions);
+        let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
         watcher.remark(&format!(
             "note: {asked} threads were asked for and {threads} used: the run has {parts} partition(s), of which no two threads share one"
         ));

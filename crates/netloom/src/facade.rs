@@ -4,10 +4,10 @@ use crate::{
     error::Error,
     execute::execute,
     input::{Input, read_file},
+    options::RunOptions,
     prepare::{Prepared, prepare_text},
     registry::Registry,
     watcher::{Silent, Watcher},
-    wishes::Wishes,
 };
 use model::Finished;
 use std::{fmt::Display, path::Path};
@@ -34,7 +34,7 @@ pub struct Experiment {
     registry: Registry,
     text: String,
     input: Input,
-    wishes: Wishes,
+    options: RunOptions,
 }
 
 impl Experiment {
@@ -42,7 +42,7 @@ impl Experiment {
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         let input = Input { file: "experiment".into(), set: Vec::new() };
-        Self { registry: Registry::standard(), text: text.into(), input, wishes: Wishes::default() }
+        Self { registry: Registry::standard(), text: text.into(), input, options: RunOptions::default() }
     }
 
     /// An experiment from its file; names of files in it are meant from there.
@@ -70,8 +70,8 @@ impl Experiment {
 
     /// What is asked for beside the experiment: threads, memory, checkers.
     #[must_use]
-    pub fn wishes(mut self, wishes: Wishes) -> Self {
-        self.wishes = wishes;
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
         self
     }
 
@@ -80,7 +80,7 @@ impl Experiment {
     /// # Errors
     /// All its mistakes at once ([`Error::Experiment`]), or that it needs more memory than it may use.
     pub fn prepare(&self, watcher: &dyn Watcher) -> Result<Prepared, Error> {
-        prepare_text(&self.registry, &self.input, self.text.clone(), &self.wishes, watcher)
+        prepare_text(&self.registry, &self.input, self.text.clone(), &self.options, watcher)
     }
 
     /// Runs it, watched by nobody.

@@ -77,26 +77,26 @@ pub fn text(run: &dyn Run) -> Option<String> {
 #[must_use]
 pub fn left_text(fabric: &Fabric) -> Option<String> {
     /// Terminals told by number.
-    const TOLD: usize = 8;
+    const LISTED: usize = 8;
     if fabric.intact() {
         return None;
     }
     let failed = fabric.failed_links();
     let mut text = format!("{failed} link{} between routers failed", if failed == 1 { "" } else { "s" });
-    let told = |off: &[u32]| {
-        let names: Vec<String> = off.iter().take(TOLD).map(ToString::to_string).collect();
-        format!("{}{}", names.join(", "), if off.len() > TOLD { ", .." } else { "" })
+    let listed = |off: &[u32]| {
+        let names: Vec<String> = off.iter().take(LISTED).map(ToString::to_string).collect();
+        format!("{}{}", names.join(", "), if off.len() > LISTED { ", .." } else { "" })
     };
     let (off, all) = (fabric.cut_off(), fabric.terminals());
     if fabric.planes() == 1 && !off.is_empty() {
-        text += &format!("; {} of {all} terminals are cut off and carry no rank: {}", off.len(), told(off));
+        text += &format!("; {} of {all} terminals are cut off and carry no rank: {}", off.len(), listed(off));
     } else if !off.is_empty() {
         let lost = nodes_lost(fabric);
-        text += &format!("; {} of {all} terminals are cut off from their plane: {}", off.len(), told(off));
+        text += &format!("; {} of {all} terminals are cut off from their plane: {}", off.len(), listed(off));
         let (count, nodes) = (lost.len(), fabric.nodes());
         text += &match count {
             0 => "; every node has a rail left".to_owned(),
-            _ => format!("; {count} of {nodes} nodes carry no rank: {}", told(&lost)),
+            _ => format!("; {count} of {nodes} nodes carry no rank: {}", listed(&lost)),
         };
     }
     Some(text)

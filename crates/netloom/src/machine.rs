@@ -23,11 +23,11 @@ pub fn build(
     if !diagnostics.is_empty() {
         return None;
     }
-    let tell = |e: model::failure::Failure| {
+    let report = |e: model::failure::Failure| {
         let place = experiment.model.as_ref().map(|m| m.section.place("kind"));
         diagnostics.push(Diagnostic::new(place, e.to_string()));
     };
-    Some((run.message_network().map_err(tell).ok()?, params))
+    Some((run.message_network().map_err(report).ok()?, params))
 }
 
 /// Tells what Portals programs cannot have, where it stands.

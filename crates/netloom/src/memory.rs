@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, ErrorKind},
-    wishes::MemoryLimit,
+    options::MemoryLimit,
 };
 
 /// The limit in bytes; `None` if there is none or the machine does not tell.

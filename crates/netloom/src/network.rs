@@ -5,7 +5,7 @@ use crate::{
     experiment::sections::Experiment,
     faults::{self, Broken},
     routing,
-    watcher::Stages,
+    watcher::Phases,
 };
 use base::{diag::Diagnostics, param::Problem};
 use fabric::{
@@ -39,10 +39,10 @@ pub type Room<'a> = &'a dyn Fn(&str, u64) -> Result<(), Error>;
 /// If the tables of the routing do not fit in memory.
 pub fn build(
     experiment: &Experiment,
-    (stages, room): (&Stages<'_>, Room<'_>),
+    (phases, room): (&Phases<'_>, Room<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
-    stages.tell("building the network");
+    phases.begin("building the network");
     let (fabric, later) = match fabric(experiment, diagnostics) {
         None => (None, None),
         Some(whole) => match faults::broken(experiment, &whole, diagnostics) {
@@ -58,7 +58,7 @@ pub fn build(
     };
     room("the routing's tables alone", routing::bytes(whole, chosen))?;
     let name = chosen.entry.about.name;
-    stages.tell(format!("finding the ways of {name} on {} routers", whole.routers()));
+    phases.begin(format!("finding the ways of {name} on {} routers", whole.routers()));
     let (routing, change) = routing::build(chosen, whole, later, diagnostics);
     Ok(Network { fabric, nodes, routing, change })
 }

@@ -3,8 +3,8 @@
 use crate::{
     checkpoint::{self, Header},
     error::{Error, ErrorKind},
-    keeper::{Keeper, Signals},
     prepare::Prepared,
+    saver::{Saver, Signals},
 };
 use model::Finished;
 use results::output::{Input, Manifest, OutputError, check_target, write_run};
@@ -103,13 +103,13 @@ pub struct Begun {
 ///
 /// # Errors
 /// If the present directory cannot be told, or the target names no directory.
-pub fn keeper(
+pub fn saver(
     target: &Target<'_>,
     program: &Program,
     prepared: &Prepared,
     begun: &Begun,
     signals: Arc<Signals>,
-) -> Result<Keeper, Error> {
+) -> Result<Saver, Error> {
     let here = std::env::current_dir()
         .map_err(|e| Error::new(ErrorKind::Input, format!("cannot tell the present directory: {e}")))?;
     let header = Header {
@@ -119,13 +119,13 @@ pub fn keeper(
         directory: here,
         inputs: begun.inputs.clone(),
         partitions: 0,
-        threads: prepared.wishes.threads,
-        checkers: prepared.wishes.checkers,
+        threads: prepared.options.threads,
+        checkers: prepared.options.checkers,
         force: target.force,
         started: begun.started.clone(),
         now: 0,
     };
-    Ok(Keeper::new(checkpoint::path_of(target.directory)?, header, prepared.intervals, signals))
+    Ok(Saver::new(checkpoint::path_of(target.directory)?, header, prepared.intervals, signals))
 }
 
 /// What is told of a run beside its results; `ended` is a wall time as that of its begin.

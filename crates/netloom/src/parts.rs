@@ -5,8 +5,8 @@ use crate::{
     limits,
     links::Links,
     network::Network,
+    options::RunOptions,
     schedule,
-    wishes::Wishes,
 };
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -24,10 +24,10 @@ use workload::registry::Takes;
 pub fn build(
     experiment: &Experiment,
     (network, links, jobs): (Network, Links, Vec<JobSetup>),
-    wishes: &Wishes,
+    options: &RunOptions,
     diagnostics: &mut Diagnostics,
 ) -> Option<Box<dyn Run>> {
-    let scheduling = schedule::scheduling(experiment, wishes, diagnostics);
+    let scheduling = schedule::scheduling(experiment, options, diagnostics);
     let model = experiment.model.as_ref()?;
     refuse_saving(experiment, model.entry, diagnostics);
     refuse_sections(experiment, model.entry, diagnostics);
@@ -49,7 +49,7 @@ pub fn build(
         until: general.until().filter(|_| experiment.experiment.complete),
         warmup: general.warmup,
         measure: measure(&experiment.output),
-        check: wishes.checkers,
+        check: options.checkers,
         written: written(experiment, model),
     };
     (model.entry.build)(parts, diagnostics)

@@ -5,14 +5,14 @@ use crate::{
     error::{Error, ErrorKind},
     experiment::{self, resolved},
     input::{Input, read_file},
-    keeper::Intervals,
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
     network,
+    options::RunOptions,
     registry::Registry,
+    saver::Intervals,
     schedule,
-    watcher::{Stages, Watcher},
-    wishes::Wishes,
+    watcher::{Phases, Watcher},
 };
 use base::diag::Diagnostics;
 use fabric::deadlock::Report;
@@ -38,7 +38,7 @@ pub struct Prepared {
     /// Where the experiment came from.
     pub input: Input,
     /// What was asked for.
-    pub wishes: Wishes,
+    pub options: RunOptions,
     /// It is a machine for Portals programs, without jobs: ranks on each node.
     pub machine: Option<u32>,
 }
@@ -50,10 +50,10 @@ pub struct Prepared {
 pub fn prepare(
     registry: &Registry,
     input: &Input,
-    wishes: &Wishes,
+    options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Prepared, Error> {
-    prepare_text(registry, input, read_file(&input.file)?, wishes, watcher)
+    prepare_text(registry, input, read_file(&input.file)?, options, watcher)
 }
 
 /// The same with the text of the file at hand.
@@ -64,27 +64,27 @@ pub fn prepare_text(
     registry: &Registry,
     input: &Input,
     text: String,
-    wishes: &Wishes,
+    options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Prepared, Error> {
-    let stages = Stages(watcher);
+    let phases = Phases(watcher);
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(registry, &name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Error::Experiment(Box::new(diagnostics))) };
     let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
-    if portals.is_some() && !wishes.machine && diagnostics.is_empty() {
+    if portals.is_some() && !options.machine && diagnostics.is_empty() {
         let message = format!("`{name}` describes a machine for Portals programs: it has no [[job]]");
         let help = format!("netloom portals run -n 2 --fabric {name} PROGRAM");
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     }
-    let limit = limit_in_bytes(wishes.memory);
+    let limit = limit_in_bytes(options.memory);
     if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
         fits("the fabric alone", bytes, limit)?;
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
     let intervals = schedule::intervals(&experiment, &mut diagnostics);
-    let run = assemble::assemble(&experiment, wishes, (&stages, &room), &mut diagnostics)?;
+    let run = assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics)?;
     let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));
     };
@@ -94,7 +94,7 @@ pub fn prepare_text(
     }
     let memory = run.memory();
     fits("the run", memory.bytes, limit)?;
-    stages.tell("looking for deadlocks");
+    phases.begin("looking for deadlocks");
     let routing = deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
@@ -108,7 +108,7 @@ pub fn prepare_text(
         memory,
         intervals,
         input: input.clone(),
-        wishes: *wishes,
+        options: *options,
         machine: machine.map(|(_, params)| params.ranks_per_node),
     })
 }
@@ -138,15 +138,15 @@ pub fn machine_of_text(
     watcher: &dyn Watcher,
 ) -> Result<Machine, Error> {
     let name = input.file.display().to_string();
-    let stages = Stages(watcher);
+    let phases = Phases(watcher);
     let mut diagnostics = Diagnostics::default();
-    let told = |diagnostics| Error::Experiment(Box::new(diagnostics));
+    let refused = |diagnostics| Error::Experiment(Box::new(diagnostics));
     let Some(experiment) = experiment::read(registry, &name, text, &input.set, &mut diagnostics) else {
-        return Err(told(diagnostics));
+        return Err(refused(diagnostics));
     };
     let run =
-        assemble::assemble(&experiment, &Wishes::default(), (&stages, &|_, _| Ok(())), &mut diagnostics)?;
-    let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(told(diagnostics)) };
+        assemble::assemble(&experiment, &RunOptions::default(), (&phases, &|_, _| Ok(())), &mut diagnostics)?;
+    let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(refused(diagnostics)) };
     let Some(section) = &experiment.portals else {
         let help = "add [portals]; its keys have defaults, those of BXI";
         let message =
@@ -155,5 +155,5 @@ pub fn machine_of_text(
     };
     deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
     machine::build((&experiment, section), &*run, Some(ranks), &mut diagnostics)
-        .ok_or_else(|| told(diagnostics))
+        .ok_or_else(|| refused(diagnostics))
 }

@@ -7,10 +7,10 @@ use crate::{
     error::{Error, ErrorKind},
     execute::execute,
     input::Input,
+    options::RunOptions,
     prepare::prepare,
     registry::Registry,
     watcher::Watcher,
-    wishes::Wishes,
 };
 use flow::{
     scenarios::{self, Scenario},
@@ -237,7 +237,8 @@ fn run(
     watcher: &dyn Watcher,
 ) -> Result<Line, Error> {
     let input = Input { file: path.to_owned(), set: Vec::new() };
-    let finished = execute(&prepare(&Registry::standard(), &input, &Wishes::default(), watcher)?, watcher)?;
+    let finished =
+        execute(&prepare(&Registry::standard(), &input, &RunOptions::default(), watcher)?, watcher)?;
     let ends = ends(&finished.tables).unwrap_or_default();
     let cross = scenarios::rules(rules).is_some_and(|r| r.cross > 0.0);
     let tolerance = if cross { TOLERANCES.1 } else { TOLERANCES.0 };

@@ -1,6 +1,6 @@
 //! `[engine]`: which scheduler, in how many threads, and when a run is saved.
 
-use crate::{experiment::sections::Experiment, keeper::Intervals, wishes::Wishes};
+use crate::{experiment::sections::Experiment, options::RunOptions, saver::Intervals};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
@@ -11,12 +11,16 @@ use model::setup::Scheduling;
 use std::time::Duration;
 
 /// The scheduler that the experiment names; several threads choose the conservative one.
-pub fn scheduling(experiment: &Experiment, wishes: &Wishes, diagnostics: &mut Diagnostics) -> Scheduling {
-    let (engine, count) = (&experiment.engine, wishes.threads);
+pub fn scheduling(
+    experiment: &Experiment,
+    options: &RunOptions,
+    diagnostics: &mut Diagnostics,
+) -> Scheduling {
+    let (engine, count) = (&experiment.engine, options.threads);
     let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
-    if wishes.partitions.is_some() {
+    if options.partitions.is_some() {
         return Scheduling::Conservative {
-            partitions: wishes.partitions,
+            partitions: options.partitions,
             threads: Threads { count, pin, ..Threads::ONE },
         };
     }

@@ -4,8 +4,8 @@ use model::Progress;
 
 /// Hears what is under way. Nothing that it does changes a result.
 pub trait Watcher: Sync {
-    /// Long work other than a simulation begins its next stage.
-    fn stage(&self, _what: &str) {}
+    /// Long work other than a simulation begins its next phase.
+    fn phase(&self, _what: &str) {}
 
     /// A simulation is so far.
     fn progress(&self, _at: &Progress) {}
@@ -13,7 +13,7 @@ pub trait Watcher: Sync {
     /// Something that is worth a line, and no failure.
     fn remark(&self, _text: &str) {}
 
-    /// What was told by [`Watcher::stage`] or [`Watcher::progress`] has ended.
+    /// What was told by [`Watcher::phase`] or [`Watcher::progress`] has ended.
     fn ended(&self) {}
 }
 
@@ -23,17 +23,17 @@ pub struct Silent;
 
 impl Watcher for Silent {}
 
-/// Stages that end when this is dropped.
-pub struct Stages<'a>(pub &'a dyn Watcher);
+/// Phases that end when this is dropped.
+pub struct Phases<'a>(pub &'a dyn Watcher);
 
-impl Stages<'_> {
+impl Phases<'_> {
     /// Says what begins now.
-    pub fn tell(&self, stage: impl AsRef<str>) {
-        self.0.stage(stage.as_ref());
+    pub fn begin(&self, phase: impl AsRef<str>) {
+        self.0.phase(phase.as_ref());
     }
 }
 
-impl Drop for Stages<'_> {
+impl Drop for Phases<'_> {
     fn drop(&mut self) {
         self.0.ended();
     }

@@ -23,7 +23,7 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     if setup.measure.messages {
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
-    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::told).collect();
+    let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
     tables.extend(ended.observer.tally.tables(&jobs, &net.rank));
     tables
 }

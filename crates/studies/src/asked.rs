@@ -1,6 +1,6 @@
 //! What is asked of a study.
 
-use netloom::{keeper::Signals, output::Program};
+use netloom::{output::Program, saver::Signals};
 use std::{path::PathBuf, sync::Arc};
 
 /// How much of a study is run.
@@ -31,6 +31,6 @@ pub struct Asked<'a> {
     pub threads: Option<u32>,
     /// Who asks, as it is told in runs that are kept.
     pub program: Program,
-    /// Wishes to save and to leave, heeded from when this is called: only runs that are kept ask for them.
+    /// Requests to save and to leave, heeded from when this is called: only runs that are kept ask for them.
     pub heed: &'a dyn Fn() -> Arc<Signals>,
 }

@@ -24,7 +24,7 @@
 use crate::files::Files;
 use base::diag::Diagnostics;
 use netloom::{
-    Error, ErrorKind, Watcher, Wishes,
+    Error, ErrorKind, RunOptions, Watcher,
     execute::execute,
     experiment::tree::{self, Data, Table},
 };
@@ -99,7 +99,7 @@ pub fn run(files: &Files, shorter: &[String], watcher: &dyn Watcher) -> Result<E
 
 /// The summary of an experiment with overrides.
 fn summary(files: &Files, file: &str, set: Vec<String>, watcher: &dyn Watcher) -> Result<Json, Error> {
-    let finished = execute(&files.prepare(file, set, &Wishes::default(), watcher)?, watcher)?;
+    let finished = execute(&files.prepare(file, set, &RunOptions::default(), watcher)?, watcher)?;
     Ok(serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON"))
 }
 

@@ -1,7 +1,7 @@
 //! Files of studies: those that are part of this crate, or a directory's.
 
 use netloom::{
-    Error, ErrorKind, Input, Prepared, Registry, Watcher, Wishes, input::read_file, prepare::prepare_text,
+    Error, ErrorKind, Input, Prepared, Registry, RunOptions, Watcher, input::read_file, prepare::prepare_text,
 };
 use std::path::{Path, PathBuf};
 
@@ -123,11 +123,11 @@ impl Files {
         &self,
         experiment: &str,
         set: Vec<String>,
-        wishes: &Wishes,
+        options: &RunOptions,
         watcher: &dyn Watcher,
     ) -> Result<Prepared, Error> {
         let input = Input { file: self.path(experiment), set };
-        prepare_text(&Registry::standard(), &input, self.text(experiment)?, wishes, watcher)
+        prepare_text(&Registry::standard(), &input, self.text(experiment)?, options, watcher)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     study::Row,
 };
 use base::time::Ps;
-use netloom::{Error, ErrorKind, MemoryLimit, Silent, Watcher, Wishes, memory::limit_in_bytes};
+use netloom::{Error, ErrorKind, MemoryLimit, RunOptions, Silent, Watcher, memory::limit_in_bytes};
 use report::{Curve, Dots, Lines, Point, Value, dots::Series};
 use std::path::Path;
 
@@ -133,7 +133,7 @@ struct Runs<'a> {
     /// Of memory, for each run if there are several at a time.
     share: Option<u64>,
     files: &'a Files,
-    /// Hears stages; nobody if several are under way.
+    /// Hears phases; nobody if several are under way.
     watcher: &'a dyn Watcher,
 }
 
@@ -150,8 +150,8 @@ impl Crew<Run> for Runs<'_> {
         let set = own.iter().cloned().chain([format!("experiment.seed={seed}"), mode_set]).collect();
         let now = limit_in_bytes(None).unwrap_or(u64::MAX);
         let memory = self.share.map(|share| MemoryLimit::Bytes(share.min(now)));
-        let wishes = Wishes { memory, ..Wishes::default() };
-        let prepared = self.files.prepare(&row.experiment, set, &wishes, self.watcher);
+        let options = RunOptions { memory, ..RunOptions::default() };
+        let prepared = self.files.prepare(&row.experiment, set, &options, self.watcher);
         let mut prepared = prepared.map_err(|failure| match self.share {
             Some(_) if failure.kind() == ErrorKind::Limit => {
                 failure.with_help("fewer --threads leave more to each run")

@@ -13,7 +13,7 @@ use crate::{
     study::{self, Row, Study},
 };
 use base::registry::nearest;
-use netloom::{Error, ErrorKind, Watcher, Wishes, execute::execute};
+use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
 use serde_json::{Value as Json, json};
 
 /// Studies that compute something besides their rows.
@@ -188,7 +188,7 @@ fn rows(
                 programs::run(program, (files, &row.experiment, set), (asked.form, curves), watcher)?
             }
             None => {
-                let prepared = files.prepare(&row.experiment, set, &Wishes::default(), watcher)?;
+                let prepared = files.prepare(&row.experiment, set, &RunOptions::default(), watcher)?;
                 let finished = execute(&prepared, watcher)?;
                 serde_json::from_str(&finished.summary.to_json()).expect("a summary is JSON")
             }

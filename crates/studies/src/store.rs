@@ -14,8 +14,8 @@ use model::{Finished, Progress, performance::thread_time, run::Watch};
 use netloom::{
     Error, ErrorKind, Prepared,
     checkpoint::{self, Header},
-    keeper::{Intervals, Keeper, Signals},
     output::Program,
+    saver::{Intervals, Saver, Signals},
 };
 use results::{
     summary::Phase,
@@ -108,7 +108,7 @@ impl Store {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some((_, signals)) = &self.kept {
-            signals.wish_to_leave();
+            signals.request_leave();
         }
     }
 
@@ -202,10 +202,10 @@ fn go_on(
         }
     };
     let header = header(program, file_of_program());
-    let mut keeper =
-        Keeper::new(path.to_owned(), header, Intervals { virtual_time: 0, wall: SAVED }, Arc::clone(signals));
+    let mut saver =
+        Saver::new(path.to_owned(), header, Intervals { virtual_time: 0, wall: SAVED }, Arc::clone(signals));
     let mut keep = |at: &Progress, save: &mut dyn FnMut() -> Begun| {
-        keeper.pause(at, || save().bytes(), |error| remark(format!("error: {error}")))
+        saver.pause(at, || save().bytes(), |error| remark(format!("error: {error}")))
     };
     let resumed = begun.is_some();
     let mut run = simulate(prepared, every, begun, &mut keep);
@@ -213,7 +213,7 @@ fn go_on(
         anew("holds no state of this experiment");
         run = simulate(prepared, every, None, &mut keep);
     }
-    let interrupted = keeper.interrupted("the same command goes on");
+    let interrupted = saver.interrupted("the same command goes on");
     interrupted.map_or_else(|| run.map_err(|e| Error::from(&e)), Err)
 }
 
@@ -337,7 +337,7 @@ fn windows(series: &Table) -> Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netloom::{Input, Registry, Silent, Wishes, prepare::prepare_text};
+    use netloom::{Input, Registry, RunOptions, Silent, prepare::prepare_text};
     use std::cell::RefCell;
 
     fn silent(_: String) {}
@@ -356,7 +356,7 @@ mod tests {
     fn prepared(set: &[&str]) -> Prepared {
         let set = set.iter().map(|s| (*s).to_owned()).collect();
         let input = Input { file: "a.toml".into(), set };
-        prepare_text(&Registry::standard(), &input, TEXT.to_owned(), &Wishes::default(), &Silent)
+        prepare_text(&Registry::standard(), &input, TEXT.to_owned(), &RunOptions::default(), &Silent)
             .unwrap_or_else(|_| panic!("it may run"))
     }
 

@@ -7,10 +7,10 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Prepared, Registry, Wishes, faults,
+    Prepared, Registry, RunOptions, faults,
     memory::rounded,
-    outlook::{Outlook, outlooks},
     prepare,
+    volume::{Volume, volumes},
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -19,8 +19,8 @@ use serde_json::{Map, Value as Json, json};
 /// # Errors
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
-    let wishes = Wishes { machine: true, ..Wishes::default() };
-    let prepared = prepare(&Registry::standard(), &args.input.input(), &wishes, &Terminal::new(console))?;
+    let options = RunOptions { machine: true, ..RunOptions::default() };
+    let prepared = prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))?;
     match args.format {
         Format::Text => console.print(&text(&prepared))?,
         Format::Json => console.print_json(&object(&prepared))?,
@@ -49,8 +49,8 @@ fn text(prepared: &Prepared) -> String {
     for job in run.jobs() {
         lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
     }
-    for outlook in outlooks(run) {
-        lines.push(("will send", outlook.line()));
+    for volume in volumes(run) {
+        lines.push(("will send", volume.line()));
     }
     if let Some(ranks) = prepared.machine {
         let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
@@ -97,7 +97,7 @@ fn object(prepared: &Prepared) -> Json {
         return object;
     }
     object["jobs"] = jobs;
-    let known: Vec<Json> = outlooks(run).iter().map(Outlook::json).collect();
+    let known: Vec<Json> = volumes(run).iter().map(Volume::json).collect();
     if !known.is_empty() {
         object["will_send"] = Json::Array(known);
     }

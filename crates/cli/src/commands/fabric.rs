@@ -52,7 +52,7 @@ fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
     let measured: Vec<(Fabric, Metrics)> = (0..different)
         .map(|p| planes::plane(&fabric, p))
         .map(|plane| {
-            let measured = measure_telling(&plane, &mut |what| terminal.stage(what));
+            let measured = measure_telling(&plane, &mut |what| terminal.phase(what));
             (plane, measured)
         })
         .collect();

@@ -9,7 +9,7 @@ use crate::{
 use base::time::{self, Ps};
 use netloom::{
     Error, ErrorKind, Input, Registry,
-    draft::Draft,
+    part_file::PartFile,
     prepare::machine_of,
     programs::{Dialect, Loaded, compile, execute},
 };
@@ -47,7 +47,7 @@ fn cc(args: &PortalsCcArgs) -> Outcome {
 }
 
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
-    let draft = args.record.as_deref().map(|to| Draft::new(to, args.force)).transpose()?;
+    let part_file = args.record.as_deref().map(|to| PartFile::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
     let machine = machine_of(&Registry::standard(), &input, args.ranks, &Terminal::new(console))?;
     let path = &args.program[0];
@@ -55,13 +55,16 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
         fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
     let private: Result<Vec<Library>, Error> = args.private.iter().map(|path| library(path)).collect();
     let private = private?;
-    let recorder = draft.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
+    let recorder = part_file.as_ref().map(|d| recorder(d, args, machine.1.ranks_per_node)).transpose()?;
     let sinks = (sink(args), recorder);
     let loaded = Loaded { arguments: &args.program, bytes: &bytes, private: &private, stack: args.stack };
     let report = execute(machine, args.ranks, &loaded, sinks)?;
     let outcome = tell(&report, args, console);
-    let kept = draft.map_or(Ok(()), |draft| {
-        report.recorded.clone().and_then(|()| draft.keep().map_err(|e| format!("it cannot be renamed: {e}")))
+    let kept = part_file.map_or(Ok(()), |part_file| {
+        report
+            .recorded
+            .clone()
+            .and_then(|()| part_file.keep().map_err(|e| format!("it cannot be renamed: {e}")))
     });
     match (kept, outcome) {
         (Ok(()), outcome) => outcome,
@@ -78,8 +81,8 @@ fn no_record(args: &PortalsRunArgs, why: &str) -> String {
     format!("there is no record `{name}`: {why}")
 }
 
-fn recorder(draft: &Draft, args: &PortalsRunArgs, ranks_per_node: u32) -> Result<Recorder, Error> {
-    let to = draft.part();
+fn recorder(part_file: &PartFile, args: &PortalsRunArgs, ranks_per_node: u32) -> Result<Recorder, Error> {
+    let to = part_file.part();
     let cannot = |e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", to.display()));
     let file = fs::File::create(to).map_err(cannot)?;
     let file = Box::new(std::io::BufWriter::new(file));

@@ -7,7 +7,7 @@ use crate::{
     exit::{Exit, Outcome},
 };
 use base::hash::mix64;
-use netloom::{Error, ErrorKind, draft::Draft};
+use netloom::{Error, ErrorKind, part_file::PartFile};
 use resilience::{
     Estimates, Parameters, Point,
     fits::{Fits, Quality},
@@ -71,15 +71,15 @@ fn fit(file: &FilePath, args: &ResilientArgs, threads: usize, console: &mut Cons
         let failure = wrong("a file of fits is of one protocol".to_owned());
         return Err(failure.with_help("name it by --protocol"));
     };
-    let draft = Draft::new(file, args.force)?;
+    let part_file = PartFile::new(file, args.force)?;
     let losses: Vec<f64> =
         (0..=args.steps).map(|i| args.most_loss * f64::from(i) / f64::from(args.steps)).collect();
     let grid = (args.hops.0.as_slice(), losses.as_slice());
     let parameters = Parameters { loss: 0.0, ..args.parameters(protocol) };
     let (shape, effort) = (args.shape.shape(), (args.samples, args.error));
     let (fits, qualities) = Fits::made(&parameters, grid, shape, effort, threads).map_err(wrong)?;
-    fs::write(draft.part(), fits.text())
-        .and_then(|()| draft.keep())
+    fs::write(part_file.part(), fits.text())
+        .and_then(|()| part_file.keep())
         .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", file.display())))?;
     match args.format {
         Format::Text => {

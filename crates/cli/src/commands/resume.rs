@@ -10,12 +10,12 @@ use crate::{
     terminal::Terminal,
 };
 use netloom::{
-    Error, ErrorKind, Input, Registry, Wishes,
+    Error, ErrorKind, Input, Registry, RunOptions,
     checkpoint::{self, Header},
-    execute::execute_kept,
-    keeper::Keeper,
+    execute::execute_saved,
     output::{Begun, Target, inputs},
     prepare::prepare_text,
+    saver::Saver,
 };
 use results::summary::Summary;
 use std::{path::Path, sync::Arc};
@@ -41,7 +41,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
     }
     enter(&header)?;
     let threads = args.threads.unwrap_or(header.threads);
-    let wishes = Wishes {
+    let options = RunOptions {
         threads,
         partitions: Some(header.partitions),
         memory: args.memory_limit,
@@ -49,15 +49,20 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
         machine: false,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };
-    let prepared =
-        prepare_text(&Registry::standard(), &input, header.file.1.clone(), &wishes, &Terminal::new(console))?;
+    let prepared = prepare_text(
+        &Registry::standard(),
+        &input,
+        header.file.1.clone(),
+        &options,
+        &Terminal::new(console),
+    )?;
     let inputs = inputs(&prepared);
     same_inputs(&path, &header, &inputs)?;
     let (force, started) = (header.force, header.started.clone());
     let heeded = signals::heed();
     let header = Header { threads, ..header };
-    let mut keeper = Keeper::new(path, header, prepared.intervals, Arc::clone(&heeded.signals));
-    let finished = execute_kept(&prepared, &Terminal::new(console), Some(&mut keeper), Some(&state))?;
+    let mut saver = Saver::new(path, header, prepared.intervals, Arc::clone(&heeded.signals));
+    let finished = execute_saved(&prepared, &Terminal::new(console), Some(&mut saver), Some(&state))?;
     let target = Target { directory: &dir, force };
     conclude(&prepared, &finished, (Some(target), Begun { started, inputs }), args.format, console)
 }

@@ -12,12 +12,12 @@ use fabric::deadlock::Report;
 use jiff::Timestamp;
 use model::{Finished, setup::Measure};
 use netloom::{
-    Prepared, Registry, Wishes,
-    execute::execute_kept,
+    Prepared, Registry, RunOptions,
+    execute::execute_saved,
     faults,
-    keeper::Intervals,
     output::{self, Begun, Target, inputs},
     prepare,
+    saver::Intervals,
 };
 use results::{
     summary::Summary,
@@ -34,13 +34,13 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     if let Some(target) = &target {
         target.check()?;
     }
-    let wishes = Wishes {
+    let options = RunOptions {
         threads: args.threads,
         memory: args.memory_limit,
         checkers: args.check,
-        ..Wishes::default()
+        ..RunOptions::default()
     };
-    let prepared = prepare(&Registry::standard(), &args.input.input(), &wishes, &Terminal::new(console))?;
+    let prepared = prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }
@@ -51,14 +51,14 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
     let begun = Begun { started, inputs: if target.is_some() { inputs(&prepared) } else { Vec::new() } };
     let kept = target.filter(|_| prepared.model.saved);
     let heeded = kept.map(|_| signals::heed());
-    let keeper = |(target, heeded): (Target<'_>, &signals::Heeded)| {
-        output::keeper(&target, &PROGRAM, &prepared, &begun, Arc::clone(&heeded.signals))
+    let saver = |(target, heeded): (Target<'_>, &signals::Heeded)| {
+        output::saver(&target, &PROGRAM, &prepared, &begun, Arc::clone(&heeded.signals))
     };
-    let mut keeper = kept.zip(heeded.as_ref()).map(keeper).transpose()?;
+    let mut saver = kept.zip(heeded.as_ref()).map(saver).transpose()?;
     if target.is_none() && prepared.intervals != Intervals::default() {
         console.remark("note: checkpoints that [engine] asks for are written only with --out");
     }
-    let finished = execute_kept(&prepared, &Terminal::new(console), keeper.as_mut(), None)?;
+    let finished = execute_saved(&prepared, &Terminal::new(console), saver.as_mut(), None)?;
     conclude(&prepared, &finished, (target, begun), args.format, console)
 }
 

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn values_are_toml_or_else_text() {
-        let (root, told) = with(&[
+        let (root, found) = with(&[
             "a.b=2",
             "a.c=10 us",
             "d.e.f=conservative",
@@ -159,7 +159,7 @@ mod tests {
             "job.0.dims.1=8",
             "a.g=[1,2]",
         ]);
-        assert!(told.is_empty(), "{told:?}");
+        assert!(found.is_empty(), "{found:?}");
         assert_eq!(data_at(&root, "a.b"), Data::Integer(Some(2)));
         assert_eq!(data_at(&root, "a.c"), Data::Text("10 us".to_owned()));
         assert_eq!(data_at(&root, "d.e.f"), Data::Text("conservative".to_owned()));
@@ -183,11 +183,11 @@ mod tests {
             ("job.x.load=1", "x", "no entry `x`"),
             ("a.b.c=1", "c", "`b` is an integer"),
         ] {
-            let (_, told) = with(&[option]);
-            let all = told.sorted();
+            let (_, found) = with(&[option]);
+            let all = found.sorted();
             assert!(all[0].message.contains(said), "{option}: {all:?}");
-            assert_eq!(told.text(all[0].place.unwrap()), covered, "{option}");
-            assert_eq!(told.sources[all[0].place.unwrap().source].name, SOURCE);
+            assert_eq!(found.text(all[0].place.unwrap()), covered, "{option}");
+            assert_eq!(found.sources[all[0].place.unwrap().source].name, SOURCE);
         }
     }
 }

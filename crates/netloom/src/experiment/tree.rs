@@ -8,7 +8,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-/// Most syntax errors told of one file; the rest usually follow from the first.
+/// Most syntax errors reported of one file; the rest usually follow from the first.
 const MAX_SYNTAX_ERRORS: usize = 10;
 
 /// Deepest nesting of tables and lists. No experiment needs more than five.
@@ -98,7 +98,7 @@ impl Data {
     }
 }
 
-/// Parses the text of `source`, which must be among the diagnostics' sources. On syntax errors these are told, at
+/// Parses the text of `source`, which must be among the diagnostics' sources. On syntax errors these are reported, at
 /// most one per line, and nothing is returned.
 pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     let text = diagnostics.sources[source].text.clone();
@@ -111,10 +111,10 @@ pub fn parse(source: usize, diagnostics: &mut Diagnostics) -> Option<Table> {
     if errors.is_empty() {
         return root.filter(|_| diagnostics.len() == before);
     }
-    let mut told: Vec<_> = errors.iter().map(|e| (e.span().unwrap_or(0..0), e.message())).collect();
-    told.sort_by_key(|(span, _)| (span.start, span.end));
-    told.dedup_by_key(|(span, _)| text.as_bytes()[..span.start].iter().filter(|&&b| b == b'\n').count());
-    for (span, message) in told.into_iter().take(MAX_SYNTAX_ERRORS) {
+    let mut mistakes: Vec<_> = errors.iter().map(|e| (e.span().unwrap_or(0..0), e.message())).collect();
+    mistakes.sort_by_key(|(span, _)| (span.start, span.end));
+    mistakes.dedup_by_key(|(span, _)| text.as_bytes()[..span.start].iter().filter(|&&b| b == b'\n').count());
+    for (span, message) in mistakes.into_iter().take(MAX_SYNTAX_ERRORS) {
         diagnostics.push(Diagnostic::new(place(span), message));
     }
     None

@@ -6,10 +6,10 @@ mod draw;
 use crate::{
     error::{Error, ErrorKind},
     input::Input,
+    options::{MemoryLimit, RunOptions},
     prepare::{Prepared, prepare_text},
     registry::Registry,
     watcher::Silent,
-    wishes::{MemoryLimit, Wishes},
 };
 use base::time::{Ps, US};
 use draw::Dice;
@@ -51,14 +51,14 @@ impl Swarm {
         let seed = self.seed;
         let kind = self.model.as_ref().map(|kind| format!("kind = \"{kind}\""));
         let input = Input { file: format!("swarm-{seed}-{number}.toml").into(), set: Vec::new() };
-        let wishes =
-            Wishes { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..Wishes::default() };
+        let options =
+            RunOptions { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..RunOptions::default() };
         for draft in 0..DRAFTS {
             let text = draw::experiment(&self.registry, &mut Dice::new(seed, number, draft));
             if kind.as_ref().is_some_and(|kind| !text.contains(kind)) {
                 continue;
             }
-            if let Ok(prepared) = prepare_text(&self.registry, &input, text.clone(), &wishes, &Silent) {
+            if let Ok(prepared) = prepare_text(&self.registry, &input, text.clone(), &options, &Silent) {
                 return Ok((text, prepared));
             }
         }

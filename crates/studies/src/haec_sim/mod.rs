@@ -16,7 +16,7 @@ use crate::{
     computed::{Computed, Special, Verified},
     files::Files,
 };
-use netloom::{Error, ErrorKind, Watcher, watcher::Stages};
+use netloom::{Error, ErrorKind, Watcher, watcher::Phases};
 use report::{Bars, Lines, Panel};
 use resilience::Protocol;
 use scenarios::{APPLICATIONS, MAPPINGS, NODES, Net, Scenario, title};
@@ -48,22 +48,22 @@ fn effort(form: Form) -> (u64, u64, replay::Effort) {
 fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Computed, Error> {
     let published = tables::load(files)?;
     let (samples, rounds, replayed) = effort(asked.form);
-    let stages = Stages(watcher);
+    let phases = Phases(watcher);
     let nets = scenarios::nets()?;
     let mut all = Vec::new();
     for (application, (name, _)) in APPLICATIONS.iter().enumerate() {
         let program = scenarios::program(application)?;
         for on in nets.iter().enumerate() {
             for (mapping, (called, _)) in MAPPINGS.iter().enumerate() {
-                stages.tell(format!("{name}.D.4096 on a {}, mapping {called}", on.1.name));
+                phases.begin(format!("{name}.D.4096 on a {}, mapping {called}", on.1.name));
                 all.push(scenarios::scenario((application, program.as_ref()), on, mapping, rounds)?);
             }
         }
     }
-    stages.tell("windows of packets");
+    phases.begin("windows of packets");
     let means = verify::means(samples)?;
     let tell = |s: &Scenario, protocol: Protocol| {
-        stages.tell(format!("replay of {}, {}", title(s, &nets), protocol.name()));
+        phases.begin(format!("replay of {}, {}", title(s, &nets), protocol.name()));
     };
     let replays = replay::run(&published.runs, &all, &nets, &replayed, &tell)?;
     let mut lines = tables::shares(&published, &all, &nets, &replays);
@@ -71,7 +71,7 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
     let cells = tables::timed(&published, &all, &nets, &means, &replays);
     let mut object = object(&all, &nets, samples);
     object["replays"] = tables::object(&all, &nets, &replays);
-    stages.tell("fits of window times");
+    phases.begin("fits of window times");
     let effort = match asked.form {
         Form::Smoke => figure2::Effort { steps: 10, samples: 100, error: 1.0 },
         Form::Quick => figure2::Effort { steps: 10, samples: 4_000, error: 0.003 },
@@ -140,8 +140,8 @@ fn object(all: &[Scenario], nets: &[Net], samples: u64) -> Json {
 /// # Errors
 /// If what is verified cannot be kept.
 fn verify(asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Verified, Error> {
-    let stages = Stages(watcher);
-    stages.tell("windows of packets, mappings");
+    let phases = Phases(watcher);
+    phases.begin("windows of packets, mappings");
     let (nets, means) = (scenarios::nets()?, verify::means(effort(asked.form).0.min(10_000))?);
     let verification = verify::Verification::new(&nets, &means)?;
     // Every so many ranks.
@@ -151,7 +151,7 @@ fn verify(asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Verified, Error> {
         Form::Whole | Form::Full => 1,
     };
     let tell = |done: u32, of: u32| {
-        stages.tell(format!("{done} of {of} blocks of ranks verified"));
+        phases.begin(format!("{done} of {of} blocks of ranks verified"));
         true
     };
     let verified = verification.run((0, every), asked.out.as_deref(), &tell)?;

@@ -8,7 +8,7 @@ use crate::{
 };
 use base::param::Problem;
 use flate2::{Compression, write::GzEncoder};
-use netloom::{Error, ErrorKind, draft::Draft};
+use netloom::{Error, ErrorKind, part_file::PartFile};
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
@@ -39,10 +39,10 @@ pub(super) fn convert(args: &ConvertArgs, console: &mut Console<'_>) -> Outcome 
         let message = "a GOAL binary is not packed, since its readers map it into memory";
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave `.gz` out"));
     }
-    let draft = Draft::new(&args.out, args.force)?;
+    let part_file = PartFile::new(&args.out, args.force)?;
     let content = read(&args.input)?.1;
-    let losses = write(&content, format, args, draft.part(), packed)?;
-    draft.keep().map_err(|e| unwritable(&args.out, &e))?;
+    let losses = write(&content, format, args, part_file.part(), packed)?;
+    part_file.keep().map_err(|e| unwritable(&args.out, &e))?;
     for line in losses.lines() {
         console.remark(&format!("note: {line}"));
     }

@@ -11,7 +11,7 @@ const MAX_TABLE: u64 = 1 << 30;
 
 /// Sequences of classes between routers with terminals.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct ClassPaths {
     /// Row of each terminal's router.
     row: Vec<u32>,
     rows: usize,
@@ -21,11 +21,11 @@ pub struct Ways {
     sequences: Vec<Vec<u8>>,
 }
 
-impl Ways {
+impl ClassPaths {
     /// Ways of a fabric.
     ///
     /// # Errors
-    /// If it has too many routers for a table, or too many different ways.
+    /// If it has too many routers for a table, or too many different paths.
     pub fn of(fabric: &Fabric) -> Result<Self, String> {
         let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
@@ -108,22 +108,22 @@ mod tests {
             ("global_ports_per_router", int(2)),
         ];
         let fabric = topology("dragonfly", &given);
-        let ways = Ways::of(&fabric).unwrap();
+        let paths = ClassPaths::of(&fabric).unwrap();
         let class = |name| fabric.classes().iter().position(|c| *c == name).unwrap() as u8;
         let (local, global) = (class("local"), class("global"));
         for a in 0..fabric.terminals() {
             let all = metrics::distances(&fabric, fabric.router_at(a));
             for b in 0..fabric.terminals() {
-                let way = &ways.sequences()[ways.between(a, b) as usize];
+                let way = &paths.sequences()[paths.between(a, b) as usize];
                 assert_eq!(way.len() as u32, all[fabric.router_at(b) as usize]);
                 let same_group = fabric.router_at(a) / 4 == fabric.router_at(b) / 4;
                 assert!(same_group || way.contains(&global), "another group is behind a global link");
                 assert!(way.iter().all(|&c| c == local || c == global));
             }
         }
-        assert!(ways.sequences()[0].is_empty());
+        assert!(paths.sequences()[0].is_empty());
         for expected in [vec![local], vec![global], vec![local, global]] {
-            assert!(ways.sequences().contains(&expected));
+            assert!(paths.sequences().contains(&expected));
         }
     }
 }

@@ -9,7 +9,7 @@ use workload::program::Program;
 const MAX_STEPS: u64 = 4_000_000_000;
 
 /// A job's point-to-point messages; collectives are not in it.
-pub struct Outlook {
+pub struct Volume {
     /// Name of the job.
     pub job: String,
     /// Messages of all ranks.
@@ -23,7 +23,7 @@ pub struct Outlook {
 
 /// The jobs whose programs know beforehand what they send.
 #[must_use]
-pub fn outlooks(run: &dyn Run) -> Vec<Outlook> {
+pub fn volumes(run: &dyn Run) -> Vec<Volume> {
     let known = |job: &&JobSetup| job.work.program().is_some_and(|p| p.sent(0).is_some());
     run.jobs()
         .iter()
@@ -32,7 +32,7 @@ pub fn outlooks(run: &dyn Run) -> Vec<Outlook> {
             let program = job.work.program()?;
             let small =
                 |f: &&Fabric| u64::from(program.ranks()).saturating_mul(f.ports().len() as u64) <= MAX_STEPS;
-            Some(outlook(&job.name, program.as_ref(), &job.placement, run.fabric().filter(small)))
+            Some(volume(&job.name, program.as_ref(), &job.placement, run.fabric().filter(small)))
         })
         .collect()
 }
@@ -43,7 +43,7 @@ fn ways(fabric: &Fabric, node: u32) -> Vec<Vec<u32>> {
     (0..different).map(|p| distances(fabric, fabric.router_at(fabric.terminal_in(node, p)))).collect()
 }
 
-fn outlook(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<&Fabric>) -> Outlook {
+fn volume(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<&Fabric>) -> Volume {
     let (mut messages, mut bytes, mut hops) = (0, 0, 0);
     for (rank, &terminal) in (0..program.ranks()).zip(placement) {
         let ways: Vec<Vec<u32>> = fabric.map_or_else(Vec::new, |f| ways(f, terminal));
@@ -57,10 +57,10 @@ fn outlook(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<
             }
         }
     }
-    Outlook { job: name.to_owned(), messages, bytes, link_hops: fabric.map(|_| hops) }
+    Volume { job: name.to_owned(), messages, bytes, link_hops: fabric.map(|_| hops) }
 }
 
-impl Outlook {
+impl Volume {
     /// A line for people.
     #[must_use]
     pub fn line(&self) -> String {

@@ -7,12 +7,12 @@ use std::{
 };
 
 /// A file that is being written; gone if it is dropped.
-pub struct Draft {
+pub struct PartFile {
     to: PathBuf,
     part: PathBuf,
 }
 
-impl Draft {
+impl PartFile {
     /// A file that will have this name. Nothing is made yet.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PartFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.part);
     }
@@ -59,19 +59,20 @@ mod tests {
     fn files_come_whole_or_not_at_all() {
         let folder = tempfile::tempdir().expect("a directory");
         let to = folder.path().join("result");
-        let write = |text: &str, force| -> Result<Draft, ErrorKind> {
-            let draft = Draft::new(&to, force).map_err(|f| f.kind())?;
-            fs::write(draft.part(), text).expect("written");
-            Ok(draft)
+        let write = |text: &str, force| -> Result<PartFile, ErrorKind> {
+            let file = PartFile::new(&to, force).map_err(|f| f.kind())?;
+            fs::write(file.part(), text).expect("written");
+            Ok(file)
         };
         drop(write("cut", false));
         assert_eq!(fs::read_dir(&folder).expect("a directory").count(), 0);
-        write("one", false).expect("a draft").keep().expect("renamed");
+        write("one", false).expect("a file").keep().expect("renamed");
         assert_eq!(write("two", false).err(), Some(ErrorKind::Output));
-        write("two", true).expect("a draft").keep().expect("renamed");
+        write("two", true).expect("a file").keep().expect("renamed");
         assert_eq!(fs::read_to_string(&to).expect("it is there"), "two");
         assert!(
-            Draft::new(Path::new("/dev/null"), true).is_err() && Draft::new(folder.path(), true).is_err()
+            PartFile::new(Path::new("/dev/null"), true).is_err()
+                && PartFile::new(folder.path(), true).is_err()
         );
     }
 }

@@ -11,7 +11,7 @@ pub enum MemoryLimit {
 
 /// What is asked of a run beside the experiment.
 #[derive(Clone, Copy, Debug)]
-pub struct Wishes {
+pub struct RunOptions {
     /// Threads.
     pub threads: u32,
     /// Partitions, whatever the experiment says.
@@ -24,7 +24,7 @@ pub struct Wishes {
     pub machine: bool,
 }
 
-impl Default for Wishes {
+impl Default for RunOptions {
     fn default() -> Self {
         Self { threads: 1, partitions: None, memory: None, checkers: false, machine: false }
     }

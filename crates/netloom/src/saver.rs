@@ -34,7 +34,7 @@ impl Intervals {
 
 /// What a pause is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum Request {
     /// Go on.
     Nothing,
     /// Save and go on.
@@ -44,7 +44,7 @@ enum Wish {
 }
 
 /// Saves a run.
-pub struct Keeper {
+pub struct Saver {
     path: PathBuf,
     header: Header,
     intervals: Intervals,
@@ -53,11 +53,11 @@ pub struct Keeper {
     signals: Arc<Signals>,
     /// How often it had been asked to save when this was last looked at.
     asked: usize,
-    /// The instant at which a wish to leave was heeded, if the state was stored.
+    /// The instant at which a request to leave was heeded, if the state was stored.
     left: Option<Result<Ps, Error>>,
 }
 
-impl Keeper {
+impl Saver {
     /// Saves to `path` at these intervals, and as the signals ask.
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
@@ -79,12 +79,12 @@ impl Keeper {
         state: impl FnOnce() -> Vec<u8>,
         remark: impl FnOnce(&Error),
     ) -> bool {
-        let wish = self.wish(at.now);
-        if wish == Wish::Nothing {
+        let request = self.request(at.now);
+        if request == Request::Nothing {
             return true;
         }
         let stored = self.store(at, &state());
-        if wish == Wish::Leave {
+        if request == Request::Leave {
             self.left = Some(stored.map(|()| at.now));
             return false;
         }
@@ -108,16 +108,16 @@ impl Keeper {
     }
 
     /// What is wanted of a pause at `now`.
-    fn wish(&mut self, now: Ps) -> Wish {
+    fn request(&mut self, now: Ps) -> Request {
         if self.signals.leave() {
-            return Wish::Leave;
+            return Request::Leave;
         }
         let wall = !self.intervals.wall.is_zero() && self.since.elapsed() >= self.intervals.wall;
         let before = std::mem::replace(&mut self.asked, self.signals.asked());
         if wall || now >= self.due || self.asked != before {
-            return Wish::Save;
+            return Request::Save;
         }
-        Wish::Nothing
+        Request::Nothing
     }
 
     /// Stores the state of a pause; if the system refuses, the checkpoint before is still there.
@@ -129,7 +129,7 @@ impl Keeper {
     }
 }
 
-/// Wishes from outside, as flags: to save and leave, and to save. Whoever embeds the library sets them, from a handler of signals or from
+/// Requests from outside, as flags: to save and leave, and to save. Whoever embeds the library sets them, from a handler of signals or from
 /// another thread.
 #[derive(Debug, Default)]
 pub struct Signals {
@@ -137,20 +137,20 @@ pub struct Signals {
     pub leave: Arc<AtomicBool>,
     /// Save and go on.
     pub save: Arc<AtomicBool>,
-    /// How often `save` was up: each of several keepers saves.
+    /// How often `save` was up: each of several savers saves.
     asked: AtomicUsize,
-    /// A wish to leave that was no signal.
+    /// a request to leave that was no signal.
     stop: AtomicBool,
 }
 
 impl Signals {
-    /// True if there was a wish to leave.
+    /// True if there was a request to leave.
     pub fn leave(&self) -> bool {
         self.leave.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Wishes to leave, as the first signal does.
-    pub fn wish_to_leave(&self) {
+    /// Requests to leave, as the first signal does.
+    pub fn request_leave(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
@@ -165,19 +165,19 @@ impl Signals {
 mod tests {
     use super::*;
 
-    /// Every keeper heeds a signal once; a wish to leave stays, and the first signal still finds its flag down.
+    /// Every saver heeds a signal once; a request to leave stays, and the first signal still finds its flag down.
     #[test]
-    fn several_keepers_heed_one_signal() {
+    fn several_savers_heed_one_signal() {
         let signals = Arc::new(Signals::default());
-        let keeper =
-            || Keeper::new(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
-        let mut keepers = [keeper(), keeper()];
-        let mut wishes = || keepers.each_mut().map(|keeper| keeper.wish(0));
-        assert_eq!(wishes(), [Wish::Nothing; 2]);
+        let saver =
+            || Saver::new(PathBuf::new(), Header::default(), Intervals::default(), Arc::clone(&signals));
+        let mut savers = [saver(), saver()];
+        let mut requests = || savers.each_mut().map(|saver| saver.request(0));
+        assert_eq!(requests(), [Request::Nothing; 2]);
         signals.save.store(true, Ordering::Relaxed);
-        assert_eq!((wishes(), wishes()), ([Wish::Save; 2], [Wish::Nothing; 2]));
-        signals.wish_to_leave();
-        assert_eq!((wishes(), wishes()), ([Wish::Leave; 2], [Wish::Leave; 2]));
+        assert_eq!((requests(), requests()), ([Request::Save; 2], [Request::Nothing; 2]));
+        signals.request_leave();
+        assert_eq!((requests(), requests()), ([Request::Leave; 2], [Request::Leave; 2]));
         assert!(!signals.leave.load(Ordering::Relaxed));
     }
 }
