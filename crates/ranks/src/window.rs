@@ -53,6 +53,8 @@ const FINISHED: u8 = 4;
 const LAST: u8 = 8;
 /// Its heir waits for its start, not its end.
 const EARLY: u8 = 16;
+/// Something that it waits for was over when it was read.
+const MET: u8 = 32;
 
 impl Row {
     /// True once nothing keeps it from being taken up.
@@ -254,7 +256,7 @@ impl Window {
             self.reach.edit(rank).over = true;
         } else {
             self.retire(rank, now);
-            self.append(rank, &batch, freed);
+            self.append(rank, &batch, now, freed);
         }
         self.batch = batch;
     }
@@ -284,7 +286,8 @@ impl Window {
         self.reach.edit(rank).rows = list;
     }
 
-    fn append(&mut self, rank: u32, batch: &Batch, freed: &mut Vec<u32>) {
+    /// Makes rows of a batch that is read now. Nothing of it could begin earlier, so that is what its rows are ready at, at the earliest.
+    fn append(&mut self, rank: u32, batch: &Batch, now: Ps, freed: &mut Vec<u32>) {
         let Reach { read, rows: old, last, .. } = *self.reach.get(rank);
         let mut list = old;
         let mut fresh = std::mem::take(&mut self.fresh);
@@ -292,7 +295,7 @@ impl Window {
         for (n, &op) in batch.ops.iter().enumerate() {
             list = self.rows.take(Row {
                 op,
-                ready: 0,
+                ready: now,
                 stamp: Stamp::default(),
                 rank,
                 number: read + n as u32,
@@ -306,25 +309,15 @@ impl Window {
             });
             fresh.push(list);
         }
-        // Lists are built from their ends; edges of one operation keep their order.
-        for edge in batch.edges.iter().rev() {
-            let after = fresh[(edge.after - u64::from(read)) as usize];
-            match edge.before.checked_sub(u64::from(read)) {
-                Some(n) => self.link_front(fresh[n as usize], after, edge.on_start),
-                None => {
-                    if let Some(before) = self.find(old, edge.before as u32) {
-                        self.link_old(before, after, edge.on_start);
-                    }
-                }
-            }
-        }
-        let mut before = (read > 0 && self.is_kept(old, last)).then_some(last);
-        for (n, op) in batch.ops.iter().enumerate() {
+        self.link((read, old), batch, &fresh, now);
+        let mut before = (read > 0).then_some(if self.is_kept(old, last) { last } else { NIL });
+        for (op, &row) in batch.ops.iter().zip(&fresh) {
             match before {
-                Some(b) if op.after != After::Nothing => self.inherit(b, fresh[n], op.after == After::Start),
+                Some(NIL) if op.after != After::Nothing => self.meet(row, 0, now),
+                Some(b) if op.after != After::Nothing => self.inherit(b, row, op.after == After::Start, now),
                 _ => {}
             }
-            before = Some(fresh[n]);
+            before = Some(row);
         }
         if last != NIL && self.is_kept(old, last) {
             self.rows.edit(last).state &= !LAST;
@@ -333,13 +326,44 @@ impl Window {
         *self.open.edit(0) += batch.ops.len() as u64;
         *self.reach.edit(rank) =
             Reach { read: read + batch.ops.len() as u32, rows: list, last: list, ..*self.reach.get(rank) };
-        for &row in &fresh {
-            if self.rows.get(row).waits == 0 {
+        // The first row is the heir of the operation before: it comes after those on the list of that one, as anywhere.
+        let heir = usize::from(read > 0 && batch.ops[0].after != After::Nothing);
+        for &row in fresh[heir..].iter().chain(&fresh[..heir]) {
+            let r = self.rows.get(row);
+            if r.waits == 0 || (r.op.kind == Kind::JoinAny && r.state & MET != 0) {
                 self.rows.edit(row).state |= EXECUTABLE;
                 freed.push(row);
             }
         }
         self.fresh = fresh;
+    }
+
+    /// Makes links of a batch's edges. Edges of one operation keep their order.
+    fn link(&mut self, (read, old): (u32, u32), batch: &Batch, fresh: &[u32], now: Ps) {
+        let of = |number: u64| number.checked_sub(u64::from(read)).map(|n| fresh[n as usize]);
+        // Lists within the batch are built from their ends.
+        for edge in batch.edges.iter().rev() {
+            if let (Some(before), Some(after)) = (of(edge.before), of(edge.after)) {
+                self.link_front(before, after, edge.on_start);
+            }
+        }
+        // Those of earlier operations exist, and grow at their ends.
+        for edge in batch.edges.iter().filter(|e| e.before < u64::from(read)) {
+            let after = fresh[(edge.after - u64::from(read)) as usize];
+            match self.find(old, edge.before as u32) {
+                Some(before) => self.link_old(before, after, edge.on_start, now),
+                None => self.meet(after, 0, now),
+            }
+        }
+    }
+
+    /// Something that a fresh row waits for was over at `at`, or before its batch was read.
+    fn meet(&mut self, row: u32, at: Ps, now: Ps) {
+        let (row, at) = (self.rows.edit(row), at.max(now));
+        // One is enough for a join of any: the earliest.
+        let any = row.op.kind == Kind::JoinAny && row.state & MET != 0;
+        row.ready = if any { row.ready.min(at) } else { row.ready.max(at) };
+        row.state |= MET;
     }
 
     /// The row of an earlier operation, if it is kept.
@@ -365,20 +389,13 @@ impl Window {
     }
 
     /// Like [`Window::link_front`] at the end of the list, for an operation that may have begun.
-    fn link_old(&mut self, before: u32, after: u32, on_start: bool) {
+    fn link_old(&mut self, before: u32, after: u32, on_start: bool, now: Ps) {
         let row = *self.rows.get(before);
         if row.is_finished() || (on_start && row.is_started()) {
-            let ready = &mut self.rows.edit(after).ready;
-            *ready = (*ready).max(if row.is_finished() { row.ready } else { 0 });
-            return;
+            // A join starts when it ends, which may lie ahead. When others started is not kept: before now.
+            let ends = row.is_finished() && (!on_start || matches!(row.op.kind, Kind::Join | Kind::JoinAny));
+            return self.meet(after, if ends { row.ready } else { 0 }, now);
         }
-        if row.heir != NIL && on_start == (row.state & EARLY != 0) {
-            // What waits longer is freed first.
-            self.rows.edit(before).heir = NIL;
-            self.rows.edit(row.heir).waits -= 1;
-            self.link_old(before, row.heir, on_start);
-        }
-        let row = *self.rows.get(before);
         let mut at = if on_start { row.starts } else { row.ends };
         if at == NIL {
             return self.link_front(before, after, on_start);
@@ -392,10 +409,10 @@ impl Window {
     }
 
     /// Like [`Window::link_old`] for the operation that follows.
-    fn inherit(&mut self, before: u32, after: u32, on_start: bool) {
+    fn inherit(&mut self, before: u32, after: u32, on_start: bool, now: Ps) {
         let row = self.rows.edit(before);
-        if row.is_finished() || (on_start && row.is_started()) || row.heir != NIL {
-            return self.link_old(before, after, on_start);
+        if row.is_finished() || (on_start && row.is_started()) {
+            return self.link_old(before, after, on_start, now);
         }
         row.heir = after;
         row.state = if on_start { row.state | EARLY } else { row.state & !EARLY };
