@@ -285,9 +285,15 @@ impl Machine {
         self.take_in(local, message);
         if local == from {
             // What it does next is found out after this step.
-        } else if !self.cx.filed {
+            return;
+        }
+        if !self.cx.filed {
             self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
-        } else if arrival < self.hosts.get(local).alarm {
+            return;
+        }
+        // A message that is there at the very time of what the host does next may have been created before that, where stamps are times.
+        let until = self.hosts.get(local).alarm;
+        if arrival < until || (arrival == until && !self.cx.coupled) {
             // Even if it must wait then: it must not stand before what does not.
             self.touched.push(local);
         }
