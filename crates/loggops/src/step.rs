@@ -227,7 +227,7 @@ impl Machine {
         let cx = &self.cx;
         let eager = match op.mode {
             Mode::Standard => op.amount <= cx.config.eager,
-            Mode::Synchronous => cx.config.cost == Cost::Pure,
+            Mode::Synchronous => cx.config.cost == Cost::Pure || cx.config.eager == u64::MAX,
             Mode::Buffered => true,
         };
         self.hosts.edit_core(host, op.cpu).free = now + busy;

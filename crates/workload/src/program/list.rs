@@ -3,6 +3,7 @@
 use super::{
     After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
     cuts::{Cut, cuts},
+    mpi::Mode,
 };
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub struct List {
     cuts: Arc<[Box<[Cut]>]>,
     cpus: u8,
     nics: u8,
-    largest: u64,
+    largest: Option<u64>,
     chained: bool,
     collectives: Vec<String>,
 }
@@ -34,7 +35,9 @@ impl List {
         let ops = || ranks.iter().flat_map(|r| &r.ops);
         let (cpus, nics) =
             (ops().map(|o| o.cpu + 1).max().unwrap_or(1), ops().map(|o| o.nic + 1).max().unwrap_or(1));
-        let largest = ops().filter(|o| o.kind == Kind::Send).map(|o| o.amount).max().unwrap_or(0);
+        let sends = || ops().filter(|o| o.kind == Kind::Send);
+        let waits = sends().any(|o| o.mode == Mode::Synchronous);
+        let largest = (!waits).then(|| sends().map(|o| o.amount).max().unwrap_or(0));
         let chained = ranks.iter().all(|r| super::chained(&r.ops, true));
         let pairs = |r: &Rank| cuts(r.ops.len(), r.edges.iter().map(|e| (e.before as u32, e.after as u32)));
         let cuts = ranks.iter().map(pairs).collect();
@@ -105,7 +108,7 @@ impl Program for List {
     }
 
     fn largest_message(&self) -> Option<u64> {
-        Some(self.largest)
+        self.largest
     }
 }
 
@@ -157,7 +160,7 @@ fn plain(kind: Kind, peer: u32, amount: u64, tag: u32) -> Op {
         peer,
         tag,
         context: 0,
-        mode: crate::program::mpi::Mode::Standard,
+        mode: Mode::Standard,
         amount,
         origin: 0,
         collective: 0,

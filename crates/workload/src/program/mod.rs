@@ -178,7 +178,7 @@ pub trait Program: Send + Sync {
         &[]
     }
 
-    /// Size in bytes of the largest message of all ranks, if known beforehand. A model with a rendezvous protocol couples ranks more
+    /// Size in bytes of the largest message of all ranks, if known beforehand and no send is synchronous. A model with a rendezvous protocol couples ranks more
     /// tightly if it is larger than the protocol's threshold, or unknown.
     fn largest_message(&self) -> Option<u64> {
         None
