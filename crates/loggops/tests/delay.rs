@@ -1,9 +1,9 @@
-//! The delay model against closed forms, against a plain simulator with one global queue, and against itself: partitions, batches, undo.
+//! The delay model against closed forms, and against itself: partitions, batches, undo. Against a second
+//! implementation: `twice.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod programs;
-mod queue;
 
 use base::time::NEVER;
 use engine::undo_check;
@@ -87,16 +87,6 @@ fn small_cases_agree_with_loggopsim() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    /// One global queue, everything blocked put back: the same makespans of all ranks. Rendezvous, several processors, wildcards
-    /// and ties included, where the order is that of one queue.
-    #[test]
-    fn agrees_with_one_global_queue(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32) {
-        let ranks = random(seed, kind);
-        let expected = queue::simulate(&ranks, &SETS[set]);
-        let finished = run(&plain(Arc::new(List::new(ranks)), config(&SETS[set])));
-        prop_assert_eq!(makespans(&finished), expected);
-    }
 
     /// Partitions, seeds of ties and batches change nothing.
     #[test]

@@ -1,0 +1,203 @@
+//! Rank programs on the delay model against a second implementation, which has nothing but the rules: thousands of random cases, and wrong rules
+//! that must be found.
+//!
+//! More cases: `CASES=1000000 SEED=1 cargo test --profile checked -p netloom-loggops --test twice the_model`.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod cases;
+#[allow(dead_code, reason = "other tests use the rest")]
+mod programs;
+mod reference;
+
+use cases::{Case, CaseJob};
+use loggops::{
+    DelayConfig, DelaySetup,
+    observe::Measure,
+    run::{plain, simulate},
+};
+use programs::{binomial, dissemination, random, ring, stencil, wavefront};
+use proptest::prelude::*;
+use reference::{FAULTS, Fault, Job, Outcome};
+use results::table::Column;
+use std::sync::Arc;
+use workload::program::list::{List, Rank, calc, recv, send};
+
+/// What the delay model makes of a case.
+fn run(case: &Case) -> Outcome {
+    outcome(&case.setup())
+}
+
+fn outcome(setup: &DelaySetup) -> Outcome {
+    let finished = simulate(setup, &mut |_| true).unwrap();
+    let column = |table: &str, name: &str| {
+        let table = finished.tables.iter().find(|t| t.name() == table);
+        match table.and_then(|t| t.column(name)) {
+            Some(Column::U64(column)) => column.clone(),
+            Some(Column::U32(column)) => column.iter().map(|&n| n.into()).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let (ranks, numbers) = (column("operations", "rank"), column("operations", "operation"));
+    let (starts, ends) = (column("operations", "start_ps"), column("operations", "end_ps"));
+    let names = finished.tables.iter().find(|t| t.name() == "operations").and_then(|t| t.column("job"));
+    let first = |name: &str| -> usize {
+        let before = setup.jobs.iter().take_while(|j| j.name != name);
+        before.map(|j| j.program.ranks() as usize).sum()
+    };
+    let jobs: Vec<usize> = match names {
+        Some(Column::Text(names)) => {
+            let bases: Vec<usize> = names.words().iter().map(|n| first(n)).collect();
+            names.codes().iter().map(|&code| bases[code as usize]).collect()
+        }
+        _ => Vec::new(),
+    };
+    let rows =
+        (0..ranks.len()).map(|i| ((jobs[i] + ranks[i] as usize, numbers[i] as usize), (starts[i], ends[i])));
+    Outcome { makespans: column("ranks", "makespan_ps"), operations: rows.collect() }
+}
+
+/// What the rules say of it.
+fn rules(case: &Case, fault: Option<Fault>) -> Outcome {
+    let job = |j| {
+        let &CaseJob { ref program, start, compute_ppb, stream } = j;
+        Job { program: &**program, start, compute_ppb, stream }
+    };
+    let jobs: Vec<Job<'_>> = case.jobs.iter().map(job).collect();
+    reference::simulate(&jobs, &case.config, fault)
+}
+
+/// Where two outcomes part.
+fn difference(model: &Outcome, rules: &Outcome) -> Option<String> {
+    let mut keys: Vec<_> = model.operations.keys().chain(rules.operations.keys()).collect();
+    keys.sort_unstable();
+    let at = |o: &Outcome, key| o.operations.get(key).copied();
+    let differ = keys.into_iter().filter(|k| at(model, k) != at(rules, k));
+    // What comes first is the cause.
+    let first = differ.min_by_key(|k| at(model, k).min(at(rules, k)).map(|t| t.0));
+    if let Some(key) = first {
+        return Some(format!("operation {key:?}: {:?}, by the rules {:?}", at(model, key), at(rules, key)));
+    }
+    let (a, b) = (&model.makespans, &rules.makespans);
+    (a != b).then(|| format!("makespans {a:?}, by the rules {b:?}"))
+}
+
+/// Six thousand cases; as many as one likes with `CASES` and `SEED`.
+#[test]
+fn the_model_does_what_the_rules_say() {
+    let (seed, cases) = (number("SEED", 0), number("CASES", 6000));
+    for seed in seed..seed + cases {
+        let case = Case::new(seed);
+        let (model, rules) = (run(&case), rules(&case, None));
+        if let Some(difference) = difference(&model, &rules) {
+            show(&case, &model, &rules);
+            panic!("case {seed}: {difference}");
+        }
+    }
+}
+
+/// Each wrong rule gives another result in one of the cases.
+#[test]
+fn wrong_rules_are_found() {
+    for fault in FAULTS {
+        let found = (0..6000).find(|&seed| {
+            let case = Case::new(seed);
+            rules(&case, None) != rules(&case, Some(fault))
+        });
+        assert!(found.is_some(), "{fault:?} is not found");
+    }
+}
+
+/// What waits for the eighth operation of its rank, behind which the graph is cut, goes in the order of its edges.
+#[test]
+fn sends_leave_in_order_behind_a_cut() {
+    let mut a = Rank::default();
+    for n in 0..8 {
+        let op = a.push(calc(1_000));
+        if n > 0 {
+            a.requires(op, n - 1);
+        }
+    }
+    for tag in 0..20 {
+        let op = a.push(send(1, 8, tag));
+        a.requires(op, 7);
+    }
+    let mut b = Rank::default();
+    for tag in 0..20 {
+        b.push(recv(0, 8, tag));
+    }
+    let setup = plain(Arc::new(List::new(vec![a, b])), DelayConfig::loggops());
+    let measure = Measure { operations: true, ..Measure::default() };
+    let ends = outcome(&DelaySetup { measure, ..setup }).operations;
+    let starts: Vec<u64> = (8..28).map(|n| ends[&(0, n)].0).collect();
+    assert!(starts.is_sorted(), "{starts:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Larger programs: tens of operations by rank, messages of all kinds.
+    #[test]
+    fn larger_programs_agree(seed in any::<u64>(), set in 0..3usize, kind in 0..4u32) {
+        let sets = [[2500, 1500, 1000, 6, 0, 65_535], [5000, 1200, 3000, 3, 1, 1024], [1000, 0, 0, 1, 0, 65_535]];
+        agree(random(seed, kind), &sets[set])?;
+    }
+}
+
+#[test]
+fn whole_applications_agree() {
+    let set = [2500, 1500, 1000, 6, 0, 65_535];
+    for ranks in
+        [wavefront(7, 64, 12), stencil(4, 2000, 5), ring(9, 8, 30), dissemination(64, 1024), binomial(37, 1)]
+    {
+        agree(ranks, &set).unwrap();
+    }
+}
+
+/// The model and the rules agree on a graph.
+fn agree(
+    ranks: Vec<Rank>,
+    [latency, overhead, gap, byte_gap, byte_overhead, eager]: &[u64; 6],
+) -> Result<(), TestCaseError> {
+    let ps = |ns: &u64| ns * 1000;
+    let config = DelayConfig {
+        latency: ps(latency),
+        overhead: ps(overhead),
+        gap: ps(gap),
+        byte_gap: ps(byte_gap),
+        byte_overhead: ps(byte_overhead),
+        eager: *eager,
+        ..DelayConfig::loggops()
+    };
+    let program = List::new(ranks);
+    let job = Job { program: &program, start: 0, compute_ppb: 1_000_000_000, stream: false };
+    let rules = reference::simulate(&[job], &config, None);
+    let setup = plain(Arc::new(program.clone()), config);
+    let measure = Measure { operations: true, ..Measure::default() };
+    let model = outcome(&DelaySetup { measure, ..setup });
+    prop_assert_eq!(difference(&model, &rules), None);
+    Ok(())
+}
+
+/// Every operation of a case, what the model made of it, and where the rules say otherwise.
+fn show(case: &Case, model: &Outcome, rules: &Outcome) {
+    eprintln!("{:?}, {} partitions", case.config, case.partitions);
+    let mut host = 0;
+    for job in &case.jobs {
+        eprintln!("job from {}, stream: {}", job.start, job.stream);
+        for (rank, ends) in job.program.all() {
+            eprintln!("rank {host}, batches end at {ends:?}");
+            for (n, op) in rank.ops.iter().enumerate() {
+                let edges: Vec<_> = rank.edges.iter().filter(|e| e.after == n as u64).collect();
+                let (a, b) = (model.operations.get(&(host, n)), rules.operations.get(&(host, n)));
+                let told = if a == b { String::new() } else { format!(", by the rules {b:?}") };
+                eprintln!("  {n}: {op:?} {edges:?}: {a:?}{told}");
+            }
+            host += 1;
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |n| n.parse().unwrap())
+}
