@@ -1,7 +1,7 @@
 //! From measurements to the summary.
 
 use super::{
-    config::Cost,
+    config::{Cost, LONGEST},
     critical::{Part, Past, Segment},
     energy,
     machine::{Act, Context},
@@ -36,8 +36,10 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
         // Receiving takes no processor there: a rank may end with a message that it waited for.
         makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
     }
-    let mut summary =
-        Summary::new(fingerprint(&observer, &makespans), verdict(&stuck, dry), serde_json::Value::Null);
+    // What was begun in time may be over too late, or never: costs are cut at the end of all times.
+    let in_time = |end: Ps| end <= setup.limit && end < LONGEST;
+    let verdict = verdict(&stuck, dry, makespans.iter().filter(|&&end| !in_time(end)).count());
+    let mut summary = Summary::new(fingerprint(&observer, &makespans), verdict, serde_json::Value::Null);
     summary.simulated_ps = makespans.iter().copied().max().unwrap_or(0).min(setup.limit);
     let counts = |from: usize, to: usize| {
         let part = &observer.ranks[from..to];
@@ -50,14 +52,15 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     for (n, job) in setup.jobs.iter().enumerate() {
         let (from, to) = (cx.bases[n] as usize, cx.bases[n + 1] as usize);
         let part = &observer.ranks[from..to];
-        let makespan = makespans[from..to].iter().map(|m| m - job.start).max().unwrap_or(0);
+        let last = makespans[from..to].iter().copied().max().unwrap_or(job.start);
+        let makespan = last - job.start;
         let compute: u128 = part.iter().map(|r| u128::from(r.compute)).sum();
         let all = u128::from(makespan) * (to - from) as u128;
         summary.jobs.push(Job {
             name: job.name.clone(),
             ranks: (to - from) as u32,
             messages: Some(counts(from, to)),
-            makespan_ps: stuck.is_done().then_some(makespan),
+            makespan_ps: (stuck.is_done() && in_time(last)).then_some(makespan),
             critical_path: None,
             compute_fraction: (compute > 0).then(|| compute as f64 / all.max(1) as f64),
         });
@@ -132,9 +135,12 @@ fn fingerprint(observer: &Observer, makespans: &[Ps]) -> Fingerprint {
     sum
 }
 
-fn verdict(stuck: &Stuck, dry: bool) -> Verdict {
+fn verdict(stuck: &Stuck, dry: bool, late: usize) -> Verdict {
     let mut verdict = Verdict::ok();
-    if !dry {
+    if dry && late > 0 && stuck.is_done() {
+        let ranks = format!("the limit came first: {late} ranks would be over later");
+        verdict.find(State::Incomplete, [ranks]);
+    } else if !dry {
         let ranks = format!("the limit came first: {} ranks have operations left", stuck.ranks);
         verdict.find(State::Incomplete, [ranks]);
     } else if !stuck.is_done() {

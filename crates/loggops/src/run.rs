@@ -1,7 +1,7 @@
 //! Runs a setup of the delay model from start to results.
 
 use super::{
-    config::{Cost, DelayConfig, Ties},
+    config::{Cost, DelayConfig, LONGEST, Ties},
     direct::Direct,
     distance::{Delays, Linear},
     finish::{self, Ended},
@@ -211,7 +211,8 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         filed: parts == 1,
         flows,
         slot_shift: 7,
-        end: setup.limit,
+        // Beyond, sums of times could overflow.
+        end: setup.limit.min(LONGEST),
         energy: setup.energy.is_some(),
         config,
     };

@@ -443,6 +443,33 @@ fn a_limit_ends_a_run_and_is_told() {
     assert!(!matches!(stopped, Err(Failure::Setup(_))));
 }
 
+/// What is begun in time and over after the limit is not done, and neither is what lasts longer than all times.
+#[test]
+fn what_is_over_after_the_limit_is_told() {
+    let mut ranks = vec![Rank::default(); 2];
+    ranks[0].push(send(1, 1_001, 0));
+    ranks[1].push(recv(0, 1_001, 0));
+    let mut setup = plain(Arc::new(List::new(ranks.clone())), config(&SETS[0]));
+    let end = run(&setup).summary.jobs[0].makespan_ps.unwrap();
+    assert_eq!(end, 1_000 * (2_500 + 2 * 1_500 + 6_000));
+    for (limit, state) in
+        [(end, State::Ok), (end - 1, State::Incomplete), (end - 6_000_000, State::Incomplete)]
+    {
+        setup.limit = limit;
+        let summary = run(&setup).summary;
+        assert_eq!(summary.verdict.state, state, "{limit}");
+        assert_eq!(summary.jobs[0].makespan_ps.is_some(), state == State::Ok);
+    }
+    // 6 us and 6 ms for each of 10^12 bytes.
+    for byte_gap in [6_000_000, 6_000_000_000] {
+        let mut ranks = ranks.clone();
+        ranks[0].ops[0].amount = 1_000_000_000_000;
+        let config = DelayConfig { byte_gap, ..config(&SETS[0]) };
+        let summary = run(&plain(Arc::new(List::new(ranks)), config)).summary;
+        assert_eq!((summary.verdict.state, summary.jobs[0].makespan_ps), (State::Incomplete, None));
+    }
+}
+
 /// A join takes the time of the last that it waits for, a join of any that of the first; neither takes a processor.
 #[test]
 fn joins_wait_and_cost_nothing() {
