@@ -71,6 +71,10 @@ impl Local {
         if count > b.left() as u64 {
             return b.wrong(format!("a mapping of {count} numbers in {} bytes", b.left()));
         }
+        if !matches!(kind, REGIONS | COMMS) {
+            // Of other things no numbers are read. Those of locations have 64 bits: Score-P counts those of a process from n << 32.
+            return Ok(());
+        }
         let mapping = match mode {
             0 => Mapping::Dense((0..count).map(|_| b.number32()).collect::<Result<_>>()?),
             1 => {
@@ -83,9 +87,7 @@ impl Local {
         };
         match kind {
             REGIONS => self.regions = mapping,
-            COMMS => self.comms = mapping,
-            // Of other things no numbers are read.
-            _ => {}
+            _ => self.comms = mapping,
         }
         Ok(())
     }
@@ -130,5 +132,25 @@ mod tests {
         let one = Local { offsets: vec![(100, -10)], ..Local::default() };
         assert_eq!([0, 5, 50].map(|t| one.time(t)), [0, 0, 40]);
         assert_eq!(Local::default().time(7), 7);
+    }
+
+    /// Score-P maps the locations of a process to n << 32 and beyond.
+    #[test]
+    fn numbers_of_locations_have_64_bits() {
+        use crate::bytes::{Order, put_number};
+        let mut locations = vec![1, 1, 3, 0];
+        [0, 1, 1 << 32].into_iter().for_each(|n| put_number(&mut locations, n));
+        let mut local = Local::default();
+        let mut mapping =
+            |body: &[u8]| local.mapping(&mut Bytes::new(std::path::Path::new("x"), 0, body, Order::Little));
+        // Kind 1, three numbers, by local number.
+        mapping(&locations).unwrap();
+        // Regions: 0 is 7, 1 is 9.
+        mapping(&[REGIONS, 1, 2, 0, 1, 7, 1, 9]).unwrap();
+        assert_eq!((local.region(0), local.region(1), local.region(2)), (7, 9, 2));
+        // Regions of 64 bits are damage.
+        let mut wide = vec![REGIONS, 1, 1, 0];
+        put_number(&mut wide, 1 << 32);
+        assert!(local.mapping(&mut Bytes::new(std::path::Path::new("x"), 0, &wide, Order::Little)).is_err());
     }
 }

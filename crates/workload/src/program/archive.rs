@@ -14,9 +14,10 @@ use super::{
     mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, Request, Script, WORLD},
 };
 use base::param::Built;
+use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events, GroupType, paradigm};
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -40,6 +41,8 @@ struct Trace {
     /// Location of each rank.
     ranks: Vec<u64>,
     groups: BTreeMap<u32, Group>,
+    /// Regions that are MPI's functions.
+    functions: BTreeSet<u32>,
     uneven: OnceLock<Result<Uneven, Damage>>,
 }
 
@@ -58,7 +61,17 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
         archive.events(location).map_err(|e| told(e.to_string()))?;
     }
     let groups = groups(&archive, &ranks);
-    Ok(Arc::new(Otf2(Arc::new(Trace { archive, ranks, groups, uneven: OnceLock::new() }))))
+    let functions = functions(&archive);
+    Ok(Arc::new(Otf2(Arc::new(Trace { archive, ranks, groups, functions, uneven: OnceLock::new() }))))
+}
+
+/// Regions of MPI: as their paradigm tells, or, since some tracers (EZTrace) call all functions the user's, as their name tells.
+fn functions(archive: &Archive) -> BTreeSet<u32> {
+    let d = &archive.definitions;
+    let is = |r: &otf2::Region| {
+        r.paradigm == paradigm::MPI || (r.paradigm == paradigm::USER && d.text(r.name).starts_with("MPI_"))
+    };
+    d.regions.iter().filter(|(_, r)| is(r)).map(|(&number, _)| number).collect()
 }
 
 /// Locations by rank: as MPI's group tells, else the first location of each process.
@@ -130,7 +143,8 @@ impl Script for Otf2 {
     }
 
     fn chained(&self) -> bool {
-        true
+        // Non-blocking collectives go on beside other things.
+        !self.0.functions.iter().any(|&region| goes_on_beside(self.0.region(region)))
     }
 }
 
@@ -140,7 +154,7 @@ fn damage(error: &otf2::Error) -> Damage {
 
 impl Trace {
     fn is_mpi(&self, region: u32) -> bool {
-        self.archive.definitions.regions.get(&region).is_some_and(|r| r.paradigm == paradigm::MPI)
+        self.functions.contains(&region)
     }
 
     fn region(&self, region: u32) -> &str {
@@ -199,35 +213,6 @@ impl Trace {
     }
 }
 
-/// Numbers of OTF2's collectives.
-mod operation {
-    pub const BARRIER: u8 = 0;
-    pub const BCAST: u8 = 1;
-    pub const GATHER: u8 = 2;
-    pub const GATHERV: u8 = 3;
-    pub const SCATTER: u8 = 4;
-    pub const SCATTERV: u8 = 5;
-    pub const ALLGATHER: u8 = 6;
-    pub const ALLGATHERV: u8 = 7;
-    pub const ALLTOALL: u8 = 8;
-    pub const ALLTOALLV: u8 = 9;
-    pub const ALLTOALLW: u8 = 10;
-    pub const ALLREDUCE: u8 = 11;
-    pub const REDUCE: u8 = 12;
-    pub const REDUCE_SCATTER: u8 = 13;
-    pub const SCAN: u8 = 14;
-    pub const EXSCAN: u8 = 15;
-    pub const REDUCE_SCATTER_BLOCK: u8 = 16;
-    /// A communicator or another handle is made.
-    pub const CREATE_HANDLE: u8 = 17;
-}
-
-/// True if ranks may have different bytes in it, which algorithms must know of each other.
-fn uneven(operation: u8) -> bool {
-    use operation::{ALLGATHERV, ALLTOALLV, ALLTOALLW, GATHERV, REDUCE_SCATTER, SCATTERV};
-    matches!(operation, GATHERV | SCATTERV | ALLGATHERV | ALLTOALLV | ALLTOALLW | REDUCE_SCATTER)
-}
-
 /// What the completion of a request tells.
 #[derive(Clone, Copy)]
 enum Completion {
@@ -235,6 +220,14 @@ enum Completion {
     Receive(u32, u32, u32, u64),
     /// Operation, communicator, root, bytes sent and received of a collective.
     Collective(u8, u32, u32, (u64, u64)),
+}
+
+/// How a request ends.
+enum End {
+    Is(Completion),
+    Cancelled,
+    /// The archive does not tell.
+    Untold,
 }
 
 /// Finds the envelopes of receives before they are complete.
@@ -245,17 +238,17 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// The next completion of a request; `None` if it never completes.
-    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
+    /// The next completion of a request.
+    fn completion(&mut self, request: u64) -> Result<End, Damage> {
         if let Some(list) = self.passed.get_mut(&request)
             && let Some(found) = list.pop_front()
         {
             if list.is_empty() {
                 self.passed.remove(&request);
             }
-            return Ok(found);
+            return Ok(found.map_or(End::Cancelled, End::Is));
         }
-        let Some(events) = &mut self.events else { return Ok(None) };
+        let Some(events) = &mut self.events else { return Ok(End::Untold) };
         for event in events {
             let (of, found) = match event.map_err(|e| damage(&e))?.kind {
                 EventKind::Irecv { sender, comm, tag, bytes, request } => {
@@ -268,12 +261,12 @@ impl Ahead {
                 _ => continue,
             };
             if of == request {
-                return Ok(found);
+                return Ok(found.map_or(End::Cancelled, End::Is));
             }
             self.passed.entry(of).or_default().push_back(found);
         }
         self.events = None;
-        Ok(None)
+        Ok(End::Untold)
     }
 }
 
@@ -354,6 +347,15 @@ impl Reader {
         true
     }
 
+    #[cold]
+    fn untold(&self) -> Damage {
+        let place = self.trace.describe(self.rank, self.position);
+        Damage(format!(
+            "{place}: the receive that is posted here never ends in the archive, so it is not known what it received: some tracers leave \
+             out what MPI_Waitall completes"
+        ))
+    }
+
     fn envelope(&self, peer: u32, comm: u32, tag: u32, bytes: u64) -> Result<Envelope, Damage> {
         let wrong = |what: String| {
             let name = self.trace.describe(self.rank, self.position);
@@ -429,14 +431,21 @@ impl Reader {
                 self.push(Call::Isend(envelope, self.mode, number));
             }
             EventKind::IrecvRequest { request } => {
-                if let Some(Completion::Receive(sender, comm, tag, bytes)) = self.completion(request)? {
+                let told = match self.completion(request)? {
+                    End::Is(Completion::Receive(sender, comm, tag, bytes)) => {
+                        Some((sender, comm, tag, bytes))
+                    }
+                    End::Is(_) | End::Cancelled => None,
+                    End::Untold => return Err(self.untold()),
+                };
+                if let Some((sender, comm, tag, bytes)) = told {
                     let (envelope, number) = (self.envelope(sender, comm, tag, bytes)?, self.request());
                     self.requests.insert(request, number);
                     self.push(Call::Irecv(envelope, number));
                 }
             }
             EventKind::CollectiveRequest { request } => {
-                if let Some(Completion::Collective(op, comm, root, bytes)) = self.completion(request)? {
+                if let End::Is(Completion::Collective(op, comm, root, bytes)) = self.completion(request)? {
                     let number = self.request();
                     if self.collective(op, (comm, root), bytes, Some(number))? {
                         self.requests.insert(request, number);
@@ -463,7 +472,7 @@ impl Reader {
         Ok(())
     }
 
-    fn completion(&mut self, request: u64) -> Result<Option<Completion>, Damage> {
+    fn completion(&mut self, request: u64) -> Result<End, Damage> {
         if self.ahead.is_none() {
             let location = self.trace.ranks[self.rank as usize];
             let mut events = self.trace.archive.events(location).map_err(|e| damage(&e))?;
@@ -473,7 +482,7 @@ impl Reader {
             }
             self.ahead = Some(Ahead { events: Some(events), passed: BTreeMap::new() });
         }
-        self.ahead.as_mut().map_or(Ok(None), |ahead| ahead.completion(request))
+        self.ahead.as_mut().map_or(Ok(End::Untold), |ahead| ahead.completion(request))
     }
 
     /// A collective, with a request if it does not block. False if there is nothing to do.
@@ -585,5 +594,6 @@ impl Calls for Reader {
     }
 }
 
+mod operation;
 #[cfg(test)]
 mod tests;

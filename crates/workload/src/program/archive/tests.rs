@@ -13,6 +13,9 @@ fn written(functions: &[&str], ranks: &[Vec<(u64, EventKind)>]) -> (std::path::P
     d.string("");
     for (n, name) in functions.iter().enumerate() {
         let paradigm = if name.starts_with("MPI_") { paradigm::MPI } else { paradigm::USER };
+        // As EZTrace has it.
+        let (name, paradigm) =
+            name.strip_prefix("user ").map_or((*name, paradigm), |name| (name, paradigm::USER));
         let name = d.string(name);
         d.regions.insert(n as u32, Region { name, paradigm, role: 1 });
     }
@@ -216,6 +219,7 @@ fn non_blocking_collectives_are_posted_and_waited_for() {
         ]
     };
     let (directory, script) = written(&["MPI_Igatherv", "MPI_Waitall"], &[rank(0), rank(1)]);
+    assert!(!script.chained(), "they go on beside other things");
     let calls = calls(script.as_ref(), 1);
     let gatherv = |request, counts: [u64; 2]| {
         Call::Collective(Collective {
@@ -248,5 +252,43 @@ fn non_blocking_collectives_are_posted_and_waited_for() {
         Call::Wait(0),
     ];
     assert_eq!(calls, expected);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Some tracers call MPI's functions the user's: their names tell.
+#[test]
+fn functions_of_mpi_are_known_by_name() {
+    use EventKind::{Enter, Leave, Send};
+    let functions = ["user main", "user MPI_Send", "user MPIX_do"];
+    let rank = vec![
+        (0, Enter { region: 0 }),
+        (10, Enter { region: 1 }),
+        (10, Send { receiver: 1, comm: 5, tag: 0, bytes: 7 }),
+        (90, Leave { region: 1 }),
+        (90, Enter { region: 2 }),
+        (95, Leave { region: 2 }),
+        (95, Enter { region: 1 }),
+        (95, Send { receiver: 1, comm: 5, tag: 0, bytes: 7 }),
+        (99, Leave { region: 1 }),
+    ];
+    let (directory, script) = written(&functions, &[rank, Vec::new()]);
+    let send = Call::Send(envelope(1, 0, 7), Mode::Standard);
+    assert_eq!(
+        calls(script.as_ref(), 0),
+        [Call::Compute(10 * NS), send.clone(), Call::Compute(5 * NS), send]
+    );
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// A receive whose end is not told cannot be done again; one that was cancelled need not.
+#[test]
+fn a_receive_without_its_end_is_told() {
+    use EventKind::{Cancelled, IrecvRequest};
+    let posted = |request| (1, IrecvRequest { request });
+    let (directory, script) =
+        written(&["main"], &[vec![posted(3)], vec![posted(4), (2, Cancelled { request: 4 })]]);
+    let error = script.open(0).next().unwrap_err().0;
+    assert!(error.contains("location 0, event 1: the receive") && error.contains("never ends"), "{error}");
+    assert_eq!(calls(script.as_ref(), 1), [Call::Compute(NS)]);
     std::fs::remove_dir_all(directory).unwrap();
 }
