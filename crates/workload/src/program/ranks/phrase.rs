@@ -212,7 +212,9 @@ impl Phrases {
         };
         let mut tag = Some(Expression::Number(0));
         if tokens.take("tag") {
-            tag = if receive && tokens.take("any") { None } else { Some(self.expression(tokens)?) };
+            let any = receive && tokens.take("any");
+            self.loose |= any;
+            tag = if any { None } else { Some(self.expression(tokens)?) };
         }
         let comm = if tokens.take("comm") { self.comm(tokens)? } else { WORLD };
         Ok(End { peer, tag, bytes, comm })
