@@ -21,7 +21,12 @@ use proptest::prelude::*;
 use reference::{FAULTS, Fault, Job, Outcome};
 use results::table::Column;
 use std::sync::Arc;
-use workload::program::list::{List, Rank, calc, recv, send};
+use workload::program::{
+    After,
+    goal::{Losses, read_text, write_text},
+    input::Input,
+    list::{List, Rank, calc, recv, send},
+};
 
 /// What the delay model makes of a case.
 fn run(case: &Case) -> Outcome {
@@ -200,4 +205,24 @@ fn show(case: &Case, model: &Outcome, rules: &Outcome) {
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |n| n.parse().unwrap())
+}
+
+/// A program whose operations follow each other takes the same time as its own graph in GOAL, though that has no joins.
+#[test]
+fn a_program_written_as_goal_takes_the_same_time() {
+    let mut compared = 0;
+    for seed in 0..6000 {
+        let case = Case::new(seed);
+        let ([job], mut text) = (&case.jobs[..], Vec::new()) else { continue };
+        let follow = |rank: &Rank| rank.ops.iter().skip(1).all(|op| op.after != After::Nothing);
+        let said = write_text(&*job.program, 1, &mut text).unwrap() == Losses::default();
+        if !said || !job.program.all().iter().all(|(rank, _)| follow(rank)) {
+            continue;
+        }
+        let graph = read_text(&Input::bytes("x.goal", &text), 1).unwrap();
+        let time = |program| outcome(&plain(program, case.config.clone())).makespans;
+        assert_eq!(time(Arc::clone(&job.program) as _), time(Arc::new(graph) as _), "case {seed}");
+        compared += 1;
+    }
+    assert!(compared > 300, "{compared}");
 }

@@ -30,6 +30,7 @@
 //! not exist, ranks that are missing.
 
 mod binary;
+mod joins;
 mod labels;
 mod text;
 mod words;

@@ -1,10 +1,13 @@
 //! Writes any program as GOAL, text or binary.
 //!
-//! GOAL knows sends, receives and computations. Joins become computations of no time. What else a program may hold and GOAL cannot
-//! say is written as near as possible and counted in [`Losses`].
+//! GOAL knows sends, receives and computations. Joins are left out: what waits for one waits for all that it waits for (`joins.rs`), since a computation of no time
+//! would wait for the processor. What else a program may hold and GOAL cannot say is written as near as possible and counted in [`Losses`].
 
-use super::binary::{COOKIE, COOKIE_BYTES, HEAD_BYTES, NODE_BYTES};
-use crate::program::{ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program, mpi::Mode};
+use super::{
+    binary::{COOKIE, COOKIE_BYTES, HEAD_BYTES, NODE_BYTES},
+    joins::Joins,
+};
+use crate::program::{ANY_SOURCE, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, mpi::Mode};
 use base::time::Ps;
 use std::{
     collections::BTreeMap,
@@ -25,7 +28,7 @@ pub struct Losses {
     pub probes: u64,
     /// Sends of another mode than the standard one (synchronous, buffered), which GOAL does not tell apart.
     pub modes: u64,
-    /// Receives of any tag in a communicator other than the world, which may now match messages of others.
+    /// Receives of any tag beside communicators other than the world, which may now match messages of others.
     pub open_tags: u64,
 }
 
@@ -38,7 +41,7 @@ impl Losses {
             (self.waits_for_any, "waits for one of several operations became waits for all of them"),
             (self.probes, "probes were left out"),
             (self.modes, "synchronous or buffered sends became ordinary ones"),
-            (self.open_tags, "receives of any tag in a communicator may now match messages of another one"),
+            (self.open_tags, "receives of any tag may now match messages of other communicators"),
         ];
         told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
     }
@@ -90,8 +93,9 @@ pub fn write_text(program: &dyn Program, unit: Ps, out: &mut dyn Write) -> Resul
     for rank in 0..program.ranks() {
         writeln!(out, "\nrank {rank} {{")?;
         let (mut cursor, mut batch, mut first) = (program.open(rank), Batch::default(), 0u64);
+        let mut joins = Joins::default();
         loop {
-            translator.next(&mut *cursor, &mut batch, first)?;
+            translator.next(&mut *cursor, &mut batch, &mut joins)?;
             let mut edges = batch.edges.iter().peekable();
             for (number, op) in (first..).zip(&batch.ops) {
                 text_op(number, op, out)?;
@@ -150,9 +154,9 @@ pub fn write_binary(
     let mut position = (HEAD_BYTES + table.len()) as u64;
     for (rank, entry) in (0..ranks).zip(table.chunks_exact_mut(16)) {
         let mut whole = Batch::default();
-        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+        let (mut cursor, mut batch, mut joins) = (program.open(rank), Batch::default(), Joins::default());
         loop {
-            translator.next(&mut *cursor, &mut batch, whole.ops.len() as u64)?;
+            translator.next(&mut *cursor, &mut batch, &mut joins)?;
             if batch.ops.is_empty() {
                 break;
             }
@@ -257,21 +261,25 @@ impl Translator {
         Ok(Self { unit, tags, losses: Losses::default() })
     }
 
-    /// The next operations of a rank, `first` being the number of the first of them, and all their dependencies.
-    fn next(&mut self, cursor: &mut dyn Cursor, batch: &mut Batch, first: u64) -> Result<(), WriteError> {
-        batch.clear();
-        cursor.fill(batch)?;
-        let implicit =
-            (first..).zip(&batch.ops).filter(|(number, op)| op.after != After::Nothing && *number > 0);
-        let mut edges: Vec<Edge> = implicit
-            .map(|(number, op)| Edge {
-                before: number - 1,
-                after: number,
-                on_start: op.after == After::Start,
-            })
-            .collect();
-        edges.append(&mut batch.edges);
-        batch.edges = edges;
+    /// The next operations of a rank and all their dependencies; nothing if there are no more.
+    fn next(
+        &mut self,
+        cursor: &mut dyn Cursor,
+        batch: &mut Batch,
+        joins: &mut Joins,
+    ) -> Result<(), WriteError> {
+        loop {
+            batch.clear();
+            cursor.fill(batch)?;
+            if batch.ops.is_empty() {
+                return Ok(());
+            }
+            joins.leave_out(batch);
+            // A batch of joins leaves nothing.
+            if !batch.ops.is_empty() {
+                break;
+            }
+        }
         for op in &mut batch.ops {
             self.translate(op);
         }
@@ -282,11 +290,10 @@ impl Translator {
         match op.kind {
             Kind::Send | Kind::Recv => {
                 self.losses.modes += u64::from(op.kind == Kind::Send && op.mode != Mode::Standard);
-                if op.context != 0 {
-                    match self.tags.get(&(op.context, op.tag)) {
-                        Some(&tag) => op.tag = tag,
-                        None => self.losses.open_tags += 1,
-                    }
+                if op.tag == ANY_TAG {
+                    self.losses.open_tags += u64::from(op.context != 0 || !self.tags.is_empty());
+                } else if let Some(&tag) = self.tags.get(&(op.context, op.tag)) {
+                    op.tag = tag;
                 }
                 return;
             }
