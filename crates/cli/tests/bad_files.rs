@@ -1,8 +1,6 @@
 //! Every file of `tests/bad` holds one mistake (named by the file) and has a golden diagnostic and exit status.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use insta::{assert_snapshot, glob, with_settings};
 
 #[test]

@@ -1,8 +1,6 @@
 //! Commands, their results and their exit status, from the outside.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use insta::assert_snapshot;
 use serde_json::Value as Json;
 

@@ -1,8 +1,6 @@
 //! Static congestion and clusters from the outside.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use netloom::models::MODELS;
 use serde_json::Value as Json;
 use std::{fs, path::Path};

@@ -1,8 +1,6 @@
 //! `netloom fabric`: measures and exports, with and without faults, from whole experiments and from bare fabrics.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use insta::assert_snapshot;
 use serde_json::Value as Json;
 

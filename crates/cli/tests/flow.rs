@@ -1,8 +1,6 @@
 //! The flow model from the outside: scenarios, platforms, two runs side by side.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use serde_json::Value as Json;
 use std::fs;
 
@@ -61,7 +59,7 @@ fn compare_puts_two_models_side_by_side() {
 }
 
 /// An experiment on a platform with one change to its text.
-fn on_platform(from: &str, to: &str) -> common::Run {
+fn on_platform(from: &str, to: &str) -> crate::common::Run {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name);
     for name in ["flow-platform.toml", "platforms/two-clusters.xml", "platforms/two-clusters.pairs"] {

@@ -1,9 +1,7 @@
 //! Our engines beside the distribution's OpenSM, run on ibsim: the same tables where that is said, elsewhere ways as short and
 //! loads no higher. Without the programs (Debian: opensm, ibsim-utils) these tests say so and pass.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use serde_json::Value as Json;
 use std::fs;
 

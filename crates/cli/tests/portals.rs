@@ -2,10 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "portals/program.rs"]
-mod program;
-
-use program::{Compiled, compile, compile_as, compile_text, netloom};
+use crate::program::{Compiled, compile, compile_as, compile_text, netloom};
 use std::{
     fs,
     process::{Command, Output},

@@ -2,10 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "portals/program.rs"]
-mod program;
-
-use program::{Compiled, compile, netloom};
+use crate::program::{Compiled, compile, netloom};
 use std::{fs, path::Path, process::Output};
 
 /// A switch with links of 10 GB/s and 500 ns, and parameters with which the three models say the same of a lone message but for what is told in the tests.

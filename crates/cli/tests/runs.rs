@@ -1,8 +1,6 @@
 //! Simulations from the outside: results, output directories, studies.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use serde_json::Value as Json;
 use std::{fs, path::Path};
 

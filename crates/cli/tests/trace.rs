@@ -1,8 +1,6 @@
 //! `netloom trace`, from the outside.
 
-mod common;
-
-use common::netloom;
+use crate::common::netloom;
 use insta::assert_snapshot;
 use serde_json::Value as Json;
 use std::{fs, path::Path};

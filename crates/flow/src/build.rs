@@ -3,9 +3,10 @@
 use crate::{
     changes,
     config::{self, FlowConfig},
+    context::{FlowSetup, context},
     interfaces::Interfaces,
     memory,
-    run::{self, FlowSetup},
+    run,
 };
 use base::diag::{Diagnostic, Diagnostics};
 use fabric::graph::Fabric;
@@ -95,7 +96,7 @@ impl Run for FlowSetup {
     }
 
     fn validate(&self) -> Result<(), Failure> {
-        run::context(self).map(drop)
+        context(self).map(drop)
     }
 
     fn memory(&self) -> Prediction {

@@ -1,10 +1,11 @@
 //! From measurements to the summary.
 
 use super::{
+    context::{Context, FlowSetup},
+    ended::{Ended, LinkUse},
     machine::Machine,
     moment::Moment,
     observe::Observer,
-    run::{Context, FlowSetup},
     tables,
 };
 use base::time::Ps;
@@ -13,35 +14,11 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::programs::{self, Programs};
+use ranks::programs;
 use results::{
     summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
     table::Table,
 };
-
-/// A run that came to its end.
-pub struct Ended {
-    /// Sources and links at the end.
-    pub machine: Machine,
-    /// Ranks at the end.
-    pub host: Programs,
-    /// Measurements.
-    pub observer: Observer,
-    /// Nothing was pending any more.
-    pub dry: bool,
-}
-
-/// Use of a directed link.
-pub struct LinkUse {
-    /// The link: a directed link of the fabric, or a link of the platform.
-    pub link: u32,
-    /// Class, of a fabric's link.
-    pub class: Option<u8>,
-    /// What was used, in bytes, cross-traffic included. Of a half-duplex cable both directions together.
-    pub bytes: f64,
-    /// Share of its bandwidth, as at the end of the run, over the whole run.
-    pub utilisation: f64,
-}
 
 /// Makes the summary and the tables.
 #[must_use]

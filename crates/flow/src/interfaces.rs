@@ -1,9 +1,9 @@
 //! Messages of interfaces by the flow model: those under way share the links of their routes.
 
 use crate::{
+    context::{Context, FlowSetup, context},
     moment::Moment,
     network::Network,
-    run::{Context, FlowSetup, context},
     sharing::{Over, Sharing},
 };
 use base::time::Ps;

@@ -7,6 +7,8 @@ pub mod alarms;
 pub mod build;
 pub mod changes;
 pub mod config;
+pub mod context;
+pub mod ended;
 pub mod finish;
 pub mod interfaces;
 pub mod machine;
@@ -22,4 +24,5 @@ pub mod solver;
 pub mod tables;
 
 pub use config::FlowConfig;
-pub use run::{FlowSetup, simulate};
+pub use context::FlowSetup;
+pub use run::simulate;

@@ -5,9 +5,9 @@
 //! answer may begin flows that end at this very picosecond.
 
 use super::{
+    context::Context,
     moment::Moment,
     network::{Lost, Network},
-    run::Context,
     sharing::{Over, Sharing},
 };
 use base::time::{NEVER, Ps};

@@ -1,6 +1,6 @@
 //! Predicts the memory of a run.
 
-use crate::run::FlowSetup;
+use crate::context::FlowSetup;
 use model::memory::Prediction;
 use ranks::memory;
 

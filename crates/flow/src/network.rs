@@ -1,6 +1,6 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
-use super::{changes::BandwidthChange, moment::Moment, run::Context, sharing::Sharing, solver::Policy};
+use super::{changes::BandwidthChange, context::Context, moment::Moment, sharing::Sharing, solver::Policy};
 use base::rng::{Purpose, Stream};
 use engine::state::map::Map;
 use fabric::{

@@ -1,6 +1,6 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
-use super::{machine::Record, run::Context};
+use super::{context::Context, machine::Record};
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::tally::Tally;

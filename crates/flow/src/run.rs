@@ -1,152 +1,28 @@
 //! Runs a setup of the flow model from start to results.
 
 use super::{
-    config::FlowConfig,
-    finish::{self, Ended},
+    context::{Context, FlowSetup, context},
+    ended::Ended,
+    finish,
     machine::Machine,
     observe::Observer,
 };
-use base::{hash::mix64, time::Ps};
+use base::hash::mix64;
 use engine::{
     director::Pauses,
     executor::{Executor, Options, Stop},
 };
-use fabric::{graph::Fabric, platform::Platform, routing::Routing};
 use model::{
     failure::Failure,
     performance::{Clock, Done},
     run::{Finished, Progress},
-    setup::{Change, JobSetup, LinkParams, Measure, Scheduling, Until},
+    setup::Scheduling,
 };
-use ranks::{
-    hosted::Hosted,
-    programs::Programs,
-    roster::{Begun, Place, Roster, Rules},
-};
+use ranks::{hosted::Hosted, programs::Programs, roster::Place};
 use std::sync::Arc;
-
-/// A run of the flow model, resolved.
-#[derive(Clone)]
-pub struct FlowSetup {
-    /// The network; a platform brings its own links and routes.
-    pub fabric: Arc<Fabric>,
-    /// Its routing; a platform needs none.
-    pub routing: Option<Arc<dyn Routing>>,
-    /// What fails while the run is under way.
-    pub change: Option<Change>,
-    /// Parameters by link class; a platform needs none.
-    pub links: Vec<LinkParams>,
-    /// The jobs.
-    pub jobs: Vec<JobSetup>,
-    /// Parameters of the model.
-    pub config: FlowConfig,
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// End of the run.
-    pub until: Until,
-    /// Messages created before it do not count.
-    pub warmup: Ps,
-    /// Tables and series.
-    pub measure: Measure,
-    /// What parts of the network take, if that is asked; not of a platform.
-    pub energy: Option<model::energy::Energy>,
-}
-
-/// What does not change during a run.
-pub struct Context {
-    /// See [`FlowSetup::fabric`].
-    pub fabric: Arc<Fabric>,
-    /// See [`FlowSetup::routing`].
-    pub routing: Option<Arc<dyn Routing>>,
-    /// See [`FlowSetup::change`].
-    pub change: Option<Change>,
-    /// See [`FlowSetup::links`].
-    pub links: Vec<LinkParams>,
-    /// See [`FlowSetup::jobs`].
-    pub jobs: Vec<JobSetup>,
-    /// See [`FlowSetup::config`].
-    pub config: FlowConfig,
-    /// Job and rank of each terminal; [`u32::MAX`] for none.
-    pub rank: Vec<(u32, u32)>,
-    /// The ranks of programs.
-    pub roster: Arc<Roster>,
-    /// See [`FlowSetup::seed`].
-    pub seed: u64,
-    /// Nothing happens at or after this time.
-    pub end: Ps,
-    /// See [`FlowSetup::warmup`].
-    pub warmup: Ps,
-    /// See [`FlowSetup::measure`].
-    pub measure: Measure,
-}
-
-impl Context {
-    /// The platform, if the network is one.
-    #[must_use]
-    pub fn platform(&self) -> Option<&Platform> {
-        self.fabric.shape::<Platform>()
-    }
-}
 
 /// Events between two calls of the progress function.
 const BUDGET: u64 = 1 << 16;
-
-/// Most windows of a series.
-const MAX_WINDOWS: u64 = 1_000_000;
-
-/// Resolves what does not change.
-///
-/// # Errors
-/// [`Failure::Setup`] with the reason for what cannot be run.
-pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
-    let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
-    let refuse = |text: String| Err(Failure::Setup(text));
-    if end >= 1 << 59 {
-        return refuse("virtual time ends at 2^59 ps, about 6.7 days".into());
-    }
-    if let (Until::Time(end), window @ 1..) = (setup.until, setup.measure.window)
-        && end / window > MAX_WINDOWS
-    {
-        return refuse(format!("the series would have {} windows; a million is the most", end / window));
-    }
-    let platform = setup.fabric.shape::<Platform>();
-    if platform.is_none() && setup.routing.is_none() {
-        return refuse("model \"flow\" needs a [routing] on this topology".into());
-    }
-    if platform.is_none() && setup.links.len() < setup.fabric.classes().len() {
-        return refuse("model \"flow\" needs the parameters of all link classes".into());
-    }
-    if let (Some(_), Some(_)) = (platform, &setup.change) {
-        return refuse("a platform tells itself how bandwidths change: it takes no [faults]".into());
-    }
-    let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
-    let mut rank = vec![(u32::MAX, u32::MAX); setup.fabric.terminals() as usize];
-    for (n, job) in setup.jobs.iter().enumerate() {
-        for (r, &terminal) in job.placement.iter().enumerate() {
-            if left.is_cut_off(terminal) {
-                let name = &job.name;
-                return refuse(format!("failures cut terminal {terminal} off, which job {name} uses"));
-            }
-            rank[terminal as usize] = (n as u32, r as u32);
-        }
-    }
-    let FlowConfig { eager, control, overhead, .. } = setup.config;
-    let rules = Rules { eager, control, overhead, calc: Begun::InHand };
-    Ok(Context {
-        roster: Arc::new(Roster::new(&setup.jobs, rules)),
-        fabric: Arc::clone(&setup.fabric),
-        routing: setup.routing.clone(),
-        change: setup.change.clone(),
-        links: setup.links.clone(),
-        jobs: setup.jobs.clone(),
-        config: setup.config.clone(),
-        rank,
-        seed: setup.seed,
-        end,
-        warmup: setup.warmup,
-        measure: setup.measure,
-    })
-}
 
 /// Simulates. `progress` is called from time to time; it stops the run by returning false.
 ///

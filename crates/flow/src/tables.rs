@@ -1,8 +1,8 @@
 //! Tidy tables of a run: topology, links, series, and on demand pairs, messages and operations.
 
 use super::{
-    finish::{Ended, LinkUse},
-    run::{Context, FlowSetup},
+    context::{Context, FlowSetup},
+    ended::{Ended, LinkUse},
 };
 use base::time::Ps;
 use fabric::links::End;

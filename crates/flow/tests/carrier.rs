@@ -1,7 +1,7 @@
 //! The flow model as a carrier keeps the contract.
 
 use base::time::Ps;
-use flow::{FlowConfig, FlowSetup, machine::Machine, rules::Rules, run::context};
+use flow::{FlowConfig, FlowSetup, context::context, machine::Machine, rules::Rules};
 use model::{
     samples::int,
     setup::{Measure, Until},

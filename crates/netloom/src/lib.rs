@@ -28,6 +28,8 @@ pub mod machine;
 pub mod memory;
 pub mod models;
 pub mod network;
+#[cfg(feature = "opensm")]
+pub mod opensm;
 pub mod options;
 pub mod output;
 pub mod part_file;

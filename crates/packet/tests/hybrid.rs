@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
+use crate::common::{Sketch, sketch};
 use base::{param::Value, time::Ps};
-use common::{Sketch, sketch};
 use engine::{
     domain::{Domain, Effects},
     executor::Threads,

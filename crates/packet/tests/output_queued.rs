@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
 use base::rate::Bandwidth;
 use model::{samples::int, setup::Until};
 use packet::{Setup, router::registry::named, samples, simulate};
@@ -101,5 +99,5 @@ fn every_handler_can_be_undone() {
     let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.9));
     setup.links.iter_mut().for_each(|l| l.vc_buffer = 192);
     setup.packet.router = named("output-queued");
-    common::undone(&setup, 3 * US);
+    crate::common::undone(&setup, 3 * US);
 }

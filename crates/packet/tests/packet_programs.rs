@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
+use crate::common::undone;
 use base::rng::{Purpose, Stream};
-use common::undone;
 use loggops::DelayConfig;
 use model::{
     samples::int,

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
+use crate::common::{Sketch, sketch};
 use base::time::Ps;
-use common::{Sketch, sketch};
 use model::setup::{Scheduling, Until};
 use packet::{Setup, simulate};
 use packet::{config::Architecture, router::registry::named};

@@ -1,9 +1,7 @@
 //! The model against a naive simulator of the same rules: every acceptance and delivery, to the picosecond.
 
-mod common;
-
+use crate::common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use base::{hash::mix64, time::Ps};
-use common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use engine::executor::{Executor, Options};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use packet::router::window::Window;

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
+use crate::common::undone;
 use base::{
     param::Value,
     rng::{Purpose, Stream},
 };
-use common::undone;
 use engine::executor::Threads;
 use fabric::{
     graph::Fabric,

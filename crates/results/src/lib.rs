@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod compare;
+pub mod csv_out;
 pub mod histogram;
 pub mod otf2_out;
 pub mod output;

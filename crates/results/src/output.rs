@@ -78,7 +78,7 @@ pub fn read_messages(dir: &Path) -> Result<Option<Table>, String> {
         read.map(|(table, _)| Some(table)).map_err(|e| format!("{}: {e}", path.display()))
     }
     #[cfg(not(feature = "parquet"))]
-    Ok(None)
+    Err(format!("{}: this netloom was built without Parquet", path.display()))
 }
 
 /// Why a run could not be stored.
@@ -119,7 +119,7 @@ pub fn check_target(dir: &Path, force: bool) -> Result<(), OutputError> {
     resolve(dir, force).map(drop)
 }
 
-/// Writes `manifest.json`, `summary.json` and a Parquet file per table to `dir`, making missing parents.
+/// Writes `manifest.json`, `summary.json` and a file per table (Parquet; CSV in a build without) to `dir`, making missing parents.
 ///
 /// With `force` an earlier run's directory (or an empty one) is replaced; anything else never is.
 ///
@@ -204,15 +204,12 @@ fn write_table(
     file.sync_all().map_err(|e| failed(&e))
 }
 
+/// Without Parquet, tables are CSV files; where they came from stands in the manifest beside them.
 #[cfg(not(feature = "parquet"))]
-fn write_table(
-    _dir: &Path,
-    table: &Table,
-    _manifest: &Manifest,
-    _experiment: &serde_json::Value,
-) -> Result<(), OutputError> {
-    let message = "this netloom was built without Parquet".to_owned();
-    Err(OutputError::Table { table: table.name().to_owned(), message })
+fn write_table(dir: &Path, table: &Table, _: &Manifest, _: &serde_json::Value) -> Result<(), OutputError> {
+    let path = dir.join(format!("{}.csv", table.name()));
+    let file = fs::File::create_new(&path).map_err(|e| io_error(&path, e))?;
+    crate::csv_out::write(table, &file).and_then(|()| file.sync_all()).map_err(|e| io_error(&path, e))
 }
 
 /// The hidden directory while it is being filled; removed on drop unless published.
@@ -305,8 +302,7 @@ mod tests {
     }
 
     fn write(dir: &Path, force: bool) -> Result<(), OutputError> {
-        let tables: &[Table] = if cfg!(feature = "parquet") { &[sample(3)] } else { &[] };
-        write_run(dir, force, &manifest(), &full(), tables)
+        write_run(dir, force, &manifest(), &full(), &[sample(3)])
     }
 
     /// Names in a directory, sorted.
@@ -323,9 +319,8 @@ mod tests {
         let dir = root.path().join("a/b/run");
         check_target(&dir, false).unwrap();
         write(&dir, false).unwrap();
-        let mut expected = vec!["manifest.json", "sample.parquet", "summary.json"];
-        expected.retain(|n| cfg!(feature = "parquet") || !n.ends_with("parquet"));
-        assert_eq!(names(&dir), expected);
+        let table = if cfg!(feature = "parquet") { "sample.parquet" } else { "sample.csv" };
+        assert_eq!(names(&dir), ["manifest.json", table, "summary.json"]);
         assert_eq!(names(dir.parent().unwrap()), ["run"]);
         assert_eq!(fs::read_to_string(dir.join("summary.json")).unwrap(), full().to_json());
         let m: serde_json::Value =

@@ -105,6 +105,7 @@ pub struct RouteArgs {
 }
 
 /// Arguments of `fabric opensm`.
+#[cfg(feature = "opensm")]
 #[derive(Debug, Args)]
 pub struct OpensmArgs {
     /// The cluster.

@@ -8,7 +8,9 @@ use crate::{exit::Exit, program::VERSION};
 use base::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use cluster::{CongestionArgs, ImportArgs, OpensmArgs, RouteArgs, VerifyArgs};
+#[cfg(feature = "opensm")]
+use cluster::OpensmArgs;
+use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
 pub use shared::{Form, Format, Input};
@@ -232,6 +234,7 @@ pub enum FabricCommand {
     /// Compute forwarding tables by a routing engine, also around failed links
     Route(RouteArgs),
     /// Route a network by the real OpenSM, run beside ibsim on this machine, and read its tables back
+    #[cfg(feature = "opensm")]
     Opensm(OpensmArgs),
 }
 

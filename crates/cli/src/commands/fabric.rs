@@ -6,7 +6,6 @@
 use super::{
     cluster,
     forms::{drawn, put, written},
-    opensm,
 };
 use crate::{
     args::{ExportArgs, FabricCommand, Form, Format, MetricsArgs},
@@ -40,7 +39,8 @@ pub fn fabric(command: &FabricCommand, console: &mut Console<'_>) -> Outcome {
         FabricCommand::Import(args) => cluster::import(args, console),
         FabricCommand::Verify(args) => cluster::verify(args, console),
         FabricCommand::Route(args) => cluster::route(args, console),
-        FabricCommand::Opensm(args) => opensm::opensm(args, console),
+        #[cfg(feature = "opensm")]
+        FabricCommand::Opensm(args) => super::opensm::opensm(args, console),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod flow;
 mod forms;
 pub mod list;
 mod network;
+#[cfg(feature = "opensm")]
 pub mod opensm;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod portals;

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code, reason = "signals and copies from addresses that programs give")]
 
-use super::world;
 use crate::core::types::{Fault, Memory};
 use std::{
     arch::global_asm,
@@ -118,7 +117,12 @@ thread_local! {
     /// Signal and address of the crash that is being reported; whether a rank runs.
     static CRASH: Cell<(i32, u64)> = const { Cell::new((0, 0)) };
     static RANK_RUNS: Cell<bool> = const { Cell::new(false) };
+    /// Ends the rank that crashed.
+    static CRASHED: Cell<Option<Ending>> = const { Cell::new(None) };
 }
+
+/// Ends the rank that runs by a signal at an address.
+pub type Ending = fn(i32, u64) -> !;
 
 /// Tells whether a rank's code runs.
 pub fn rank_runs(runs: bool) {
@@ -127,7 +131,11 @@ pub fn rank_runs(runs: bool) {
 
 extern "C" fn crashed() -> ! {
     let (signal, address) = CRASH.get();
-    world::crash(signal, address)
+    match CRASHED.get() {
+        Some(end) => end(signal, address),
+        // A rank runs only after `install`.
+        None => std::process::abort(),
+    }
 }
 
 extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -154,8 +162,9 @@ extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
     }
 }
 
-/// Catches the signals of wrong programs.
-pub fn install() {
+/// Catches the signals of wrong programs; `crashed` ends the rank, on a stack of its own.
+pub fn install(crashed: Ending) {
+    CRASHED.set(Some(crashed));
     // SAFETY: the structures are zeroed and filled as the interface asks; the stack lives as long as the process.
     unsafe {
         let stack = libc::stack_t { ss_sp: HANDLER.0.get().cast(), ss_flags: 0, ss_size: 1 << 16 };
@@ -189,7 +198,7 @@ mod tests {
 
     #[test]
     fn copies_and_survives_wrong_addresses() {
-        install();
+        install(|signal, address| panic!("signal {signal} at {address:#x}"));
         let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
         assert!(copy(to.as_mut_ptr() as u64, from.as_ptr() as u64, 3));
         assert_eq!(to, from);

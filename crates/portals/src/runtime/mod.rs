@@ -1,25 +1,9 @@
 //! Real C programs on the interfaces of [`crate::machine`].
 //!
-//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`] and [`system`]; [`world`] runs ranks as coroutines; [`preempt`] interrupts those that poll memory; [`guard`] copies to
+//! [`loader`] gives each rank a copy of the program whose calls lead to [`ptl`], [`pmi`] and [`system`]; [`run`](mod@run) resumes ranks as coroutines, which wait in the [`world`]; [`preempt`] interrupts those that poll memory; [`guard`] copies to
 //! and from their memory and catches their crashes.
 
-/// Functions that programs call, and a table of their names and addresses.
-macro_rules! calls {
-    ($(fn $name:ident($($a:ident: $t:ty),*) -> $r:ty $body:block)*) => {
-        $(
-            #[allow(non_snake_case, clippy::too_many_arguments, reason = "the interface's")]
-            extern "C" fn $name($($a: $t),*) -> $r $body
-        )*
-
-        /// Names and addresses of these functions.
-        #[must_use]
-        pub fn names() -> Vec<(&'static str, usize)> {
-            vec![$((stringify!($name), $name as *const () as usize)),*]
-        }
-    };
-}
-use calls;
-
+mod calls;
 pub mod guard;
 pub mod loader;
 pub mod pmi;
@@ -27,13 +11,16 @@ pub mod preempt;
 pub mod private;
 pub mod ptl;
 pub mod report;
+pub mod run;
 pub mod stdio;
 pub mod system;
+pub mod threads;
 pub mod vain;
 pub mod world;
 
 pub use report::Report;
-pub use world::{Program, Status, run};
+pub use run::{Program, run};
+pub use threads::Status;
 
 /// All that programs can call here instead of elsewhere.
 #[must_use]

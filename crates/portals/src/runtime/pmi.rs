@@ -5,10 +5,7 @@ use super::{
     world::{self, wait, with},
 };
 use crate::record::Step;
-use std::{
-    collections::BTreeMap,
-    ffi::{c_char, c_int},
-};
+use std::ffi::{c_char, c_int};
 
 /// Longest name, key and value.
 const LONGEST: c_int = 1024;
@@ -16,14 +13,6 @@ const OK: c_int = 0;
 const FAIL: c_int = -1;
 /// A key that nobody put.
 const NO_KEY: c_int = 6;
-
-/// What ranks put, and the barrier.
-#[derive(Default)]
-pub struct Pmi {
-    pairs: BTreeMap<Vec<u8>, Vec<u8>>,
-    here: u32,
-    round: u64,
-}
 
 /// A C string of a program.
 fn text(from: *const c_char) -> Vec<u8> {
@@ -51,7 +40,7 @@ fn tell(to: *mut c_int, value: c_int) -> c_int {
     if put(to, value) { OK } else { FAIL }
 }
 
-super::calls! {
+super::calls::calls! {
     fn PMI_Init(spawned: *mut c_int) -> c_int { tell(spawned, 0) }
     fn PMI_Initialized(flag: *mut c_int) -> c_int { tell(flag, 1) }
     fn PMI_Finalize() -> c_int { OK }

@@ -7,7 +7,6 @@
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
 
-use super::{system::processor_time, world};
 use base::hash::mix64;
 use std::{
     arch::{global_asm, is_x86_feature_detected},
@@ -94,12 +93,24 @@ thread_local! {
     static LOOKED: Cell<u64> = const { Cell::new(0) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
+    /// Lets a rank wait that polls memory.
+    static POLLED: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// Nanoseconds for which the processor has run this thread: what others do on this machine does not count.
+pub fn processor_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is this function's own.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Called by `netloom_preempt`, on the rank's stack.
 #[unsafe(no_mangle)]
 extern "C" fn netloom_polled() {
-    world::poll_memory();
+    if let Some(wait) = POLLED.get() {
+        wait();
+    }
 }
 
 extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -147,8 +158,9 @@ fn arm(us: i64) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
-/// Catches the timer's signal, and begins to look.
-pub fn install() {
+/// Catches the timer's signal, and begins to look; `polled` lets the rank that runs wait.
+pub fn install(polled: fn()) {
+    POLLED.set(Some(polled));
     if !is_x86_feature_detected!("xsave") {
         return;
     }

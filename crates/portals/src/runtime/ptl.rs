@@ -324,7 +324,7 @@ fn pair((operation, datatype): Atomic) -> (u8, u8) {
     (operation as u8, datatype as u8)
 }
 
-super::calls! {
+super::calls::calls! {
     fn PtlInit() -> c_int { at_once(Call::Init) }
     fn PtlFini() -> c_int { at_once(Call::Fini) }
     fn PtlAbort() -> c_int {

@@ -1,6 +1,9 @@
 //! What a run gives, and in words what ranks wait for that have not ended.
 
-use super::world::{Status, Waiting, World};
+use super::{
+    threads::{Status, Waiting},
+    world::World,
+};
 use crate::machine::Counts;
 use base::time::Ps;
 

@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code, reason = "streams of the C library")]
 
-use super::world;
-use std::ffi::{c_char, c_int, c_void};
+use std::{
+    cell::Cell,
+    ffi::{c_char, c_int, c_void},
+};
 
 #[repr(C)]
 struct Functions {
@@ -24,11 +26,25 @@ unsafe extern "C" {
 const LINES: c_int = 1;
 const UNBUFFERED: c_int = 2;
 
+/// Takes what a rank wrote: rank, whether it is standard error, bytes.
+pub type Written = fn(u32, bool, &[u8]);
+
+thread_local! {
+    static WRITTEN: Cell<Option<Written>> = const { Cell::new(None) };
+}
+
+/// From now on `written` takes what ranks write.
+pub fn install(written: Written) {
+    WRITTEN.set(Some(written));
+}
+
 extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> isize {
     let (rank, error) = ((cookie as usize >> 1) as u32, cookie as usize & 1 == 1);
     // SAFETY: the C library gives its buffer.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
-    world::with(|w, _| (w.sink)(rank, error, bytes));
+    if let Some(tell) = WRITTEN.get() {
+        tell(rank, error, bytes);
+    }
     count as isize
 }
 

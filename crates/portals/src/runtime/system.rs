@@ -6,7 +6,8 @@
 
 use super::{
     guard::{get, put},
-    world::{self, Entry, Status, end_thread, enter_only, idle, leave, looked, pause, wait, with},
+    threads::{Entry, Status},
+    world::{self, end_thread, enter_only, idle, leave, looked, pause, wait, with},
 };
 use base::time::{NS, Ps, S, US};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
@@ -42,14 +43,6 @@ impl Pair {
     fn moment(self) -> Option<Ps> {
         Self { seconds: (self.seconds - EPOCH as c_long).max(0), ..self }.span()
     }
-}
-
-/// Nanoseconds for which the processor has run this thread: what others do on this machine does not count.
-pub fn processor_time() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is this function's own.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn sleep_for(span: Ps) {
@@ -117,7 +110,7 @@ fn failed_assertion(what: *const c_char, file: *const c_char, line: c_uint, func
     world::crash(libc::SIGABRT, 0)
 }
 
-super::calls! {
+super::calls::calls! {
     fn gettimeofday(to: *mut Pair, _zone: usize) -> c_int {
         enter_only();
         let (seconds, ps) = now();

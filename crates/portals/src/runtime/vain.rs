@@ -3,23 +3,16 @@
 //! Whether a program looks for ever nobody can know: it may count its looks and go on. [`ENOUGH`] in a row by every thread that does not wait anyway, while
 //! nothing happens and nobody does anything else or reads a clock, are taken for it.
 
-use super::world::{Status, Thread, Waiting, World};
+use super::{
+    threads::{Looks, Status, Thread, Waiting},
+    world::World,
+};
 
 /// Looks in vain of a thread after which it is taken for one that looks for ever.
 pub const ENOUGH: u64 = 1 << 20;
 
 /// Looks after which all threads are gone through again.
 const AGAIN: u64 = 1 << 12;
-
-/// Looks of a thread that found nothing, in a row.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Looks {
-    /// The call of the last one.
-    pub call: &'static str,
-    number: u64,
-    /// What had been done by then: see [`World::active`].
-    done: u64,
-}
 
 impl World {
     /// Something happened or was done: looks before it tell nothing.

@@ -1,18 +1,13 @@
-//! Ranks as coroutines: who may run, who waits for what, and how a rank ends.
+//! The world of ranks as coroutines: who may run, who waits for what, and how a rank ends.
 //!
-//! [`run`] takes the next thread that may run from the [`World`] and resumes it; it runs until it waits. The world lies in a cell of this thread that
-//! calls of the program borrow briefly, never across a switch. Rank code runs only between `resume` and the next `suspend`.
+//! It lies in a cell of this thread that calls of the program borrow briefly, never across a switch. [`super::run`] resumes threads; they wait here.
 
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
     guard::{self, Direct},
-    loader::{self, Library, Loaded, Names},
-    pmi::Pmi,
-    preempt,
-    report::{Report, report},
-    stdio,
-    vain::Looks,
+    preempt, stdio,
+    threads::{Entry, Looks, Pmi, Rank, Status, Thread, Waiting},
 };
 use crate::{
     core::{
@@ -23,84 +18,10 @@ use crate::{
     record::{Recorder, Step},
 };
 use base::time::Ps;
-use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    ffi::{CString, c_char, c_int, c_void},
-    ops::Range,
-    path::Path,
-};
-
-/// How a rank ended, or that it has not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It has not.
-    Running,
-    /// It returned from `main` or called `exit`.
-    Exited(i32),
-    /// It was ended by a signal; at an address, for faults.
-    Signal(i32, Option<u64>),
-}
+use std::{cell::RefCell, collections::VecDeque};
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
 pub type Sink = Box<dyn FnMut(u32, bool, &[u8])>;
-
-/// What a thread begins with.
-#[derive(Clone, Copy, Debug)]
-pub enum Entry {
-    /// `main` of a rank.
-    Main(usize),
-    /// A function with its argument.
-    Thread(usize, usize),
-    /// The end of its rank, at a time.
-    Alarm(u32, Ps),
-}
-
-/// What a thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Nothing.
-    No,
-    /// A time.
-    Time,
-    /// Something of its rank: the call, with two numbers for the report.
-    Rank(&'static str, u64, u64),
-}
-
-/// A thread of a rank.
-pub struct Thread {
-    /// Its rank.
-    pub rank: u32,
-    /// What it waits for.
-    pub waiting: Waiting,
-    /// It waits until a time at most.
-    pub timed: bool,
-    /// What it looked for in vain.
-    pub looks: Looks,
-    ticket: u32,
-    entry: Entry,
-    errno: i32,
-    yielder: *const Yielder<(), ()>,
-    /// What it returned, once it is over.
-    pub result: Option<usize>,
-}
-
-/// A rank.
-pub struct Rank {
-    /// How it ended.
-    pub status: Status,
-    /// Looks that found nothing, in a row.
-    pub misses: u32,
-    /// Functions to be called at its end, with an argument.
-    pub hooks: Vec<(usize, usize)>,
-    /// Alarms set.
-    pub alarm: u32,
-    /// It has polled memory.
-    polls: bool,
-    code: Range<usize>,
-    files: [*mut c_void; 2],
-}
 
 /// Everything that calls of programs reach.
 pub struct World {
@@ -124,10 +45,12 @@ pub struct World {
     pub done: u64,
     /// Nobody will find what all look for.
     pub hopeless: bool,
+    /// Threads that may run, in order.
     ready: VecDeque<u32>,
     /// Processor time of this thread when the program last began to compute, in nanoseconds.
     since: Option<u64>,
-    recorder: Option<Recorder>,
+    /// Writes the run down, if that was asked for.
+    pub recorder: Option<Recorder>,
 }
 
 thread_local! {
@@ -144,9 +67,49 @@ pub fn with<T>(f: impl FnOnce(&mut World, u32) -> T) -> T {
     })
 }
 
+/// The world begins: calls of programs find it.
+pub(super) fn begin(world: World) {
+    WORLD.set(Some(world));
+}
+
+/// Borrows the world while no rank runs; `None` if there is none, or from `f`.
+pub(super) fn reach<T>(f: impl FnOnce(&mut World) -> Option<T>) -> Option<T> {
+    WORLD.with_borrow_mut(|world| f(world.as_mut()?))
+}
+
+/// The world ends.
+pub(super) fn take() -> Option<World> {
+    WORLD.take()
+}
+
+/// A rank wrote to its output or error.
+pub(super) fn printed(rank: u32, error: bool, bytes: &[u8]) {
+    with(|w, _| (w.sink)(rank, error, bytes));
+}
+
 impl World {
+    /// A world without ranks yet.
+    #[must_use]
+    pub fn new(machine: Machine, sink: Sink, recorder: Option<Recorder>) -> Self {
+        Self {
+            machine,
+            memory: Direct::new(recorder.is_some()),
+            threads: Vec::new(),
+            ranks: Vec::new(),
+            pmi: Pmi::default(),
+            conditions: Vec::new(),
+            current: 0,
+            sink,
+            done: 0,
+            hopeless: false,
+            ready: VecDeque::new(),
+            since: None,
+            recorder,
+        }
+    }
+
     /// The thread that may run next; `None` if none ever will.
-    fn next(&mut self) -> Option<u32> {
+    pub fn next_thread(&mut self) -> Option<u32> {
         loop {
             if self.hopeless {
                 return None;
@@ -237,10 +200,8 @@ impl World {
     /// Time that the program computed since it was last resumed, as simulated time.
     fn computed(&mut self, rank: u32) -> Ps {
         let Some(since) = self.since.take() else { return 0 };
-        let (p, span) = (
-            self.machine.of_rank(rank),
-            super::system::processor_time().saturating_sub(since) as f64 * 1000.0,
-        );
+        let (p, span) =
+            (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
         if span < p.cpu_threshold as f64 { 0 } else { (span * p.cpu_factor) as Ps }
     }
 
@@ -271,10 +232,11 @@ impl World {
         }
     }
 
-    fn measure(&mut self) {
+    /// From now on the program of the thread that runs computes.
+    pub fn measure(&mut self) {
         let rank = self.threads[self.current as usize].rank;
         if self.machine.of_rank(rank).cpu_factor > 0.0 {
-            self.since = Some(super::system::processor_time());
+            self.since = Some(preempt::processor_time());
         }
     }
 }
@@ -410,181 +372,4 @@ pub fn end(status: Status) -> ! {
     loop {
         suspend();
     }
-}
-
-/// A program to be run.
-pub struct Program<'a> {
-    /// Its file's contents.
-    pub bytes: &'a [u8],
-    /// Libraries of which each rank has a copy.
-    pub private: &'a [Library],
-    /// Name and arguments.
-    pub arguments: &'a [String],
-    /// Where copies are made; removed when all are loaded, and no file of it is needed any more.
-    pub directory: &'a Path,
-    /// Bytes of each stack.
-    pub stack: usize,
-}
-
-/// Runs a program on all ranks of a machine.
-///
-/// # Errors
-/// If it cannot be loaded, or a stack cannot be had.
-pub fn run(
-    machine: Machine,
-    program: &Program<'_>,
-    names: &Names,
-    (sink, recorder): (Sink, Option<Recorder>),
-) -> Result<Report, String> {
-    guard::install();
-    let ranks = machine.processes.len() as u32;
-    let mut loaded = Vec::new();
-    let world = World {
-        machine,
-        memory: Direct::new(recorder.is_some()),
-        threads: Vec::new(),
-        ranks: Vec::new(),
-        pmi: Pmi::default(),
-        conditions: Vec::new(),
-        current: 0,
-        sink,
-        done: 0,
-        hopeless: false,
-        ready: VecDeque::new(),
-        since: None,
-        recorder,
-    };
-    for rank in 0..ranks {
-        loaded.push(loader::load((program.bytes, program.private), program.directory, rank, names)?);
-    }
-    // Whatever ends this process later leaves nothing behind.
-    let _ = std::fs::remove_dir_all(program.directory);
-    WORLD.set(Some(world));
-    WORLD.with_borrow_mut(|world| {
-        let world = world.as_mut().expect("it was just put there");
-        for (rank, Loaded { main, code }) in loaded.into_iter().enumerate() {
-            let files = stdio::open(rank as u32);
-            world.ranks.push(Rank {
-                status: Status::Running,
-                misses: 0,
-                hooks: Vec::new(),
-                alarm: 0,
-                polls: false,
-                code,
-                files,
-            });
-            world.spawn(rank as u32, Entry::Main(main));
-        }
-    });
-    preempt::install();
-    let outcome = drive(program);
-    preempt::stop();
-    let mut world = WORLD.take().expect("it is still there");
-    outcome?;
-    let mut report = report(&world);
-    if let Some(recorder) = world.recorder.take() {
-        let counts = world.machine.counts;
-        let messages = (counts.messages, counts.bytes);
-        report.recorded = match world.memory.faults() {
-            Ok(faults) => recorder.finish(world.machine.now, messages, faults),
-            Err(why) => Err(why),
-        };
-    }
-    Ok(report)
-}
-
-/// Arguments of `main`, which ranks may change: each has its own, and they stay.
-fn arguments(program: &Program<'_>) -> Result<(c_int, *mut *mut c_char), String> {
-    let mut all = Vec::new();
-    for argument in program.arguments {
-        let text = CString::new(argument.as_str()).map_err(|_| "an argument holds a zero byte".to_owned())?;
-        all.push(text.into_raw());
-    }
-    let count = all.len() as c_int;
-    all.push(std::ptr::null_mut());
-    Ok((count, Box::leak(all.into_boxed_slice()).as_mut_ptr()))
-}
-
-type Routine = Coroutine<(), (), (), DefaultStack>;
-
-fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<Routine, String> {
-    let stack = DefaultStack::new(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
-    let given = arguments(program)?;
-    Ok(Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-        with(|w, _| w.threads[thread as usize].yielder = yielder);
-        match entry {
-            Entry::Main(main) => {
-                type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
-                // SAFETY: it is the address of the program's `main`; more arguments than it takes do no harm.
-                let status =
-                    unsafe { std::mem::transmute::<usize, Main>(main)(given.0, given.1, environment()) };
-                exit(status, true)
-            }
-            Entry::Alarm(number, at) => super::system::ring(number, at),
-            Entry::Thread(function, argument) => {
-                // SAFETY: the program gave a function of this type to be a thread.
-                let result = unsafe {
-                    std::mem::transmute::<usize, extern "C" fn(usize) -> usize>(function)(argument)
-                };
-                end_thread(result)
-            }
-        }
-    }))
-}
-
-fn environment() -> *mut *mut c_char {
-    unsafe extern "C" {
-        static mut environ: *mut *mut c_char;
-    }
-    // SAFETY: the C library defines it; nobody changes the environment while a simulation runs.
-    unsafe { environ }
-}
-
-/// Resumes threads until none can run.
-fn drive(program: &Program<'_>) -> Result<(), String> {
-    let mut routines: Vec<Option<Routine>> = Vec::new();
-    let outcome = loop {
-        let next = WORLD.with_borrow_mut(|world| {
-            let world = world.as_mut()?;
-            let thread = world.next()?;
-            world.current = thread;
-            world.measure();
-            let t = &world.threads[thread as usize];
-            let rank = &world.ranks[t.rank as usize];
-            preempt::begin(&rank.code, rank.polls);
-            Some((thread, t.entry, t.errno, rank.files))
-        });
-        let Some((thread, entry, errno, files)) = next else { break Ok(()) };
-        if routines.len() <= thread as usize {
-            routines.resize_with(thread as usize + 1, || None);
-        }
-        let slot = &mut routines[thread as usize];
-        if slot.is_none() {
-            match coroutine(thread, entry, program) {
-                Ok(routine) => *slot = Some(routine),
-                Err(message) => break Err(message),
-            }
-        }
-        if let Some(routine) = slot {
-            resume(routine, thread, errno, files);
-        }
-    };
-    // Stacks of ranks that were ended in the middle hold frames of C, which must not be unwound.
-    routines.into_iter().flatten().for_each(std::mem::forget);
-    outcome
-}
-
-fn resume(routine: &mut Routine, thread: u32, errno: i32, files: [*mut c_void; 2]) {
-    let own = stdio::swap(files);
-    // SAFETY: the location is this thread's own.
-    unsafe { *libc::__errno_location() = errno };
-    guard::rank_runs(true);
-    let result = routine.resume(());
-    guard::rank_runs(false);
-    preempt::end();
-    // SAFETY: as above.
-    let errno = unsafe { *libc::__errno_location() };
-    stdio::swap(own);
-    debug_assert!(matches!(result, CoroutineResult::Yield(())), "threads never return");
-    with(|w, _| w.threads[thread as usize].errno = errno);
 }

@@ -1,0 +1,20 @@
+//! The tests of the command line as one program: linked once, and its tests share both processors to the end.
+//!
+//! `circles.rs` and `tidy.rs` read sources only, so they are programs of their own that need nothing built.
+
+mod common;
+#[path = "portals/program.rs"]
+mod program;
+
+mod bad_files;
+mod cli;
+mod congestion;
+mod fabric;
+mod flow;
+mod opensm;
+mod portals;
+mod portals_models;
+mod resume;
+mod robust;
+mod runs;
+mod trace;

@@ -1,0 +1,21 @@
+//! The tests of packet runs as one program: linked once, and its tests share the processors to the end.
+//!
+//! `footprint.rs` counts allocations, so it is a program of its own.
+
+mod common;
+
+mod carrier;
+mod checkers;
+mod codes;
+mod energy;
+mod faults;
+mod hybrid;
+mod input_queued;
+mod matrix;
+mod output_queued;
+mod packet_programs;
+mod properties;
+mod rails;
+mod reference;
+mod resilience;
+mod window;

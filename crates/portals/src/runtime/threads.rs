@@ -1,0 +1,100 @@
+//! What is known of ranks and their threads, and of the start-up service: plain data that the [`World`](super::world::World) holds.
+
+use base::time::Ps;
+use corosensei::Yielder;
+use std::{collections::BTreeMap, ffi::c_void, ops::Range};
+
+/// How a rank ended, or that it has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It has not.
+    Running,
+    /// It returned from `main` or called `exit`.
+    Exited(i32),
+    /// It was ended by a signal; at an address, for faults.
+    Signal(i32, Option<u64>),
+}
+
+/// What a thread begins with.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// `main` of a rank.
+    Main(usize),
+    /// A function with its argument.
+    Thread(usize, usize),
+    /// The end of its rank, at a time.
+    Alarm(u32, Ps),
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Nothing.
+    No,
+    /// A time.
+    Time,
+    /// Something of its rank: the call, with two numbers for the report.
+    Rank(&'static str, u64, u64),
+}
+
+/// A thread of a rank.
+pub struct Thread {
+    /// Its rank.
+    pub rank: u32,
+    /// What it waits for.
+    pub waiting: Waiting,
+    /// It waits until a time at most.
+    pub timed: bool,
+    /// What it looked for in vain.
+    pub looks: Looks,
+    /// Counts how often it waited: what wakes it names one.
+    pub ticket: u32,
+    /// What it begins with.
+    pub entry: Entry,
+    /// Its `errno`, while it does not run.
+    pub errno: i32,
+    /// Gives the processor up; null before it first ran.
+    pub yielder: *const Yielder<(), ()>,
+    /// What it returned, once it is over.
+    pub result: Option<usize>,
+}
+
+/// A rank.
+pub struct Rank {
+    /// How it ended.
+    pub status: Status,
+    /// Looks that found nothing, in a row.
+    pub misses: u32,
+    /// Functions to be called at its end, with an argument.
+    pub hooks: Vec<(usize, usize)>,
+    /// Alarms set.
+    pub alarm: u32,
+    /// It has polled memory.
+    pub polls: bool,
+    /// Addresses of its program's code.
+    pub code: Range<usize>,
+    /// Its output and error.
+    pub files: [*mut c_void; 2],
+}
+
+/// Looks of a thread that found nothing, in a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Looks {
+    /// The call of the last one.
+    pub call: &'static str,
+    /// How many.
+    pub number: u64,
+    /// What had been done by then: see `World::active`.
+    pub done: u64,
+}
+
+/// The start-up service: what ranks put, and the barrier.
+#[derive(Default)]
+pub struct Pmi {
+    /// Values by key.
+    pub pairs: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Ranks that are at the barrier.
+    pub here: u32,
+    /// Barriers passed.
+    pub round: u64,
+}
