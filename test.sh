@@ -27,6 +27,38 @@ step() {
   fi
 }
 
+# side NAME COMMAND..: like `step`, but beside others: as many at a time as there are processors. Most of a run needs one only.
+lanes=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) sides=0
+side() {
+  while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n; done
+  sides=$((sides + 1))
+  local name=$1 log=$work/side-$sides
+  shift
+  {
+    local begun=$SECONDS status=0
+    "$@" >"$log" 2>&1 || status=$?
+    printf '%s\t%s\t%s\n' "$status" $((SECONDS - begun)) "$name" >"$log.end"
+  } &
+}
+
+# Waits for all of them and tells them in order.
+meet() {
+  wait
+  for n in $(seq $sides); do
+    local status=1 seconds=0 name='a step beside others that left no word'
+    [ -e "$work/side-$n.end" ] && IFS=$'\t' read -r status seconds name <"$work/side-$n.end"
+    if [ "$status" -eq 0 ]; then
+      passed=$((passed + 1))
+      printf 'ok       %-58s %4d s\n' "$name" "$seconds"
+    else
+      failed=$((failed + 1))
+      printf 'FAILED   %-58s %4d s\n' "$name" "$seconds"
+      sed 's/^/    /' "$work/side-$n"
+    fi
+  done
+  sides=0
+}
+
 skip() {
   skipped=$((skipped + 1))
   printf 'SKIPPED  %-58s (%s)\n' "$1" "$2"
@@ -62,7 +94,7 @@ result() { sed -e '/^  "performance": {/,/^  }/d' -e '/^ *"wall_s":/d' -e '/^ *"
 
 # Runs an example with the checkers on, repeats it, and spreads it over partitions: the same bytes each time, tables included.
 example() {
-  local file=$1 out=$work/out
+  local file=$1 out=$work/out-$(basename "$1" .toml)
   shift
   rm -rf "$out" && mkdir "$out"
   "$netloom" check "$file" >/dev/null || return 1
@@ -78,6 +110,7 @@ example() {
       cmp "$table" "$out/$partitions/$(basename "$table")" || { echo "$partitions partitions"; return 1; }
     done
   done
+  rm -rf "$out"
 }
 
 examples() {
@@ -90,7 +123,7 @@ examples() {
       hybrid-auto.toml) set -- --set experiment.duration="4.6 ms" ;;
       *) if grep -q '^until' "$file"; then set --; else set -- --set experiment.duration="50 us"; fi ;;
     esac
-    step "example $(basename "$file" .toml): repeatable, 1 to 64 partitions, 1 to 4 threads" example "$file" "$@"
+    side "example $(basename "$file" .toml): repeatable, 1 to 64 partitions, 1 to 4 threads" example "$file" "$@"
   done
 }
 
@@ -104,6 +137,12 @@ planted() {
 interleavings() {
   RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom cargo test --locked --release -p netloom-engine --lib loom
 }
+
+# The binary without Parquet, OpenSM and Portals.
+bare() { cargo check --locked -p netloom-cli --no-default-features; }
+
+# Every crate could be published: names, versions and files are there. Offline, since all it needs has been fetched by now.
+packages() { cargo package --workspace --exclude own-parts --no-verify --allow-dirty --offline; }
 
 documentation() { RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps; }
 
@@ -122,22 +161,23 @@ if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
   skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
 fi
 step 'loom: meetings of threads' interleavings
+step 'the binary without its features' bare
+step 'crates can be packaged' packages
 step 'cargo doc, warnings are errors' documentation
 # The program that the tests built; `cargo build` would build it again, without what only tests need of the libraries.
 step 'the program is built' cargo test --locked --workspace --profile checked --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 if [ -x "$netloom" ]; then
   examples
-  step 'swarm: 40 experiments, every scheduler, whole and in pieces' swarm
-  step 'swarm finds a planted wrong lookahead' planted
+  side 'swarm: 40 experiments, every scheduler, whole and in pieces' swarm
+  side 'swarm finds a planted wrong lookahead' planted
   for study in studies/*/published.toml; do
     [ -e "$study" ] || continue
     name=$(basename "$(dirname "$study")")
-    step "study $name --smoke" "$netloom" study "$name" --smoke
+    side "study $name --smoke" "$netloom" study "$name" --smoke
   done
-fi
-if [ -x "$netloom" ]; then
-  step 'study haec-sim --verify --smoke: no deviation' "$netloom" study haec-sim --verify --smoke
+  side 'study haec-sim --verify --smoke: no deviation' "$netloom" study haec-sim --verify --smoke
+  meet
 fi
 if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
   step 'fuzz targets build' cargo +nightly fuzz build

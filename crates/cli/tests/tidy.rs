@@ -298,3 +298,29 @@ fn no_file_of_tests_is_left_out() {
     }
     assert!(seen > 20, "{seen} files");
 }
+
+/// A crate that says it has no examples in its documentation has none, else they would not be run.
+#[test]
+fn no_example_of_the_documentation_is_left_out() {
+    for folder in fs::read_dir(Path::new(ROOT).join("crates")).expect("crates") {
+        let folder = folder.expect("an entry").path();
+        if !read(&folder.join("Cargo.toml")).contains("doctest = false") {
+            continue;
+        }
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        for path in sources(&format!("crates/{name}/src")) {
+            let text = read(&path);
+            let fences = text.lines().filter_map(|line| {
+                line.trim_start()
+                    .strip_prefix("///")
+                    .or(line.trim_start().strip_prefix("//!"))?
+                    .trim()
+                    .strip_prefix("```")
+            });
+            // Every other one opens.
+            for kind in fences.step_by(2) {
+                assert!(["text", "json", "toml"].contains(&kind), "{}: ```{kind}", path.display());
+            }
+        }
+    }
+}
