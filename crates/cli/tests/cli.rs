@@ -175,25 +175,24 @@ fn a_resolved_experiment_read_again_is_itself() {
     }
 }
 
-/// Every key of the value is a property of the schema, alternatives included.
-fn allowed(schema: &Json, value: &Json, path: &str) -> Result<(), String> {
-    let root = netloom::schema::schema(&netloom::Registry::standard());
+/// Every key of the value is a property of the schema, alternatives included; `root` is the whole.
+fn allowed(root: &Json, schema: &Json, value: &Json, path: &str) -> Result<(), String> {
     let link = &root["$defs"]["link"];
     let schema = if schema["$ref"] == "#/$defs/link" { link } else { schema };
     if let Some(forms) = schema["oneOf"].as_array().filter(|f| f.iter().any(|f| f["properties"].is_object()))
     {
-        let errors: Vec<String> = forms.iter().filter_map(|f| allowed(f, value, path).err()).collect();
+        let errors: Vec<String> = forms.iter().filter_map(|f| allowed(root, f, value, path).err()).collect();
         return if errors.len() + 1 == forms.len() { Ok(()) } else { Err(errors.join("; ")) };
     }
     match value {
         Json::Object(object) => object.iter().try_for_each(|(key, value)| {
             let path = format!("{path}.{key}");
             match schema["properties"].get(key) {
-                Some(property) => allowed(property, value, &path),
+                Some(property) => allowed(root, property, value, &path),
                 None => Err(format!("{path} is not in the schema")),
             }
         }),
-        Json::Array(items) => items.iter().try_for_each(|item| allowed(&schema["items"], item, path)),
+        Json::Array(items) => items.iter().try_for_each(|item| allowed(root, &schema["items"], item, path)),
         other => match (schema.get("const"), schema.get("enum").and_then(Json::as_array)) {
             (Some(constant), _) if constant != other => Err(format!("{path} is not {constant}")),
             (_, Some(words)) if !words.contains(other) => Err(format!("{path} cannot be {other}")),
@@ -208,12 +207,12 @@ fn the_schema_allows_the_examples_and_not_their_misspellings() {
     assert_eq!(schema, netloom::schema::schema(&netloom::Registry::standard()));
     for path in examples() {
         let resolved = json(&["check", &path, "--format", "json"])["experiment"].clone();
-        assert_eq!(allowed(&schema, &resolved, ""), Ok(()));
+        assert_eq!(allowed(&schema, &schema, &resolved, ""), Ok(()));
         let mut wrong = resolved.clone();
         wrong["fabric"]["gruops"] = 1.into();
-        assert!(allowed(&schema, &wrong, "").is_err());
+        assert!(allowed(&schema, &schema, &wrong, "").is_err());
         let mut wrong = resolved;
         wrong["job"][0]["workload"] = "unifrom".into();
-        assert!(allowed(&schema, &wrong, "").is_err());
+        assert!(allowed(&schema, &schema, &wrong, "").is_err());
     }
 }
