@@ -3,11 +3,15 @@
 /// The candidates nearest to `name`, best first: at most three, within a third of its length in edits.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let limit = (name.chars().count() / 3).max(2);
+    let length = name.chars().count();
+    let limit = (length / 3).max(2);
+    let begins = |c: &str| name.len() >= 3 && (c.starts_with(name) || name.starts_with(c));
     let mut scored: Vec<(usize, &str)> = candidates
         .into_iter()
+        // Each character more takes an edit: most names are told apart by their length. Keys of other models are looked up in every run.
+        .filter(|c| c.chars().count().abs_diff(length) <= limit || begins(c))
         .map(|c| (distance(name, c), c))
-        .filter(|&(d, c)| d <= limit || (name.len() >= 3 && (c.starts_with(name) || name.starts_with(c))))
+        .filter(|&(d, c)| d <= limit || begins(c))
         .collect();
     scored.sort();
     scored.into_iter().take(3).map(|(_, c)| c).collect()

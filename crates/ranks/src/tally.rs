@@ -124,6 +124,7 @@ impl Tally {
     }
 
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
+    #[inline]
     pub fn add(&mut self, f: &Finished, job: u32, keep: bool) {
         let rank = &mut self.ranks[f.terminal as usize];
         rank.operations += 1;
@@ -150,6 +151,7 @@ impl Tally {
     }
 
     /// A message of the rank at a terminal, if there is one, was under way for this long.
+    #[inline]
     pub fn message(&mut self, terminal: u32, time: Ps) {
         if let Some(rank) = self.ranks.get_mut(terminal as usize) {
             rank.transfer += time;
