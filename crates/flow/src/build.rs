@@ -5,8 +5,7 @@ use crate::{
     config::{self, FlowConfig},
     context::{FlowSetup, context},
     interfaces::Interfaces,
-    memory,
-    run,
+    memory, run,
 };
 use base::diag::{Diagnostic, Diagnostics};
 use fabric::graph::Fabric;
