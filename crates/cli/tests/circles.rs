@@ -13,7 +13,7 @@ use std::{
 
 /// The circles that are still there: of each crate, the numbers of files of its circles. This list only gets shorter: a new circle
 /// and a larger one fail the test, and so does one that is listed and gone.
-const CIRCLES: &[(&str, &[usize])] = &[("packet", &[2, 2])];
+const CIRCLES: &[(&str, &[usize])] = &[];
 
 /// The segments of a path.
 type Segments = Vec<String>;

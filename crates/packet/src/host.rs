@@ -7,49 +7,22 @@
 
 use super::{
     event::{self, Name},
-    net::{Router, Static},
+    net::{Net, Router, Static},
     network::Network,
     state::{Fx, Inhabited, PacketDomain, Record, State, Wire},
 };
 use engine::{
     domain::{Effects, Lane},
     key::Class,
-    state::{Journal, map::Map},
 };
 use ranks::{
-    carrier::{Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    carrier::{Alarm, Carrier, Delivery, Posting, Ring},
     hosted::Hosted,
     programs::Programs,
     roster::Place,
     tally::Finished,
 };
 use std::sync::Arc;
-
-/// Messages of hosts: what was sent ahead of those under way, and those that are complete.
-#[derive(Clone, Default, PartialEq)]
-pub struct Posted {
-    /// By pair of terminals and number.
-    ahead: Map<Ahead>,
-    /// Not yet fetched. Empty between events.
-    complete: Vec<Delivery>,
-}
-
-impl Posted {
-    /// What a host sent ahead of a message.
-    pub(super) fn ahead(&mut self, ends: (u32, u32), number: u32, ahead: Ahead) {
-        self.ahead.set(pair(ends), number, ahead);
-    }
-
-    /// Shows the tables inside.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        debug_assert!(self.complete.is_empty(), "every handler ends when all is handed over");
-        self.ahead.tables(visit);
-    }
-}
-
-fn pair((source, destination): (u32, u32)) -> u64 {
-    u64::from(source) << 32 | u64::from(destination)
-}
 
 impl From<Finished> for Record {
     fn from(finished: Finished) -> Self {
@@ -60,10 +33,9 @@ impl From<Finished> for Record {
 impl<R: Router> State<R> {
     /// A message of a host is complete at terminal `destination`: it waits to be fetched.
     pub(super) fn completed(&mut self, cx: &Static, (source, destination): (u32, u32), number: u32) {
-        let ahead = self.posted.ahead.remove(pair((source, destination)), number);
-        let ahead = ahead.expect("what is sent ahead is there before its message");
+        let ahead = self.posted.fetch_ahead((source, destination), number);
         let (source, destination) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
-        self.posted.complete.push(Delivery { source, destination, ahead });
+        self.posted.complete(Delivery { source, destination, ahead });
     }
 
     /// Sends a message of a host, and something ahead of it.
@@ -93,8 +65,7 @@ impl<R: Router> Carrier for PacketDomain<R> {
 
     #[inline]
     fn next_delivery(&mut self, _fx: &mut impl Effects<Self>) -> Option<Delivery> {
-        let complete = &mut self.state.posted.complete;
-        (!complete.is_empty()).then(|| complete.remove(0))
+        if Net::<R>::FULL { self.state.posted.next_complete() } else { None }
     }
 
     fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
@@ -106,6 +77,9 @@ impl<R: Router> Carrier for PacketDomain<R> {
 
     #[inline]
     fn host_alarm(&self, token: u32, fx: &mut impl Effects<Self>) -> Option<u32> {
+        if !Net::<R>::FULL {
+            return None;
+        }
         let event::Alarm::Rank(number) = event::Alarm::of(token) else { return None };
         if !self.state.surrogate.phase().suspended {
             fx.turn(Lane::Network);

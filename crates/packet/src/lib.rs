@@ -16,6 +16,7 @@ pub mod memory;
 pub mod net;
 pub mod network;
 pub mod observe;
+pub mod posted;
 pub mod rails;
 pub mod router;
 pub mod routes;

@@ -188,6 +188,21 @@ pub struct Hybrid {
     pub deliver_zombies: bool,
 }
 
+/// Some workload answers deliveries, or someone outside does.
+fn reacts(setup: &Setup) -> bool {
+    let answers =
+        |j: &JobSetup| j.work.program().is_some() || j.work.traffic().is_some_and(|t| t.closed_loop());
+    // Without jobs messages come from outside, and their deliveries are waited for.
+    setup.jobs.is_empty() || setup.resilience.is_some() || setup.jobs.iter().any(answers)
+}
+
+/// True if a run needs none of the features that mode [`Plain`](engine::state::mode::Plain) leaves out: ranks and others who answer what is
+/// delivered, predictors, losses and their transport, links that fail while the run is under way.
+#[must_use]
+pub fn is_plain(setup: &Setup) -> bool {
+    !reacts(setup) && setup.hybrid.is_none() && setup.resilience.is_none() && setup.change.is_none()
+}
+
 impl Network {
     /// Resolves a setup.
     #[must_use]
@@ -199,14 +214,9 @@ impl Network {
             Some(_) => PacketConfig { route_per: RoutePer::Packet, ..setup.packet },
             None => setup.packet,
         };
-        // Without jobs messages come from outside, and their deliveries are waited for.
-        let live = setup.jobs.is_empty();
         let PacketConfig { eager, control, overhead, .. } = config;
         let rules = Rules { eager, control, overhead, calc: Begun::Executable };
-        let reacts = programs
-            || live
-            || setup.resilience.is_some()
-            || setup.jobs.iter().any(|j| j.work.traffic().is_some_and(|t| t.closed_loop()));
+        let reacts = reacts(setup);
         let shortest = if reacts { 1 } else { shortest_chunk(&setup.jobs, &setup.packet) };
         let timing = |l: &LinkParams, router_delay| timing(l, router_delay, &setup.packet, shortest);
         let mut timings: Vec<Timing> =

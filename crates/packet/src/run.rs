@@ -17,7 +17,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
 /// # Errors
 /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
 pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
-    (registry::entry(setup.packet.router.name).run)(setup, watch)
+    registry::entry(setup.packet.router.name).run(setup, watch)
 }
 
 /// Refuses, before a run, what the rules of the model exclude.

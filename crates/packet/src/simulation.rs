@@ -6,7 +6,7 @@ use crate::{
     event, finish, host,
     hybrid::conductor::Conductor,
     net::Router,
-    network::Network,
+    network::{Network, is_plain},
     observe::Observer,
     routes::Routes,
     rows::Chunk,
@@ -24,6 +24,7 @@ use engine::{
     checkpoint::{state_of, take_up},
     director::Pauses,
     executor::{Executor, Options, Stop},
+    state::mode::Mode,
 };
 use model::{
     Finished, Progress, Watch,
@@ -50,8 +51,9 @@ fn partitions(setup: &Setup) -> u32 {
     setup.scheduling.partitions().clamp(1, most)
 }
 
-/// Simulates with routers of one architecture.
+/// Simulates with routers of one architecture, in one mode: results do not tell which.
 pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
+    assert!(R::Mode::FEATURES || is_plain(setup), "the setup asks for what plain runs lack");
     let partitions = partitions(setup);
     let clock = Clock::start(setup.scheduling);
     let net = Arc::new(Network::new(setup, partitions));

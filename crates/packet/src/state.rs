@@ -9,9 +9,9 @@ pub use super::{
 };
 use super::{
     event::Alarm,
-    host::Posted,
     net::{Net, Router},
     network::{End, Local, Network},
+    posted::Posted,
     rows::{Cutting, Post, Terminal},
     surrogate::{Mode, Surrogate},
     transport::Transport,
@@ -31,19 +31,19 @@ pub struct State<R: Router> {
     /// Links, buffers and routers.
     pub net: Net<R>,
     /// Terminals.
-    pub terminals: Table<Terminal>,
+    pub terminals: Table<Terminal, R::Mode>,
     /// Posted messages.
-    pub posts: Pool<Post>,
+    pub posts: Pool<Post, R::Mode>,
     /// Packets still missing of messages with several, by source and message number.
-    pub open: Map<u32>,
+    pub open: Map<u32, R::Mode>,
     /// Messages delivered by destination and source terminal (workloads that answer only).
-    pub received: Map<u32>,
+    pub received: Map<u32, R::Mode>,
     /// What hosts sent ahead, and messages for them.
-    pub posted: Posted,
+    pub posted: Posted<R::Mode>,
     /// What bypasses the network.
-    pub surrogate: Surrogate,
+    pub surrogate: Surrogate<R::Mode>,
     /// What makes up for losses.
-    pub transport: Transport,
+    pub transport: Transport<R::Mode>,
 }
 
 /// The packet model as the engine sees it.
@@ -130,9 +130,12 @@ impl<R: Router> Domain for PacketDomain<R> {
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
         let alarm = Alarm::of(token);
-        let steady = matches!(alarm, Alarm::Rank(_) | Alarm::Bypass(_) | Alarm::Offer(_) | Alarm::Timer(_));
-        if steady && !state.surrogate.phase().suspended {
-            fx.turn(Lane::Network);
+        if Net::<R>::FULL {
+            let steady =
+                matches!(alarm, Alarm::Rank(_) | Alarm::Bypass(_) | Alarm::Offer(_) | Alarm::Timer(_));
+            if steady && !state.surrogate.phase().suspended {
+                fx.turn(Lane::Network);
+            }
         }
         match alarm {
             Alarm::Pull(port) => state.pull(cx, port, fx),
@@ -140,6 +143,7 @@ impl<R: Router> Domain for PacketDomain<R> {
             Alarm::Router(alarm) => R::alarm(&mut state.net, cx, alarm, fx),
             Alarm::Publish => state.publish(cx, fx),
             Alarm::Rank(_) => unreachable!("hosts take theirs"),
+            _ if !Net::<R>::FULL => unreachable!("features that a plain run lacks set no alarms"),
             Alarm::Bypass(terminal) => state.bypass_alarm(cx, terminal, fx),
             Alarm::Offer(terminal) => state.offer_alarm(cx, terminal, fx),
             Alarm::Timer(timer) => state.timer_ends(cx, timer, fx),
@@ -151,6 +155,11 @@ impl<R: Router> Domain for PacketDomain<R> {
         let Self { cx, state } = self;
         match message {
             Wire::Chunk(travel) => state.net.chunk_from_afar(cx, travel, fx),
+            Wire::Credit { link, vc } => {
+                let u = cx.net.crossings[*link as usize].upstream;
+                state.net.credit_from_afar(cx, u, *vc, fx);
+            }
+            _ if !Net::<R>::FULL => unreachable!("features that a plain run lacks send nothing"),
             Wire::Ahead { source, destination, number, ahead } => {
                 state.posted.ahead((*source, *destination), *number, *ahead);
             }
@@ -163,10 +172,6 @@ impl<R: Router> Domain for PacketDomain<R> {
             Wire::Ack { from, to, number, word, stamp } => {
                 state.ack_from_afar(cx, (*from, *to), *number, (*word, *stamp), fx);
             }
-            Wire::Credit { link, vc } => {
-                let u = cx.net.crossings[*link as usize].upstream;
-                state.net.credit_from_afar(cx, u, *vc, fx);
-            }
         }
         state.take_up_network(cx, fx);
     }
@@ -174,11 +179,15 @@ impl<R: Router> Domain for PacketDomain<R> {
     fn settle(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         let Self { cx, state } = self;
         state.settle_network(cx, now, fx);
-        state.settle_surrogate(cx, now + fx.suspended(), fx);
+        if Net::<R>::FULL {
+            state.settle_surrogate(cx, now + fx.suspended(), fx);
+        }
     }
 
     fn settle_steady(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
-        self.state.settle_surrogate(&self.cx, now, fx);
+        if Net::<R>::FULL {
+            self.state.settle_surrogate(&self.cx, now, fx);
+        }
     }
 
     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {

@@ -3,7 +3,7 @@
 use super::{
     config::Injects,
     effects::{Fx, Record},
-    net::{Complete, Router, Static},
+    net::{Complete, Net, Router, Static},
     network::End,
     rows::{Chunk, Cutting, Post},
     state::State,
@@ -67,11 +67,11 @@ impl<R: Router> State<R> {
     /// Instant of the next packet's hand-over; `NEVER` if there is none or the queue is full.
     fn next_handover(&self, cx: &Static, i: u32) -> Ps {
         let phase = self.surrogate.phase();
-        if phase.mode != Mode::Fidelity {
+        if Net::<R>::FULL && phase.mode != Mode::Fidelity {
             return NEVER;
         }
         let row = self.terminals.get(i);
-        if cx.net.resilience.is_some() {
+        if Net::<R>::is_lossy(cx) {
             return self.waiting_since(i).max(row.request);
         }
         let created = if row.cutting.active {
@@ -84,7 +84,7 @@ impl<R: Router> State<R> {
             posted.min(row.upcoming)
         };
         // A workload that has nothing more stays at the end of time.
-        let offset = if created == NEVER { 0 } else { phase.offset };
+        let offset = if Net::<R>::FULL && created != NEVER { phase.offset } else { 0 };
         created.saturating_add(cx.net.config.adapter_delay).saturating_sub(offset).max(row.request)
     }
 
@@ -174,7 +174,7 @@ impl<R: Router> State<R> {
 
     /// Hands the next packet over at `time`.
     fn hand_over(&mut self, cx: &Static, i: u32, time: Ps, fx: &mut impl Fx) {
-        if cx.net.resilience.is_some() {
+        if Net::<R>::is_lossy(cx) {
             return self.hand_over_datagram(cx, i, time, fx);
         }
         if !self.terminals.get(i).cutting.active && !self.begin_message(cx, i) {
@@ -203,8 +203,8 @@ impl<R: Router> State<R> {
             packets: 1,
         };
         self.enqueue_packet(cx, i, &packet, bytes, time);
-        let time = time + fx.suspended();
-        if cx.net.hybrid.is_some() {
+        let time = time + Net::<R>::suspended(fx);
+        if Net::<R>::is_hybrid(cx) {
             let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
             self.surrogate.paces.edit(i).learn(time, ready);
         }
@@ -245,7 +245,7 @@ impl<R: Router> State<R> {
         self.net.ports.edit(u).backlog += 1;
         let c = self.net.chunks.take(Chunk::new(packet, index, last));
         self.net.notes.set(c, 0);
-        if index == 0 && cx.net.resilience.is_some() {
+        if index == 0 && Net::<R>::is_lossy(cx) {
             self.packet_leaves(cx, i, packet, fx);
         }
         self.net.put_on_link(cx, c, u, vc, start, fx);
@@ -279,18 +279,18 @@ impl<R: Router> State<R> {
     /// A packet is complete at its terminal.
     fn packet_complete(&mut self, cx: &Static, done: Complete, fx: &mut impl Fx) {
         let Complete { mut packet, port, time } = done;
-        if self.surrogate.is_zombie(packet.created) {
+        if Net::<R>::FULL && self.surrogate.is_zombie(packet.created) {
             self.surrogate.phase.edit(0).discarded += 1;
             if cx.net.hybrid.as_ref().is_none_or(|h| !h.deliver_zombies) {
                 return;
             }
         }
-        let offset = fx.suspended();
+        let offset = Net::<R>::suspended(fx);
         let time = time + offset;
         packet.created += offset;
         packet.start += offset;
         packet.last_arrival += offset;
-        if cx.net.resilience.is_some() {
+        if Net::<R>::is_lossy(cx) {
             return self.arrived(cx, &packet, port, time, fx);
         }
         fx.record(Record::Delivered { time, packet });
@@ -322,7 +322,7 @@ impl<R: Router> State<R> {
         let (created, number) = (packet.message_created, packet.message);
         let destination = packet.destination;
         fx.record(Record::Message { time, created, source, destination, number });
-        if !cx.net.reacts {
+        if !Net::<R>::reacts(cx) {
             return;
         }
         let (job, rank) = cx.net.rank[destination as usize];
@@ -362,8 +362,7 @@ impl<R: Router> State<R> {
         let posted = self.terminals.get(local).posted;
         self.terminals.edit(local).posted = posted.wrapping_add(1);
         let (source, destination) = (fabric.terminal_in(node, plane), fabric.terminal_in(destination, plane));
-        let number =
-            if cx.net.resilience.is_some() { self.transport.name(source, destination) } else { posted };
+        let number = if Net::<R>::is_lossy(cx) { self.transport.name(source, destination) } else { posted };
         Posting { local, source, destination, number }
     }
 
@@ -403,7 +402,7 @@ impl<R: Router> State<R> {
         }
         let post = self.posts.take(Post { time: fx.instant(), bytes, destination, next: NIL });
         self.terminals.edit(i).posts.push(&mut self.posts, post);
-        if cx.net.resilience.is_some() {
+        if Net::<R>::is_lossy(cx) {
             self.offer(cx, i, fx);
         } else if fidelity {
             self.set_due(cx, u, fx);

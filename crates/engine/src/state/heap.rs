@@ -3,7 +3,7 @@
 //! Fredman, Sedgewick, Sleator, Tarjan: The pairing heap, Algorithmica 1 (1986): insertion in O(1), removal of the least
 //! in O(log n) amortised.
 
-use super::{Linked, NIL, Pool};
+use super::{Linked, NIL, Pool, mode::Mode};
 
 /// A row that can be in a heap. [`Linked::next`] links siblings.
 pub trait Heaped: Linked {
@@ -15,7 +15,12 @@ pub trait Heaped: Linked {
 
 /// Adds a row to the heap at `root` ([`NIL`] if empty); returns the new root.
 #[inline]
-pub fn push<T: Heaped>(pool: &mut Pool<T>, root: u32, row: u32, less: impl Fn(&T, &T) -> bool) -> u32 {
+pub fn push<T: Heaped, M: Mode>(
+    pool: &mut Pool<T, M>,
+    root: u32,
+    row: u32,
+    less: impl Fn(&T, &T) -> bool,
+) -> u32 {
     debug_assert!(pool.get(row).child() == NIL && row != root, "a row that is added is in no heap");
     if root == NIL {
         return row;
@@ -24,7 +29,7 @@ pub fn push<T: Heaped>(pool: &mut Pool<T>, root: u32, row: u32, less: impl Fn(&T
 }
 
 /// Takes the root off; returns the new root. The row itself is left to the caller, unlinked.
-pub fn pop<T: Heaped>(pool: &mut Pool<T>, root: u32, less: impl Fn(&T, &T) -> bool) -> u32 {
+pub fn pop<T: Heaped, M: Mode>(pool: &mut Pool<T, M>, root: u32, less: impl Fn(&T, &T) -> bool) -> u32 {
     debug_assert!(root != NIL, "an empty heap has no root to take");
     let mut rest = pool.get(root).child();
     if rest == NIL {
@@ -60,7 +65,7 @@ pub fn pop<T: Heaped>(pool: &mut Pool<T>, root: u32, less: impl Fn(&T, &T) -> bo
     all
 }
 
-fn meld<T: Heaped>(pool: &mut Pool<T>, a: u32, b: u32, less: &impl Fn(&T, &T) -> bool) -> u32 {
+fn meld<T: Heaped, M: Mode>(pool: &mut Pool<T, M>, a: u32, b: u32, less: &impl Fn(&T, &T) -> bool) -> u32 {
     // At equal rows the first stays on top: which one that is depends on the past alone, so it is the same in every run.
     let (top, below) = if less(pool.get(b), pool.get(a)) { (b, a) } else { (a, b) };
     let first = pool.get(top).child();

@@ -1,6 +1,9 @@
 //! A hash map whose changes can be undone: chains threaded through a pool. Iterated only where order tells nothing.
 
-use super::{Journal, Linked, NIL, Pool, Row, Table};
+use super::{
+    Journal, Linked, NIL, Pool, Row, Table,
+    mode::{Mode, Undo},
+};
 use base::hash::mix64;
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +26,14 @@ impl<V: Row> Linked for Slot<V> {
 
 /// Map from (u64, u32) to a plain value.
 #[derive(Clone, Debug)]
-pub struct Map<V> {
-    buckets: Table<u32>,
-    slots: Pool<Slot<V>>,
+pub struct Map<V, M = Undo> {
+    buckets: Table<u32, M>,
+    slots: Pool<Slot<V>, M>,
     /// Buckets in use, minus one: a table of one row, so that growth is undone too.
-    mask: Table<u32>,
+    mask: Table<u32, M>,
 }
 
-impl<V: Row> PartialEq for Map<V> {
+impl<V: Row, M: Mode> PartialEq for Map<V, M> {
     fn eq(&self, other: &Self) -> bool {
         let used = *self.mask.get(0) as usize + 1;
         self.mask == other.mask
@@ -39,13 +42,13 @@ impl<V: Row> PartialEq for Map<V> {
     }
 }
 
-impl<V: Row> Default for Map<V> {
+impl<V: Row, M: Mode> Default for Map<V, M> {
     fn default() -> Self {
         Self { buckets: Table::new(16, NIL), slots: Pool::default(), mask: Table::new(1, 15) }
     }
 }
 
-impl<V: Row> Map<V> {
+impl<V: Row, M: Mode> Map<V, M> {
     fn bucket(&self, key: u64, sub: u32) -> u32 {
         (mix64(key ^ mix64(u64::from(sub))) as u32) & self.mask.get(0)
     }

@@ -1,14 +1,17 @@
 //! Tables: the only home of state that handlers change, so that every change can be undone.
 //!
 //! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out. Undo
-//! replays the log backwards. Not recording costs one predictable branch per edit.
+//! replays the log backwards. Only tables of mode [`Undo`] can record: not recording costs them one predictable branch per edit, and
+//! the others nothing.
 
 pub mod heap;
 pub mod map;
+pub mod mode;
 
 use crate::kept::{Damaged, Kept, put, take};
+use mode::{Mode, Undo};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::fmt::Debug;
+use std::{fmt::Debug, marker::PhantomData};
 
 /// A row of a [`Table`]: plain old data.
 pub trait Row: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static {}
@@ -17,6 +20,9 @@ impl<T: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static> Row f
 /// What the engine does to tables without knowing their rows.
 pub trait Journal: Kept {
     /// Starts or stops recording; stopping forgets the log.
+    ///
+    /// # Panics
+    /// If a table of a mode without journals is to record.
     fn record(&mut self, on: bool);
     /// Length of the log: a place to return to.
     fn mark(&self) -> usize;
@@ -28,13 +34,14 @@ pub trait Journal: Kept {
 
 /// A vector of rows whose changes can be undone.
 #[derive(Clone, Debug)]
-pub struct Table<T> {
+pub struct Table<T, M = Undo> {
     rows: Vec<T>,
     log: Vec<(u32, T)>,
     recording: bool,
+    mode: PhantomData<M>,
 }
 
-impl<T: Row> Table<T> {
+impl<T: Row, M: Mode> Table<T, M> {
     /// A table with `len` copies of `row`.
     #[must_use]
     pub fn new(len: usize, row: T) -> Self {
@@ -63,7 +70,7 @@ impl<T: Row> Table<T> {
     /// A row to change.
     #[inline]
     pub fn edit(&mut self, index: u32) -> &mut T {
-        if self.recording {
+        if M::JOURNALS && self.recording {
             self.log_row(index);
         }
         &mut self.rows[index as usize]
@@ -106,19 +113,19 @@ impl<T: Row> Table<T> {
     }
 }
 
-impl<T: Row> From<Vec<T>> for Table<T> {
+impl<T: Row, M: Mode> From<Vec<T>> for Table<T, M> {
     fn from(rows: Vec<T>) -> Self {
-        Self { rows, log: Vec::new(), recording: false }
+        Self { rows, log: Vec::new(), recording: false, mode: PhantomData }
     }
 }
 
-impl<T: Row> PartialEq for Table<T> {
+impl<T: Row, M: Mode> PartialEq for Table<T, M> {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows
     }
 }
 
-impl<T: Row> Kept for Table<T> {
+impl<T: Row, M: Mode> Kept for Table<T, M> {
     fn save(&self, to: &mut Vec<u8>) {
         put(&self.rows, to);
     }
@@ -130,8 +137,9 @@ impl<T: Row> Kept for Table<T> {
     }
 }
 
-impl<T: Row> Journal for Table<T> {
+impl<T: Row, M: Mode> Journal for Table<T, M> {
     fn record(&mut self, on: bool) {
+        assert!(M::JOURNALS || !on, "tables of mode {} have no journal", M::NAME);
         self.recording = on;
         if !on {
             self.log.clear();
@@ -178,18 +186,18 @@ struct Head {
 
 /// A table whose rows are taken and given back; free rows are threaded through [`Linked`].
 #[derive(Clone, Debug)]
-pub struct Pool<T> {
-    rows: Table<T>,
-    head: Table<Head>,
+pub struct Pool<T, M = Undo> {
+    rows: Table<T, M>,
+    head: Table<Head, M>,
 }
 
-impl<T: Linked> Default for Pool<T> {
+impl<T: Linked, M: Mode> Default for Pool<T, M> {
     fn default() -> Self {
         Self { rows: Table::from(Vec::new()), head: Table::new(1, Head { free: NIL, used: 0, live: 0 }) }
     }
 }
 
-impl<T: Linked> Pool<T> {
+impl<T: Linked, M: Mode> Pool<T, M> {
     /// Takes a row and fills it.
     #[inline]
     pub fn take(&mut self, row: T) -> u32 {
@@ -264,7 +272,7 @@ impl<T: Linked> Pool<T> {
 }
 
 /// Rows in use are equal; what lies behind them does not matter.
-impl<T: Linked> PartialEq for Pool<T> {
+impl<T: Linked, M: Mode> PartialEq for Pool<T, M> {
     fn eq(&self, other: &Self) -> bool {
         let used = self.head.get(0).used as usize;
         self.head == other.head && self.rows.rows()[..used] == other.rows.rows()[..used]
@@ -272,7 +280,7 @@ impl<T: Linked> PartialEq for Pool<T> {
 }
 
 /// Rows in use; what lies behind them does not matter.
-impl<T: Linked> Kept for Pool<T> {
+impl<T: Linked, M: Mode> Kept for Pool<T, M> {
     fn save(&self, to: &mut Vec<u8>) {
         self.head.save(to);
         put(&self.rows.rows()[..self.head.get(0).used as usize], to);
@@ -287,7 +295,7 @@ impl<T: Linked> Kept for Pool<T> {
     }
 }
 
-impl<T: Linked> Journal for Pool<T> {
+impl<T: Linked, M: Mode> Journal for Pool<T, M> {
     fn record(&mut self, on: bool) {
         self.rows.record(on);
         self.head.record(on);
@@ -335,7 +343,7 @@ impl Fifo {
 
     /// Appends a row of `pool`.
     #[inline]
-    pub fn push<T: Linked>(&mut self, pool: &mut Pool<T>, index: u32) {
+    pub fn push<T: Linked, M: Mode>(&mut self, pool: &mut Pool<T, M>, index: u32) {
         debug_assert!(index != NIL, "no row cannot be in a list");
         pool.edit(index).set_next(NIL);
         if self.head == NIL {
@@ -348,7 +356,7 @@ impl Fifo {
 
     /// Removes the first row; the caller gives it back or keeps it.
     #[inline]
-    pub fn pop<T: Linked>(&mut self, pool: &Pool<T>) -> Option<u32> {
+    pub fn pop<T: Linked, M: Mode>(&mut self, pool: &Pool<T, M>) -> Option<u32> {
         if self.head == NIL {
             return None;
         }
@@ -359,7 +367,7 @@ impl Fifo {
     }
 
     /// Visits every row from first to last.
-    pub fn iter<'a, T: Linked>(&self, pool: &'a Pool<T>) -> impl Iterator<Item = u32> + 'a {
+    pub fn iter<'a, T: Linked, M: Mode>(&self, pool: &'a Pool<T, M>) -> impl Iterator<Item = u32> + 'a {
         let first = (self.head != NIL).then_some(self.head);
         std::iter::successors(first, |&i| Some(pool.get(i).next()).filter(|&n| n != NIL))
     }
@@ -389,7 +397,7 @@ mod tests {
     fn any_sequence_of_changes_is_undone() {
         let mut random = Stream::new(1, Purpose::Test, 0);
         let mut pool = Pool::<Item>::default();
-        let mut lists = Table::new(3, Fifo::default());
+        let mut lists: Table<Fifo> = Table::new(3, Fifo::default());
         pool.record(true);
         lists.record(true);
         let step = |pool: &mut Pool<Item>, lists: &mut Table<Fifo>, random: &mut Stream| {
@@ -411,6 +419,12 @@ mod tests {
             assert!(pool == before.0 && lists == before.1);
             step(&mut pool, &mut lists, &mut random);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "have no journal")]
+    fn only_tables_with_journals_record() {
+        Table::<u32, mode::Full>::new(1, 0).record(true);
     }
 
     #[test]

@@ -7,13 +7,14 @@ pub mod predict;
 pub mod queues;
 
 use base::{
-    param::{Kind, Param, Values},
-    registry::About,
+    param::{Kind, Param, Problem, Values},
+    registry::{About, Registered},
     time::Ps,
 };
-use direct::DirectorEntry;
+use direct::Strategy;
 use predict::Recipe;
 use std::sync::Arc;
+use workload::interval::Interval;
 
 /// What becomes of the network while packets bypass it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,41 @@ impl HybridSetup {
             values: values.clone(),
             deliver_zombies: false,
         }
+    }
+}
+
+/// The run that a director is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// When it ends, at the latest.
+    pub end: Ps,
+    /// Longest period of its traffic, if any has one.
+    pub period: Option<Interval>,
+}
+
+impl Frame {
+    /// The longest stay of at most `stay` after which a suspended network wakes in phase with its sources.
+    #[must_use]
+    pub fn in_phase(&self, setup: &HybridSetup, stay: Ps) -> Option<Ps> {
+        let wanted = setup.in_phase && setup.treatment == Treatment::Zombies;
+        self.period.filter(|_| wanted).map(|p| p.fit(stay)).filter(|&whole| whole > 0)
+    }
+}
+
+/// A director that a user can name.
+pub struct DirectorEntry {
+    /// Name, documentation, parameters.
+    pub about: About,
+    /// Makes it for a run.
+    pub build: fn(&HybridSetup, &Frame) -> Built,
+}
+
+/// A director, or why there is none.
+pub type Built = Result<Box<dyn Strategy>, Vec<Problem>>;
+
+impl Registered for DirectorEntry {
+    fn about(&self) -> &About {
+        &self.about
     }
 }
 

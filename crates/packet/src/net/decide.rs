@@ -92,7 +92,7 @@ impl<R: Router> Net<R> {
             }
             choice
         };
-        if !cx.net.routes.change() {
+        if !(Self::FULL && cx.net.routes.change()) {
             return choice;
         }
         let link = cx.net.fabric.port_index(router, choice.port);

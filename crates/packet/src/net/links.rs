@@ -73,7 +73,7 @@ impl<R: Router> Net<R> {
     }
 
     fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
-        if cx.net.losses.is_some() {
+        if Self::is_lossy(cx) {
             let line = Self::line(cx, u);
             if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
                 return self.return_credit(cx, u, flight.vc, flight.time, fx);
@@ -93,7 +93,7 @@ impl<R: Router> Net<R> {
             let packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
             let ripe = self.ports.get(u).ripe;
-            if ripe > 0 && ripe < u8::MAX {
+            if Self::ripens(cx) && ripe > 0 && ripe < u8::MAX {
                 self.ports.edit(u).ripe = ripe - 1;
             }
             self.complete.push(Complete { packet, port: u, time: flight.time });

@@ -28,7 +28,7 @@ use base::{
 };
 use engine::{
     key::Class,
-    state::{Fifo, Journal, NIL, Pool, Row, Table, map::Map},
+    state::{Fifo, Journal, NIL, Pool, Row, Table, map::Map, mode::Mode},
 };
 use model::failure::Failure;
 use published::Published;
@@ -60,6 +60,10 @@ pub type Channel = (u32, u8);
 /// that `Net` offers: what [`Net::put_on_link`] starts arrives downstream by itself ([`Net::set_due`] sets the alarm), or is taken by the
 /// architecture where its routers look at their links in their own time ([`Net::take_flight`]).
 pub trait Router: Clone + PartialEq + Send + Sized + 'static {
+    /// What a run with this type pays for: its tables, and those of the shared network, are of this mode.
+    type Mode: Mode;
+    /// The same architecture in another mode: runs are compiled for each, see [`RouterEntry`](crate::router::registry::RouterEntry).
+    type In<M: Mode>: Router<Mode = M>;
     /// Name and documentation.
     const ABOUT: About;
     /// Facts that the rest of the model goes by.
@@ -149,35 +153,35 @@ pub struct Complete {
 #[derive(Clone)]
 pub struct Net<R: Router> {
     /// Upstream ports: routers' outputs, then terminals' outputs.
-    pub ports: Table<Port<R::Port>>,
+    pub ports: Table<Port<R::Port>, R::Mode>,
     /// VCs, by port and VC.
-    pub vcs: Table<Vc<R::Vc>>,
+    pub vcs: Table<Vc<R::Vc>, R::Mode>,
     /// Bytes of the chunks that each port sent, if they are not all of one size.
-    pub carried: Table<u64>,
+    pub carried: Table<u64, R::Mode>,
     /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
-    pub rests: Table<(Ps, u32)>,
+    pub rests: Table<(Ps, u32), R::Mode>,
     /// VCs per port.
     pub width: u32,
     /// Chunks.
-    pub chunks: Pool<Chunk>,
+    pub chunks: Pool<Chunk, R::Mode>,
     /// Chunks on links.
-    pub flights: Pool<Flight>,
+    pub flights: Pool<Flight, R::Mode>,
     /// Routing's memory by chunk; empty if the routing has none.
-    pub notes: Notes,
+    pub notes: Notes<R::Mode>,
     /// Packets.
-    pub packets: Pool<Packet>,
+    pub packets: Pool<Packet, R::Mode>,
     /// Credits behind the first of their port.
-    pub credits: Pool<Credit>,
+    pub credits: Pool<Credit, R::Mode>,
     /// Lists of such credits, by port.
-    pub more_credits: Table<Fifo>,
+    pub more_credits: Table<Fifo, R::Mode>,
     /// Rows of packets that may meet chunks of theirs again, by id (several partitions only).
-    pub known: Map<u32>,
+    pub known: Map<u32, R::Mode>,
     /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
-    pub trails: Map<fabric::routing::Choice>,
+    pub trails: Map<fabric::routing::Choice, R::Mode>,
     /// Credits sent to other partitions, by inbound line: names them uniquely.
-    pub returned: Table<u32>,
+    pub returned: Table<u32, R::Mode>,
     /// Queues as published.
-    pub published: Published,
+    pub published: Published<R::Mode>,
     /// What the architecture keeps beside the rows.
     pub router: R,
     /// Packets that are complete. Empty between events.
@@ -209,12 +213,12 @@ impl<R: Router> PartialEq for Net<R> {
 
 /// Routing's memory of chunks, kept beside them since most routings have none.
 #[derive(Clone)]
-pub struct Notes {
-    rows: Table<u32>,
+pub struct Notes<M: Mode> {
+    rows: Table<u32, M>,
     used: bool,
 }
 
-impl Notes {
+impl<M: Mode> Notes<M> {
     fn new(used: bool) -> Self {
         Self { rows: Table::from(Vec::new()), used }
     }
@@ -239,9 +243,46 @@ impl Notes {
 }
 
 /// Rows that only one has belong to chunks that the other does not know.
-impl PartialEq for Notes {
+impl<M: Mode> PartialEq for Notes<M> {
     fn eq(&self, other: &Self) -> bool {
         self.rows.rows().iter().zip(other.rows.rows()).all(|(a, b)| a == b)
+    }
+}
+
+/// Which features a run has. Tests of them go through these, so that a plain run has none in its handlers: see
+/// [`is_plain`](super::network::is_plain).
+impl<R: Router> Net<R> {
+    /// The run's mode has the features that plain runs lack.
+    pub const FULL: bool = R::Mode::FEATURES;
+
+    /// Somebody answers what is delivered.
+    #[inline]
+    pub fn reacts(cx: &Static) -> bool {
+        Self::FULL && cx.net.reacts
+    }
+
+    /// Only what may complete a packet is an event at terminals.
+    #[inline]
+    pub fn ripens(cx: &Static) -> bool {
+        Self::FULL && cx.net.ripens
+    }
+
+    /// Links lose packets, or somebody changes them, and a transport makes up for it.
+    #[inline]
+    pub fn is_lossy(cx: &Static) -> bool {
+        Self::FULL && cx.net.resilience.is_some()
+    }
+
+    /// Predictors may take the network's place.
+    #[inline]
+    pub fn is_hybrid(cx: &Static) -> bool {
+        Self::FULL && cx.net.hybrid.is_some()
+    }
+
+    /// Virtual time minus the network's.
+    #[inline]
+    pub fn suspended(fx: &impl Fx) -> Ps {
+        if Self::FULL { fx.suspended() } else { 0 }
     }
 }
 
@@ -355,7 +396,7 @@ impl<R: Router> Net<R> {
         let pressed = R::pressed(self, u);
         let port = self.ports.get(u);
         let mut first = port.flight.head;
-        if cx.net.ripens && !pressed && out {
+        if Self::ripens(cx) && !pressed && out {
             // What arrives at this instant completes nothing: else it would have been due. But its credit may be waited for.
             while first != NIL && self.flights.get(first).time <= fx.now() {
                 first = self.flights.get(first).next;
@@ -364,7 +405,7 @@ impl<R: Router> Net<R> {
         let waits = first == NIL;
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
-        let plan = waits && cx.net.reacts && u >= cx.local.router_ports();
+        let plan = waits && Self::reacts(cx) && u >= cx.local.router_ports();
         let remote = matches!(line.end, End::Remote { .. });
         let tick = plan || remote;
         let (due, number) = if !waits {
@@ -378,7 +419,7 @@ impl<R: Router> Net<R> {
             };
             (start(self).saturating_add(span), port.sent)
         };
-        let idle = !cx.net.reacts || (port.ripe == 0 && cx.net.ripens);
+        let idle = !Self::reacts(cx) || (port.ripe == 0 && Self::ripens(cx));
         let due = if idle && !pressed && out { NEVER } else { due };
         if due != port.due {
             self.ports.edit(u).due = due;

@@ -1,7 +1,7 @@
 //! Queues as they were published: two pages for each output.
 
 use base::time::Ps;
-use engine::state::Table;
+use engine::state::{Table, mode::Mode};
 use serde::{Deserialize, Serialize};
 
 /// Chunks behind an output at the last two publications.
@@ -15,14 +15,14 @@ pub struct Page {
 
 /// Publications by port.
 #[derive(Clone, PartialEq)]
-pub struct Published {
+pub struct Published<M: Mode> {
     /// By port; empty if the routing reads none.
-    pub pages: Table<Page>,
+    pub pages: Table<Page, M>,
     /// One row: instant of the next publication, 0 while asleep.
-    pub next: Table<Ps>,
+    pub next: Table<Ps, M>,
 }
 
-impl Published {
+impl<M: Mode> Published<M> {
     /// Nothing published yet; `ports` is 0 if nobody reads.
     #[must_use]
     pub fn new(ports: usize) -> Self {

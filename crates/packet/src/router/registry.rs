@@ -1,18 +1,40 @@
-//! The router architectures that `model.router` can name. A run is compiled once for each: chosen here, not per event.
+//! The router architectures that `model.router` can name. Runs are compiled here, once for each architecture and mode: what a run is
+//! made of is chosen before it starts, not per event.
 
 use super::{input_queued::InputQueued, output_queued::OutputQueued, window::Window};
 use crate::{
     config::Architecture,
     net::Router,
-    network::Network,
+    network::{Network, is_plain},
     setup::Setup,
     simulation,
     stepper::{self, Stepper},
 };
 use base::registry::{About, Registered, find};
-use engine::executor::Options;
+use engine::{
+    executor::Options,
+    state::mode::{Full, Mode, Plain},
+};
 use model::{Finished, Watch, failure::Failure};
 use std::sync::Arc;
+
+/// Simulates a setup, watched.
+pub type Run = fn(&Setup, Watch<'_>) -> Result<Finished, Failure>;
+
+/// What runs of an architecture in one mode are compiled to.
+#[derive(Clone, Copy)]
+pub struct Compiled {
+    /// Name of the mode.
+    pub mode: &'static str,
+    /// The run.
+    pub run: Run,
+}
+
+impl Compiled {
+    const fn of<R: Router>() -> Self {
+        Self { mode: R::Mode::NAME, run: simulation::watch::<R> }
+    }
+}
 
 /// A router architecture.
 #[derive(Clone, Copy)]
@@ -25,9 +47,11 @@ pub struct RouterEntry {
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
     pub bytes: fn(u64, u64) -> u64,
-    /// Simulates.
-    pub run: fn(&Setup, Watch<'_>) -> Result<Finished, Failure>,
-    /// A network that is driven from outside.
+    /// Simulates setups that [`is_plain`] tells.
+    pub plain: Compiled,
+    /// Simulates any setup.
+    pub full: Compiled,
+    /// A network that is driven from outside, with all features.
     pub step: fn(&Arc<Network>, Options) -> Box<dyn Stepper>,
 }
 
@@ -40,9 +64,19 @@ impl RouterEntry {
             architecture: Architecture { name: R::ABOUT.name, rules: R::RULES },
             refuse: R::refuse,
             bytes: R::bytes,
-            run: simulation::watch::<R>,
-            step: stepper::new::<R>,
+            plain: Compiled::of::<R::In<Plain>>(),
+            full: Compiled::of::<R::In<Full>>(),
+            step: stepper::new::<R::In<Full>>,
         }
+    }
+
+    /// Simulates, in the mode that does no more than the setup asks for.
+    ///
+    /// # Errors
+    /// As [`run::watch`](crate::run::watch).
+    pub fn run(&self, setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
+        let compiled = if is_plain(setup) { self.plain } else { self.full };
+        (compiled.run)(setup, watch)
     }
 }
 

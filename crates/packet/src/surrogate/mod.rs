@@ -14,7 +14,7 @@ pub use switch::Switch;
 use super::network::Network;
 use crate::hybrid::queues::SLOWNESS;
 use base::time::Ps;
-use engine::state::{Journal, Table};
+use engine::state::{Journal, Table, mode};
 use serde::{Deserialize, Serialize};
 
 /// Who delivers what is handed over now.
@@ -66,18 +66,18 @@ pub struct Pace {
 
 /// State of the surrogate.
 #[derive(Clone, PartialEq)]
-pub struct Surrogate {
+pub struct Surrogate<M: mode::Mode> {
     /// One row.
-    pub phase: Table<Phase>,
+    pub phase: Table<Phase, M>,
     /// By terminal; empty unless the run is hybrid.
-    pub paces: Table<Pace>,
+    pub paces: Table<Pace, M>,
     /// Intervals of network time in which zombies were created, ascending.
-    pub ghosts: Table<(Ps, Ps)>,
+    pub ghosts: Table<(Ps, Ps), M>,
     /// Packets that are not due yet, where deliveries are no events.
-    pub held: Table<(Ps, Predicted)>,
+    pub held: Table<(Ps, Predicted), M>,
 }
 
-impl Surrogate {
+impl<M: mode::Mode> Surrogate<M> {
     /// In high fidelity.
     #[must_use]
     pub fn new(net: &Network, terminals: usize) -> Self {

@@ -2,9 +2,9 @@
 
 use super::Transport;
 use base::hash::Fingerprint;
-use engine::state::Fifo;
+use engine::state::{Fifo, mode::Mode};
 
-impl Transport {
+impl<M: Mode> Transport<M> {
     /// Adds what the terminals of a partition, in their order, have under way, and what they know of each other.
     pub fn hash(&self, terminals: &[u32], sum: &mut Fingerprint) {
         for (&terminal, sender) in terminals.iter().zip(self.senders.rows()) {

@@ -9,8 +9,7 @@ pub mod word;
 pub use word::{How, Sort, Word};
 
 use base::time::{NEVER, Ps};
-use engine::state::map::Map;
-use engine::state::{Fifo, Journal, Linked, Pool, Table};
+use engine::state::{Fifo, Journal, Linked, Pool, Table, map::Map, mode::Mode};
 use serde::{Deserialize, Serialize};
 
 /// Timers are numbered below this.
@@ -132,17 +131,17 @@ linked!(Datagram, Transfer, Timer);
 
 /// Everything of the transport in a partition. Empty without `[resilience]`.
 #[derive(Clone, PartialEq)]
-pub struct Transport {
+pub struct Transport<M: Mode> {
     /// By local terminal.
-    pub senders: Table<Sender>,
-    datagrams: Pool<Datagram>,
-    transfers: Pool<Transfer>,
-    timers: Pool<Timer>,
+    pub senders: Table<Sender, M>,
+    datagrams: Pool<Datagram, M>,
+    transfers: Pool<Transfer, M>,
+    timers: Pool<Timer, M>,
     /// Transfers by pair and number.
-    open: Map<u32>,
-    flows: Map<Flow>,
-    peers: Map<Peer>,
-    arrivals: Map<Arrival>,
+    open: Map<u32, M>,
+    flows: Map<Flow, M>,
+    peers: Map<Peer, M>,
+    arrivals: Map<Arrival, M>,
 }
 
 /// A pair of terminals as a key.
@@ -150,7 +149,7 @@ fn pair(source: u32, destination: u32) -> u64 {
     u64::from(source) << 32 | u64::from(destination)
 }
 
-impl Transport {
+impl<M: Mode> Transport<M> {
     /// Of so many terminals; of none without the section.
     #[must_use]
     pub fn new(terminals: usize) -> Self {

@@ -4,18 +4,11 @@ pub mod automatic;
 mod registry;
 pub mod times;
 
+pub use super::{Built, DirectorEntry, Frame};
 pub use registry::DIRECTORS;
 
-use super::{
-    HybridSetup, Treatment,
-    learn::{Forget, Seen},
-};
-use base::{
-    param::Problem,
-    registry::{About, Registered},
-    time::Ps,
-};
-use workload::interval::Interval;
+use super::learn::{Forget, Seen};
+use base::time::Ps;
 
 /// What is done at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,39 +64,4 @@ pub trait Strategy: Send + Sync {
 
     /// Remembers it again; false if these are not its words.
     fn recall(&mut self, memory: &[u64]) -> bool;
-}
-
-/// The run that a director is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// When it ends, at the latest.
-    pub end: Ps,
-    /// Longest period of its traffic, if any has one.
-    pub period: Option<Interval>,
-}
-
-impl Frame {
-    /// The longest stay of at most `stay` after which a suspended network wakes in phase with its sources.
-    #[must_use]
-    pub fn in_phase(&self, setup: &HybridSetup, stay: Ps) -> Option<Ps> {
-        let wanted = setup.in_phase && setup.treatment == Treatment::Zombies;
-        self.period.filter(|_| wanted).map(|p| p.fit(stay)).filter(|&whole| whole > 0)
-    }
-}
-
-/// A director that a user can name.
-pub struct DirectorEntry {
-    /// Name, documentation, parameters.
-    pub about: About,
-    /// Makes it for a run.
-    pub build: fn(&HybridSetup, &Frame) -> Built,
-}
-
-/// A director, or why there is none.
-pub type Built = Result<Box<dyn Strategy>, Vec<Problem>>;
-
-impl Registered for DirectorEntry {
-    fn about(&self) -> &About {
-        &self.about
-    }
 }

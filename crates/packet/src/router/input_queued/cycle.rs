@@ -11,7 +11,7 @@ use crate::{
 use base::time::{NEVER, Ps};
 use engine::{
     key::Class,
-    state::{Fifo, NIL},
+    state::{Fifo, NIL, mode::Mode},
 };
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ fn turn(cx: &Static, last: u32, request: u32) -> u32 {
     }
 }
 
-impl Net<InputQueued> {
+impl<M: Mode> Net<InputQueued<M>> {
     /// Link that comes in at an input.
     pub(super) fn input_link(&self, cx: &Static, input: u32) -> u32 {
         cx.local.link_of(cx.local.upstream[input as usize])
@@ -143,7 +143,7 @@ impl Net<InputQueued> {
         let line = Line { link: NIL, timing: 0, own_base: base, end };
         let from = cx.local.upstream[input as usize];
         let terminal = from & REMOTE == 0 && from >= cx.local.router_ports();
-        if cx.net.losses.is_some() {
+        if Self::is_lossy(cx) {
             idle = self.discard_fronts(cx, local, input, idle, fx);
         }
         let port = self.router.inputs.edit(input);
@@ -357,7 +357,7 @@ impl Net<InputQueued> {
         self.router.routers.edit(local).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
-        fx.record(Record::Accepted { time: s + fx.suspended(), link: line.link, vc, id, index });
+        fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
         let o = self.vcs_per_port(out) + u32::from(vc);
         self.vcs.edit(o).occupancy += 1;
         self.ports.edit(out).backlog += 1;

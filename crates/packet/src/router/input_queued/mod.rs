@@ -29,7 +29,10 @@ use base::{
     registry::About,
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, Journal, NIL, Table};
+use engine::state::{
+    Fifo, Journal, NIL, Table,
+    mode::{Mode, Undo},
+};
 use serde::{Deserialize, Serialize};
 
 /// What the packet at the front of an input VC has got.
@@ -119,15 +122,15 @@ struct Work {
 
 /// State of clocked routers.
 #[derive(Clone)]
-pub struct InputQueued {
-    routers: Table<Schedule>,
-    inputs: Table<Input>,
-    outputs: Table<Output>,
-    vcs: Table<InputVc>,
+pub struct InputQueued<M: Mode = Undo> {
+    routers: Table<Schedule, M>,
+    inputs: Table<Input, M>,
+    outputs: Table<Output, M>,
+    vcs: Table<InputVc, M>,
     /// Routers that run again in the next cycle, a bit each.
-    awake: Table<u64>,
+    awake: Table<u64, M>,
     /// When that is (plus 1 ps), in one row.
-    together: Table<Ps>,
+    together: Table<Ps, M>,
     /// Local number of the router, by port.
     owner: Vec<u32>,
     /// VCs of a class.
@@ -138,7 +141,7 @@ pub struct InputQueued {
     work: Option<Box<Work>>,
 }
 
-impl PartialEq for InputQueued {
+impl<M: Mode> PartialEq for InputQueued<M> {
     fn eq(&self, other: &Self) -> bool {
         self.routers == other.routers
             && self.inputs == other.inputs
@@ -149,7 +152,7 @@ impl PartialEq for InputQueued {
     }
 }
 
-impl InputQueued {
+impl<M: Mode> InputQueued<M> {
     /// The packets in front of an input's VCs, each with its VC.
     fn fronts(&self, input: u32, vcs: u8) -> impl Iterator<Item = (u8, &InputVc)> {
         (0..vcs).map(move |vc| (vc, self.vcs.get(input * u32::from(vcs) + u32::from(vc))))
@@ -183,7 +186,9 @@ impl InputQueued {
     }
 }
 
-impl Router for InputQueued {
+impl<M: Mode> Router for InputQueued<M> {
+    type Mode = M;
+    type In<N: Mode> = InputQueued<N>;
     const ABOUT: About = About {
         name: "input-queued",
         summary: "Buffers at the inputs, VC and switch allocation every cycle",

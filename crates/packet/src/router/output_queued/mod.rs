@@ -20,13 +20,19 @@ use base::{
     registry::About,
     time::{NEVER, Ps},
 };
-use engine::state::{Fifo, Journal};
+use engine::state::{
+    Fifo, Journal,
+    mode::{Mode, Undo},
+};
+use std::marker::PhantomData;
 
 /// Output-queued routers keep everything in the shared rows.
 #[derive(Clone, PartialEq)]
-pub struct OutputQueued;
+pub struct OutputQueued<M: Mode = Undo>(PhantomData<M>);
 
-impl Router for OutputQueued {
+impl<M: Mode> Router for OutputQueued<M> {
+    type Mode = M;
+    type In<N: Mode> = OutputQueued<N>;
     const ABOUT: About = About {
         name: "output-queued",
         summary: "Ideal: every chunk is at its output the moment it arrives",
@@ -51,7 +57,7 @@ impl Router for OutputQueued {
     type Vc = Fifo;
 
     fn new(_: &Network, _: &Local) -> Self {
-        Self
+        Self(PhantomData)
     }
 
     fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
@@ -62,7 +68,7 @@ impl Router for OutputQueued {
 
     fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
-        if cx.net.losses.is_some() && n.discard_lost(cx, c, (line.timing, line.link), now, fx) {
+        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), now, fx) {
             return n.return_credit(cx, from, vc, now, fx);
         }
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
@@ -74,7 +80,13 @@ impl Router for OutputQueued {
         chunk.visit();
         let (packet, index) = (chunk.packet, chunk.index());
         let (id, link) = (n.packets.get(packet).id, Net::<Self>::line(cx, u).link);
-        fx.record(Record::Accepted { time: now + fx.suspended(), link, vc: choice.vc, id, index });
+        fx.record(Record::Accepted {
+            time: now + Net::<Self>::suspended(fx),
+            link,
+            vc: choice.vc,
+            id,
+            index,
+        });
         let v = n.vcs_per_port(u) + u32::from(choice.vc);
         n.vcs.edit(v).own.push(&mut n.chunks, c);
         let port = n.ports.edit(u);
@@ -170,7 +182,7 @@ impl Router for OutputQueued {
     }
 }
 
-impl Net<OutputQueued> {
+impl<M: Mode> Net<OutputQueued<M>> {
     /// VCs with something waiting and room behind the link, as far as credits were counted.
     fn with_room(&self, cx: &Static, u: u32) -> u16 {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;

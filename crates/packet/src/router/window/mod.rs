@@ -18,15 +18,18 @@ use base::{
 };
 use engine::{
     key::Class,
-    state::{Fifo, Journal, Table},
+    state::{
+        Fifo, Journal, Table,
+        mode::{Mode, Undo},
+    },
 };
 use serde::{Deserialize, Serialize};
 
 /// State of window routers beside the shared rows.
 #[derive(Clone, PartialEq)]
-pub struct Window {
+pub struct Window<M: Mode = Undo> {
     /// Chunks that arrived when the window was full, by port and VC.
-    pub queued: Table<Fifo>,
+    pub queued: Table<Fifo, M>,
 }
 
 /// Its part of a port.
@@ -38,7 +41,9 @@ pub struct Lists {
     pub blocked: u16,
 }
 
-impl Router for Window {
+impl<M: Mode> Router for Window<M> {
+    type Mode = M;
+    type In<N: Mode> = Window<N>;
     const ABOUT: About = About {
         name: "window",
         summary: "One window of buffer per output and VC",
@@ -74,7 +79,7 @@ impl Router for Window {
 
     #[inline]
     fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
-        if cx.net.losses.is_some() && n.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx) {
+        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx) {
             return n.return_credit(cx, from, vc, fx.now(), fx);
         }
         n.pass_on(cx, c, line, (from, vc), fx);
@@ -163,7 +168,7 @@ impl Router for Window {
     }
 }
 
-impl Net<Window> {
+impl<M: Mode> Net<Window<M>> {
     /// Sets the alarm for the next credit of a blocked port.
     fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
         let port = self.ports.get(u);
@@ -220,7 +225,7 @@ impl Net<Window> {
         let chunk = self.chunks.get(c);
         let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
         fx.record(Record::Accepted {
-            time: now + fx.suspended(),
+            time: now + Self::suspended(fx),
             link: Self::line(cx, u).link,
             vc,
             id,
@@ -231,7 +236,7 @@ impl Net<Window> {
         row.occupancy += 1;
         row.own.push(&mut self.chunks, c);
         let port = self.ports.edit(u);
-        if cx.net.ripens && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
+        if Self::ripens(cx) && matches!(Self::line(cx, u).end, End::Terminal { .. }) {
             let packet = self.packets.edit(self.chunks.get(c).packet);
             packet.accepted += 1;
             port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));

@@ -1,0 +1,53 @@
+//! Messages of hosts that are under way, and those that are complete: the state behind `host.rs`.
+
+use engine::state::{Journal, map::Map, mode::Mode};
+use ranks::carrier::{Ahead, Delivery};
+
+/// Messages of hosts: what was sent ahead of those under way, and those that are complete.
+#[derive(Clone, PartialEq)]
+pub struct Posted<M: Mode> {
+    /// By pair of terminals and number.
+    ahead: Map<Ahead, M>,
+    /// Not yet fetched. Empty between events.
+    complete: Vec<Delivery>,
+}
+
+impl<M: Mode> Default for Posted<M> {
+    fn default() -> Self {
+        Self { ahead: Map::default(), complete: Vec::new() }
+    }
+}
+
+impl<M: Mode> Posted<M> {
+    /// What a host sent ahead of a message between two terminals: at most one is under way with the same number.
+    pub(super) fn ahead(&mut self, ends: (u32, u32), number: u32, ahead: Ahead) {
+        self.ahead.set(pair(ends), number, ahead);
+    }
+
+    /// What was sent ahead of a message that is complete now.
+    pub(super) fn fetch_ahead(&mut self, ends: (u32, u32), number: u32) -> Ahead {
+        self.ahead.remove(pair(ends), number).expect("what is sent ahead is there before its message")
+    }
+
+    /// A message waits to be fetched.
+    pub(super) fn complete(&mut self, delivery: Delivery) {
+        self.complete.push(delivery);
+    }
+
+    /// The first of those that wait.
+    #[inline]
+    pub(super) fn next_complete(&mut self) -> Option<Delivery> {
+        // Mostly one: what an event completes is fetched at its end.
+        (!self.complete.is_empty()).then(|| self.complete.remove(0))
+    }
+
+    /// Shows the tables inside.
+    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        debug_assert!(self.complete.is_empty(), "every handler ends when all is handed over");
+        self.ahead.tables(visit);
+    }
+}
+
+fn pair((source, destination): (u32, u32)) -> u64 {
+    u64::from(source) << 32 | u64::from(destination)
+}

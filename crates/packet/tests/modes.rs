@@ -1,0 +1,76 @@
+//! What runs are compiled to: every router architecture in every mode, and the same results in all of them.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use model::{Finished, run::Watch, setup::Scheduling, setup::Until};
+use packet::{
+    Setup,
+    network::is_plain,
+    router::registry::{Compiled, ROUTERS},
+    samples,
+};
+
+const US: u64 = 1_000_000;
+
+fn run(compiled: &Compiled, setup: &Setup) -> Finished {
+    (compiled.run)(setup, Watch { pause: &mut |_, _| true, every: 0, resume: None }).unwrap()
+}
+
+fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
+    let mut setup = samples::dragonfly(72, algorithm, ("poisson", 0.6));
+    setup.packet.router = ROUTERS[router].architecture;
+    setup.packet.vcs = 16;
+    setup.packet.route_per = packet::config::RoutePer::Packet;
+    setup.until = Until::Time(20 * US);
+    setup.check = true;
+    setup.measure.packets = true;
+    setup.scheduling = Scheduling::Sequential { partitions };
+    setup
+}
+
+/// Each of them is code of its own, and time of every build: nine networks in all, three of them driven from outside. Who adds an architecture
+/// adds three; a mode more would be three more. Mode `undo` is compiled by tests alone.
+#[test]
+fn instances_are_listed() {
+    let runs = ROUTERS.iter().flat_map(|r| [r.plain, r.full].map(|c| (r.about.name, c.mode)));
+    let listed = [
+        ("window", "plain"),
+        ("window", "full"),
+        ("input-queued", "plain"),
+        ("input-queued", "full"),
+        ("output-queued", "plain"),
+        ("output-queued", "full"),
+    ];
+    assert_eq!(runs.collect::<Vec<_>>(), listed);
+}
+
+#[test]
+fn a_plain_run_is_the_full_run() {
+    for (n, router) in ROUTERS.iter().enumerate() {
+        for (partitions, algorithm) in [(1, "minimal"), (3, "minimal"), (1, "progressive-adaptive")] {
+            let setup = setup(n, partitions, algorithm);
+            assert!(is_plain(&setup));
+            let [plain, full] = [router.plain, router.full].map(|c| run(&c, &setup));
+            let told = |f: &Finished| {
+                let mut summary = f.summary.clone();
+                summary.performance = None;
+                format!("{summary:?} {:?}", f.tables)
+            };
+            let what = format!("{} in {partitions}, {algorithm}", router.about.name);
+            assert!(plain.summary.packets.unwrap().delivered > 100, "{what}");
+            assert_eq!(told(&plain), told(&full), "{what}");
+        }
+    }
+}
+
+/// Nothing is silently left out: a setup that needs a feature is refused by the plain run, and never given to it.
+#[test]
+#[should_panic(expected = "what plain runs lack")]
+fn a_plain_run_takes_no_features() {
+    let mut setup = setup(0, 1, "minimal");
+    let (bandwidth, terminals) = (setup.links[0].bandwidth, setup.fabric.terminals());
+    setup.jobs[0].work =
+        samples::traffic("ping-pong", &[], ("constant", 0.5), (terminals, 1024, bandwidth), 1);
+    assert!(!is_plain(&setup));
+    run(&ROUTERS[0].plain, &setup);
+}
