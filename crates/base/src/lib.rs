@@ -7,6 +7,7 @@ pub mod hash;
 pub mod index;
 pub mod input;
 mod nearest;
+pub mod paged;
 pub mod param;
 pub mod prefetch;
 pub mod rate;

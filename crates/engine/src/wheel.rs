@@ -17,6 +17,9 @@ pub struct Entry {
     pub token: u32,
 }
 
+/// Events are copied from list to list and sorted: they stay within a cache line.
+const _: () = assert!(size_of::<Entry>() <= 64, "an event is a cache line at most");
+
 const NIL: u32 = u32::MAX;
 const SLOTS: u64 = 4096;
 

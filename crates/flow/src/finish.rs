@@ -156,7 +156,7 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     let mut verdict = Verdict::ok();
     let machine = &ended.machine;
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
-    let stuck = programs::stuck(&cx.roster, &[&ended.host]);
+    let stuck = programs::stuck(&cx.roster, ended.host.standing());
     let live = machine.sharing.live();
     if machine.overflow {
         let most = cx.config.max_flows;

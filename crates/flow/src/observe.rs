@@ -97,11 +97,7 @@ impl Observer {
             by_hops: Vec::new(),
             pairs: BTreeMap::new(),
             rows: Vec::new(),
-            tally: Tally::new(if cx.jobs.iter().any(|j| j.work.program().is_some()) {
-                cx.rank.len()
-            } else {
-                0
-            }),
+            tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some())),
             windows: Vec::new(),
             cx,
         }

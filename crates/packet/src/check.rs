@@ -1,6 +1,12 @@
 //! Checkers: every packet exactly once, credits conserved, no overfull buffer, order where it is promised.
 
-use super::{effects::Wire, net::Router, rows::Packet, state::PacketDomain, transport::Word};
+use super::{
+    effects::Wire,
+    net::{Channel, Router},
+    rows::Packet,
+    state::PacketDomain,
+    transport::Word,
+};
 use base::time::Ps;
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
@@ -114,26 +120,54 @@ impl Ledger {
 }
 
 /// A partition's pending events.
-type Pending = Vec<(Lane, Key, Due<Wire>)>;
+pub type Pending = Vec<(Lane, Key, Due<Wire>)>;
 
 /// Counts, per (link, VC), who holds its buffer, and compares with its occupancy. Partitions must be settled.
 ///
 /// # Errors
 /// [`Failure::Invariant`] naming the first link whose books do not balance.
 pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now: Ps) -> Result<(), Failure> {
-    let mut held: BTreeMap<(u32, u8), u64> = BTreeMap::new();
-    let mut add = |link: u32, vc: u8| *held.entry((link, vc)).or_default() += 1;
-    for (domain, pending) in domains.iter().zip(pending) {
-        let (state, local) = (&domain.state, &domain.cx.local);
-        for (u, line) in local.lines.iter().enumerate() {
-            let port = state.net.ports.get(u as u32);
-            for f in port.flight.iter(&state.net.flights) {
-                add(line.link, state.net.flights.get(f).vc);
+    let mut books = Books::default();
+    domains.iter().zip(pending).for_each(|(d, p)| books.merge(Books::of(d, p)));
+    books.balance(now)
+}
+
+/// What a link's upstream port says of a virtual channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Book {
+    link: u32,
+    vc: u8,
+    occupancy: u32,
+    capacity: u32,
+    /// What contradicts the architecture's rules.
+    fault: Option<String>,
+}
+
+/// The books of a partition's buffers, or of several partitions: plain data about links' numbers in the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Books {
+    /// Chunks and credits that hold a buffer, by link and VC, wherever they are.
+    held: BTreeMap<Channel, u64>,
+    /// In the order of partitions and their ports.
+    books: Vec<Book>,
+}
+
+impl Books {
+    /// Of one partition, settled, with what is pending in it.
+    #[must_use]
+    pub fn of<R: Router>(domain: &PacketDomain<R>, pending: &Pending) -> Self {
+        let (net, cx) = (&domain.state.net, &domain.cx);
+        let mut found = Self::default();
+        let mut add = |link: u32, vc: u8| *found.held.entry((link, vc)).or_default() += 1;
+        for (u, line) in cx.local.lines.iter().enumerate() {
+            let port = net.ports.get(u as u32);
+            for f in port.flight.iter(&net.flights) {
+                add(line.link, net.flights.get(f).vc);
             }
-            for code in state.net.credits_of(u as u32) {
+            for code in net.credits_of(u as u32) {
                 add(line.link, (code & 15) as u8);
             }
-            R::held(&state.net, &domain.cx, u as u32, &mut |link, vc, _| add(link, vc));
+            R::held(net, cx, u as u32, &mut |link, vc, _| add(link, vc));
         }
         for (_, _, due) in pending {
             match due {
@@ -142,38 +176,45 @@ pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now
                 Due::Wake(_) | Due::Message(Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
             }
         }
+        for (u, line) in cx.local.lines.iter().enumerate() {
+            let capacity = cx.net.timings[line.timing as usize].capacity;
+            let inner = u < cx.local.router_ports() as usize;
+            for vc in 0..cx.net.config.vcs {
+                let occupancy = net.vcs.get(net.vcs_per_port(u as u32) + u32::from(vc)).occupancy;
+                let room = capacity.checked_sub(occupancy).filter(|_| inner);
+                let fault = room.and_then(|room| R::fault(net, u as u32, vc, room));
+                found.books.push(Book { link: line.link, vc, occupancy, capacity, fault });
+            }
+        }
+        found
     }
-    for domain in domains {
-        compare(domain, &held, now)?;
-    }
-    Ok(())
-}
 
-fn compare<R: Router>(
-    domain: &PacketDomain<R>,
-    held: &BTreeMap<(u32, u8), u64>,
-    now: Ps,
-) -> Result<(), Failure> {
-    let (state, cx) = (&domain.state, &domain.cx);
-    for (u, line) in cx.local.lines.iter().enumerate() {
-        let timing = &cx.net.timings[line.timing as usize];
-        let inner = u < cx.local.router_ports() as usize;
-        let rule = |vc, room| inner.then(|| R::fault(&state.net, u as u32, vc, room)).flatten();
-        for vc in 0..cx.net.config.vcs {
-            let v = state.net.vcs_per_port(u as u32) + u32::from(vc);
-            let row = state.net.vcs.get(v);
-            let holders = held.get(&(line.link, vc)).copied().unwrap_or(0);
-            let fault = if u64::from(row.occupancy) != holders {
-                format!("counts {} chunks, {holders} hold its buffer", row.occupancy)
-            } else if row.occupancy > timing.capacity {
-                format!("holds {} chunks, its buffer {}", row.occupancy, timing.capacity)
-            } else if let Some(fault) = rule(vc, timing.capacity - row.occupancy) {
-                fault
+    /// Adds another partition's.
+    pub fn merge(&mut self, other: Self) {
+        for (channel, holders) in other.held {
+            *self.held.entry(channel).or_default() += holders;
+        }
+        self.books.extend(other.books);
+    }
+
+    /// Compares, once all partitions' are there.
+    ///
+    /// # Errors
+    /// [`Failure::Invariant`] naming the first link whose books do not balance.
+    pub fn balance(&self, now: Ps) -> Result<(), Failure> {
+        for Book { link, vc, occupancy, capacity, fault } in &self.books {
+            let holders = self.held.get(&(*link, *vc)).copied().unwrap_or(0);
+            let fault = if u64::from(*occupancy) != holders {
+                format!("counts {occupancy} chunks, {holders} hold its buffer")
+            } else if occupancy > capacity {
+                format!("holds {occupancy} chunks, its buffer {capacity}")
+            } else if let Some(fault) = fault {
+                fault.clone()
             } else {
                 continue;
             };
-            return Err(Failure::Invariant(format!("at {now} ps link {} VC {vc} {fault}", line.link)));
+            return Err(Failure::Invariant(format!("at {now} ps link {link} VC {vc} {fault}")));
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use base::time::Ps;
 use engine::domain::Actions;
 use ranks::{carrier::Ahead, tally::Finished};
 use serde::{Deserialize, Serialize};
+use workload::program::Kind;
 
 /// What is observed. Times are virtual.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,12 +38,32 @@ pub enum Record {
         /// Place in the packet.
         index: u16,
     },
-    /// A packet is complete at its destination.
+    /// The message that the packet of the next [`Record::Delivered`] is a part of.
+    Of {
+        /// When it was created.
+        created: Ps,
+        /// Source's number of it; with a transport that of the pair.
+        number: u32,
+        /// Packets of it; with a transport a word.
+        packets: u32,
+    },
+    /// A packet is complete at its destination. Fields mean what they mean in [`Packet`], at that moment.
+    #[expect(missing_docs, reason = "same names as the row")]
     Delivered {
         /// When.
         time: Ps,
-        /// The packet at that moment.
-        packet: Packet,
+        id: u64,
+        created: Ps,
+        start: Ps,
+        last_arrival: Ps,
+        destination: u32,
+        bytes: u32,
+        serialisation: u32,
+        wire: u32,
+        hops: u16,
+        chunks: u16,
+        delivered: u16,
+        disordered: bool,
     },
     /// What the packet that was just created is for (runs with a transport only).
     Sent {
@@ -96,8 +117,20 @@ pub enum Record {
         /// What was handed over and arrived.
         packet: Predicted,
     },
-    /// An operation of a host is finished.
-    Operation(Finished),
+    /// An operation of a host is finished. Fields mean what they mean in [`Finished`].
+    #[expect(missing_docs, reason = "same names as in Finished")]
+    Operation {
+        time: Ps,
+        ready: Ps,
+        bytes: u64,
+        compute: Ps,
+        overhead: Ps,
+        instance: u64,
+        terminal: u32,
+        number: u32,
+        collective: u16,
+        kind: Kind,
+    },
     /// A message is complete at its destination.
     Message {
         /// When.
@@ -111,6 +144,111 @@ pub enum Record {
         /// Source's number of it.
         number: u32,
     },
+}
+
+/// Records are copied once per happening, and kept where they may be taken back: a cache line at most.
+const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
+
+impl Record {
+    /// The packet that is complete, if the record tells of one, and when: a row with what the record says, nothing else.
+    #[inline]
+    #[must_use]
+    pub fn delivered(&self) -> Option<(Ps, Packet)> {
+        let &Self::Delivered {
+            time,
+            id,
+            created,
+            start,
+            last_arrival,
+            destination,
+            bytes,
+            serialisation,
+            wire,
+            hops,
+            chunks,
+            delivered,
+            disordered,
+        } = self
+        else {
+            return None;
+        };
+        let row = Packet {
+            id,
+            created,
+            start,
+            last_arrival,
+            destination,
+            bytes,
+            serialisation,
+            wire,
+            hops,
+            chunks,
+            delivered,
+            disordered,
+            ..Packet::NONE
+        };
+        Some((time, row))
+    }
+
+    /// The operation that is finished, if the record tells of one.
+    #[must_use]
+    pub fn finished(&self) -> Option<Finished> {
+        let &Self::Operation {
+            time,
+            ready,
+            bytes,
+            compute,
+            overhead,
+            instance,
+            terminal,
+            number,
+            collective,
+            kind,
+        } = self
+        else {
+            return None;
+        };
+        Some(Finished { terminal, number, ready, time, bytes, compute, overhead, kind, collective, instance })
+    }
+}
+
+impl From<Finished> for Record {
+    fn from(f: Finished) -> Self {
+        let Finished { terminal, number, ready, time, bytes, compute, overhead, kind, collective, instance } =
+            f;
+        Self::Operation {
+            time,
+            ready,
+            bytes,
+            compute,
+            overhead,
+            instance,
+            terminal,
+            number,
+            collective,
+            kind,
+        }
+    }
+}
+
+/// Tells that a packet is complete: first what it is a part of.
+pub fn tell_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
+    fx.record(Record::Of { created: p.message_created, number: p.message, packets: p.message_packets });
+    fx.record(Record::Delivered {
+        time,
+        id: p.id,
+        created: p.created,
+        start: p.start,
+        last_arrival: p.last_arrival,
+        destination: p.destination,
+        bytes: p.bytes,
+        serialisation: p.serialisation,
+        wire: p.wire,
+        hops: p.hops,
+        chunks: p.chunks,
+        delivered: p.delivered,
+        disordered: p.disordered,
+    });
 }
 
 /// What travels between partitions.

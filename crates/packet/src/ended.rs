@@ -1,8 +1,9 @@
 //! What a run leaves before it is summed up.
 
-use crate::{net::Channel, observe::Observer, sample::Sample};
+use crate::{measured::Measured, net::Channel, sample::Sample};
 use base::{hash::Fingerprint, time::Ps};
 use ranks::stuck::Stuck;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A run that came to its end.
@@ -19,10 +20,10 @@ pub struct Ended {
     pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
-    /// Packets delivered by source at half time.
-    pub half: Option<(Ps, Vec<u32>)>,
+    /// When half of the measured time was over, of runs that end at a time.
+    pub half: Option<Ps>,
     /// Measurements of all partitions.
-    pub observer: Observer,
+    pub observer: Measured,
     /// Hash of the final state.
     pub fingerprint: Fingerprint,
     /// A cycle of channels that wait for each other.
@@ -34,7 +35,7 @@ pub struct Ended {
 }
 
 /// What a link carried, whole run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// Chunks.
     pub chunks: u32,

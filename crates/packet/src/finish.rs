@@ -6,7 +6,6 @@ use super::{
     net::Router,
     network::Network,
     rows::Chunk,
-    sample::Sample,
     state::PacketDomain,
     surrogate::Predicted,
     tables,
@@ -36,16 +35,6 @@ use results::{
     table::Table,
 };
 use std::collections::BTreeMap;
-
-/// Adds up the partitions' last samples.
-#[must_use]
-pub fn total(shares: Vec<Sample>) -> Sample {
-    let mut shares = shares.into_iter();
-    let mut sum = shares.next().unwrap_or_default();
-    shares.for_each(|s| sum.merge(s));
-    sum.lags.sort_unstable_by_key(|l| l.terminal);
-    sum
-}
 
 /// Ranks: how far they have come.
 fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
@@ -368,13 +357,10 @@ fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdic
             verdict.detail.extend(ended.stuck.lines());
         }
     }
-    let half = ended
-        .half
-        .as_ref()
-        .and_then(|(t, counts)| ended.samples.iter().rev().find(|s| s.time <= *t).map(|s| (s, counts)));
-    if let Some((half, then)) = half {
+    let half = ended.half.as_ref().and_then(|t| ended.samples.iter().rev().find(|s| s.time <= *t));
+    if let Some(half) = half {
         let mean = o.latency.moments().mean().unwrap_or(0.0);
-        let starved = verdict::starved(half, &ended.last, then, &o.from_source, mean);
+        let starved = verdict::starved(half, &ended.last, &o.heard, mean);
         if !starved.is_empty() && ended.deadlock.is_empty() {
             verdict.find(
                 Outcome::Starved,

@@ -9,7 +9,7 @@ use super::{
     event::{self, Name},
     net::{Net, Router, Static},
     network::Network,
-    state::{Fx, Inhabited, PacketDomain, Record, State, Wire},
+    state::{Fx, Inhabited, PacketDomain, State, Wire},
 };
 use engine::{
     domain::{Effects, Lane},
@@ -20,15 +20,8 @@ use ranks::{
     hosted::Hosted,
     programs::Programs,
     roster::Place,
-    tally::Finished,
 };
 use std::sync::Arc;
-
-impl From<Finished> for Record {
-    fn from(finished: Finished) -> Self {
-        Self::Operation(finished)
-    }
-}
 
 impl<R: Router> State<R> {
     /// A message of a host is complete at terminal `destination`: it waits to be fetched.

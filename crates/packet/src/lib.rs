@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod check;
+pub mod close;
 pub mod config;
 pub mod effects;
 pub mod ended;
@@ -12,6 +13,7 @@ pub mod hybrid;
 pub mod interfaces;
 pub mod live;
 pub mod losses;
+pub mod measured;
 pub mod memory;
 pub mod net;
 pub mod network;

@@ -236,6 +236,31 @@ pub struct Packet {
 }
 const _: () = assert!(size_of::<Packet>() == 80);
 
+impl Packet {
+    /// Nothing of a packet: what a row is filled from.
+    pub const NONE: Self = Self {
+        id: 0,
+        destination: 0,
+        bytes: 0,
+        created: 0,
+        start: 0,
+        message_created: 0,
+        last_arrival: 0,
+        message: 0,
+        message_packets: 0,
+        serialisation: 0,
+        wire: 0,
+        next: NIL,
+        chunks: 0,
+        delivered: 0,
+        here: 0,
+        hops: 0,
+        disordered: false,
+        tampered: false,
+        accepted: 0,
+    };
+}
+
 /// A credit on its way to its port, behind the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Credit {

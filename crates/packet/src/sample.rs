@@ -1,6 +1,13 @@
 //! Periodic sampling by director ticks: buffer occupancy, source backlog, link use; and the end of finite workloads.
 
-use super::{effects::Wire, net::Router, network::End, observe::Observer, state::Inhabited};
+use super::{
+    effects::Wire,
+    measured::{Measured, half_of},
+    net::Router,
+    network::End,
+    observe::Observer,
+    state::Inhabited,
+};
 use base::time::{NEVER, Ps};
 use engine::{
     agenda::Agenda,
@@ -80,8 +87,8 @@ pub struct Sampler {
     until_done: bool,
     /// One per tick.
     pub samples: Vec<Sample>,
-    /// Packets delivered by source, when about half of the run was over: (time, counts).
-    pub half: Option<(Ps, Vec<u32>)>,
+    /// When about half of the run was over; what happened from then on is in [`Measured::heard`](super::measured::Measured::heard).
+    pub half: Option<Ps>,
     half_at: Ps,
     /// The run came to rest with packets left over.
     pub stuck: bool,
@@ -93,7 +100,7 @@ impl Sampler {
     /// A sampler; `period` 0 means never, `end` is where the run will stop.
     #[must_use]
     pub fn new(period: Ps, end: Ps, warmup: Ps, per_port: bool, until_done: bool) -> Self {
-        let half_at = if until_done { NEVER } else { warmup + (end - warmup.min(end)) / 2 };
+        let half_at = if until_done { NEVER } else { half_of(warmup, end) };
         Self { period, per_port, until_done, samples: Vec::new(), half: None, half_at, stuck: false }
     }
 
@@ -120,19 +127,18 @@ impl Sampler {
 
     /// A partition's share of a tick.
     pub fn share<R: Router>(&self, now: Ps, domain: &Inhabited<R>, observer: &Observer) -> Share {
-        let from_source = if now == self.half_at { observer.from_source.clone() } else { Vec::new() };
-        Share { sample: take(domain, observer, now, self.per_port), from_source }
+        Share { sample: take(domain, &observer.sums, now, self.per_port) }
     }
 
     /// Keeps a tick's sample; false if the run is over.
     pub fn take_note(&mut self, now: Ps, share: Share, dry: bool) -> bool {
-        let Share { mut sample, from_source } = share;
+        let Share { mut sample } = share;
         sample.ports.sort_unstable();
         sample.lags.sort_unstable_by_key(|l| l.terminal);
         let done = !sample.busy && sample.open == 0;
         let dry = dry && !sample.leaving;
         if now == self.half_at {
-            self.half = Some((now, from_source));
+            self.half = Some(now);
         }
         if now.checked_rem(self.period) == Some(0) {
             self.samples.push(sample);
@@ -145,7 +151,6 @@ impl Sampler {
 /// A partition's share of a tick.
 pub struct Share {
     sample: Sample,
-    from_source: Vec<u32>,
 }
 
 impl Share {
@@ -165,9 +170,6 @@ impl Share {
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.sample.merge(other.sample);
-        for (m, n) in self.from_source.iter_mut().zip(other.from_source) {
-            *m += n;
-        }
         self
     }
 }
@@ -197,7 +199,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Sampler {
 
 /// The state of a settled partition at `now`.
 #[must_use]
-pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Observer, now: Ps, per_port: bool) -> Sample {
+pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, per_port: bool) -> Sample {
     let (state, cx) = (&domain.carrier.state, &domain.carrier.cx);
     let mut sample = Sample {
         time: now,

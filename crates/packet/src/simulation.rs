@@ -1,7 +1,7 @@
 //! Runs a setup from start to results.
 
 use crate::{
-    check,
+    close::{Asked, Part},
     ended::Ended,
     event, finish, host,
     hybrid::conductor::Conductor,
@@ -10,9 +10,9 @@ use crate::{
     observe::Observer,
     routes::Routes,
     rows::Chunk,
-    sample::{self, Sampler},
+    sample::Sampler,
     setup::Setup,
-    state::{Inhabited, PacketDomain},
+    state::Inhabited,
     transport::{MOST_TIMERS, config::Resilience},
 };
 use base::{
@@ -31,10 +31,6 @@ use model::{
     failure::Failure,
     performance::{Clock, Done},
     setup::Until,
-};
-use ranks::{
-    programs::{self, Programs},
-    roster::Place,
 };
 use std::sync::Arc;
 
@@ -84,7 +80,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
             now: e.now(),
             end,
             events: e.events(),
-            chunk_hops: e.partitions.iter().map(|p| p.observer.chunk_hops).sum(),
+            chunk_hops: e.partitions.iter().map(|p| p.observer.sums.chunk_hops).sum(),
             partitions,
         };
         (watch.pause)(at, &mut || state_of(e, d))
@@ -92,7 +88,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
     }
-    let chunk_hops = executor.partitions.iter().map(|p| p.observer.chunk_hops).sum();
+    let chunk_hops = executor.partitions.iter().map(|p| p.observer.sums.chunk_hops).sum();
     let performance = clock.stop(Done {
         events: executor.events(),
         chunk_hops: Some(chunk_hops),
@@ -100,70 +96,28 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         threads: executor.threads(),
         windows: Some(executor.windows()),
     });
-    let ended = close(setup, executor, director, stop, end)?;
+    let ended = close(setup, &net, executor, director, stop, end)?;
     let (mut summary, tables) = finish::finish(setup, &net, ended)?;
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
 }
 
-/// Takes the settled partitions apart; runs the final checks.
+/// Closes a run whose partitions are settled: they tell, what they tell is merged, and the verdict is found.
 fn close<R: Router>(
     setup: &Setup,
+    net: &Network,
     executor: Executor<Inhabited<R>, Observer>,
     director: Conductor,
     stop: Stop,
     end: Ps,
 ) -> Result<Ended, Failure> {
     let now = executor.now();
-    let suspended = executor.partitions.iter().any(|p| p.agenda.is_suspended());
-    let dry = (stop == Stop::Dry && !suspended) || director.sampler.stuck;
-    let pending: Vec<_> = executor.partitions.iter().map(|p| p.agenda.pending()).collect();
-    let mut zombies: Vec<u64> =
-        executor.partitions.iter().flat_map(|p| p.domain.carrier.zombies(&p.agenda)).collect();
-    zombies.sort_unstable();
-    zombies.dedup();
-    let (mut copied, mut discarded) = (0, 0);
-    let (mut domains, mut observer) = (Vec::new(), None::<Observer>);
-    let mut last = Vec::new();
-    for part in executor.partitions {
-        copied += part.domain.carrier.state.surrogate.phase().copied;
-        discarded += part.domain.carrier.state.surrogate.phase().discarded;
-        last.push(sample::take(&part.domain, &part.observer, now, false));
-        domains.push(part.domain);
-        match &mut observer {
-            None => observer = Some(part.observer),
-            Some(o) => o.merge(part.observer),
-        }
-    }
-    let observer = observer.expect("there is at least one partition");
-    let refs: Vec<&PacketDomain<R>> = domains.iter().map(|d| &d.carrier).collect();
-    let hosts: Vec<&Programs> = domains.iter().map(|d| &d.host).collect();
-    if setup.check {
-        check::credits(&refs, &pending, now)?;
-    }
-    let mut fingerprint = finish::state_hash(&refs, &hosts, &pending);
-    let zombies = (zombies.len() as u64, copied, discarded);
-    let one_thread = setup.scheduling.threads().count <= 1;
-    let (sampler, hybrid) = director.close((now, &observer), zombies, one_thread, &mut fingerprint)?;
-    if let Some((Place { job, rank, .. }, message)) = hosts.iter().find_map(|host| host.damage()) {
-        return Err(Failure::Setup(format!("job number {job}, rank {rank}: {message}")));
-    }
-    let stuck = programs::stuck(&refs[0].cx.net.roster, &hosts);
-    let deadlock = if dry || end < NEVER { crate::verdict::deadlock(&refs) } else { Vec::new() };
-    Ok(Ended {
-        now,
-        dry,
-        last: finish::total(last),
-        sent: finish::sent_by_link(&refs),
-        rests: finish::rests_by_link(&refs),
-        samples: sampler.samples,
-        half: sampler.half,
-        hybrid,
-        observer,
-        fingerprint,
-        deadlock,
-        stuck,
-    })
+    let waits = end < NEVER || stop == Stop::Dry || director.sampler.stuck;
+    let asked = Asked { now, books: setup.check, waits };
+    let mut parts = executor.partitions.into_iter().map(|p| Part::of(p, asked));
+    let mut whole = parts.next().expect("there is at least one partition");
+    parts.for_each(|part| whole.merge(part));
+    whole.decide(setup, net, director, (now, stop, end))
 }
 
 /// What the rules of the model exclude, whatever the routers.

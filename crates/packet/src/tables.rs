@@ -2,8 +2,8 @@
 
 use super::{
     ended::{Carried, Ended, utilisation},
+    measured::{Measured, Row},
     network::Network,
-    observe::{Observer, Row},
 };
 use crate::setup::Setup;
 use base::time::Ps;
@@ -122,7 +122,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
 }
 
 /// One row per pair of nodes with traffic.
-fn pairs(observer: &Observer) -> Table {
+fn pairs(observer: &Measured) -> Table {
     let mut table = Table::new("pairs")
         .with("source", Column::u32s())
         .with("destination", Column::u32s())

@@ -2,7 +2,7 @@
 
 use super::{
     config::Injects,
-    effects::{Fx, Record},
+    effects::{Fx, Record, tell_delivered},
     net::{Complete, Net, Router, Static},
     network::End,
     rows::{Chunk, Cutting, Post},
@@ -293,7 +293,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.arrived(cx, &packet, port, time, fx);
         }
-        fx.record(Record::Delivered { time, packet });
+        tell_delivered(&packet, time, fx);
         let End::Terminal { terminal, local } = cx.local.lines[port as usize].end else { return };
         debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");

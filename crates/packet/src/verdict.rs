@@ -1,6 +1,7 @@
 //! What a run's numbers are worth: deadlock, starvation, saturation.
 
 use super::{
+    measured::Heard,
     net::Router,
     network::Network,
     sample::{Lag, Sample},
@@ -8,6 +9,7 @@ use super::{
 };
 use base::time::{Ps, display};
 use fabric::graph::Peer;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::net::Channel;
@@ -39,82 +41,100 @@ pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec
 /// Sources that waited through the whole second half, and longer than twenty mean latencies, without one packet
 /// delivered, while others had theirs.
 #[must_use]
-pub fn starved(half: &Sample, end: &Sample, then: &[u32], now: &[u32], mean_latency: f64) -> Vec<Lag> {
+pub fn starved(half: &Sample, end: &Sample, heard: &Heard, mean_latency: f64) -> Vec<Lag> {
     let span = end.time - half.time;
-    let others = now.iter().zip(then).any(|(n, t)| n > t);
-    if !others || (span as f64) < 20.0 * mean_latency {
+    if heard.is_empty() || (span as f64) < 20.0 * mean_latency {
         return Vec::new();
     }
-    let idle = |l: &&Lag| l.behind >= span && now[l.terminal as usize] == then[l.terminal as usize];
+    let idle = |l: &&Lag| l.behind >= span && !heard.has(l.terminal);
     end.lags.iter().filter(idle).copied().collect()
 }
 
-/// Channels that wait for each other for ever, in the order of a cycle; empty if there is no deadlock.
-///
-/// A channel is dead if it is full and the chunks in its buffer all wait for dead channels: the greatest such set is found by
-/// removing channels that may still move. Partitions must be settled.
+/// Channels that wait for each other for ever, in the order of a cycle; empty if there is no deadlock. Partitions must be settled.
 #[must_use]
 pub fn deadlock<R: Router>(domains: &[&PacketDomain<R>]) -> Vec<Channel> {
-    let waits = waits(domains);
-    // Channels with a waiter that is in no buffer which is dead are freed, until nothing changes.
-    let mut dead: BTreeSet<Channel> = waits.iter().filter(|(_, w)| w.full).map(|(&c, _)| c).collect();
-    loop {
-        let alive = |c: &Channel| waits[c].next.is_empty() || waits[c].next.iter().any(|n| !dead.contains(n));
-        let freed: Vec<Channel> = dead.iter().filter(|c| alive(c)).copied().collect();
-        if freed.is_empty() {
-            break;
-        }
-        for c in freed {
-            dead.remove(&c);
-        }
-    }
-    let Some(&start) = dead.iter().next() else { return Vec::new() };
-    let (mut path, mut at) = (Vec::new(), start);
-    while !path.contains(&at) {
-        path.push(at);
-        at = *waits[&at].next.iter().next().expect("a dead channel waits for something");
-    }
-    let first = path.iter().position(|&c| c == at).expect("the walk came back");
-    path.split_off(first)
+    let mut waits = Waits::default();
+    domains.iter().for_each(|d| waits.merge(Waits::of(d)));
+    waits.cycle()
 }
 
-/// What a channel's chunks wait for.
-#[derive(Default)]
-struct Waits {
-    /// None of its chunks is on its way: all wait at the far end.
-    full: bool,
-    next: BTreeSet<Channel>,
+/// Who waits for whom in a partition, or in several: plain data about links' numbers in the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Of each channel: its chunks that wait at the far end, and what they wait for.
+    waiting: BTreeMap<Channel, (u32, BTreeSet<Channel>)>,
+    /// Chunks that own buffer of a channel: more than wait if some are on their way. Its upstream partition tells; none are left out.
+    occupancy: BTreeMap<Channel, u32>,
 }
 
-fn waits<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<Channel, Waits> {
-    let mut waits: BTreeMap<Channel, (u32, Waits)> = BTreeMap::new();
-    for domain in domains {
+impl Waits {
+    /// Of one partition, settled.
+    #[must_use]
+    pub fn of<R: Router>(domain: &PacketDomain<R>) -> Self {
         let (state, cx) = (&domain.state, &domain.cx);
-        let mut add = |from: Channel, to: &[Channel], chunks: u32| {
-            let entry = waits.entry(from).or_default();
-            entry.0 += chunks;
-            entry.1.next.extend(to);
-        };
+        let mut found = Self::default();
         for u in 0..cx.local.router_ports() {
-            R::waiting(&state.net, cx, u, &mut |from, chunks, to| add(from, to, chunks));
+            R::waiting(&state.net, cx, u, &mut |from, chunks, to| {
+                let entry = found.waiting.entry(from).or_default();
+                entry.0 += chunks;
+                entry.1.extend(to);
+            });
         }
-    }
-    let occupancy = occupancies(domains);
-    let full = |c: &Channel, n: u32| occupancy.get(c).is_some_and(|&o| o == n);
-    waits.into_iter().map(|(c, (n, w))| (c, Waits { full: full(&c, n), next: w.next })).collect()
-}
-
-fn occupancies<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<Channel, u32> {
-    let mut all = BTreeMap::new();
-    for domain in domains {
-        for (u, line) in domain.cx.local.lines.iter().enumerate() {
-            for vc in 0..domain.cx.net.config.vcs {
-                let row = domain.state.net.vcs.get(domain.state.net.vcs_per_port(u as u32) + u32::from(vc));
-                all.insert((line.link, vc), row.occupancy);
+        for (u, line) in cx.local.lines.iter().enumerate() {
+            for vc in 0..cx.net.config.vcs {
+                let row = state.net.vcs.get(state.net.vcs_per_port(u as u32) + u32::from(vc));
+                if row.occupancy > 0 {
+                    found.occupancy.insert((line.link, vc), row.occupancy);
+                }
             }
         }
+        found
     }
-    all
+
+    /// Adds another partition's.
+    pub fn merge(&mut self, other: Self) {
+        for (channel, (chunks, to)) in other.waiting {
+            let entry = self.waiting.entry(channel).or_default();
+            entry.0 += chunks;
+            entry.1.extend(to);
+        }
+        self.occupancy.extend(other.occupancy);
+    }
+
+    /// None of a channel's chunks is on its way: all wait at the far end.
+    fn is_full(&self, channel: &Channel) -> bool {
+        let waiting = self.waiting.get(channel).map(|w| w.0);
+        waiting.is_some() && waiting == self.occupancy.get(channel).copied()
+    }
+
+    /// Channels that wait for each other for ever, in the order of a cycle.
+    ///
+    /// A channel is dead if it is full and the chunks in its buffer all wait for dead channels: the greatest such set is found by
+    /// removing channels that may still move, until nothing changes.
+    #[must_use]
+    pub fn cycle(&self) -> Vec<Channel> {
+        let mut dead: BTreeSet<Channel> = self.waiting.keys().copied().filter(|c| self.is_full(c)).collect();
+        loop {
+            let next = |c: &Channel| &self.waiting[c].1;
+            let alive = |c: &Channel| next(c).is_empty() || next(c).iter().any(|n| !dead.contains(n));
+            let freed: Vec<Channel> = dead.iter().filter(|c| alive(c)).copied().collect();
+            if freed.is_empty() {
+                break;
+            }
+            for c in freed {
+                dead.remove(&c);
+            }
+        }
+        let Some(&start) = dead.iter().next() else { return Vec::new() };
+        // All successors of a dead channel are dead, so following any of them comes back.
+        let (mut path, mut at) = (Vec::new(), start);
+        while !path.contains(&at) {
+            path.push(at);
+            at = *self.waiting[&at].1.iter().next().expect("a dead channel waits for something");
+        }
+        let first = path.iter().position(|&c| c == at).expect("the walk came back");
+        path.split_off(first)
+    }
 }
 
 /// A terminal in words: with several planes, its node and the rail.

@@ -97,11 +97,8 @@ fn an_overfull_buffer_and_an_idle_queue_are_found() {
 
 fn packet(id: u64) -> Packet {
     let run = run(1);
-    let found = run.partitions[0].observer.iter().find_map(|r| match r {
-        Record::Delivered { packet, .. } => Some(*packet),
-        _ => None,
-    });
-    Packet { id, ..found.expect("something was delivered") }
+    let found = run.partitions[0].observer.iter().find_map(Record::delivered);
+    Packet { id, ..found.expect("something was delivered").1 }
 }
 
 #[test]

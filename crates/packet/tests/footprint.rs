@@ -3,7 +3,9 @@
 use allocation_counter::{AllocationInfo, measure};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use model::setup::Until;
-use packet::{Setup, memory::predict, router::registry::ROUTERS, samples, simulate};
+use packet::{
+    Setup, memory::predict, network::Network, observe::Observer, router::registry::ROUTERS, samples, simulate,
+};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -66,6 +68,21 @@ fn memory_is_at_most_what_was_predicted() {
             used.bytes_max
         );
     }
+}
+
+/// What a partition's observer takes before anything happened hangs on the kind of run, not on the size of the network: a partition of a
+/// large network pays for what it meets.
+#[test]
+fn observers_follow_what_they_meet() {
+    let bytes = |nodes: u32, partitions: u32| {
+        let setup = samples::dragonfly(nodes, "minimal", ("constant", 1.0));
+        let net = Arc::new(Network::new(&setup, partitions));
+        let new = || Observer::new(Arc::clone(&net), 0, 100 * US, setup.measure, false);
+        measure(|| drop(new())).bytes_total
+    };
+    let small = bytes(72, 1);
+    assert_eq!((bytes(1056, 1), bytes(1056, 8)), (small, small));
+    assert!(small < 1 << 16, "{small} bytes");
 }
 
 /// A routing is asked at most once per chunk-hop: the one virtual call that the hot path makes.

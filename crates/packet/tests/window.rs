@@ -226,7 +226,7 @@ fn every_handler_can_be_undone() {
         let mut again = Observer::new(Arc::clone(&net), 0, US, setup.measure, true);
         let domain = PacketDomain::<Window>::new(Arc::clone(&net), 0);
         engine::undo_check::run_with_rollbacks(domain, &mut again, (1, US), (40, 5));
-        assert_eq!(again.fingerprint, plain.fingerprint, "{name}: a rollback left a trace");
+        assert_eq!(again.sums.fingerprint, plain.sums.fingerprint, "{name}: a rollback left a trace");
     }
 }
 

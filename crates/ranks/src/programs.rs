@@ -18,7 +18,7 @@ use super::{
     hosted::{Host, HostEffects},
     matching::{Label, Matching},
     roster::{Begun, Place, Resident, Residents, Roster},
-    stuck::{self, RankState, Stuck},
+    stuck::{self, RankState, Standing, Stuck},
     tally::Finished,
     window::{Row, Window, turn},
 };
@@ -157,6 +157,28 @@ impl Programs {
     pub fn damage(&self) -> Option<(Place, &str)> {
         let (rank, message) = self.window.damage.as_ref()?;
         Some((self.residents.get(*rank).place, message))
+    }
+
+    /// Where its ranks stand.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for (local, r) in (0u32..).zip(self.residents.all()) {
+            let message = |row: u32| {
+                let Incoming { label, bytes, sequence, .. } = *self.incoming.get(row);
+                (label.source, bytes, sequence)
+            };
+            let place = (r.place.job, r.place.rank);
+            let state = RankState::of(&self.window, &self.matching, local, place, message);
+            let mut waiting = vec![None; state.waiting.len()];
+            for row in self.window.of_rank(local).map(|row| self.window.get(row)) {
+                if let Ok(place) = state.waiting.binary_search(&row.number) {
+                    waiting[place] = Some(row.op);
+                }
+            }
+            standing.add(state, waiting.into_iter().flatten().collect());
+        }
+        standing
     }
 
     /// Takes up what has become executable, and what that frees.
@@ -452,29 +474,10 @@ impl Host for Programs {
     }
 }
 
-/// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more, from all its partitions.
+/// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more, from where all its ranks stand.
 #[must_use]
-pub fn stuck(roster: &Roster, hosts: &[&Programs]) -> Stuck {
-    let mut ranks = Vec::new();
-    for (n, host) in hosts.iter().enumerate() {
-        for (local, r) in (0u32..).zip(host.residents.all()) {
-            let message = |row: u32| {
-                let Incoming { label, bytes, sequence, .. } = *host.incoming.get(row);
-                (label.source, bytes, sequence)
-            };
-            let place = (r.place.job, r.place.rank);
-            ranks.push((RankState::of(&host.window, &host.matching, local, place, message), (n, local)));
-        }
-    }
-    ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
-    let (states, homes): (Vec<RankState>, Vec<(usize, u32)>) = ranks.into_iter().unzip();
-    let op = |i: usize, number: u32| {
-        let (n, rank) = homes[i];
-        let window = &hosts[n].window;
-        window.of_rank(rank).map(|r| window.get(r)).find(|r| r.number == number).map(|r| r.op)
-    };
-    let describe = |job: u32, rank: u32, op: &Op| {
+pub fn stuck(roster: &Roster, standing: Standing) -> Stuck {
+    standing.stuck(&|job: u32, rank: u32, op: &Op| {
         roster.program(job).map_or_else(String::new, |p| stuck::place(&**p, rank, op))
-    };
-    Stuck::of(&states, &op, &describe)
+    })
 }

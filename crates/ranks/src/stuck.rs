@@ -4,6 +4,7 @@ use super::{
     matching::{Label, Matching},
     window::Window,
 };
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
 
@@ -80,7 +81,7 @@ pub fn place(program: &dyn Program, rank: u32, op: &Op) -> String {
 const MOST: usize = 16;
 
 /// A message that nobody received, at the rank at which it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Sending rank.
     pub from: u32,
@@ -93,7 +94,7 @@ pub struct Left {
 }
 
 /// Where a rank stands when nothing is pending any more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankState {
     /// Its job.
     pub job: u32,
@@ -138,6 +139,38 @@ impl RankState {
         messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
         state.messages = messages.into_iter().map(|m| m.1).collect();
         state
+    }
+}
+
+/// Where the ranks of a partition, or of several, stand: plain data about numbers that are the same everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Each with the operations that wait, as they are numbered in its state.
+    ranks: Vec<(RankState, Vec<Op>)>,
+}
+
+impl Standing {
+    /// Adds a rank, with the operations that its state says wait.
+    pub fn add(&mut self, state: RankState, waiting: Vec<Op>) {
+        debug_assert_eq!(state.waiting.len(), waiting.len(), "an operation for each number");
+        self.ranks.push((state, waiting));
+    }
+
+    /// Adds another partition's ranks.
+    pub fn merge(&mut self, other: Self) {
+        self.ranks.extend(other.ranks);
+    }
+
+    /// Why they cannot go on, once all are there; `describe` tells where an operation of one of a job's ranks comes from.
+    #[must_use]
+    pub fn stuck(mut self, describe: &dyn Fn(u32, u32, &Op) -> String) -> Stuck {
+        self.ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
+        let (states, ops): (Vec<RankState>, Vec<Vec<Op>>) = self.ranks.into_iter().unzip();
+        let op = |i: usize, number: u32| {
+            let place = states[i].waiting.binary_search(&number).ok()?;
+            ops[i].get(place).copied()
+        };
+        Stuck::of(&states, &op, describe)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
 use super::instances::{self, Step};
-use base::time::Ps;
+use base::{paged::Paged, time::Ps};
 use model::setup::JobOf;
 use results::{
     table::{Cell, Column, Table},
@@ -109,24 +109,26 @@ pub struct Collective {
 /// Sums by terminal and collective, and on demand all operations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// By terminal; empty without programs.
-    ranks: Vec<Sums>,
+    /// Some job is a program.
+    programs: bool,
+    /// By terminal.
+    ranks: Paged<Sums>,
     collectives: BTreeMap<(u32, u16), Collective>,
     /// Operations done, on demand.
     pub rows: Vec<Finished>,
 }
 
 impl Tally {
-    /// Nothing done on this many terminals (none if no job is a program).
+    /// Nothing done yet; `programs` tells whether some job is a program.
     #[must_use]
-    pub fn new(terminals: usize) -> Self {
-        Self { ranks: vec![Sums::default(); terminals], ..Self::default() }
+    pub fn new(programs: bool) -> Self {
+        Self { programs, ..Self::default() }
     }
 
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
     #[inline]
     pub fn add(&mut self, f: &Finished, job: u32, keep: bool) {
-        let rank = &mut self.ranks[f.terminal as usize];
+        let rank = self.ranks.edit(f.terminal);
         rank.operations += 1;
         rank.compute += f.compute;
         rank.overhead += f.overhead;
@@ -153,16 +155,14 @@ impl Tally {
     /// A message of the rank at a terminal, if there is one, was under way for this long.
     #[inline]
     pub fn message(&mut self, terminal: u32, time: Ps) {
-        if let Some(rank) = self.ranks.get_mut(terminal as usize) {
-            rank.transfer += time;
+        if self.programs {
+            self.ranks.edit(terminal).transfer += time;
         }
     }
 
     /// Adds what another partition's ranks did.
     pub fn merge(&mut self, other: Self) {
-        for (a, b) in self.ranks.iter_mut().zip(other.ranks) {
-            a.add(&b);
-        }
+        self.ranks.merge(&other.ranks, Sums::add);
         for (key, c) in other.collectives {
             let sum = self.collectives.entry(key).or_default();
             sum.operations += c.operations;
@@ -207,9 +207,10 @@ impl Tally {
     fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
         // A node of several rails has as many terminals, and any of them may have sent a message of its rank.
         let mut rows = BTreeMap::<(u32, u32), Sums>::new();
-        for (&(job, rank), sums) in place.iter().zip(&self.ranks) {
+        for (terminal, &(job, rank)) in (0u32..).zip(place) {
             if jobs.get(job as usize).is_some_and(|j| j.program.is_some()) {
-                rows.entry((job, rank)).or_default().add(sums);
+                let row = rows.entry((job, rank)).or_default();
+                self.ranks.get(terminal).into_iter().for_each(|sums| row.add(sums));
             }
         }
         let mut table = rank_table();

@@ -119,18 +119,29 @@ pub struct Told {
     offered: Vec<Ps>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+/// Packets delivered so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
     network: Seen,
     predicted: Seen,
     delivered: u64,
 }
 
-/// What the sampler is asked for at the end too.
-fn counts(observer: &Observer) -> Counts {
-    let (network, predicted) =
-        observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
-    Counts { network, predicted, delivered: observer.packets.1 }
+impl Counts {
+    /// Of one partition.
+    #[must_use]
+    pub fn of(observer: &Observer) -> Self {
+        let (network, predicted) =
+            observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
+        Self { network, predicted, delivered: observer.sums.packets.1 }
+    }
+
+    /// Adds another partition's.
+    pub fn merge(&mut self, other: Self) {
+        self.network.merge(other.network);
+        self.predicted.merge(other.predicted);
+        self.delivered += other.delivered;
+    }
 }
 
 impl Phase {
@@ -214,7 +225,7 @@ impl Conductor {
     /// If zombies are missing.
     pub fn close(
         mut self,
-        (now, observer): (Ps, &Observer),
+        (now, counts): (Ps, Counts),
         (in_network, copied, discarded): (u64, u64, u64),
         one_thread: bool,
         fingerprint: &mut Fingerprint,
@@ -222,7 +233,7 @@ impl Conductor {
         let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
         let cost = stage.since.cost();
         if let Some(phase) = stage.log.phases.last_mut() {
-            phase.end(now, cost, &counts(observer));
+            phase.end(now, cost, &counts);
         }
         let created = stage.log.zombies + copied;
         if created != discarded + in_network {
@@ -300,7 +311,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
     ) -> Told {
         let share = self.samples(now).then(|| self.sampler.share(now, domain, observer));
         let (flying, offered) = (Vec::new(), Vec::new());
-        let mut told = Told { share, counts: counts(observer), learned: None, flying, offered };
+        let mut told = Told { share, counts: Counts::of(observer), learned: None, flying, offered };
         let Some(stage) = &self.stage else { return told };
         if let (Some(_), Some(learner)) = (stage.queues_at(now), &mut observer.learner) {
             told.offered = learner.take_offered();
@@ -327,9 +338,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
 
     fn merge(&self, mut a: Told, b: Told) -> Told {
         a.share = a.share.zip(b.share).map(|(a, b)| a.with(b));
-        a.counts.network.merge(b.counts.network);
-        a.counts.predicted.merge(b.counts.predicted);
-        a.counts.delivered += b.counts.delivered;
+        a.counts.merge(b.counts);
         if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
             mine.merge(theirs);
         }

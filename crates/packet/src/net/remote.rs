@@ -7,7 +7,7 @@ use crate::{
     network::REMOTE,
     rows::{Chunk, Flight, Packet},
 };
-use engine::{domain::Lane, key::Class, state::NIL};
+use engine::{domain::Lane, key::Class};
 
 /// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
 const TAMPERED: u16 = 1 << 15;
@@ -20,25 +20,16 @@ impl<R: Router> Net<R> {
             Some(p) => p,
             None => {
                 let p = self.packets.take(Packet {
-                    accepted: 0,
                     id: t.id,
                     created: t.created,
                     start: t.start,
                     message_created: t.message_created,
-                    last_arrival: 0,
                     destination: t.destination,
                     bytes: t.bytes,
                     message: t.message,
                     message_packets: t.message_packets,
-                    serialisation: 0,
-                    wire: 0,
-                    next: NIL,
                     chunks,
-                    delivered: 0,
-                    here: 0,
-                    hops: 0,
-                    disordered: false,
-                    tampered: false,
+                    ..Packet::NONE
                 });
                 self.known.set(t.id, 0, p);
                 p

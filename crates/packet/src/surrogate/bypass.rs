@@ -219,25 +219,16 @@ impl<R: Router> State<R> {
     ) {
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
         let packet = self.net.packets.take(Packet {
-            accepted: 0,
             id: p.id,
             created,
-            start: 0,
             message_created: p.message_created,
-            last_arrival: 0,
             destination: p.destination,
             bytes,
             message: p.message,
             message_packets: p.message_packets,
-            serialisation: 0,
-            wire: 0,
-            next: NIL,
             chunks: chunks as u16,
-            delivered: 0,
             here: chunks as u16,
-            hops: 0,
-            disordered: false,
-            tampered: false,
+            ..Packet::NONE
         });
         let row = self.terminals.edit(i);
         row.queued += chunks;

@@ -2,7 +2,7 @@
 
 use super::{Arrival, How, Word, config::Ack, pair, sender::mask};
 use crate::{
-    effects::{Fx, Record, Wire},
+    effects::{Fx, Record, Wire, tell_delivered},
     event::Name,
     net::{Router, Static},
     network::End,
@@ -38,7 +38,7 @@ impl<R: Router> State<R> {
         }
         let found = self.take_in(cx, (source, terminal), packet);
         if found.new || cx.resilience().count_duplicates {
-            fx.record(Record::Delivered { time, packet: *packet });
+            tell_delivered(packet, time, fx);
         } else {
             fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
         }

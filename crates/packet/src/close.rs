@@ -1,0 +1,155 @@
+//! Closing a run: each partition tells what it leaves ([`Part`]), the parts are merged in the order of partitions, and one place decides.
+//!
+//! A part is plain data about the numbers that things have in the whole network, so it could come from another process: no partition
+//! reads another's state. What a part must tell is asked for beforehand ([`Asked`]).
+
+use crate::{
+    check::Books,
+    ended::{Carried, Ended},
+    finish,
+    hybrid::conductor::{Conductor, Counts},
+    measured::Measured,
+    net::Router,
+    network::Network,
+    observe::Observer,
+    sample::{self, Sample},
+    setup::Setup,
+    state::Inhabited,
+    verdict::Waits,
+};
+use base::{
+    hash::Fingerprint,
+    time::{NEVER, Ps},
+};
+use engine::{executor::Stop, partition::Partition};
+use model::failure::Failure;
+use ranks::{programs, roster::Place, stuck::Standing};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What parts tell beside what every one tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// When the run stopped, virtual time.
+    pub now: Ps,
+    /// The books of all buffers.
+    pub books: bool,
+    /// Who waits for whom.
+    pub waits: bool,
+}
+
+/// What a partition leaves, or several.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// The network's clock stands still.
+    suspended: bool,
+    last: Sample,
+    measured: Measured,
+    counts: Counts,
+    /// Hash of the final state of all that lives here.
+    state: Fingerprint,
+    /// Ids of zombies; some partitions may tell of the same one.
+    zombies: Vec<u64>,
+    copied: u64,
+    discarded: u64,
+    sent: BTreeMap<u32, Carried>,
+    rests: BTreeMap<u32, (Ps, u32, Ps)>,
+    books: Option<Books>,
+    waits: Option<Waits>,
+    standing: Standing,
+    /// What is wrong with a rank's program.
+    damage: Option<String>,
+}
+
+impl Part {
+    /// Of one partition, settled.
+    #[must_use]
+    pub fn of<R: Router>(part: Partition<Inhabited<R>, Observer>, asked: Asked) -> Self {
+        let (network, host) = (&part.domain.carrier, &part.domain.host);
+        let pending = part.agenda.pending();
+        let phase = network.state.surrogate.phase();
+        let damaged = |(Place { job, rank, .. }, message): (Place, &str)| {
+            format!("job number {job}, rank {rank}: {message}")
+        };
+        Self {
+            suspended: part.agenda.is_suspended(),
+            last: sample::take(&part.domain, &part.observer.sums, asked.now, false),
+            counts: Counts::of(&part.observer),
+            zombies: network.zombies(&part.agenda),
+            copied: phase.copied,
+            discarded: phase.discarded,
+            sent: finish::sent_by_link(&[network]),
+            rests: finish::rests_by_link(&[network]),
+            books: asked.books.then(|| Books::of(network, &pending)),
+            waits: asked.waits.then(|| Waits::of(network)),
+            standing: host.standing(),
+            damage: host.damage().map(damaged),
+            state: finish::state_hash(&[network], &[host], &[pending]),
+            measured: part.observer.sums,
+        }
+    }
+
+    /// Adds the next partition's.
+    pub fn merge(&mut self, other: Self) {
+        self.suspended |= other.suspended;
+        self.last.merge(other.last);
+        self.measured.merge(other.measured);
+        self.counts.merge(other.counts);
+        self.state.merge(other.state);
+        self.zombies.extend(other.zombies);
+        self.copied += other.copied;
+        self.discarded += other.discarded;
+        self.sent.extend(other.sent);
+        self.rests.extend(other.rests);
+        if let (Some(mine), Some(theirs)) = (&mut self.books, other.books) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.waits, other.waits) {
+            mine.merge(theirs);
+        }
+        self.standing.merge(other.standing);
+        self.damage = self.damage.take().or(other.damage);
+    }
+
+    /// Runs the final checks and says how the run of a setup ended, once all partitions' parts are there.
+    ///
+    /// # Errors
+    /// A broken invariant, or a program that went wrong.
+    pub fn decide(
+        mut self,
+        setup: &Setup,
+        net: &Network,
+        director: Conductor,
+        (now, stop, end): (Ps, Stop, Ps),
+    ) -> Result<Ended, Failure> {
+        let dry = (stop == Stop::Dry && !self.suspended) || director.sampler.stuck;
+        if let Some(books) = &self.books {
+            books.balance(now)?;
+        }
+        self.zombies.sort_unstable();
+        self.zombies.dedup();
+        let zombies = (self.zombies.len() as u64, self.copied, self.discarded);
+        let one_thread = setup.scheduling.threads().count <= 1;
+        let mut fingerprint = self.state;
+        let (sampler, hybrid) = director.close((now, self.counts), zombies, one_thread, &mut fingerprint)?;
+        if let Some(damage) = self.damage {
+            return Err(Failure::Setup(damage));
+        }
+        let waits = self.waits.filter(|_| dry || end < NEVER);
+        self.last.lags.sort_unstable_by_key(|l| l.terminal);
+        Ok(Ended {
+            now,
+            dry,
+            last: self.last,
+            sent: self.sent,
+            rests: self.rests,
+            samples: sampler.samples,
+            half: sampler.half,
+            hybrid,
+            observer: self.measured,
+            fingerprint,
+            deadlock: waits.map(|w| w.cycle()).unwrap_or_default(),
+            stuck: programs::stuck(&net.roster, self.standing),
+        })
+    }
+}
