@@ -22,9 +22,8 @@
 //! let of_router = load[RouterId::new(2)];
 //! ```
 
-use serde::{Deserialize, Serialize};
 use std::{
-    fmt::{self, Debug, Display},
+    fmt::{Debug, Display},
     hash::Hash,
     marker::PhantomData,
     ops,
@@ -42,10 +41,25 @@ pub trait Number: Copy + Ord + Hash + Debug + Display + Send + Sync + 'static {
     fn from_index(index: usize) -> Self;
 }
 
+/// Plain numbers, of tables whose rows are of no kind that others know.
+impl Number for u32 {
+    #[inline]
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    #[inline]
+    fn from_index(index: usize) -> Self {
+        Self::try_from(index).expect("there are not so many of a kind")
+    }
+}
+
+/// Declares kinds of numbers: a room's own, beside those that all rooms share. A room that uses it knows `serde`.
+#[macro_export]
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($plain:ty);)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, ::serde::Serialize, ::serde::Deserialize)]
         #[repr(transparent)]
         #[serde(transparent)]
         pub struct $name($plain);
@@ -82,13 +96,20 @@ macro_rules! numbers {
                 Self(<$plain>::try_from(index).expect("there are not so many of a kind"))
             }
 
+            /// The one so many places further.
+            #[inline]
+            #[must_use]
+            pub const fn plus(self, places: $plain) -> Self {
+                Self(self.0 + places)
+            }
+
             /// The first `count` of them, ascending.
             pub fn first(count: $plain) -> impl DoubleEndedIterator<Item = Self> + Clone {
                 (0..count).map(Self)
             }
         }
 
-        impl Number for $name {
+        impl $crate::index::Number for $name {
             #[inline]
             fn index(self) -> usize {
                 self.index()
@@ -100,9 +121,9 @@ macro_rules! numbers {
             }
         }
 
-        impl Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                Display::fmt(&self.0, f)
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(&self.0, f)
             }
         }
     )*};

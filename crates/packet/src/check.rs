@@ -159,15 +159,15 @@ impl Books {
         let (net, cx) = (&domain.state.net, &domain.cx);
         let mut found = Self::default();
         let mut add = |link: u32, vc: u8| *found.held.entry((link, vc)).or_default() += 1;
-        for (u, line) in cx.local.lines.iter().enumerate() {
-            let port = net.ports.get(u as u32);
+        for (u, line) in cx.local.lines.iter() {
+            let port = net.ports.get(u);
             for f in port.flight.iter(&net.flights) {
                 add(line.link, net.flights.get(f).vc);
             }
-            for code in net.credits_of(u as u32) {
+            for code in net.credits_of(u) {
                 add(line.link, (code & 15) as u8);
             }
-            R::held(net, cx, u as u32, &mut |link, vc, _| add(link, vc));
+            R::held(net, cx, u, &mut |link, vc, _| add(link, vc));
         }
         for (_, _, due) in pending {
             match due {
@@ -176,13 +176,13 @@ impl Books {
                 Due::Wake(_) | Due::Message(Wire::Ahead { .. } | Wire::Ack { .. } | Wire::Predicted(_)) => {}
             }
         }
-        for (u, line) in cx.local.lines.iter().enumerate() {
+        for (u, line) in cx.local.lines.iter() {
             let capacity = cx.net.timings[line.timing as usize].capacity;
-            let inner = u < cx.local.router_ports() as usize;
+            let inner = cx.local.is_routers(u);
             for vc in 0..cx.net.config.vcs {
-                let occupancy = net.vcs.get(net.vcs_per_port(u as u32) + u32::from(vc)).occupancy;
+                let occupancy = net.vcs.get(net.vcs_per_port(u) + u32::from(vc)).occupancy;
                 let room = capacity.checked_sub(occupancy).filter(|_| inner);
-                let fault = room.and_then(|room| R::fault(net, u as u32, vc, room));
+                let fault = room.and_then(|room| R::fault(net, u, vc, room));
                 found.books.push(Book { link: line.link, vc, occupancy, capacity, fault });
             }
         }

@@ -14,6 +14,7 @@
 //! Names are hashed into the order of simultaneous events, so a kind that changes its value changes results. Kinds that came first have
 //! even values; the lowest bit marks later ones.
 
+use crate::places::LocalPort;
 use model::failure::Failure;
 
 /// Bits of a place in a name, and of an object in an alarm.
@@ -97,7 +98,7 @@ impl Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterAlarm {
     /// An output, by its local port.
-    Output(u32),
+    Output(LocalPort),
     /// A router, by its local number.
     Router(u32),
     /// All routers of the partition.
@@ -108,9 +109,9 @@ pub enum RouterAlarm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alarm {
     /// The first chunk on a port's link arrives.
-    Pull(u32),
+    Pull(LocalPort),
     /// A port tells what started.
-    Tick(u32),
+    Tick(LocalPort),
     /// A router's architecture set it.
     Router(RouterAlarm),
     /// Queues are published.
@@ -149,9 +150,9 @@ impl Alarm {
     #[must_use]
     pub fn token(self) -> u32 {
         let (kind, object) = match self {
-            Self::Pull(port) => (Token::Pull, port),
-            Self::Tick(port) => (Token::Tick, port),
-            Self::Router(RouterAlarm::Output(port)) => (Token::Output, port),
+            Self::Pull(port) => (Token::Pull, port.number()),
+            Self::Tick(port) => (Token::Tick, port.number()),
+            Self::Router(RouterAlarm::Output(port)) => (Token::Output, port.number()),
             Self::Router(RouterAlarm::Router(router)) => (Token::Router, router),
             Self::Router(RouterAlarm::All) => (Token::Router, ALL),
             Self::Publish => (Token::Publish, 0),
@@ -167,8 +168,8 @@ impl Alarm {
     /// The port, if it is a pull: asked ahead of the event, where nothing else matters.
     #[inline]
     #[must_use]
-    pub fn pull(token: u32) -> Option<u32> {
-        (token < 1 << PLACE_BITS).then_some(token)
+    pub fn pull(token: u32) -> Option<LocalPort> {
+        (token < 1 << PLACE_BITS).then_some(LocalPort::new(token))
     }
 
     /// The alarm of a token.
@@ -177,9 +178,9 @@ impl Alarm {
     pub fn of(token: u32) -> Self {
         let object = token & PLACE;
         match token >> PLACE_BITS {
-            0 => Self::Pull(object),
-            1 => Self::Router(RouterAlarm::Output(object)),
-            2 => Self::Tick(object),
+            0 => Self::Pull(LocalPort::new(object)),
+            1 => Self::Router(RouterAlarm::Output(LocalPort::new(object))),
+            2 => Self::Tick(LocalPort::new(object)),
             3 if object == ALL => Self::Router(RouterAlarm::All),
             3 => Self::Router(RouterAlarm::Router(object)),
             4 => Self::Publish,
@@ -250,9 +251,9 @@ mod tests {
         let objects = [0, 1, 12_345, (1 << 27) - 1];
         let of = |n: u32| {
             [
-                Alarm::Pull(n),
-                Alarm::Tick(n),
-                Alarm::Router(RouterAlarm::Output(n)),
+                Alarm::Pull(LocalPort::new(n)),
+                Alarm::Tick(LocalPort::new(n)),
+                Alarm::Router(RouterAlarm::Output(LocalPort::new(n))),
                 Alarm::Router(RouterAlarm::Router(n)),
                 Alarm::Router(RouterAlarm::All),
                 Alarm::Publish,

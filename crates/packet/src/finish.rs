@@ -49,10 +49,10 @@ fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
 pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, Carried> {
     let mut sent = BTreeMap::new();
     for d in domains {
-        for (u, line) in d.cx.local.lines.iter().enumerate() {
-            let chunks = d.state.net.ports.get(u as u32).sent;
+        for (u, line) in d.cx.local.lines.iter() {
+            let chunks = d.state.net.ports.get(u).sent;
             let full = u64::from(chunks) * u64::from(d.cx.net.config.chunk);
-            let bytes = d.state.net.carried.rows().get(u).copied().unwrap_or(full);
+            let bytes = d.state.net.carried.rows().get(u.index()).copied().unwrap_or(full);
             let busy = d.cx.net.timings[usize::from(line.timing)].time_of(bytes);
             sent.insert(line.link, Carried { chunks, bytes, busy });
         }
@@ -65,9 +65,9 @@ pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, Ca
 pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, (Ps, u32, Ps)> {
     let mut rests = BTreeMap::new();
     for d in domains {
-        for (u, (line, rest)) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()).enumerate() {
+        for ((u, line), rest) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()) {
             let unit = d.cx.net.timings[usize::from(line.timing)].denominator;
-            rests.insert(line.link, (rest.0, rest.1, d.state.net.ports.get(u as u32).clock.rounded(unit)));
+            rests.insert(line.link, (rest.0, rest.1, d.state.net.ports.get(u).clock.rounded(unit)));
         }
     }
     rests
@@ -121,8 +121,7 @@ fn hash_predicted(due: Ps, p: &Predicted, sum: &mut Fingerprint) {
 fn hash_ports<R: Router>(d: &PacketDomain<R>, sum: &mut Fingerprint) {
     let (state, cx) = (&d.state.net, &d.cx);
     let id = |c: &Chunk| state.packets.get(c.packet).id;
-    for (u, line) in cx.local.lines.iter().enumerate() {
-        let u = u as u32;
+    for (u, line) in cx.local.lines.iter() {
         let (port, link) = (state.ports.get(u), u64::from(line.link));
         let (whole, fraction) = port.clock.parts();
         sum.add(8 << 32 | link, whole, fraction, u64::from(port.sent) << 8 | u64::from(port.last_vc));

@@ -3,9 +3,10 @@
 use super::{
     config::{PacketConfig, RoutePer},
     losses::Losses,
+    places::LocalPort,
     rails::Rails,
     routes::Routes,
-    transport::config::{Ack, Resilience},
+    transport::config::Resilience,
 };
 use crate::{
     hybrid::{Level, Treatment, learn::Shape},
@@ -73,8 +74,8 @@ pub enum End {
     Router {
         /// Number in the fabric.
         router: u32,
-        /// First local port.
-        base: u32,
+        /// Its first port in the partition.
+        base: LocalPort,
         /// Port of the router.
         in_port: u32,
         /// Router's local number.
@@ -94,9 +95,6 @@ pub enum End {
     },
 }
 
-/// Marks an upstream port that lives in another partition, in arguments named `from`.
-pub const REMOTE: u32 = 1 << 31;
-
 /// A directed link as one of its ends sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -105,7 +103,7 @@ pub struct Line {
     /// Index in [`Network::timings`].
     pub timing: u8,
     /// First local port of the router that it leaves.
-    pub own_base: u32,
+    pub own_base: LocalPort,
     /// Downstream end.
     pub end: End,
 }
@@ -361,7 +359,7 @@ impl Network {
     }
 
     /// Partition that a link's upstream end belongs to.
-    fn upstream_owner(&self, link: u32) -> u32 {
+    pub(super) fn upstream_owner(&self, link: u32) -> u32 {
         let ports = self.fabric.router_ports();
         let router =
             if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
@@ -373,8 +371,8 @@ impl Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossing {
     /// Local upstream port in the partition that it leaves.
-    pub upstream: u32,
-    /// Index in [`Local::inbound`] of the partition that it enters, if that is another one.
+    pub upstream: LocalPort,
+    /// Index in [`Local::inbound`](super::local::Local::inbound) of the partition that it enters, if that is another one.
     pub inbound: u32,
 }
 
@@ -385,7 +383,7 @@ fn crossings(fabric: &Fabric, owner: &[u32], partitions: u32) -> Vec<Crossing> {
     for router in 0..fabric.routers() {
         let from = owner[router as usize];
         for port in fabric.ports_of(router) {
-            let mut crossing = Crossing { upstream: ports[from as usize], inbound: 0 };
+            let mut crossing = Crossing { upstream: LocalPort::new(ports[from as usize]), inbound: 0 };
             ports[from as usize] += 1;
             if let Peer::Router { router: next, .. } = port.peer
                 && owner[next as usize] != from
@@ -439,184 +437,4 @@ fn shortest_chunk(jobs: &[JobSetup], config: &PacketConfig) -> u32 {
         packet.clamp(1, u64::from(config.chunk)) as u32
     };
     jobs.iter().map(|j| j.message.map_or(1, of)).min().unwrap_or(config.chunk)
-}
-
-/// One partition's share: which routers and terminals are its own, and its lines.
-pub struct Local {
-    /// This partition.
-    pub partition: u32,
-    /// Routers, ascending.
-    pub routers: Vec<u32>,
-    /// First local port of each router, and the number of router ports.
-    pub base: Vec<u32>,
-    /// Terminals, ascending.
-    pub terminals: Vec<u32>,
-    /// Lines by local upstream port: routers' outputs, then terminals' outputs.
-    pub lines: Vec<Line>,
-    /// Lines that come from other partitions, by link.
-    pub inbound: Vec<Line>,
-    /// Partition of each inbound line's upstream end.
-    pub inbound_from: Vec<u32>,
-    /// Upstream port of each local router port's input: a local port, or [`REMOTE`] plus an inbound line.
-    pub upstream: Vec<u32>,
-    /// Shortest time to a message for each partition, none for those never sent to.
-    pub lookahead: Vec<Option<Ps>>,
-}
-
-impl Local {
-    /// The share of `partition`.
-    #[must_use]
-    pub fn new(net: &Network, partition: u32) -> Self {
-        let fabric = &*net.fabric;
-        let routers: Vec<u32> =
-            (0..fabric.routers()).filter(|&r| net.owner[r as usize] == partition).collect();
-        let mut base = vec![0];
-        for &r in &routers {
-            base.push(base[base.len() - 1] + fabric.ports_of(r).len() as u32);
-        }
-        let mine = |t: &u32| net.owner[fabric.router_at(*t) as usize] == partition;
-        let terminals: Vec<u32> = (0..fabric.terminals()).filter(mine).collect();
-        let mut local = Self {
-            partition,
-            routers,
-            base,
-            terminals,
-            lines: Vec::new(),
-            inbound: Vec::new(),
-            inbound_from: Vec::new(),
-            upstream: Vec::new(),
-            lookahead: vec![None; net.partitions as usize],
-        };
-        for i in 0..local.routers.len() {
-            let router = local.routers[i];
-            for port in 0..fabric.ports_of(router).len() as u32 {
-                let line = local.line(net, fabric.port_index(router, port));
-                local.lines.push(Line { own_base: local.base[i], ..line });
-            }
-        }
-        for i in 0..local.terminals.len() {
-            let line = local.line(net, fabric.router_ports() + local.terminals[i]);
-            local.lines.push(line);
-        }
-        local.find_inbound(net);
-        local.find_upstream();
-        local.find_lookahead(net);
-        local
-    }
-
-    /// Local number of a terminal's like in another plane.
-    #[inline]
-    #[must_use]
-    pub fn on_plane(&self, net: &Network, local: u32, plane: u32) -> u32 {
-        let each = self.terminals.len() as u32 / net.fabric.planes();
-        plane * each + local % each
-    }
-
-    /// Link that an upstream port feeds; the port may be [`REMOTE`].
-    #[must_use]
-    pub fn link_of(&self, from: u32) -> u32 {
-        if from & REMOTE == 0 {
-            self.lines[from as usize].link
-        } else {
-            self.inbound[(from & !REMOTE) as usize].link
-        }
-    }
-
-    /// Local number of the router that owns a local port.
-    #[must_use]
-    pub fn router_of(&self, port: u32) -> u32 {
-        self.base.partition_point(|&b| b <= port) as u32 - 1
-    }
-
-    /// Number of local router ports; terminals' ports follow.
-    #[inline]
-    #[must_use]
-    pub fn router_ports(&self) -> u32 {
-        self.base[self.base.len() - 1]
-    }
-
-    fn line(&self, net: &Network, link: u32) -> Line {
-        let fabric = &*net.fabric;
-        let ports = fabric.router_ports();
-        let (timing, peer) = if link < ports {
-            let port = fabric.port(link);
-            (port.class, port.peer)
-        } else {
-            let (router, port) = fabric.attached(link - ports);
-            (net.injection(), Peer::Router { router, port })
-        };
-        Line { link, timing, own_base: 0, end: self.end(net, peer) }
-    }
-
-    fn end(&self, net: &Network, peer: Peer) -> End {
-        match peer {
-            Peer::Router { router, port } => {
-                let owner = net.owner[router as usize];
-                if owner != self.partition {
-                    return End::Remote { partition: owner };
-                }
-                let local = self.routers.binary_search(&router).expect("an own router");
-                End::Router { router, base: self.base[local], in_port: port, local: local as u32 }
-            }
-            Peer::Terminal(terminal) => {
-                let owner = net.owner[net.fabric.router_at(terminal) as usize];
-                if owner != self.partition {
-                    return End::Remote { partition: owner };
-                }
-                let local = self.terminals.binary_search(&terminal).expect("an own terminal");
-                End::Terminal { terminal, local: local as u32 }
-            }
-            // Nothing is ever routed there; the end is never read.
-            Peer::None => End::Remote { partition: self.partition },
-        }
-    }
-
-    fn find_inbound(&mut self, net: &Network) {
-        for (link, port) in net.fabric.ports().iter().enumerate() {
-            let Peer::Router { router, .. } = port.peer else { continue };
-            let from = net.upstream_owner(link as u32);
-            if net.owner[router as usize] == self.partition && from != self.partition {
-                let line = self.line(net, link as u32);
-                self.inbound.push(line);
-                self.inbound_from.push(from);
-            }
-        }
-    }
-
-    fn find_upstream(&mut self) {
-        self.upstream = vec![u32::MAX; self.router_ports() as usize];
-        let own = self.lines.iter().zip(0..);
-        let foreign = self.inbound.iter().zip(REMOTE..);
-        for (line, from) in own.chain(foreign) {
-            if let End::Router { base, in_port, .. } = line.end {
-                self.upstream[(base + in_port) as usize] = from;
-            }
-        }
-    }
-
-    fn find_lookahead(&mut self, net: &Network) {
-        let mut least = |to: u32, time: Ps| {
-            let entry = &mut self.lookahead[to as usize];
-            *entry = Some(entry.map_or(time, |t| t.min(time)));
-        };
-        for line in &self.lines {
-            if let (End::Remote { partition }, timing) = (line.end, &net.timings[line.timing as usize])
-                && partition != self.partition
-            {
-                // A tick comes one picosecond after the start of a service, or later by the slack.
-                least(partition, (timing.shortest + timing.delay).saturating_sub(1 + timing.slack));
-            }
-        }
-        for (line, &from) in self.inbound.iter().zip(&self.inbound_from) {
-            // Credits are dated by decisions, alarms may come later.
-            let late = net.config.router.rules.lag;
-            least(from, net.timings[line.timing as usize].credit_delay - late);
-        }
-        if let Some(Ack::OutOfBand(delay)) = net.resilience.as_ref().map(|r| r.ack) {
-            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, delay));
-        }
-        if net.message_time > 0 {
-            (0..net.partitions).filter(|&to| to != self.partition).for_each(|to| least(to, net.message_time));
-        }
-    }
 }

@@ -209,17 +209,17 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, per_
         job_messages: vec![0; cx.net.work.len()],
         ..Sample::default()
     };
-    for (u, line) in cx.local.lines.iter().enumerate() {
-        let port = state.net.ports.get(u as u32);
+    for (u, line) in cx.local.lines.iter() {
+        let port = state.net.ports.get(u);
         sample.sent += u64::from(port.sent);
-        if (u as u32) < cx.local.router_ports() {
-            let first = state.net.vcs_per_port(u as u32);
+        if cx.local.is_routers(u) {
+            let first = state.net.vcs_per_port(u);
             let held: u32 =
                 (0..u32::from(cx.net.config.vcs)).map(|v| state.net.vcs.get(first + v).occupancy).sum();
             sample.occupied += u64::from(held);
             sample.queued += u64::from(port.backlog - held);
             let out = matches!(line.end, End::Terminal { .. });
-            sample.leaving |= out && (R::waits(&state.net, u as u32) || port.flight.head != NIL);
+            sample.leaving |= out && (R::waits(&state.net, u) || port.flight.head != NIL);
         }
         if per_port && port.backlog > 0 {
             sample.ports.push((line.link, port.backlog));

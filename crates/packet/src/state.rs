@@ -10,13 +10,14 @@ pub use super::{
 use super::{
     event::Alarm,
     net::{Net, Router},
-    network::{End, Local, Network},
+    network::{End, Network},
     posted::Posted,
     rows::{Cutting, Post, Terminal},
     surrogate::{Mode, Surrogate},
     transport::Transport,
 };
 use crate::hybrid::queues::SLOWNESS;
+use crate::{local::Local, places::LocalPort};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects, Lane},
@@ -118,7 +119,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         let Self { cx, state } = self;
         for i in 0..cx.local.terminals.len() as u32 {
             state.read_ahead(cx, i, 0);
-            state.set_due(cx, cx.local.router_ports() + i, fx);
+            state.set_due(cx, cx.local.port_of(i), fx);
         }
         for i in 0..state.transport.senders.len() as u32 {
             state.offer(cx, i, fx);
@@ -227,17 +228,17 @@ impl<R: Router> Domain for PacketDomain<R> {
 impl<R: Router> State<R> {
     /// The first chunk on a line arrives (or a stale alarm rings).
     #[inline]
-    fn pull(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+    fn pull(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let now = fx.now();
         if self.net.ports.get(u).due != now {
             return;
         }
-        if let End::Terminal { .. } = cx.local.lines[u as usize].end {
+        if let End::Terminal { .. } = cx.local.lines[u].end {
             R::advance(&mut self.net, cx, u, now, fx);
             self.net.eject(cx, u, now + 1, fx);
             return self.net.set_due(cx, u, fx);
         }
-        if u >= cx.local.router_ports() {
+        if !cx.local.is_routers(u) {
             self.catch_up_terminal(cx, u, now, fx);
         } else {
             R::advance(&mut self.net, cx, u, now, fx);
@@ -248,7 +249,7 @@ impl<R: Router> State<R> {
     }
 
     /// A port sends what started to another partition, or a terminal does what it planned.
-    fn tick(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+    fn tick(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         if self.net.ports.get(u).due == fx.now() {
             self.touch(cx, u, fx.now(), fx);
             self.set_due(cx, u, fx);
@@ -257,8 +258,8 @@ impl<R: Router> State<R> {
 
     /// Brings one port to instant `t`.
     #[inline]
-    pub(super) fn touch(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
-        if u >= cx.local.router_ports() {
+    pub(super) fn touch(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
+        if !cx.local.is_routers(u) {
             self.catch_up_terminal(cx, u, t, fx);
         } else {
             self.net.touch(cx, u, t, fx);
@@ -267,8 +268,8 @@ impl<R: Router> State<R> {
 
     /// Sets the next pull or tick of a line, after it was touched.
     #[inline]
-    pub(super) fn set_due(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        if u < cx.local.router_ports() {
+    pub(super) fn set_due(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
+        if cx.local.is_routers(u) {
             return self.net.set_due(cx, u, fx);
         }
         let waits = self.net.ports.get(u).flight.head == NIL;
@@ -278,7 +279,7 @@ impl<R: Router> State<R> {
 
     /// Does what the network put off and belongs before `now`.
     pub(super) fn settle_network(&mut self, cx: &Static, now: Ps, fx: &mut impl Fx) {
-        for u in 0..cx.local.lines.len() as u32 {
+        for u in cx.local.ports() {
             self.touch(cx, u, now, fx);
             self.net.drain_credits(u, now.saturating_sub(1));
             self.take_up_network(cx, fx);

@@ -9,6 +9,7 @@ use super::{
     state::State,
     surrogate::{Mode, Predicted},
 };
+use crate::places::LocalPort;
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
 use workload::registry::Work;
@@ -89,7 +90,7 @@ impl<R: Router> State<R> {
     }
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
-    fn start_of(&self, cx: &Static, u: u32, created: Ps) -> Ps {
+    fn start_of(&self, cx: &Static, u: LocalPort, created: Ps) -> Ps {
         let timing = &cx.net.timings[cx.net.injection() as usize];
         let port = self.net.ports.get(u);
         let start = port.clock.rounded(timing.denominator).max(created);
@@ -101,22 +102,22 @@ impl<R: Router> State<R> {
 
     /// VC for the terminal's next chunk: that of its packet, for a new packet the next one with room; none if there is none.
     #[inline]
-    fn injection_vc(&self, cx: &Static, u: u32) -> Option<u8> {
+    fn injection_vc(&self, cx: &Static, u: LocalPort) -> Option<u8> {
         let capacity = cx.net.timings[cx.net.injection() as usize].capacity;
         let room = |vc: &u8| self.net.vcs.get(self.net.vcs_per_port(u) + u32::from(*vc)).occupancy < capacity;
         if R::RULES.injects == Injects::First {
             return Some(0).filter(room);
         }
         let (last, vcs) = (self.net.ports.get(u).last_vc, cx.net.config.vcs);
-        if self.terminals.get(u - cx.local.router_ports()).sent > 0 {
+        if self.terminals.get(cx.local.terminal_of(u)).sent > 0 {
             return Some(last).filter(room);
         }
         (1..=vcs).map(|k| (last + k) % vcs).find(room)
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.
-    pub(super) fn next_start(&self, cx: &Static, u: u32) -> Ps {
-        let i = u - cx.local.router_ports();
+    pub(super) fn next_start(&self, cx: &Static, u: LocalPort) -> Ps {
+        let i = cx.local.terminal_of(u);
         let queue = self.terminals.get(i).queue;
         let created = if queue.head == NIL {
             self.next_handover(cx, i)
@@ -127,8 +128,8 @@ impl<R: Router> State<R> {
     }
 
     /// Rule 4: all hand-overs and chunk starts of a terminal before `t`, in order; a hand-over goes first at a tie.
-    pub(super) fn catch_up_terminal(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
-        let i = u - cx.local.router_ports();
+    pub(super) fn catch_up_terminal(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
+        let i = cx.local.terminal_of(u);
         loop {
             let queue = self.terminals.get(i).queue;
             let start = if queue.head == NIL {
@@ -212,14 +213,14 @@ impl<R: Router> State<R> {
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.
-    fn inject(&mut self, cx: &Static, u: u32, i: u32, start: Ps, fx: &mut impl Fx) {
+    fn inject(&mut self, cx: &Static, u: LocalPort, i: u32, start: Ps, fx: &mut impl Fx) {
         self.net.drain_credits(u, start);
         // The first credit may have been another VC's.
         let Some(vc) = self.injection_vc(cx, u) else { return };
         if R::RULES.injects == Injects::WithRoom {
             self.net.ports.edit(u).last_vc = vc;
         }
-        let line = cx.local.lines[u as usize];
+        let line = cx.local.lines[u];
         let row = self.terminals.edit(i);
         let packet = row.queue.head;
         let p = self.net.packets.edit(packet);
@@ -294,7 +295,7 @@ impl<R: Router> State<R> {
             return self.arrived(cx, &packet, port, time, fx);
         }
         tell_delivered(&packet, time, fx);
-        let End::Terminal { terminal, local } = cx.local.lines[port as usize].end else { return };
+        let End::Terminal { terminal, local } = cx.local.lines[port].end else { return };
         debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
         self.packet_done(cx, &Predicted::of(&packet), packet.message_packets == 1, time, fx);
@@ -382,7 +383,7 @@ impl<R: Router> State<R> {
 
     /// Chunks that local terminal `i` holds, or has been told of, and not started onto its link before now.
     pub(super) fn held(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) -> u32 {
-        let u = cx.local.router_ports() + i;
+        let u = cx.local.port_of(i);
         self.catch_up_terminal(cx, u, fx.now(), fx);
         self.set_due(cx, u, fx);
         let row = self.terminals.get(i);
@@ -395,7 +396,7 @@ impl<R: Router> State<R> {
     /// A workload sends a message now.
     pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
         let Posting { local: i, destination, .. } = posting;
-        let u = cx.local.router_ports() + i;
+        let u = cx.local.port_of(i);
         let fidelity = self.surrogate.phase().mode == Mode::Fidelity;
         if fidelity {
             self.catch_up_terminal(cx, u, fx.now(), fx);

@@ -73,16 +73,16 @@ impl Waits {
     pub fn of<R: Router>(domain: &PacketDomain<R>) -> Self {
         let (state, cx) = (&domain.state, &domain.cx);
         let mut found = Self::default();
-        for u in 0..cx.local.router_ports() {
+        for u in cx.local.ports_of_routers() {
             R::waiting(&state.net, cx, u, &mut |from, chunks, to| {
                 let entry = found.waiting.entry(from).or_default();
                 entry.0 += chunks;
                 entry.1.extend(to);
             });
         }
-        for (u, line) in cx.local.lines.iter().enumerate() {
+        for (u, line) in cx.local.lines.iter() {
             for vc in 0..cx.net.config.vcs {
-                let row = state.net.vcs.get(state.net.vcs_per_port(u as u32) + u32::from(vc));
+                let row = state.net.vcs.get(state.net.vcs_per_port(u) + u32::from(vc));
                 if row.occupancy > 0 {
                     found.occupancy.insert((line.link, vc), row.occupancy);
                 }

@@ -6,6 +6,7 @@ use packet::{
     Setup,
     check::{self, Ledger},
     network::Network,
+    places::LocalPort,
     rows::{NO_CREDIT, Packet},
     samples,
     state::{PacketDomain, Record},
@@ -40,10 +41,11 @@ fn credits(run: &Run) -> Result<(), String> {
 }
 
 /// First (port, VC row) of the first partition that `wanted` accepts.
-fn find(run: &Run, wanted: impl Fn(&PacketDomain<Window>, u32, u32) -> bool) -> (u32, u32) {
+fn find(run: &Run, wanted: impl Fn(&PacketDomain<Window>, LocalPort, u32) -> bool) -> (LocalPort, u32) {
     let domain = &run.partitions[0].domain;
     let vcs = u32::from(domain.cx.net.config.vcs);
-    let all = (0..domain.cx.local.router_ports()).flat_map(|u| (0..vcs).map(move |vc| (u, u * vcs + vc)));
+    let ports = domain.cx.local.ports_of_routers();
+    let all = ports.flat_map(|u| (0..vcs).map(move |vc| (u, u.number() * vcs + vc)));
     all.into_iter().find(|&(u, v)| wanted(domain, u, v)).expect("a saturated network has one")
 }
 

@@ -53,8 +53,8 @@ fn seen(record: &Record) -> Option<Seen> {
 fn occupancy(domains: &[&PacketDomain<Window>], links: usize, vcs: u32) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new(); links];
     for d in domains {
-        for (u, line) in d.cx.local.lines.iter().enumerate() {
-            let first = d.state.net.vcs_per_port(u as u32);
+        for (u, line) in d.cx.local.lines.iter() {
+            let first = d.state.net.vcs_per_port(u);
             all[line.link as usize] =
                 (first..first + vcs).map(|v| u64::from(d.state.net.vcs.get(v).occupancy)).collect();
         }

@@ -9,6 +9,7 @@ pub mod map;
 pub mod mode;
 
 use crate::kept::{Damaged, Kept, put, take};
+use base::index::Number;
 use mode::{Mode, Undo};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, marker::PhantomData};
@@ -32,16 +33,16 @@ pub trait Journal: Kept {
     fn forget(&mut self, mark: usize);
 }
 
-/// A vector of rows whose changes can be undone.
+/// A vector of rows whose changes can be undone. `I` are the numbers that its rows go by.
 #[derive(Clone, Debug)]
-pub struct Table<T, M = Undo> {
+pub struct Table<T, M = Undo, I = u32> {
     rows: Vec<T>,
-    log: Vec<(u32, T)>,
+    log: Vec<(I, T)>,
     recording: bool,
     mode: PhantomData<M>,
 }
 
-impl<T: Row, M: Mode> Table<T, M> {
+impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
     /// A table with `len` copies of `row`.
     #[must_use]
     pub fn new(len: usize, row: T) -> Self {
@@ -63,35 +64,35 @@ impl<T: Row, M: Mode> Table<T, M> {
     /// A row to read.
     #[inline]
     #[must_use]
-    pub fn get(&self, index: u32) -> &T {
-        &self.rows[index as usize]
+    pub fn get(&self, index: I) -> &T {
+        &self.rows[index.index()]
     }
 
     /// A row to change.
     #[inline]
-    pub fn edit(&mut self, index: u32) -> &mut T {
+    pub fn edit(&mut self, index: I) -> &mut T {
         if M::JOURNALS && self.recording {
             self.log_row(index);
         }
-        &mut self.rows[index as usize]
+        &mut self.rows[index.index()]
     }
 
     #[cold]
     #[inline(never)]
-    fn log_row(&mut self, index: u32) {
-        self.log.push((index, self.rows[index as usize]));
+    fn log_row(&mut self, index: I) {
+        self.log.push((index, self.rows[index.index()]));
     }
 
     /// Hints that a row will be read soon; any index is allowed.
     #[inline]
-    pub fn prefetch(&self, index: u32) {
-        base::prefetch::prefetch(self.rows.as_ptr().wrapping_add(index as usize));
+    pub fn prefetch(&self, index: I) {
+        base::prefetch::prefetch(self.rows.as_ptr().wrapping_add(index.index()));
     }
 
     /// The same for the last byte of a row: of rows that occupy two cache lines.
     #[inline]
-    pub fn prefetch_end(&self, index: u32) {
-        let end = self.rows.as_ptr().wrapping_add(index as usize + 1).cast::<u8>();
+    pub fn prefetch_end(&self, index: I) {
+        let end = self.rows.as_ptr().wrapping_add(index.index() + 1).cast::<u8>();
         base::prefetch::prefetch(end.wrapping_sub(1));
     }
 
@@ -113,19 +114,19 @@ impl<T: Row, M: Mode> Table<T, M> {
     }
 }
 
-impl<T: Row, M: Mode> From<Vec<T>> for Table<T, M> {
+impl<T: Row, M: Mode, I: Number> From<Vec<T>> for Table<T, M, I> {
     fn from(rows: Vec<T>) -> Self {
         Self { rows, log: Vec::new(), recording: false, mode: PhantomData }
     }
 }
 
-impl<T: Row, M: Mode> PartialEq for Table<T, M> {
+impl<T: Row, M: Mode, I: Number> PartialEq for Table<T, M, I> {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows
     }
 }
 
-impl<T: Row, M: Mode> Kept for Table<T, M> {
+impl<T: Row, M: Mode, I: Number> Kept for Table<T, M, I> {
     fn save(&self, to: &mut Vec<u8>) {
         put(&self.rows, to);
     }
@@ -137,7 +138,7 @@ impl<T: Row, M: Mode> Kept for Table<T, M> {
     }
 }
 
-impl<T: Row, M: Mode> Journal for Table<T, M> {
+impl<T: Row, M: Mode, I: Number> Journal for Table<T, M, I> {
     fn record(&mut self, on: bool) {
         assert!(M::JOURNALS || !on, "tables of mode {} have no journal", M::NAME);
         self.recording = on;
@@ -155,7 +156,7 @@ impl<T: Row, M: Mode> Journal for Table<T, M> {
         // Latest first: a row that was changed twice ends as it was before the first change.
         while self.log.len() > mark {
             if let Some((index, row)) = self.log.pop() {
-                self.rows[index as usize] = row;
+                self.rows[index.index()] = row;
             }
         }
     }

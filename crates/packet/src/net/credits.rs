@@ -4,7 +4,7 @@ use super::{Net, Router, Static};
 use crate::{
     effects::{Fx, Wire},
     event::Name,
-    network::REMOTE,
+    places::{LocalPort, Side, Upstream},
     rows::{self, Credit, NO_CREDIT},
 };
 use base::time::{NEVER, Ps};
@@ -13,22 +13,14 @@ use engine::{domain::Lane, key::Class, state::NIL};
 impl<R: Router> Net<R> {
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
     #[inline]
-    pub fn return_credit(&mut self, cx: &Static, from: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
-        if from & REMOTE != 0 {
-            let inbound = from & !REMOTE;
-            let line = &cx.local.inbound[inbound as usize];
-            let release = at + cx.net.timings[line.timing as usize].credit_delay;
-            let count = self.returned.edit(inbound);
-            *count = count.wrapping_add(1);
-            let name = Name::Credit.of(line.link, *count);
-            let message = Wire::Credit { link: line.link, vc };
-            let to = cx.local.inbound_from[inbound as usize];
-            fx.send(to, Lane::Network, release, Class::Early, name, message);
-            return;
-        }
+    pub fn return_credit(&mut self, cx: &Static, from: Upstream, vc: u8, at: Ps, fx: &mut impl Fx) {
+        let from = match from.side() {
+            Side::Here(port) => port,
+            Side::Afar(inbound) => return self.send_credit(cx, inbound, vc, at, fx),
+        };
         let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
         // A terminal's credits must stay dated: they decide when its next chunk starts.
-        let counts = from < cx.local.router_ports() && !R::pressed(self, from);
+        let counts = cx.local.is_routers(from) && !R::pressed(self, from);
         if counts && self.ports.get(from).first_credit != NO_CREDIT && fx.now() == at {
             self.drain_credits(from, at);
         }
@@ -36,9 +28,21 @@ impl<R: Router> Net<R> {
         self.after_credit(cx, from, fx);
     }
 
+    /// Tells another partition that a chunk no longer holds a buffer of its link.
+    fn send_credit(&mut self, cx: &Static, inbound: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
+        let line = &cx.local.inbound[inbound as usize];
+        let release = at + cx.net.timings[line.timing as usize].credit_delay;
+        let count = self.returned.edit(inbound);
+        *count = count.wrapping_add(1);
+        let name = Name::Credit.of(line.link, *count);
+        let message = Wire::Credit { link: line.link, vc };
+        let to = cx.local.inbound_from[inbound as usize];
+        fx.send(to, Lane::Network, release, Class::Early, name, message);
+    }
+
     /// Appends a credit to a port's.
     #[inline]
-    fn add_credit(&mut self, u: u32, code: u64) {
+    fn add_credit(&mut self, u: LocalPort, code: u64) {
         let port = self.ports.edit(u);
         if port.first_credit == NO_CREDIT {
             port.first_credit = code;
@@ -50,7 +54,7 @@ impl<R: Router> Net<R> {
     }
 
     /// The credits on their way to a port, as [`rows::credit`]s.
-    pub fn credits_of(&self, u: u32) -> impl Iterator<Item = u64> {
+    pub fn credits_of(&self, u: LocalPort) -> impl Iterator<Item = u64> {
         let first = self.ports.get(u).first_credit;
         let more = self.more_credits.get(u).iter(&self.credits).map(|c| self.credits.get(c).code);
         (first != NO_CREDIT).then_some(first).into_iter().chain(more)
@@ -58,8 +62,8 @@ impl<R: Router> Net<R> {
 
     /// Somebody may wait for the credit that `u` just got.
     #[inline]
-    fn after_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
-        if u < cx.local.router_ports() {
+    fn after_credit(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
+        if cx.local.is_routers(u) {
             R::credit(self, cx, u, false, fx);
         } else if self.ports.get(u).due == NEVER {
             self.credited.push(u);
@@ -68,13 +72,13 @@ impl<R: Router> Net<R> {
 
     /// Uses the credits released up to `t` of a port that nothing is queued at: counting only.
     #[inline]
-    pub fn drain_credits(&mut self, u: u32, t: Ps) {
+    pub fn drain_credits(&mut self, u: LocalPort, t: Ps) {
         while self.next_credit(u, t).is_some() {}
     }
 
     /// Uses the first credit if it was released by `t`; returns its VC.
     #[inline]
-    pub fn next_credit(&mut self, u: u32, t: Ps) -> Option<u32> {
+    pub fn next_credit(&mut self, u: LocalPort, t: Ps) -> Option<u32> {
         let port = self.ports.get(u);
         // The mark for no credit reads as a release after all time.
         if port.first_credit >> 4 > t {
@@ -93,7 +97,7 @@ impl<R: Router> Net<R> {
     }
 
     /// Moves a port's next credit to the first place.
-    fn refill_credit(&mut self, u: u32) {
+    fn refill_credit(&mut self, u: LocalPort) {
         let list = self.more_credits.edit(u);
         if let Some(next) = list.pop(&self.credits) {
             let port = self.ports.edit(u);
@@ -104,8 +108,8 @@ impl<R: Router> Net<R> {
     }
 
     /// A credit that another partition sent, due now.
-    pub fn credit_from_afar(&mut self, cx: &Static, u: u32, vc: u8, fx: &mut impl Fx) {
-        debug_assert!(u < cx.local.router_ports(), "a terminal is in its router's partition");
+    pub fn credit_from_afar(&mut self, cx: &Static, u: LocalPort, vc: u8, fx: &mut impl Fx) {
+        debug_assert!(cx.local.is_routers(u), "a terminal is in its router's partition");
         self.add_credit(u, rows::credit(fx.now(), vc));
         R::credit(self, cx, u, true, fx);
     }

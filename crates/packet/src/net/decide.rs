@@ -1,6 +1,7 @@
 //! Asking the routing: what it sees of the router that it is asked at, and what it answered before.
 
 use super::{Net, Router, Static};
+use crate::places::LocalPort;
 use crate::{
     config::RoutePer,
     effects::Fx,
@@ -12,7 +13,7 @@ use fabric::routing::{Choice, Congestion, Hop};
 struct View<'a, R: Router, F> {
     net: &'a mut Net<R>,
     cx: &'a Static,
-    base: u32,
+    base: LocalPort,
     /// The asking routing's virtual channel 0.
     first_vc: u8,
     fx: &'a mut F,
@@ -21,7 +22,7 @@ struct View<'a, R: Router, F> {
 impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
     fn backlog(&mut self, port: u32) -> u64 {
         // An architecture's alarm may come after the instant that its decisions belong to.
-        let (u, now) = (self.base + port, self.fx.now() - R::RULES.lag);
+        let (u, now) = (self.base.plus(port), self.fx.now() - R::RULES.lag);
         if let End::Terminal { .. } = Net::<R>::line(self.cx, u).end {
             self.net.touch(self.cx, u, now, self.fx);
         }
@@ -31,7 +32,7 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
 
     fn credits(&mut self, port: u32, vc: u8) -> u64 {
         self.backlog(port);
-        let u = self.base + port;
+        let u = self.base.plus(port);
         let capacity = self.cx.net.timings[Net::<R>::line(self.cx, u).timing as usize].capacity;
         let v = self.net.vcs_per_port(u) + u32::from(self.first_vc + vc);
         let used = self.net.vcs.get(v).occupancy;
@@ -40,7 +41,7 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
 
     fn published(&mut self, link: u32) -> u64 {
         // One partition: local ports are numbered as the fabric's.
-        u64::from(self.net.published.seen(link)) * u64::from(self.cx.net.config.chunk)
+        u64::from(self.net.published.seen(LocalPort::new(link))) * u64::from(self.cx.net.config.chunk)
     }
 }
 
@@ -105,7 +106,7 @@ impl<R: Router> Net<R> {
 
     /// Touches the output that the chunk of a flight on link `u` will take, if that can be told ahead.
     #[inline]
-    pub fn prefetch_output(&self, cx: &Static, u: u32, flight: u32) {
+    pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: u32) {
         let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };
         // Where heads alone are routed, channels come in classes, which this does not know.
         if !cx.net.routes.oblivious() || (R::RULES.heads_only && cx.net.routes.change()) {
@@ -125,7 +126,7 @@ impl<R: Router> Net<R> {
             random: cx.net.route_stream,
         };
         let choice = cx.net.routes.way(packet.start, flight.vc).route(&mut hop, &mut Blind);
-        self.ports.prefetch(base + choice.port);
-        self.vcs.prefetch(self.vcs_per_port(base + choice.port));
+        self.ports.prefetch(base.plus(choice.port));
+        self.vcs.prefetch(self.vcs_per_port(base.plus(choice.port)));
     }
 }

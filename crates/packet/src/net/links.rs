@@ -1,6 +1,7 @@
 //! Links: chunks put on them, lost on them, and taken off them toward terminals.
 
 use super::{Complete, Net, Router, Static};
+use crate::places::{LocalPort, Upstream};
 use crate::{
     effects::{Fx, Record},
     network::End,
@@ -13,7 +14,7 @@ use engine::state::NIL;
 impl<R: Router> Net<R> {
     /// A chunk starts onto a link at `start`.
     #[inline]
-    pub fn put_on_link(&mut self, cx: &Static, c: u32, u: u32, vc: u8, start: Ps, fx: &mut impl Fx) {
+    pub fn put_on_link(&mut self, cx: &Static, c: u32, u: LocalPort, vc: u8, start: Ps, fx: &mut impl Fx) {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let chunk = self.chunks.get(c);
@@ -32,7 +33,7 @@ impl<R: Router> Net<R> {
             packet.serialisation =
                 packet.serialisation.saturating_add((span.whole >> cx.net.part_shift) as u32);
             packet.wire = packet.wire.saturating_add((timing.latency >> cx.net.part_shift) as u32);
-            packet.hops += u16::from(u < cx.local.router_ports());
+            packet.hops += u16::from(cx.local.is_routers(u));
         }
         let port = self.ports.edit(u);
         let time = port.clock.advance(start, span, timing.denominator) + timing.delay;
@@ -49,7 +50,7 @@ impl<R: Router> Net<R> {
 
     /// Takes the first chunk off a link in whose partition both ends are, and tells when the next one arrives.
     #[inline]
-    pub fn take_flight(&mut self, u: u32) -> (Flight, Option<Ps>) {
+    pub fn take_flight(&mut self, u: LocalPort) -> (Flight, Option<Ps>) {
         let first = self.ports.get(u).flight.head;
         let flight = *self.flights.get(first);
         self.flights.give(first);
@@ -59,7 +60,7 @@ impl<R: Router> Net<R> {
 
     /// Chunks that reached the terminal behind port `u` before `t`: each returns its credit; what they complete is left for the edge.
     #[inline]
-    pub fn eject(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    pub fn eject(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         loop {
             let first = self.ports.get(u).flight.head;
             if first == NIL || self.flights.get(first).time >= t {
@@ -72,16 +73,16 @@ impl<R: Router> Net<R> {
         }
     }
 
-    fn deliver(&mut self, cx: &Static, flight: &Flight, u: u32, fx: &mut impl Fx) {
+    fn deliver(&mut self, cx: &Static, flight: &Flight, u: LocalPort, fx: &mut impl Fx) {
         if Self::is_lossy(cx) {
             let line = Self::line(cx, u);
             if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
-                return self.return_credit(cx, u, flight.vc, flight.time, fx);
+                return self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
             }
         }
         let chunk = *self.chunks.get(flight.chunk);
         self.chunks.give(flight.chunk);
-        self.return_credit(cx, u, flight.vc, flight.time, fx);
+        self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
         let packet = self.packets.edit(chunk.packet);
         packet.here -= 1;
         packet.disordered |= chunk.index() != packet.delivered;

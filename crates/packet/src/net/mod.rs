@@ -14,12 +14,16 @@ use super::{
     config::Rules,
     effects::Fx,
     event::{Alarm, Name, RouterAlarm},
-    network::{End, Line, Local, Network},
+    network::{End, Line, Network},
     rows::{Chunk, Credit, Flight, Packet, Port, Vc},
 };
 use crate::{
     hybrid::predict::{Predictor, Wait},
     setup::Setup,
+};
+use crate::{
+    local::Local,
+    places::{LocalPort, Upstream},
 };
 use base::{
     hash::Fingerprint,
@@ -91,51 +95,51 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     fn bytes(ports: u64, vcs: u64) -> u64;
 
     /// Chunk `c` reaches a router over `line`, in a buffer that upstream port `from` accounts for until [`Net::return_credit`].
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx);
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx);
 
     /// A credit for output `u` is among its dated ones; from another partition it holds `now`, else later.
-    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, now: bool, fx: &mut impl Fx);
+    fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, now: bool, fx: &mut impl Fx);
 
     /// An alarm that it set rings.
     fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx);
 
     /// Starts what output `u` starts before `t`, if that was put off.
-    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx);
+    fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx);
 
     /// When output `u`, whose link is empty, will start something of what waits; `NEVER` if that is not known.
-    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps;
+    fn next_start(n: &Net<Self>, cx: &Static, u: LocalPort) -> Ps;
 
     /// Somebody waits for credits of output `u`: they are events then, or decide when something starts, and nobody else may count them.
-    fn pressed(n: &Net<Self>, u: u32) -> bool;
+    fn pressed(n: &Net<Self>, u: LocalPort) -> bool;
 
     /// Counts the credits of output `u` released up to `t`, so that its books are those of this instant.
     #[inline]
-    fn count(n: &mut Net<Self>, _cx: &Static, u: u32, t: Ps, _fx: &mut impl Fx) {
+    fn count(n: &mut Net<Self>, _cx: &Static, u: LocalPort, t: Ps, _fx: &mut impl Fx) {
         if !Self::pressed(n, u) {
             n.drain_credits(u, t);
         }
     }
 
     /// Something waits at output `u` for its link.
-    fn waits(n: &Net<Self>, u: u32) -> bool;
+    fn waits(n: &Net<Self>, u: LocalPort) -> bool;
 
     /// Does what was put off and belongs before `now`, so that it is never seen from outside. Outputs are advanced already.
     fn settle(n: &mut Net<Self>, cx: &Static, now: Ps);
 
     /// Visits what it holds at port `u` (inputs and outputs of a router have the same numbers): the buffer that chunks account for, its VC
     /// and the list.
-    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32));
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32));
 
     /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
-    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
+    fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
 
     /// What contradicts its rules at virtual channel `vc` of port `u`, of whose buffers `room` are free.
-    fn fault(_n: &Net<Self>, _u: u32, _vc: u8, _room: u32) -> Option<String> {
+    fn fault(_n: &Net<Self>, _u: LocalPort, _vc: u8, _room: u32) -> Option<String> {
         None
     }
 
     /// Adds what it holds at port `u` to the final state.
-    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint);
+    fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint);
 }
 
 /// A packet that is complete at its destination, for the edge to take up.
@@ -144,7 +148,7 @@ pub struct Complete {
     /// The row as it was.
     pub packet: Packet,
     /// Port behind which its terminal is.
-    pub port: u32,
+    pub port: LocalPort,
     /// When, on the network's clock.
     pub time: Ps,
 }
@@ -153,13 +157,13 @@ pub struct Complete {
 #[derive(Clone)]
 pub struct Net<R: Router> {
     /// Upstream ports: routers' outputs, then terminals' outputs.
-    pub ports: Table<Port<R::Port>, R::Mode>,
+    pub ports: Table<Port<R::Port>, R::Mode, LocalPort>,
     /// VCs, by port and VC.
     pub vcs: Table<Vc<R::Vc>, R::Mode>,
     /// Bytes of the chunks that each port sent, if they are not all of one size.
-    pub carried: Table<u64, R::Mode>,
+    pub carried: Table<u64, R::Mode, LocalPort>,
     /// How long each port's link slept until it last sent, and how often it woke, if links sleep.
-    pub rests: Table<(Ps, u32), R::Mode>,
+    pub rests: Table<(Ps, u32), R::Mode, LocalPort>,
     /// VCs per port.
     pub width: u32,
     /// Chunks.
@@ -173,7 +177,7 @@ pub struct Net<R: Router> {
     /// Credits behind the first of their port.
     pub credits: Pool<Credit, R::Mode>,
     /// Lists of such credits, by port.
-    pub more_credits: Table<Fifo, R::Mode>,
+    pub more_credits: Table<Fifo, R::Mode, LocalPort>,
     /// Rows of packets that may meet chunks of theirs again, by id (several partitions only).
     pub known: Map<u32, R::Mode>,
     /// Decisions that later chunks follow, by packet and hop (adaptive routing per packet only).
@@ -187,7 +191,7 @@ pub struct Net<R: Router> {
     /// Packets that are complete. Empty between events.
     pub complete: Vec<Complete>,
     /// Terminals' ports that got a credit while they knew no next start. Empty between events.
-    pub credited: Vec<u32>,
+    pub credited: Vec<LocalPort>,
 }
 
 /// What changes; lists of the present event are no state.
@@ -341,19 +345,19 @@ impl<R: Router> Net<R> {
 
     /// The line of a port.
     #[inline]
-    pub fn line(cx: &Static, u: u32) -> &Line {
-        &cx.local.lines[u as usize]
+    pub fn line(cx: &Static, u: LocalPort) -> &Line {
+        &cx.local.lines[u]
     }
 
     /// First VC row of a port.
     #[inline]
-    pub fn vcs_per_port(&self, u: u32) -> u32 {
-        u * self.width
+    pub fn vcs_per_port(&self, u: LocalPort) -> u32 {
+        u.number() * self.width
     }
 
     /// The first chunk on a link to a router arrives, if that is now. False if nothing is set for what comes after it.
     #[inline]
-    pub fn pull(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) -> bool {
+    pub fn pull(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) -> bool {
         let first = self.ports.get(u).flight.head;
         if first == NIL || self.flights.get(first).time != fx.now() {
             return false;
@@ -368,13 +372,13 @@ impl<R: Router> Net<R> {
             port.due = due;
             fx.wake(due, Class::Ordinary, Name::Arrival.of(line.link, number), Alarm::Pull(u).token());
         }
-        R::arrive(self, cx, chunk, line, u, vc, fx);
+        R::arrive(self, cx, chunk, line, Upstream::here(u), vc, fx);
         next != NIL
     }
 
     /// Brings a router's output to instant `t`.
     #[inline]
-    pub fn touch(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    pub fn touch(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         R::advance(self, cx, u, t, fx);
         if let End::Terminal { .. } = Self::line(cx, u).end {
             self.eject(cx, u, t, fx);
@@ -383,13 +387,13 @@ impl<R: Router> Net<R> {
 
     /// Sets the next pull or tick of a router's output, after it was touched.
     #[inline]
-    pub fn set_due(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+    pub fn set_due(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         self.plan(cx, u, |n| R::next_start(n, cx, u), fx);
     }
 
     /// Sets the next pull or tick of a port that starts its next chunk at `start` if its link is empty.
     #[inline]
-    pub fn plan(&mut self, cx: &Static, u: u32, start: impl FnOnce(&Self) -> Ps, fx: &mut impl Fx) {
+    pub fn plan(&mut self, cx: &Static, u: LocalPort, start: impl FnOnce(&Self) -> Ps, fx: &mut impl Fx) {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let out = matches!(line.end, End::Terminal { .. });
@@ -405,7 +409,7 @@ impl<R: Router> Net<R> {
         let waits = first == NIL;
         // A terminal's plan may be overtaken by an answer that its rank sends meanwhile. Were it named like the arrival it
         // expects, its alarm could ring at the instant of a later chunk's arrival, in the wrong place of the order.
-        let plan = waits && Self::reacts(cx) && u >= cx.local.router_ports();
+        let plan = waits && Self::reacts(cx) && !cx.local.is_routers(u);
         let remote = matches!(line.end, End::Remote { .. });
         let tick = plan || remote;
         let (due, number) = if !waits {
@@ -436,7 +440,7 @@ impl<R: Router> Net<R> {
 
     /// Touches what the pull of port `u` will read, the nearer the later the stage.
     #[inline]
-    pub fn prefetch(&self, cx: &Static, stage: usize, u: u32) {
+    pub fn prefetch(&self, cx: &Static, stage: usize, u: LocalPort) {
         let first = || self.ports.get(u).flight.head;
         match stage {
             0 => self.ports.prefetch(u),

@@ -32,7 +32,7 @@ impl<R: Router> Net<R> {
     /// Turns the pages; everything is settled.
     pub fn turn_pages(&mut self, cx: &Static, fx: &mut impl Fx) {
         let mut rest = true;
-        for u in 0..cx.local.router_ports() {
+        for u in cx.local.ports_of_routers() {
             let port = self.ports.get(u);
             let moves = port.flight.head != NIL || port.first_credit != NO_CREDIT || R::waits(self, u);
             let (old, made) = (*self.published.pages.get(u), port.backlog);

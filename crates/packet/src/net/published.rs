@@ -1,5 +1,6 @@
 //! Queues as they were published: two pages for each output.
 
+use crate::places::LocalPort;
 use base::time::Ps;
 use engine::state::{Table, mode::Mode};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ pub struct Page {
 #[derive(Clone, PartialEq)]
 pub struct Published<M: Mode> {
     /// By port; empty if the routing reads none.
-    pub pages: Table<Page, M>,
+    pub pages: Table<Page, M, LocalPort>,
     /// One row: instant of the next publication, 0 while asleep.
     pub next: Table<Ps, M>,
 }
@@ -31,7 +32,7 @@ impl<M: Mode> Published<M> {
 
     /// Backlog of local port `u` as seen now, in chunks.
     #[must_use]
-    pub fn seen(&self, u: u32) -> u32 {
-        self.pages.rows().get(u as usize).map_or(0, |p| p.seen)
+    pub fn seen(&self, u: LocalPort) -> u32 {
+        self.pages.rows().get(u.index()).map_or(0, |p| p.seen)
     }
 }

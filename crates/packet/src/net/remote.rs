@@ -4,7 +4,7 @@ use super::{Net, Router, Static};
 use crate::{
     effects::{Fx, Travel, Wire},
     event::Name,
-    network::REMOTE,
+    places::{LocalPort, Upstream},
     rows::{Chunk, Flight, Packet},
 };
 use engine::{domain::Lane, key::Class};
@@ -47,11 +47,11 @@ impl<R: Router> Net<R> {
         self.notes.set(c, t.state);
         let inbound = cx.net.crossings[t.link as usize].inbound;
         let line = cx.local.inbound[inbound as usize];
-        R::arrive(self, cx, c, &line, REMOTE | inbound, t.vc, fx);
+        R::arrive(self, cx, c, &line, Upstream::afar(inbound), t.vc, fx);
     }
 
     /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
-    pub fn send_afar(&mut self, cx: &Static, u: u32, to: u32, flight: &Flight, fx: &mut impl Fx) {
+    pub fn send_afar(&mut self, cx: &Static, u: LocalPort, to: u32, flight: &Flight, fx: &mut impl Fx) {
         let c = flight.chunk;
         let chunk = *self.chunks.get(c);
         let packet = *self.packets.get(chunk.packet);

@@ -176,7 +176,7 @@ impl<R: Router> State<R> {
 
     /// Puts copies of a predicted packet into the network, as far as the terminal's queue has room.
     fn copy(&mut self, cx: &Static, i: u32, packet: &Predicted, fx: &mut impl Fx) {
-        let u = cx.local.router_ports() + i;
+        let u = cx.local.port_of(i);
         // Whether there is room must not depend on what is put off.
         self.catch_up_terminal(cx, u, fx.now(), fx);
         let room = cx.net.injection_buffer;

@@ -109,7 +109,7 @@ impl<R: Router> PacketDomain<R> {
             } else {
                 row.request.max(next)
             };
-            state.set_due(cx, cx.local.router_ports() + i, fx);
+            state.set_due(cx, cx.local.port_of(i), fx);
         }
     }
 
@@ -166,7 +166,7 @@ impl<R: Router> PacketDomain<R> {
             }
         };
         let packet_of = |c: u32| state.net.chunks.get(c).packet;
-        for u in 0..cx.local.lines.len() as u32 {
+        for u in cx.local.ports() {
             let flight = state.net.ports.get(u).flight;
             flight.iter(&state.net.flights).for_each(|f| row(packet_of(state.net.flights.get(f).chunk)));
             R::held(&state.net, cx, u, &mut |_, _, c| row(packet_of(c)));

@@ -1,6 +1,7 @@
 //! Receiving: what is new, what is complete, what the sender is told; and where lost packets end. See `TRANSPORT.md`.
 
 use super::{Arrival, How, Word, config::Ack, pair, sender::mask};
+use crate::places::LocalPort;
 use crate::{
     effects::{Fx, Record, Wire, tell_delivered},
     event::Name,
@@ -23,8 +24,8 @@ struct Found {
 
 impl<R: Router> State<R> {
     /// A packet is complete at the terminal behind port `u`.
-    pub(crate) fn arrived(&mut self, cx: &Static, packet: &Packet, u: u32, time: Ps, fx: &mut impl Fx) {
-        let End::Terminal { terminal, local } = cx.local.lines[u as usize].end else { return };
+    pub(crate) fn arrived(&mut self, cx: &Static, packet: &Packet, u: LocalPort, time: Ps, fx: &mut impl Fx) {
+        let End::Terminal { terminal, local } = cx.local.lines[u].end else { return };
         let (source, number) = ((packet.id >> 32) as u32, packet.message);
         let word = Word(packet.message_packets);
         let (id, ack) = (packet.id, word.is_ack());
@@ -104,7 +105,7 @@ impl<R: Router> State<R> {
         let stamp = u64::from(received) << 32 | packet.id & 0xffff_ffff;
         match cx.resilience().ack {
             Ack::Packet(bytes) => {
-                let u = cx.local.router_ports() + i;
+                let u = cx.local.port_of(i);
                 self.catch_up_terminal(cx, u, fx.now(), fx);
                 self.send_ack(i, (to, number), (word, stamp), bytes, fx);
                 self.set_due(cx, u, fx);

@@ -36,7 +36,7 @@ impl<R: Router> State<R> {
 
     /// Begins the messages of a terminal that are there now, as many as may be under way; sets its alarm for the next.
     pub(crate) fn offer(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
-        let (u, now) = (cx.local.router_ports() + i, fx.now());
+        let (u, now) = (cx.local.port_of(i), fx.now());
         self.catch_up_terminal(cx, u, now, fx);
         while self.transport.senders.get(i).open < cx.resilience().messages {
             let (created, read_on) = self.offered(self.terminals.get(i));
@@ -286,7 +286,7 @@ impl<R: Router> State<R> {
         self.transport.timers.give(timer);
         let Some(transfer) = self.transfer(cx, i, destination, number) else { return };
         let word = Word(word);
-        let u = cx.local.router_ports() + i;
+        let u = cx.local.port_of(i);
         self.catch_up_terminal(cx, u, fx.now(), fx);
         let row = self.transport.transfers.get(transfer);
         let codes = cx.resilience().protocol.codes();
@@ -314,7 +314,7 @@ impl<R: Router> State<R> {
         fx: &mut impl Fx,
     ) {
         let Some(transfer) = self.transfer(cx, i, from, number) else { return };
-        let u = cx.local.router_ports() + i;
+        let u = cx.local.port_of(i);
         self.catch_up_terminal(cx, u, fx.now(), fx);
         let (window, codes) = (cx.resilience().window, cx.resilience().protocol.codes());
         let row = self.transport.transfers.edit(transfer);

@@ -1,12 +1,13 @@
 //! A cycle: arrivals, heads, VC allocation, switch allocation.
 
-use super::{Bid, Input, InputQueued, InputVc, NO_BID, Stage, Work};
+use super::{Bid, Input, InputQueued, InputVc, NO_BID, Stage, Work, row_of};
+use crate::places::{LocalPort, Side};
 use crate::{
     config::Arbiter,
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
     net::{Net, Static},
-    network::{End, Line, REMOTE},
+    network::{End, Line},
 };
 use base::time::{NEVER, Ps};
 use engine::{
@@ -25,20 +26,23 @@ fn turn(cx: &Static, last: u32, request: u32) -> u32 {
 
 impl<M: Mode> Net<InputQueued<M>> {
     /// Link that comes in at an input.
-    pub(super) fn input_link(&self, cx: &Static, input: u32) -> u32 {
-        cx.local.link_of(cx.local.upstream[input as usize])
+    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> u32 {
+        cx.local.link_of(cx.local.upstream[input])
     }
 
     #[inline]
-    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: u32, vc: u8) {
+    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: LocalPort, vc: u8) {
         let chunks = &mut self.chunks;
-        self.router.append(input, vc, u32::from(cx.net.config.vcs), |fifo| fifo.push(chunks, c));
+        self.router.append(input, vc, cx.net.config.vcs, |fifo| fifo.push(chunks, c));
     }
 
     /// Takes the chunks that came over a link of this partition up to `t`.
-    pub(super) fn take_arrivals(&mut self, cx: &Static, input: u32, t: Ps) {
-        let from = cx.local.upstream[input as usize];
+    pub(super) fn take_arrivals(&mut self, cx: &Static, input: LocalPort, t: Ps) {
         let mut arrival = self.router.inputs.get(input).arrival;
+        let Side::Here(from) = cx.local.upstream[input].side() else {
+            debug_assert!(arrival == NEVER, "what comes from afar arrives by itself");
+            return;
+        };
         while arrival <= t {
             let (flight, next) = self.take_flight(from);
             arrival = next.unwrap_or(NEVER);
@@ -100,10 +104,11 @@ impl<M: Mode> Net<InputQueued<M>> {
     pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
         let now = fx.now();
         let s = now - 1;
-        let ports = cx.local.base[local as usize]..cx.local.base[local as usize + 1];
+        let ports = cx.local.base[local as usize].number()..cx.local.base[local as usize + 1].number();
+        let base = cx.local.base[local as usize];
         let mut work = self.router.work.take().expect("no cycle runs within another");
         let mut next = NEVER;
-        for input in ports.clone() {
+        for input in ports.clone().map(LocalPort::new) {
             if self.router.inputs.get(input).arrival <= s {
                 self.take_arrivals(cx, input, s);
             }
@@ -114,14 +119,14 @@ impl<M: Mode> Net<InputQueued<M>> {
                 routed |= self.route_heads(cx, local, input, row.idle, fx);
             }
             if row.active != 0 {
-                self.ask_for_switch(cx, ports.start, (input, row), s, &mut work, fx);
+                self.ask_for_switch(cx, base, (input, row), s, &mut work, fx);
             }
             if routed != 0 {
                 self.ask_for_vcs(cx, input, routed, &mut work);
             }
         }
         let mut moved = self.allocate_vcs(cx, &mut work);
-        moved |= self.allocate_switch(cx, ports.start, s, &mut work, fx);
+        moved |= self.allocate_switch(cx, base, s, &mut work, fx);
         self.router.work = Some(work);
         let held = self.router.routers.get(local).held > 0;
         if held && moved {
@@ -137,12 +142,19 @@ impl<M: Mode> Net<InputQueued<M>> {
     }
 
     /// Asks the routing for the head chunks that came to the front of their buffers; returns the VCs that have one.
-    fn route_heads(&mut self, cx: &Static, local: u32, input: u32, mut idle: u16, fx: &mut impl Fx) -> u16 {
+    fn route_heads(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        mut idle: u16,
+        fx: &mut impl Fx,
+    ) -> u16 {
         let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
-        let end = End::Router { router, base, in_port: input - base, local };
+        let end = End::Router { router, base, in_port: input.number() - base.number(), local };
         let line = Line { link: NIL, timing: 0, own_base: base, end };
-        let from = cx.local.upstream[input as usize];
-        let terminal = from & REMOTE == 0 && from >= cx.local.router_ports();
+        let from = cx.local.upstream[input];
+        let terminal = matches!(from.side(), Side::Here(port) if !cx.local.is_routers(port));
         if Self::is_lossy(cx) {
             idle = self.discard_fronts(cx, local, input, idle, fx);
         }
@@ -153,12 +165,12 @@ impl<M: Mode> Net<InputQueued<M>> {
         while idle != 0 {
             let vc = idle.trailing_zeros();
             idle &= idle - 1;
-            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let v = row_of(input, cx.net.config.vcs, vc);
             let class = if terminal { 0 } else { vc as u8 / self.router.each };
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
             let row = self.router.vcs.edit(v);
             row.stage = Stage::Routed;
-            row.out = base + choice.port;
+            row.out = base.plus(choice.port);
             row.vc = choice.vc;
             row.state = choice.state;
         }
@@ -166,18 +178,22 @@ impl<M: Mode> Net<InputQueued<M>> {
     }
 
     /// Discards what stands lost in front of an input's idle VCs; returns those that have something left.
-    fn discard_fronts(&mut self, cx: &Static, local: u32, input: u32, idle: u16, fx: &mut impl Fx) -> u16 {
-        let from = cx.local.upstream[input as usize];
+    fn discard_fronts(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        idle: u16,
+        fx: &mut impl Fx,
+    ) -> u16 {
+        let from = cx.local.upstream[input];
         let (link, s) = (cx.local.link_of(from), fx.now() - 1);
-        let class = match from & REMOTE {
-            0 => Self::line(cx, from).timing,
-            _ => cx.local.inbound[(from & !REMOTE) as usize].timing,
-        };
+        let class = cx.local.line_from(from).timing;
         let (mut left, mut rest) = (idle, idle);
         while rest != 0 {
             let vc = rest.trailing_zeros();
             rest &= rest - 1;
-            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let v = row_of(input, cx.net.config.vcs, vc);
             loop {
                 let front = self.router.vcs.get(v).fifo;
                 if front.is_empty() {
@@ -200,9 +216,9 @@ impl<M: Mode> Net<InputQueued<M>> {
 
     /// Heads of an input ask for VCs, in ascending order over the cycle.
     #[inline]
-    fn ask_for_vcs(&mut self, cx: &Static, input: u32, mut routed: u16, work: &mut Work) {
+    fn ask_for_vcs(&mut self, cx: &Static, input: LocalPort, mut routed: u16, work: &mut Work) {
         while routed != 0 {
-            let v = input * u32::from(cx.net.config.vcs) + routed.trailing_zeros();
+            let v = row_of(input, cx.net.config.vcs, routed.trailing_zeros());
             routed &= routed - 1;
             let row = self.router.vcs.get(v);
             if self.router.free_vcs(row.out, row.vc) != 0 {
@@ -234,7 +250,7 @@ impl<M: Mode> Net<InputQueued<M>> {
 
     /// Gives a head the next free VC of its class, if there is one.
     #[inline]
-    fn allocate_vc(&mut self, cx: &Static, input: u32, v: u32) -> bool {
+    fn allocate_vc(&mut self, cx: &Static, input: LocalPort, v: u32) -> bool {
         let clocked = &mut self.router;
         let row = *clocked.vcs.get(v);
         let free = clocked.free_vcs(row.out, row.vc);
@@ -253,7 +269,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         let row = clocked.vcs.edit(v);
         row.vc = vc;
         row.stage = Stage::Active;
-        let bit = 1 << (v - input * u32::from(cx.net.config.vcs));
+        let bit = 1 << (v - row_of(input, cx.net.config.vcs, 0));
         let port = clocked.inputs.edit(input);
         port.routed &= !bit;
         port.active |= bit;
@@ -264,8 +280,8 @@ impl<M: Mode> Net<InputQueued<M>> {
     fn ask_for_switch(
         &mut self,
         cx: &Static,
-        base: u32,
-        (input, row): (u32, Input),
+        base: LocalPort,
+        (input, row): (LocalPort, Input),
         s: Ps,
         work: &mut Work,
         fx: &mut impl Fx,
@@ -274,9 +290,9 @@ impl<M: Mode> Net<InputQueued<M>> {
         while active != 0 {
             let vc = active.trailing_zeros();
             active &= active - 1;
-            let v = input * u32::from(cx.net.config.vcs) + vc;
+            let v = row_of(input, cx.net.config.vcs, vc);
             let &InputVc { out, vc: out_vc, .. } = self.router.vcs.get(v);
-            let bid = &mut work.bids[(out - base) as usize];
+            let bid = &mut work.bids[(out.number() - base.number()) as usize];
             if bid.room == NIL {
                 bid.room = self.room(cx, out, s, fx);
                 work.outputs.push(out);
@@ -284,7 +300,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             if self.vcs.get(self.vcs_per_port(out) + u32::from(out_vc)).occupancy >= bid.room {
                 continue;
             }
-            let first = turn(cx, self.router.outputs.get(out).last_input, input);
+            let first = turn(cx, self.router.outputs.get(out).last_input.number(), input.number());
             let second = turn(cx, u32::from(row.last_vc), vc) & 15;
             let turn = u64::from(first) << 4 | u64::from(second);
             if turn < bid.turn {
@@ -294,7 +310,7 @@ impl<M: Mode> Net<InputQueued<M>> {
     }
 
     /// Chunks that a buffer behind an output holds, 0 if the link is busy at `s`. Uses the credits released by then.
-    fn room(&mut self, cx: &Static, out: u32, s: Ps, fx: &mut impl Fx) -> u32 {
+    fn room(&mut self, cx: &Static, out: LocalPort, s: Ps, fx: &mut impl Fx) -> u32 {
         let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
         if self.ports.get(out).clock.rounded(timing.denominator) > s {
             return 0;
@@ -307,14 +323,21 @@ impl<M: Mode> Net<InputQueued<M>> {
     }
 
     /// Switch allocation: outputs granted, inputs accept one grant each, and the chunks leave. True if one did.
-    fn allocate_switch(&mut self, cx: &Static, base: u32, s: Ps, work: &mut Work, fx: &mut impl Fx) -> bool {
+    fn allocate_switch(
+        &mut self,
+        cx: &Static,
+        base: LocalPort,
+        s: Ps,
+        work: &mut Work,
+        fx: &mut impl Fx,
+    ) -> bool {
         for out in work.outputs.drain(..) {
-            let bid = std::mem::replace(&mut work.bids[(out - base) as usize], NO_BID);
+            let bid = std::mem::replace(&mut work.bids[(out.number() - base.number()) as usize], NO_BID);
             if bid.v == NIL {
                 continue;
             }
-            let turn = turn(cx, self.router.inputs.get(bid.input).last_output, out);
-            let accepted = &mut work.accepted[(bid.input - base) as usize];
+            let turn = turn(cx, self.router.inputs.get(bid.input).last_output.number(), out.number());
+            let accepted = &mut work.accepted[(bid.input.number() - base.number()) as usize];
             if accepted.1 == NIL {
                 work.inputs.push(bid.input);
                 *accepted = (turn, bid.v);
@@ -324,15 +347,16 @@ impl<M: Mode> Net<InputQueued<M>> {
         }
         let moved = !work.inputs.is_empty();
         for input in work.inputs.drain(..) {
-            let (_, v) = std::mem::replace(&mut work.accepted[(input - base) as usize], (0, NIL));
+            let (_, v) =
+                std::mem::replace(&mut work.accepted[(input.number() - base.number()) as usize], (0, NIL));
             self.leave(cx, input, v, s, fx);
         }
         moved
     }
 
     /// The chunk in front of input VC `v` crosses the switch and starts onto its link.
-    fn leave(&mut self, cx: &Static, input: u32, v: u32, s: Ps, fx: &mut impl Fx) {
-        let in_vc = (v - input * u32::from(cx.net.config.vcs)) as u8;
+    fn leave(&mut self, cx: &Static, input: LocalPort, v: u32, s: Ps, fx: &mut impl Fx) {
+        let in_vc = (v - row_of(input, cx.net.config.vcs, 0)) as u8;
         let row = self.router.vcs.edit(v);
         let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
         let (out, vc, empty) = (row.out, row.vc, row.fifo.is_empty());
@@ -353,7 +377,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             port.idle |= u16::from(!empty) << in_vc;
             output.taken &= !(1 << vc);
         }
-        let local = self.router.owner[input as usize];
+        let local = self.router.owner[input];
         self.router.routers.edit(local).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
@@ -365,23 +389,23 @@ impl<M: Mode> Net<InputQueued<M>> {
         match line.end {
             End::Router { base, in_port, local, .. } => {
                 let at = self.flights.get(self.ports.get(out).flight.tail).time;
-                let next = self.router.inputs.edit(base + in_port);
+                let next = self.router.inputs.edit(base.plus(in_port));
                 next.arrival = next.arrival.min(at);
                 self.wake_router(cx, local, at, fx);
             }
             End::Terminal { .. } => self.set_due(cx, out, fx),
             End::Remote { .. } => {}
         }
-        self.return_credit(cx, cx.local.upstream[input as usize], in_vc, s, fx);
+        self.return_credit(cx, cx.local.upstream[input], in_vc, s, fx);
     }
 
     /// When nothing moved at `s`: the next instant at which something could without an arrival.
     fn next_chance(&self, cx: &Static, ports: Range<u32>, s: Ps) -> Ps {
         let mut next = NEVER;
-        for input in ports {
+        for input in ports.map(LocalPort::new) {
             let mut active = self.router.inputs.get(input).active;
             while active != 0 {
-                let v = input * u32::from(cx.net.config.vcs) + active.trailing_zeros();
+                let v = row_of(input, cx.net.config.vcs, active.trailing_zeros());
                 active &= active - 1;
                 let out = self.router.vcs.get(v).out;
                 let (port, line) = (self.ports.get(out), Self::line(cx, out));

@@ -22,10 +22,15 @@ use crate::{
     effects::Fx,
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
-    network::{End, Line, Local, Network},
+    network::{End, Line, Network},
+};
+use crate::{
+    local::Local,
+    places::{LocalPort, Upstream},
 };
 use base::{
     hash::Fingerprint,
+    index::Column,
     registry::About,
     time::{NEVER, Ps},
 };
@@ -50,7 +55,7 @@ pub enum Stage {
 struct InputVc {
     fifo: Fifo,
     /// Output port (local) of the packet in front.
-    out: u32,
+    out: LocalPort,
     /// Routing's memory for the packet.
     state: u32,
     /// Class of VCs while routed, VC once active.
@@ -63,7 +68,7 @@ struct Input {
     /// When the first chunk on its way here arrives, `NEVER` if none is (links of other partitions and terminals: always).
     arrival: Ps,
     /// Output that last took a chunk from here.
-    last_output: u32,
+    last_output: LocalPort,
     /// VCs with a head to route, a bit each.
     idle: u16,
     /// VCs that ask for a VC of an output.
@@ -77,7 +82,7 @@ struct Input {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Output {
     /// Input port served last by the switch.
-    last_input: u32,
+    last_input: LocalPort,
     /// Input VC served last by VC allocation.
     last_request: u32,
     /// VCs that belong to a packet.
@@ -98,12 +103,12 @@ struct Schedule {
 #[derive(Clone, Copy)]
 struct Bid {
     turn: u64,
-    input: u32,
+    input: LocalPort,
     v: u32,
     /// Chunks that a buffer behind the link holds, 0 while the link is busy; `NIL` until somebody asks.
     room: u32,
 }
-const NO_BID: Bid = Bid { turn: u64::MAX, input: NIL, v: NIL, room: NIL };
+const NO_BID: Bid = Bid { turn: u64::MAX, input: NOBODY, v: NIL, room: NIL };
 
 /// Requests of one cycle; nothing is left between events.
 #[derive(Clone, Default)]
@@ -111,35 +116,45 @@ struct Work {
     /// Best request for the switch, by output of the router.
     bids: Vec<Bid>,
     /// Outputs that were asked for.
-    outputs: Vec<u32>,
+    outputs: Vec<LocalPort>,
     /// Grant that an input accepts (turn, VC row), by input of the router.
     accepted: Vec<(u32, u32)>,
     /// Inputs with a grant.
-    inputs: Vec<u32>,
+    inputs: Vec<LocalPort>,
     /// Heads that ask for a VC: input, VC row.
-    heads: Vec<(u32, u32)>,
+    heads: Vec<(LocalPort, u32)>,
 }
 
 /// State of clocked routers.
 #[derive(Clone)]
 pub struct InputQueued<M: Mode = Undo> {
     routers: Table<Schedule, M>,
-    inputs: Table<Input, M>,
-    outputs: Table<Output, M>,
+    inputs: Table<Input, M, LocalPort>,
+    outputs: Table<Output, M, LocalPort>,
     vcs: Table<InputVc, M>,
     /// Routers that run again in the next cycle, a bit each.
     awake: Table<u64, M>,
     /// When that is (plus 1 ps), in one row.
     together: Table<Ps, M>,
     /// Local number of the router, by port.
-    owner: Vec<u32>,
+    owner: Column<LocalPort, u32>,
     /// VCs of a class.
     each: u8,
     /// VCs of class 0 and distance to the next class, by output port.
-    classes: Vec<(u16, u8)>,
+    classes: Column<LocalPort, (u16, u8)>,
     /// Taken out while a cycle runs.
     work: Option<Box<Work>>,
 }
+
+/// Row of an input's VC, of so many.
+#[inline]
+fn row_of(input: LocalPort, vcs: u8, vc: u32) -> u32 {
+    debug_assert!(vc < u32::from(vcs), "an input has so many VCs");
+    input.number() * u32::from(vcs) + vc
+}
+
+/// Nobody yet: in place of a port that an arbiter served last.
+const NOBODY: LocalPort = LocalPort::new(NIL);
 
 impl<M: Mode> PartialEq for InputQueued<M> {
     fn eq(&self, other: &Self) -> bool {
@@ -154,25 +169,25 @@ impl<M: Mode> PartialEq for InputQueued<M> {
 
 impl<M: Mode> InputQueued<M> {
     /// The packets in front of an input's VCs, each with its VC.
-    fn fronts(&self, input: u32, vcs: u8) -> impl Iterator<Item = (u8, &InputVc)> {
-        (0..vcs).map(move |vc| (vc, self.vcs.get(input * u32::from(vcs) + u32::from(vc))))
+    fn fronts(&self, input: LocalPort, vcs: u8) -> impl Iterator<Item = (u8, &InputVc)> {
+        (0..vcs).map(move |vc| (vc, self.vcs.get(row_of(input, vcs, u32::from(vc)))))
     }
 
     /// Those that belong to no packet.
-    fn free_vcs(&self, out: u32, class: u8) -> u16 {
+    fn free_vcs(&self, out: LocalPort, class: u8) -> u16 {
         self.group(out, class) & !self.outputs.get(out).taken
     }
 
     /// VCs that a packet may get, a bit each: those of its class, toward a terminal (where no cycle can close) all.
-    fn group(&self, out: u32, class: u8) -> u16 {
-        let (mask, stride) = self.classes[out as usize];
+    fn group(&self, out: LocalPort, class: u8) -> u16 {
+        let (mask, stride) = self.classes[out];
         mask << (class * stride)
     }
 
     /// A chunk comes to the end of a buffer.
     #[inline]
-    fn append(&mut self, input: u32, vc: u8, vcs: u32, push: impl FnOnce(&mut Fifo)) {
-        let row = self.vcs.edit(input * vcs + u32::from(vc));
+    fn append(&mut self, input: LocalPort, vc: u8, vcs: u8, push: impl FnOnce(&mut Fifo)) {
+        let row = self.vcs.edit(row_of(input, vcs, u32::from(vc)));
         if row.fifo.is_empty() {
             let port = self.inputs.edit(input);
             match row.stage {
@@ -182,7 +197,7 @@ impl<M: Mode> InputQueued<M> {
             }
         }
         push(&mut row.fifo);
-        self.routers.edit(self.owner[input as usize]).held += 1;
+        self.routers.edit(self.owner[input]).held += 1;
     }
 }
 
@@ -216,18 +231,18 @@ impl<M: Mode> Router for InputQueued<M> {
         let (ports, routers) = (local.router_ports() as usize, local.routers.len());
         let each = net.config.vcs / net.routes.vcs().max(1);
         let mask = |vcs: u8| u16::MAX >> (16 - vcs.min(16));
-        let classes = local.lines[..ports].iter().map(|line| match line.end {
+        let classes = local.lines.cells()[..ports].iter().map(|line| match line.end {
             End::Terminal { .. } => (mask(net.config.vcs), 0),
             _ => (mask(each), each),
         });
-        let span = |r: usize| local.base[r]..local.base[r + 1];
+        let span = |r: usize| local.base[r].number()..local.base[r + 1].number();
         let widest = (0..routers).map(|r| span(r).len()).max().unwrap_or(0);
-        let input = Input { arrival: NEVER, last_output: NIL, idle: 0, routed: 0, active: 0, last_vc: 15 };
-        let vc = InputVc { fifo: Fifo::default(), out: NIL, state: 0, vc: 0, stage: Stage::Idle };
+        let input = Input { arrival: NEVER, last_output: NOBODY, idle: 0, routed: 0, active: 0, last_vc: 15 };
+        let vc = InputVc { fifo: Fifo::default(), out: NOBODY, state: 0, vc: 0, stage: Stage::Idle };
         Self {
             routers: Table::new(routers, Schedule { due: NEVER, held: 0 }),
             inputs: Table::new(ports, input),
-            outputs: Table::new(ports, Output { last_input: NIL, last_request: NIL, taken: 0, used: 0 }),
+            outputs: Table::new(ports, Output { last_input: NOBODY, last_request: NIL, taken: 0, used: 0 }),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),
             awake: Table::new(routers.div_ceil(64), 0),
             together: Table::new(1, NEVER),
@@ -258,20 +273,16 @@ impl<M: Mode> Router for InputQueued<M> {
 
     /// It goes to its buffer and the router wakes. Chunks of routers in the same partition are taken in a cycle instead.
     #[inline]
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
-        debug_assert_eq!(
-            cx.local.upstream[(base + in_port) as usize],
-            from,
-            "an input has one upstream port"
-        );
-        n.put_in_buffer(cx, c, base + in_port, vc);
+        debug_assert_eq!(cx.local.upstream[base.plus(in_port)], from, "an input has one upstream port");
+        n.put_in_buffer(cx, c, base.plus(in_port), vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
     /// The router must look when the first credit holds.
-    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, _: bool, fx: &mut impl Fx) {
-        let local = n.router.owner[u as usize];
+    fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
+        let local = n.router.owner[u];
         if n.router.routers.get(local).held > 0 {
             let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
             n.wake_router(cx, local, release, fx);
@@ -291,41 +302,41 @@ impl<M: Mode> Router for InputQueued<M> {
     }
 
     #[inline]
-    fn advance(_: &mut Net<Self>, _: &Static, _: u32, _: Ps, _: &mut impl Fx) {}
+    fn advance(_: &mut Net<Self>, _: &Static, _: LocalPort, _: Ps, _: &mut impl Fx) {}
 
     #[inline]
-    fn next_start(_: &Net<Self>, _: &Static, _: u32) -> Ps {
+    fn next_start(_: &Net<Self>, _: &Static, _: LocalPort) -> Ps {
         NEVER
     }
 
     #[inline]
-    fn pressed(_: &Net<Self>, _: u32) -> bool {
+    fn pressed(_: &Net<Self>, _: LocalPort) -> bool {
         false
     }
 
     #[inline]
-    fn waits(_: &Net<Self>, _: u32) -> bool {
+    fn waits(_: &Net<Self>, _: LocalPort) -> bool {
         false
     }
 
     fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
-        for input in 0..n.router.inputs.len() as u32 {
+        for input in LocalPort::first(n.router.inputs.len() as u32) {
             if n.router.inputs.get(input).arrival < now {
                 n.take_arrivals(cx, input, now - 1);
             }
         }
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32)) {
-        if u < cx.local.router_ports() {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32)) {
+        if cx.local.is_routers(u) {
             for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
                 front.fifo.iter(&n.chunks).for_each(|c| visit(n.input_link(cx, u), vc, c));
             }
         }
     }
 
-    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
-        let room = |out: u32, vc: u8| {
+    fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
+        let room = |out: LocalPort, vc: u8| {
             let timing = &cx.net.timings[Net::<Self>::line(cx, out).timing as usize];
             n.vcs.get(n.vcs_per_port(out) + u32::from(vc)).occupancy < timing.capacity
         };
@@ -345,8 +356,8 @@ impl<M: Mode> Router for InputQueued<M> {
         }
     }
 
-    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
-        if u >= cx.local.router_ports() {
+    fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
+        if !cx.local.is_routers(u) {
             return;
         }
         let link = u64::from(Net::<Self>::line(cx, u).link);

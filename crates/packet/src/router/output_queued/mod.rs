@@ -12,8 +12,12 @@ use crate::{
     effects::{Fx, Record},
     event::RouterAlarm,
     net::{Channel, Net, Router, Static},
-    network::{End, Line, Local, Network},
+    network::{End, Line, Network},
     router::window::after,
+};
+use crate::{
+    local::Local,
+    places::{LocalPort, Upstream},
 };
 use base::{
     hash::Fingerprint,
@@ -66,14 +70,14 @@ impl<M: Mode> Router for OutputQueued<M> {
         0
     }
 
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), now, fx) {
             return n.return_credit(cx, from, vc, now, fx);
         }
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
         let choice = n.decide(cx, c, line, vc, fx);
-        let u = base + choice.port;
+        let u = base.plus(choice.port);
         n.touch(cx, u, now, fx);
         n.notes.set(c, choice.state);
         let chunk = n.chunks.edit(c);
@@ -99,7 +103,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         n.set_due(cx, u, fx);
     }
 
-    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, _: bool, fx: &mut impl Fx) {
+    fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
         Self::count(n, cx, u, fx.now(), fx);
         n.set_due(cx, u, fx);
     }
@@ -108,7 +112,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         unreachable!("it sets none");
     }
 
-    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         while n.ports.get(u).own != 0 {
             let start = Self::next_start(n, cx, u);
             if start >= t {
@@ -134,7 +138,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         }
     }
 
-    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps {
+    fn next_start(n: &Net<Self>, cx: &Static, u: LocalPort) -> Ps {
         let port = n.ports.get(u);
         if port.own == 0 {
             return NEVER;
@@ -147,12 +151,12 @@ impl<M: Mode> Router for OutputQueued<M> {
         port.next_release().map_or(NEVER, |release| start.max(release))
     }
 
-    fn pressed(n: &Net<Self>, u: u32) -> bool {
+    fn pressed(n: &Net<Self>, u: LocalPort) -> bool {
         n.ports.get(u).own != 0
     }
 
     /// Starts before `t` must not see credits that came after them.
-    fn count(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    fn count(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         Self::advance(n, cx, u, t, fx);
         n.drain_credits(u, t);
         let port = n.ports.get(u);
@@ -161,19 +165,19 @@ impl<M: Mode> Router for OutputQueued<M> {
         }
     }
 
-    fn waits(n: &Net<Self>, u: u32) -> bool {
+    fn waits(n: &Net<Self>, u: LocalPort) -> bool {
         n.ports.get(u).own != 0
     }
 
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: u32, _: &mut dyn FnMut(u32, u8, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(u32, u8, u32)) {}
 
     /// Nobody waits while holding a buffer.
-    fn waiting(_: &Net<Self>, _: &Static, _: u32, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}
+    fn waiting(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}
 
-    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
+    fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);
         for vc in 0..cx.net.config.vcs {
             let list = n.vcs.get(n.vcs_per_port(u) + u32::from(vc)).own;
@@ -184,7 +188,7 @@ impl<M: Mode> Router for OutputQueued<M> {
 
 impl<M: Mode> Net<OutputQueued<M>> {
     /// VCs with something waiting and room behind the link, as far as credits were counted.
-    fn with_room(&self, cx: &Static, u: u32) -> u16 {
+    fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
         let (mut waiting, mut ready) = (self.ports.get(u).own, 0);
         while waiting != 0 {

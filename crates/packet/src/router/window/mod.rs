@@ -9,7 +9,11 @@ use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name, RouterAlarm},
     net::{Channel, Net, Router, Static},
-    network::{End, Line, Local, Network},
+    network::{End, Line, Network},
+};
+use crate::{
+    local::Local,
+    places::{LocalPort, Upstream},
 };
 use base::{
     hash::Fingerprint,
@@ -78,7 +82,7 @@ impl<M: Mode> Router for Window<M> {
     }
 
     #[inline]
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: u32, vc: u8, fx: &mut impl Fx) {
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx) {
             return n.return_credit(cx, from, vc, fx.now(), fx);
         }
@@ -86,7 +90,7 @@ impl<M: Mode> Router for Window<M> {
     }
 
     #[inline]
-    fn credit(n: &mut Net<Self>, cx: &Static, u: u32, now: bool, fx: &mut impl Fx) {
+    fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, now: bool, fx: &mut impl Fx) {
         if n.ports.get(u).own.blocked != 0 {
             if now {
                 n.credit_event(cx, u, fx);
@@ -103,14 +107,14 @@ impl<M: Mode> Router for Window<M> {
 
     /// Rule 3: all services of a router's port that start before `t`.
     #[inline]
-    fn advance(n: &mut Net<Self>, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         if n.ports.get(u).own.waiting != 0 {
             n.catch_up(cx, u, t, fx);
         }
     }
 
     #[inline]
-    fn next_start(n: &Net<Self>, cx: &Static, u: u32) -> Ps {
+    fn next_start(n: &Net<Self>, cx: &Static, u: LocalPort) -> Ps {
         let port = n.ports.get(u);
         if port.own.waiting == 0 {
             return NEVER;
@@ -120,18 +124,18 @@ impl<M: Mode> Router for Window<M> {
     }
 
     #[inline]
-    fn pressed(n: &Net<Self>, u: u32) -> bool {
+    fn pressed(n: &Net<Self>, u: LocalPort) -> bool {
         n.ports.get(u).own.blocked != 0
     }
 
     #[inline]
-    fn waits(n: &Net<Self>, u: u32) -> bool {
+    fn waits(n: &Net<Self>, u: LocalPort) -> bool {
         n.ports.get(u).own.waiting != 0
     }
 
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
-    fn held(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(u32, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32)) {
         for vc in 0..cx.net.config.vcs {
             let v = n.vcs_per_port(u) + u32::from(vc);
             let link = Net::<Self>::line(cx, u).link;
@@ -143,7 +147,7 @@ impl<M: Mode> Router for Window<M> {
         }
     }
 
-    fn waiting(n: &Net<Self>, cx: &Static, u: u32, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
+    fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
         for vc in 0..cx.net.config.vcs {
             for c in n.router.queued.get(n.vcs_per_port(u) + u32::from(vc)).iter(&n.chunks) {
                 let (from, from_vc) = n.origin(cx, u, n.chunks.get(c).origin());
@@ -152,12 +156,12 @@ impl<M: Mode> Router for Window<M> {
         }
     }
 
-    fn fault(n: &Net<Self>, u: u32, vc: u8, room: u32) -> Option<String> {
+    fn fault(n: &Net<Self>, u: LocalPort, vc: u8, room: u32) -> Option<String> {
         let queued = n.router.queued.get(n.vcs_per_port(u) + u32::from(vc));
         (room > 0 && !queued.is_empty()).then(|| format!("has room for {room} chunks while others queue"))
     }
 
-    fn hash(n: &Net<Self>, cx: &Static, u: u32, sum: &mut Fingerprint) {
+    fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
         let link = u64::from(Net::<Self>::line(cx, u).link);
         for vc in 0..cx.net.config.vcs {
             let v = n.vcs_per_port(u) + u32::from(vc);
@@ -170,7 +174,7 @@ impl<M: Mode> Router for Window<M> {
 
 impl<M: Mode> Net<Window<M>> {
     /// Sets the alarm for the next credit of a blocked port.
-    fn set_credit(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+    fn set_credit(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let port = self.ports.get(u);
         let Some(at) = port.next_release() else { return };
         if port.own.blocked == 0 || port.alarm_set {
@@ -182,11 +186,18 @@ impl<M: Mode> Net<Window<M>> {
     }
 
     /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
-    fn pass_on(&mut self, cx: &Static, c: u32, line: &Line, (from, from_vc): (u32, u8), fx: &mut impl Fx) {
+    fn pass_on(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        (from, from_vc): (Upstream, u8),
+        fx: &mut impl Fx,
+    ) {
         let now = fx.now();
         let choice = self.decide(cx, c, line, from_vc, fx);
         let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };
-        let u = base + choice.port;
+        let u = base.plus(choice.port);
         self.notes.set(c, choice.state);
         self.chunks.edit(c).visit();
         let out = Self::line(cx, u);
@@ -220,7 +231,7 @@ impl<M: Mode> Net<Window<M>> {
 
     /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
     #[inline]
-    fn accept(&mut self, cx: &Static, c: u32, u: u32, vc: u8, fx: &mut impl Fx) {
+    fn accept(&mut self, cx: &Static, c: u32, u: LocalPort, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
         let chunk = self.chunks.get(c);
         let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
@@ -252,13 +263,13 @@ impl<M: Mode> Net<Window<M>> {
 
     /// The upstream port and VC that a chunk queued at port `u` came from.
     #[inline]
-    fn origin(&self, cx: &Static, u: u32, origin: u32) -> (u32, u8) {
-        let input = Self::line(cx, u).own_base + origin / self.width;
-        (cx.local.upstream[input as usize], (origin % self.width) as u8)
+    fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, u8) {
+        let input = Self::line(cx, u).own_base.plus(origin / self.width);
+        (cx.local.upstream[input], (origin % self.width) as u8)
     }
 
     /// Rule 2: a credit that a blocked port waits for is there.
-    fn credit_event(&mut self, cx: &Static, u: u32, fx: &mut impl Fx) {
+    fn credit_event(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let now = fx.now();
         self.ports.edit(u).alarm_set = false;
         self.touch(cx, u, now, fx);
@@ -278,7 +289,7 @@ impl<M: Mode> Net<Window<M>> {
 
     /// Serves a port at which something is pending until the next service starts at `t` or later.
     #[inline]
-    fn catch_up(&mut self, cx: &Static, u: u32, t: Ps, fx: &mut impl Fx) {
+    fn catch_up(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
         let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
         let first_vc = self.vcs_per_port(u);
         loop {

@@ -1,0 +1,65 @@
+//! Numbers of ports within a partition, and where a chunk comes from: types, so that no router's or chunk's number is taken for a port's.
+
+base::numbers! {
+    /// An upstream port of a partition, counted within it: routers' outputs in the order of routers, then terminals' outputs. The input beside an
+    /// output of a router has the same number. Never leaves the partition: what others see are links.
+    LocalPort(u32);
+}
+
+/// The port that accounts for the buffer a chunk holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upstream(u32);
+
+/// Where an upstream port lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// In the same partition.
+    Here(LocalPort),
+    /// In another one: the line that comes in from there, by its place in [`Local::inbound`](crate::local::Local::inbound).
+    Afar(u32),
+}
+
+impl Upstream {
+    /// Marks those that live in another partition.
+    const AFAR: u32 = 1 << 31;
+    /// None: of inputs that nothing feeds.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// A port of the same partition.
+    #[inline]
+    #[must_use]
+    pub fn here(port: LocalPort) -> Self {
+        debug_assert!(port.number() & Self::AFAR == 0, "partitions have fewer than 2^31 ports");
+        Self(port.number())
+    }
+
+    /// The port at the other end of an inbound line.
+    #[inline]
+    #[must_use]
+    pub fn afar(inbound: u32) -> Self {
+        debug_assert!(inbound & Self::AFAR == 0, "partitions have fewer than 2^31 inbound lines");
+        Self(Self::AFAR | inbound)
+    }
+
+    /// Where it lives.
+    #[inline]
+    #[must_use]
+    pub fn side(self) -> Side {
+        match self.0 & Self::AFAR {
+            0 => Side::Here(LocalPort::new(self.0)),
+            _ => Side::Afar(self.0 & !Self::AFAR),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_told_apart() {
+        assert_eq!(Upstream::here(LocalPort::new(7)).side(), Side::Here(LocalPort::new(7)));
+        assert_eq!(Upstream::afar(7).side(), Side::Afar(7));
+        assert_eq!((size_of::<Upstream>(), size_of::<LocalPort>()), (4, 4));
+    }
+}
