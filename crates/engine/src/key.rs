@@ -57,6 +57,22 @@ impl Key {
         wide(self).cmp(&wide(other)).then_with(|| self.identity.cmp(&other.identity))
     }
 
+    /// Bits of a [`Key::summary`].
+    pub(crate) const SUMMARY_BITS: u32 = 52;
+
+    /// The key in 52 bits, among keys of one slot of `2^shift` picoseconds and of generations below 255: where two differ, they stand
+    /// in the order of their keys; where they are equal, the keys must be asked.
+    #[inline]
+    pub(crate) fn summary(&self, shift: u32) -> u64 {
+        debug_assert!(shift <= 20, "24 bits are left for the mix, so that few summaries are equal");
+        let time = self.time & ((1 << shift) - 1);
+        let generation = u64::from(self.generation().min(u32::from(u8::MAX)));
+        // As much of the mix as there is room for, its upper bits first.
+        let room = Self::SUMMARY_BITS - 8 - shift;
+        let mix = (self.rank << 32) >> (64 - room);
+        time << (8 + room) | generation << room | mix
+    }
+
     /// The same place in the order of another instant.
     #[must_use]
     pub(crate) fn at(self, time: Ps) -> Self {
@@ -104,6 +120,22 @@ mod tests {
         assert!(now.child(10, Class::Ordinary, 3, 0) > now);
         assert!(parent.child(11, Class::Early, u64::MAX, 0) < parent.child(11, Class::Ordinary, 0, 0));
         assert!(Key::floor(11) <= parent.child(11, Class::Early, 0, 0));
+    }
+
+    #[test]
+    fn summaries_stand_in_the_order_of_keys() {
+        for shift in [0, 1, 7, 19, 20] {
+            let key = |n: u64| {
+                let time = (77 << shift) + ((n * 7) & ((1 << shift) - 1));
+                Key::new(time, (n % 255) as u32, n.wrapping_mul(0x9e37_79b9_7f4a_7c15), 5)
+            };
+            let keys: Vec<Key> = (0..600).map(key).collect();
+            for pair in keys.iter().flat_map(|a| keys.iter().map(move |b| (a, b))) {
+                let (a, b) = (pair.0.summary(shift), pair.1.summary(shift));
+                assert!(a >> Key::SUMMARY_BITS == 0);
+                assert!(a == b || (a < b) == (pair.0 < pair.1), "{shift}: {pair:?}");
+            }
+        }
     }
 
     #[test]
