@@ -120,7 +120,7 @@ impl<M: Copy> Agenda<M> {
     fn pop_merged(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
         let network = if self.is_suspended() { None } else { self.network.peek() };
         let steady = self.steady.peek()?;
-        // Both are compared in virtual time. Equal keys cannot be: an identity is used on one lane alone, so either order would do.
+        // Both are compared in virtual time, which the network's clock lags behind by what it stood still. Equal keys cannot be: an identity is used on one lane alone, so either order would do.
         let lane = match network {
             Some(n) if n.key.shifted(self.offset) < steady.key => Lane::Network,
             _ => Lane::Steady,

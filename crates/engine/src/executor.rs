@@ -227,6 +227,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             *counted = part.events;
         }
         let costs: Vec<u64> = self.costs.iter().map(|c| c.0 + 1).collect();
+        // What moves is a thread's work, never what is committed: partitions keep their numbers and their events.
         let better = balance::split(&costs, self.threads.count);
         let present: Vec<u32> = self.homes.iter().map(|h| h.group).collect();
         if balance::worth_moving(&costs, &present, &better) {

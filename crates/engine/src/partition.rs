@@ -116,6 +116,7 @@ impl<D: Domain, O: Observer<D::Record>> Actions for Immediate<'_, D, O> {
         let present = self.agenda.clock(lane, self.instant());
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
         let envelope = Envelope { to, lane, key, message };
+        // The own agenda takes it at once; another one may be in the hands of another thread until the window ends.
         if to == self.index {
             self.agenda.deliver(&envelope);
         } else {

@@ -20,6 +20,7 @@ impl<R: Router> Net<R> {
         };
         let release = at + cx.net.timings[Self::line(cx, from).timing as usize].credit_delay;
         // A terminal's credits must stay dated: they decide when its next chunk starts.
+        // Nor may credits be counted where somebody waits for them: who gets what is decided in their order, one by one.
         let counts = cx.local.is_routers(from) && !R::pressed(self, from);
         if counts && self.ports.get(from).first_credit != NO_CREDIT && fx.now() == at {
             self.drain_credits(from, at);
@@ -44,6 +45,8 @@ impl<R: Router> Net<R> {
     #[inline]
     fn add_credit(&mut self, u: LocalPort, code: u64) {
         let port = self.ports.edit(u);
+        debug_assert!(code != NO_CREDIT, "credits are released before the end of time");
+        // Mostly there is at most one on its way: it lies in the port's own cache line, and only others take rows.
         if port.first_credit == NO_CREDIT {
             port.first_credit = code;
         } else {
@@ -85,6 +88,7 @@ impl<R: Router> Net<R> {
             return None;
         }
         let vc = (port.first_credit & 15) as u32;
+        debug_assert!(vc < self.width && port.backlog > 0, "a credit gives back what was taken");
         let port = self.ports.edit(u);
         port.backlog -= 1;
         port.first_credit = NO_CREDIT;
@@ -92,6 +96,7 @@ impl<R: Router> Net<R> {
             self.refill_credit(u);
         }
         let v = self.vcs_per_port(u) + vc;
+        debug_assert!(self.vcs.get(v).occupancy > 0, "a credit gives back what was taken");
         self.vcs.edit(v).occupancy -= 1;
         Some(vc)
     }

@@ -22,6 +22,7 @@ struct View<'a, R: Router, F> {
 impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
     fn backlog(&mut self, port: u32) -> u64 {
         // An architecture's alarm may come after the instant that its decisions belong to.
+        debug_assert!(self.fx.now() >= R::RULES.lag, "decisions are not taken before the run begins");
         let (u, now) = (self.base.plus(port), self.fx.now() - R::RULES.lag);
         if let End::Terminal { .. } = Net::<R>::line(self.cx, u).end {
             self.net.touch(self.cx, u, now, self.fx);
@@ -31,6 +32,7 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
     }
 
     fn credits(&mut self, port: u32, vc: u8) -> u64 {
+        // Brings the port's books to this instant.
         self.backlog(port);
         let u = self.base.plus(port);
         let capacity = self.cx.net.timings[Net::<R>::line(self.cx, u).timing as usize].capacity;
@@ -59,10 +61,15 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
+        debug_assert!(
+            cx.local.lines[base.plus(in_port)].own_base == base,
+            "it comes in by a port of the router"
+        );
         self.wake_publisher(cx, fx);
         let chunk = self.chunks.get(c);
         let packet = self.packets.get(chunk.packet);
         let (id, visited) = (packet.id, chunk.visited());
+        // With one way per packet all its chunks ask as the first one does, and draw the same random numbers.
         let follow = cx.net.config.route_per == RoutePer::Packet;
         let index = if follow { 0 } else { chunk.index() };
         let mut hop = Hop {
@@ -79,6 +86,7 @@ impl<R: Router> Net<R> {
         let way = cx.net.routes.way(packet.start, vc);
         // Diverted chunks all go one way.
         let trail = follow && many && !R::RULES.heads_only && !way.diverted && !way.oblivious;
+        // An adaptive routing sees other queues by the time that later chunks come, so its first answer is kept for them.
         let choice = if trail && !first {
             let known = if last {
                 self.trails.remove(id, u32::from(visited))

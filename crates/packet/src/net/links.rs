@@ -37,6 +37,8 @@ impl<R: Router> Net<R> {
         }
         let port = self.ports.edit(u);
         let time = port.clock.advance(start, span, timing.denominator) + timing.delay;
+        debug_assert!(time > start, "nothing arrives when it starts");
+        // Chunks on a link are told apart by their number: ties of arrivals hang on it in every partitioning alike.
         let number = port.sent;
         port.sent = number.wrapping_add(1);
         let flight = Flight { time, chunk: c, number, next: NIL, vc };
@@ -52,6 +54,7 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn take_flight(&mut self, u: LocalPort) -> (Flight, Option<Ps>) {
         let first = self.ports.get(u).flight.head;
+        debug_assert!(first != NIL, "only a link with a chunk on it is taken from");
         let flight = *self.flights.get(first);
         self.flights.give(first);
         self.ports.edit(u).flight.head = flight.next;
@@ -84,13 +87,16 @@ impl<R: Router> Net<R> {
         self.chunks.give(flight.chunk);
         self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
         let packet = self.packets.edit(chunk.packet);
+        debug_assert!(packet.here > 0 && packet.delivered < packet.chunks, "every chunk arrives once");
         packet.here -= 1;
+        // Chunks that keep their order are delivered as they are numbered.
         packet.disordered |= chunk.index() != packet.delivered;
         packet.delivered += 1;
         if chunk.is_last() {
             packet.last_arrival = flight.time;
         }
         if packet.delivered == packet.chunks {
+            // Copied: its row is given back before the edge takes it up.
             let packet = *packet;
             self.forget_if_gone(cx, chunk.packet);
             let ripe = self.ports.get(u).ripe;
@@ -117,6 +123,7 @@ impl<R: Router> Net<R> {
         if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
             self.chunks.give(c);
             self.packets.edit(chunk.packet).here -= 1;
+            // All chunks of a packet share its fate on a link: it is told once, with the last.
             if chunk.is_last() {
                 let class = if timing == cx.net.injection() { 0 } else { timing };
                 fx.record(Record::Ended { time, id, ack, how: How::Lost { class } });

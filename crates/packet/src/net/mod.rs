@@ -367,6 +367,7 @@ impl<R: Router> Net<R> {
         self.flights.give(first);
         let port = self.ports.edit(u);
         port.flight.head = next;
+        // Set before the chunk is passed on: that returns a credit to this very port, which may ask what is set.
         if next != NIL {
             let Flight { time: due, number, .. } = *self.flights.get(next);
             port.due = due;
@@ -423,8 +424,11 @@ impl<R: Router> Net<R> {
             };
             (start(self).saturating_add(span), port.sent)
         };
+        // Chunks that nobody waits for need no event on their way out: whoever looks at the port later takes them first.
         let idle = !Self::reacts(cx) || (port.ripe == 0 && Self::ripens(cx));
         let due = if idle && !pressed && out { NEVER } else { due };
+        debug_assert!(due >= fx.now() || due == port.due, "alarms lie ahead");
+        // An alarm that was set for another instant rings in vain: `due` says which one counts.
         if due != port.due {
             self.ports.edit(u).due = due;
             if due != NEVER {

@@ -24,6 +24,7 @@ impl<R: Router> Net<R> {
     }
 
     fn plan_publication(&mut self, cx: &Static, fx: &mut impl Fx) {
+        debug_assert!(cx.local.partition == 0 && cx.net.partitions == 1, "who reads all queues is one cell");
         let at = (fx.now() / cx.net.info_period + 1) * cx.net.info_period;
         *self.published.next.edit(0) = at;
         fx.wake(at, Class::Early, Name::Publication.only(), Alarm::Publish.token());
@@ -37,6 +38,7 @@ impl<R: Router> Net<R> {
             let moves = port.flight.head != NIL || port.first_credit != NO_CREDIT || R::waits(self, u);
             let (old, made) = (*self.published.pages.get(u), port.backlog);
             let new = Page { seen: old.made, made };
+            // Two publications without change: both pages say what holds, so nobody misses the next one.
             rest &= !moves && new == old;
             if new != old {
                 *self.published.pages.edit(u) = new;

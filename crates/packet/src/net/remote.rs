@@ -36,8 +36,10 @@ impl<R: Router> Net<R> {
             }
         };
         let row = self.packets.edit(packet);
+        debug_assert!(row.id == t.id && t.index < chunks, "a packet is known by its id");
         row.here += 1;
         row.tampered |= tampered;
+        // What a packet gathers on its way travels with its last chunk alone.
         if t.index + 1 == chunks {
             (row.serialisation, row.wire, row.hops) = (t.serialisation, t.wire, t.hops);
         }
@@ -45,6 +47,7 @@ impl<R: Router> Net<R> {
             .chunks
             .take(Chunk::new(packet, t.index, t.index + 1 == chunks).with_visited(u16::from(t.visited)));
         self.notes.set(c, t.state);
+        // Messages name links, which both partitions know; here the link is a line that comes in.
         let inbound = cx.net.crossings[t.link as usize].inbound;
         let line = cx.local.inbound[inbound as usize];
         R::arrive(self, cx, c, &line, Upstream::afar(inbound), t.vc, fx);
@@ -53,6 +56,7 @@ impl<R: Router> Net<R> {
     /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
     pub fn send_afar(&mut self, cx: &Static, u: LocalPort, to: u32, flight: &Flight, fx: &mut impl Fx) {
         let c = flight.chunk;
+        debug_assert_ne!(to, cx.local.partition, "what stays here is put on a link");
         let chunk = *self.chunks.get(c);
         let packet = *self.packets.get(chunk.packet);
         let link = Self::line(cx, u).link;

@@ -1,6 +1,6 @@
 //! A cycle: arrivals, heads, VC allocation, switch allocation.
 
-use super::{Bid, Input, InputQueued, InputVc, NO_BID, Stage, Work, row_of};
+use super::{Bid, Input, InputQueued, InputVc, NO_BID, NOBODY, Stage, Work, row_of};
 use crate::places::{LocalPort, Side};
 use crate::{
     config::Arbiter,
@@ -59,7 +59,9 @@ impl<M: Mode> Net<InputQueued<M>> {
         if set <= at {
             return;
         }
+        // All routers keep one clock, so that cycles of a partition fall together.
         let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
+        debug_assert!(due > fx.now(), "a cycle lies ahead");
         if due < set {
             self.router.routers.edit(local).due = due;
             let name = Name::Router.of(cx.local.routers[local as usize], 0);
@@ -80,6 +82,7 @@ impl<M: Mode> Net<InputQueued<M>> {
     /// One cycle of all routers that stayed awake.
     pub(super) fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
         for word in 0..self.router.awake.len() as u32 {
+            // Taken out first: routers that stay awake are noted for the next cycle while this one runs.
             let mut awake = std::mem::take(self.router.awake.edit(word));
             while awake != 0 {
                 let local = word * 64 + awake.trailing_zeros();
@@ -103,6 +106,7 @@ impl<M: Mode> Net<InputQueued<M>> {
     /// One cycle of a router.
     pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
         let now = fx.now();
+        debug_assert!((now - 1).is_multiple_of(cx.net.cycle), "a cycle is a picosecond after its boundary");
         let s = now - 1;
         let ports = cx.local.base[local as usize].number()..cx.local.base[local as usize + 1].number();
         let base = cx.local.base[local as usize];
@@ -125,9 +129,11 @@ impl<M: Mode> Net<InputQueued<M>> {
                 self.ask_for_vcs(cx, input, routed, &mut work);
             }
         }
+        // The switch was asked for before VCs are given: a head waits a cycle between the two.
         let mut moved = self.allocate_vcs(cx, &mut work);
         moved |= self.allocate_switch(cx, base, s, &mut work, fx);
         self.router.work = Some(work);
+        // Who moved something may move again; who did not looks at what it waits for, and sleeps till then.
         let held = self.router.routers.get(local).held > 0;
         if held && moved {
             return self.stay_awake(local, now + cx.net.cycle, fx);
@@ -166,6 +172,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let vc = idle.trailing_zeros();
             idle &= idle - 1;
             let v = row_of(input, cx.net.config.vcs, vc);
+            // Terminals inject into any VC, which tells nothing of a class.
             let class = if terminal { 0 } else { vc as u8 / self.router.each };
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
             let row = self.router.vcs.edit(v);
@@ -258,6 +265,8 @@ impl<M: Mode> Net<InputQueued<M>> {
             return false;
         }
         let group = clocked.group(row.out, row.vc);
+        debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
+        // VCs take turns: one is given again when all others of its class were.
         let output = clocked.outputs.edit(row.out);
         if free & !output.used == 0 {
             output.used &= !group;
@@ -338,6 +347,8 @@ impl<M: Mode> Net<InputQueued<M>> {
             }
             let turn = turn(cx, self.router.inputs.get(bid.input).last_output.number(), out.number());
             let accepted = &mut work.accepted[(bid.input.number() - base.number()) as usize];
+            debug_assert!(bid.input != NOBODY, "a bid has somebody behind it");
+            // Of several grants an input accepts the one whose turn comes first; the others lapse until the next cycle.
             if accepted.1 == NIL {
                 work.inputs.push(bid.input);
                 *accepted = (turn, bid.v);
@@ -378,6 +389,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             output.taken &= !(1 << vc);
         }
         let local = self.router.owner[input];
+        debug_assert!(self.router.routers.get(local).held > 0, "what leaves was held");
         self.router.routers.edit(local).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
@@ -389,6 +401,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         match line.end {
             End::Router { base, in_port, local, .. } => {
                 let at = self.flights.get(self.ports.get(out).flight.tail).time;
+                // The next router takes it off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
                 let next = self.router.inputs.edit(base.plus(in_port));
                 next.arrival = next.arrival.min(at);
                 self.wake_router(cx, local, at, fx);

@@ -180,6 +180,7 @@ impl<M: Mode> InputQueued<M> {
 
     /// VCs that a packet may get, a bit each: those of its class, toward a terminal (where no cycle can close) all.
     fn group(&self, out: LocalPort, class: u8) -> u16 {
+        debug_assert!((class * self.classes[out].1) < 16, "an output has 16 VCs at most");
         let (mask, stride) = self.classes[out];
         mask << (class * stride)
     }
@@ -282,6 +283,7 @@ impl<M: Mode> Router for InputQueued<M> {
 
     /// The router must look when the first credit holds.
     fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
+        // An empty router has nothing to send: it wakes with its next arrival and sees the credit then.
         let local = n.router.owner[u];
         if n.router.routers.get(local).held > 0 {
             let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
@@ -321,6 +323,7 @@ impl<M: Mode> Router for InputQueued<M> {
 
     fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
         for input in LocalPort::first(n.router.inputs.len() as u32) {
+            // Arrivals are taken in cycles; those since the last one must not look as if they were still on links.
             if n.router.inputs.get(input).arrival < now {
                 n.take_arrivals(cx, input, now - 1);
             }

@@ -118,6 +118,7 @@ impl<M: Mode> Router for OutputQueued<M> {
             if start >= t {
                 return;
             }
+            // Counted as of the start: later credits must not decide an earlier service.
             n.drain_credits(u, start);
             // The credit may have been another VC's.
             let ready = n.with_room(cx, u);
@@ -130,6 +131,7 @@ impl<M: Mode> Router for OutputQueued<M> {
             let v = n.vcs_per_port(u) + u32::from(vc);
             let row = n.vcs.edit(v);
             let c = row.own.pop(&n.chunks).expect("a waiting VC has something");
+            // The buffer behind the link is taken here, not at acceptance: queues at outputs own none.
             row.occupancy += 1;
             if row.own.is_empty() {
                 n.ports.edit(u).own &= !(1 << vc);
@@ -190,6 +192,7 @@ impl<M: Mode> Net<OutputQueued<M>> {
     /// VCs with something waiting and room behind the link, as far as credits were counted.
     fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
+        debug_assert!(capacity > 0, "a buffer holds a chunk");
         let (mut waiting, mut ready) = (self.ports.get(u).own, 0);
         while waiting != 0 {
             let vc = waiting.trailing_zeros();

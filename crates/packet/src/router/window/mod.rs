@@ -209,7 +209,9 @@ impl<M: Mode> Net<Window<M>> {
         }
         let port = self.ports.edit(u);
         port.backlog += 1;
+        // Who queues goes first: a chunk may not pass those that wait for the same window, even if a credit has just come.
         let free = port.own.blocked >> choice.vc & 1 == 0;
+        // While somebody queues, credits are events: each goes to the chunk whose turn it is.
         if port.own.blocked == 0 && port.first_credit >> 4 <= now {
             self.drain_credits(u, now);
         }
@@ -219,6 +221,7 @@ impl<M: Mode> Net<Window<M>> {
             self.accept(cx, c, u, choice.vc, fx);
             self.return_credit(cx, from, from_vc, now, fx);
         } else {
+            // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
             self.chunks.edit(c).set_origin(in_port * self.width + u32::from(from_vc));
             self.router.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).own.blocked |= 1 << choice.vc;
@@ -243,6 +246,8 @@ impl<M: Mode> Net<Window<M>> {
             index,
         });
         let v = self.vcs_per_port(u) + u32::from(vc);
+        let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
+        debug_assert!(self.vcs.get(v).occupancy < capacity, "a window is not overfilled");
         let row = self.vcs.edit(v);
         row.occupancy += 1;
         row.own.push(&mut self.chunks, c);
@@ -252,6 +257,7 @@ impl<M: Mode> Net<Window<M>> {
             packet.accepted += 1;
             port.ripe = port.ripe.saturating_add(u8::from(packet.accepted == packet.chunks));
         }
+        // Services are lazy: a port that was empty could not have started anything before now, whatever its clock says.
         if port.own.waiting == 0 {
             port.since = now;
         }
@@ -264,6 +270,7 @@ impl<M: Mode> Net<Window<M>> {
     /// The upstream port and VC that a chunk queued at port `u` came from.
     #[inline]
     fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, u8) {
+        // Inputs and outputs of a router have the same numbers.
         let input = Self::line(cx, u).own_base.plus(origin / self.width);
         (cx.local.upstream[input], (origin % self.width) as u8)
     }
@@ -272,6 +279,7 @@ impl<M: Mode> Net<Window<M>> {
     fn credit_event(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let now = fx.now();
         self.ports.edit(u).alarm_set = false;
+        // Services and deliveries before now come first: deliveries return credits to this port.
         self.touch(cx, u, now, fx);
         while let Some(vc) = self.next_credit(u, now) {
             let v = self.vcs_per_port(u) + vc;
@@ -299,6 +307,7 @@ impl<M: Mode> Net<Window<M>> {
                 return;
             }
             let port = self.ports.edit(u);
+            debug_assert!(port.own.waiting != 0, "who has nothing waiting is not caught up");
             let vc = after(port.own.waiting, port.last_vc);
             port.last_vc = vc;
             let row = self.vcs.edit(first_vc + u32::from(vc));
@@ -321,6 +330,7 @@ impl<M: Mode> Net<Window<M>> {
 #[inline]
 pub fn after(waiting: u16, last: u8) -> u8 {
     let later = u32::from(waiting) & !((2u32 << last) - 1);
+    debug_assert!(waiting != 0 && last < 16, "somebody waits");
     let mask = if later != 0 { later } else { u32::from(waiting) };
     mask.trailing_zeros() as u8
 }
