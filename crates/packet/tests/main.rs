@@ -6,12 +6,14 @@ mod common;
 
 mod carrier;
 mod checkers;
+mod closing;
 mod codes;
 mod energy;
 mod faults;
 mod hybrid;
 mod input_queued;
 mod matrix;
+mod modes;
 mod output_queued;
 mod packet_programs;
 mod properties;
