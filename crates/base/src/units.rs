@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(chunk("4.7 GiB/s"), parse_time("12.682 ns").unwrap());
     }
 
-    fn told<T: std::fmt::Debug>(result: Result<T, UnitError>) -> String {
+    fn reported<T: std::fmt::Debug>(result: Result<T, UnitError>) -> String {
         let error = result.unwrap_err();
         format!("{} | {}", error.message, error.help.unwrap_or_default())
     }
@@ -395,24 +395,24 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         let cases = [
-            (told(parse_time("30")), "`30` has no unit", "\"30 ns\""),
-            (told(parse_time("30 GiB")), "`GiB` measures a number of bytes", "ps, ns, us, ms, s"),
-            (told(parse_time("30 nsec")), "`nsec` is not a unit", "ns"),
-            (told(parse_time("-1 ns")), "cannot be negative", ""),
-            (told(parse_time("0.0001 ps")), "not a whole number of picoseconds", "whole picoseconds"),
-            (told(parse_time("100 000 s")), "`000 s` is not a unit", ""),
-            (told(parse_time("9999999 s")), "too large", "53 days"),
-            (told(parse_time("1e99 s")), "out of range", ""),
-            (told(parse_time("soon")), "`soon` is not a time", "\"30 ns\""),
-            (told(parse_time("")), "`` is not a time", ""),
-            (told(parse_time("1. ns")), "is not a time", ""),
-            (told(parse_time("-")), "`-` is not a time", ""),
-            (told(parse_bytes("16 KB")), "`KB` is not a unit", "did you mean `kB`"),
-            (told(parse_bytes("0.3 B")), "not a whole number of bytes", ""),
-            (told(parse_bytes("99999999999 TiB")), "too large", ""),
-            (told(parse_bandwidth("0 GB/s")), "zero", ""),
-            (told(parse_bandwidth("2 GiB")), "measures a number of bytes", "GiB/s"),
-            (told(parse_bandwidth("99999999999 TB/s")), "out of range", "62 bits"),
+            (reported(parse_time("30")), "`30` has no unit", "\"30 ns\""),
+            (reported(parse_time("30 GiB")), "`GiB` measures a number of bytes", "ps, ns, us, ms, s"),
+            (reported(parse_time("30 nsec")), "`nsec` is not a unit", "ns"),
+            (reported(parse_time("-1 ns")), "cannot be negative", ""),
+            (reported(parse_time("0.0001 ps")), "not a whole number of picoseconds", "whole picoseconds"),
+            (reported(parse_time("100 000 s")), "`000 s` is not a unit", ""),
+            (reported(parse_time("9999999 s")), "too large", "53 days"),
+            (reported(parse_time("1e99 s")), "out of range", ""),
+            (reported(parse_time("soon")), "`soon` is not a time", "\"30 ns\""),
+            (reported(parse_time("")), "`` is not a time", ""),
+            (reported(parse_time("1. ns")), "is not a time", ""),
+            (reported(parse_time("-")), "`-` is not a time", ""),
+            (reported(parse_bytes("16 KB")), "`KB` is not a unit", "did you mean `kB`"),
+            (reported(parse_bytes("0.3 B")), "not a whole number of bytes", ""),
+            (reported(parse_bytes("99999999999 TiB")), "too large", ""),
+            (reported(parse_bandwidth("0 GB/s")), "zero", ""),
+            (reported(parse_bandwidth("2 GiB")), "measures a number of bytes", "GiB/s"),
+            (reported(parse_bandwidth("99999999999 TB/s")), "out of range", "62 bits"),
         ];
         for (said, message, help) in cases {
             assert!(said.contains(message) && said.contains(help), "{said:?} lacks {message:?} or {help:?}");

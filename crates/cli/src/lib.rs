@@ -29,7 +29,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
         }
         Err(help) => console.print(&help.to_string()).map(|()| Exit::Done),
     };
-    outcome.unwrap_or_else(|error| tell(&error, console))
+    outcome.unwrap_or_else(|error| print_error(&error, console))
 }
 
 fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
@@ -55,7 +55,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-fn tell(error: &Error, console: &mut Console<'_>) -> Exit {
+fn print_error(error: &Error, console: &mut Console<'_>) -> Exit {
     let colour = console.err_terminal && console::colour_wanted();
     let _ = write!(console.err, "{}", render::failure(error, colour));
     error.kind().into()

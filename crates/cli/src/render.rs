@@ -12,7 +12,7 @@ const MAX_LINE: usize = 2_000;
 pub fn failure(error: &Error, colour: bool) -> String {
     match error {
         Error::Experiment(diagnostics) => render(diagnostics, colour),
-        Error::Told { .. } => format!("error: {error}\n"),
+        Error::Message { .. } => format!("error: {error}\n"),
     }
 }
 

@@ -29,7 +29,7 @@ fn help_and_version() {
 
 #[test]
 fn a_wrong_command_line_is_told_on_standard_error() {
-    for (arguments, told) in [
+    for (arguments, reported) in [
         (&[][..], "Usage"),
         (&["chek"], "tip: some similar subcommands exist"),
         (&["run"], "<FILE>"),
@@ -46,7 +46,7 @@ fn a_wrong_command_line_is_told_on_standard_error() {
     ] {
         let run = netloom(arguments);
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{arguments:?}");
-        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(reported), "{arguments:?}: {}", run.err);
     }
 }
 

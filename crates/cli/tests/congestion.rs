@@ -128,9 +128,9 @@ fn mistakes_are_told() {
 
 #[test]
 fn clusters_are_read_written_verified_and_routed() {
-    let told = json(&["fabric", "import", TREE]);
+    let columns = json(&["fabric", "import", TREE]);
     assert_eq!(
-        (&told["hosts"], &told["switches"], &told["edges"]),
+        (&columns["hosts"], &columns["switches"], &columns["edges"]),
         (&Json::from(4), &Json::from(4), &Json::from(16))
     );
     let directory = tempfile::tempdir().expect("a directory");

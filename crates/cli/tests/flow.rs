@@ -74,7 +74,7 @@ fn on_platform(from: &str, to: &str) -> crate::common::Run {
 #[test]
 fn bad_platforms_and_messages_are_told_with_their_lines() {
     assert_eq!(on_platform("", "").status, 0);
-    for (from, to, status, told) in [
+    for (from, to, status, reported) in [
         ("version=\"4.1\"", "version=\"9\"", 4, "versions 4 and 4.1"),
         ("1.25GBps", "-1.25GBps", 4, "above zero"),
         ("id=\"between\" direction", "id=\"betwen\" direction", 4, "there is no link"),
@@ -90,6 +90,6 @@ fn bad_platforms_and_messages_are_told_with_their_lines() {
     ] {
         let run = on_platform(from, to);
         assert_eq!(run.status, status, "{from}: {}", run.err);
-        assert!(run.err.contains(told), "{from}: {}", run.err);
+        assert!(run.err.contains(reported), "{from}: {}", run.err);
     }
 }

@@ -38,17 +38,17 @@ fn every_atomic_operation_on_every_datatype() {
 #[test]
 fn computing_takes_no_time_or_that_of_this_machine_or_a_fixed_one() {
     let Some(program) = compile("crates/cli/tests/portals/compute.c") else { return };
-    let told = |options: &[&str]| {
+    let reported = |options: &[&str]| {
         let text = program.good(1, options, &[]);
         let numbers: Vec<u64> = text.split_whitespace().filter_map(|w| w.parse().ok()).collect();
         (numbers[0], numbers[1])
     };
-    assert_eq!(told(&[]), (0, 0));
-    assert_eq!(told(&["--set", "portals.call_time=25 ns"]), (25, 25_000));
-    let (computed, _) = told(&["--set", "portals.cpu_factor=10.0"]);
+    assert_eq!(reported(&[]), (0, 0));
+    assert_eq!(reported(&["--set", "portals.call_time=25 ns"]), (25, 25_000));
+    let (computed, _) = reported(&["--set", "portals.cpu_factor=10.0"]);
     assert!(computed > 1000, "three million steps took {computed} ns");
     let ignored = ["--set", "portals.cpu_factor=10.0", "--set", "portals.cpu_threshold=1000 s"];
-    assert_eq!(told(&ignored), (0, 0));
+    assert_eq!(reported(&ignored), (0, 0));
 }
 
 #[test]
@@ -102,10 +102,10 @@ fn links_that_fail_lose_messages_which_are_sent_again_or_given_up() {
     let own = "[[portals.node]]\nnodes = \"0\"\nreliability = true\ntimeout = \"20 us\"\n";
     std::fs::write(&program.fabric, format!("{text}\n{own}")).expect("written");
     assert_eq!(cut(&program, &[]), (100, 0, 100));
-    for (wrong, told) in [("[\"9 at 5\"]", "is no outage"), ("[\"64 at 1 us\"]", "there is no node 64")] {
+    for (wrong, reported) in [("[\"9 at 5\"]", "is no outage"), ("[\"64 at 1 us\"]", "there is no node 64")] {
         let out = program.run(2, &["--set", &format!("portals.outages={wrong}")], &["1"]);
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
-        assert!(out.status.code() == Some(3) && text.contains(told), "{text}");
+        assert!(out.status.code() == Some(3) && text.contains(reported), "{text}");
     }
 }
 
@@ -123,9 +123,12 @@ fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
     let reliable = ["--summary", "--set", "portals.reliability=true", "--set", "portals.timeout=\"100 us\""];
     let lossy = [&reliable[..], &["--set", "portals.retries=100", "--set", "portals.loss=0.05"]].concat();
     let out = program.run(3, &lossy, &[]);
-    let told = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(out.status.success() && told.contains(" lost, ") && told.contains(" 0 given up"), "{told}");
-    assert_eq!(String::from_utf8_lossy(&program.run(3, &lossy, &[]).stderr), told, "losses are seeded");
+    let reported = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(
+        out.status.success() && reported.contains(" lost, ") && reported.contains(" 0 given up"),
+        "{reported}"
+    );
+    assert_eq!(String::from_utf8_lossy(&program.run(3, &lossy, &[]).stderr), reported, "losses are seeded");
     // Nobody answers: what is given up is told to the program.
     let hopeless = [&reliable[..], &["--set", "portals.retries=1", "--set", "portals.loss=1.0"]].concat();
     let out = program.run(2, &hopeless, &[]);
@@ -136,15 +139,15 @@ fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
 fn memory_that_is_polled_changes() {
     let Some(program) = compile("crates/cli/tests/portals/polling.c") else { return };
     assert_eq!(program.good(2, &[], &[]), "seen\n");
-    let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+    let reported = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
     let (one, other) = (program.run(2, &["--summary"], &[]), program.run(2, &["--summary"], &[]));
-    assert_eq!(told(&one), told(&other), "when the timer rings does not matter");
+    assert_eq!(reported(&one), reported(&other), "when the timer rings does not matter");
     // Nobody writes: a deadlock, not an endless run.
     let out = program.run(1, &[], &[]);
     assert!(
-        out.status.code() == Some(5) && told(&out).contains("a loop that polls memory"),
+        out.status.code() == Some(5) && reported(&out).contains("a loop that polls memory"),
         "{}",
-        told(&out)
+        reported(&out)
     );
 }
 
@@ -161,7 +164,7 @@ fn clocks_threads_streams() {
 #[test]
 fn a_rank_that_fails_is_told_with_its_status() {
     let Some(program) = compile("crates/cli/tests/portals/failing.c") else { return };
-    for (how, code, told) in [
+    for (how, code, reported) in [
         ("exit", 12, "rank 1 exited with status 7"),
         ("return", 12, "rank 1 exited with status 9"),
         ("abort", 12, "rank 1 was ended by SIGABRT"),
@@ -174,7 +177,7 @@ fn a_rank_that_fails_is_told_with_its_status() {
     ] {
         let out = program.run(2, &[], &[how]);
         let text = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.code() == Some(code) && text.contains(told), "{how}: {text}");
+        assert!(out.status.code() == Some(code) && text.contains(reported), "{how}: {text}");
     }
 }
 
@@ -230,8 +233,8 @@ fn what_cannot_be_loaded_is_refused_by_name() {
             .arg(&path)
             .output()
             .expect("it runs");
-        let told = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.code() == Some(4) && told.contains(expected), "{told}");
+        let reported = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.code() == Some(4) && reported.contains(expected), "{reported}");
     };
     refused("int helper(void) { return 0; }", "it has no `main`");
     refused("int nowhere(void); int main(void) { return nowhere(); }", "nobody defines nowhere");
@@ -244,7 +247,7 @@ fn what_cannot_be_loaded_is_refused_by_name() {
 fn what_libraries_lack_is_refused_by_name() {
     let main =
         "int call(void); int helper(void) { return 7; } int main(void) { return call() == 7 ? 0 : 1; }\n";
-    for (library, private, told) in [
+    for (library, private, reported) in [
         ("int helper(void); int call(void) { return helper(); }", true, ""),
         ("int helper(void); int call(void) { return helper(); }", false, ""),
         ("int nowhere(void); int call(void) { return nowhere(); }", true, "nobody defines nowhere"),
@@ -271,9 +274,9 @@ fn what_libraries_lack_is_refused_by_name() {
         command.args(if private { &["--private", "libcalls.so"][..] } else { &[] });
         let out = command.arg("./calls").current_dir(&directory).output().expect("it runs");
         let text = String::from_utf8_lossy(&out.stderr);
-        let code = if told.is_empty() { 0 } else { 4 };
+        let code = if reported.is_empty() { 0 } else { 4 };
         assert!(
-            out.status.code() == Some(code) && text.contains(told),
+            out.status.code() == Some(code) && text.contains(reported),
             "{library} {private}: {:?} {text}",
             out.status
         );
@@ -285,7 +288,7 @@ fn what_libraries_lack_is_refused_by_name() {
 fn looking_in_vain_is_a_deadlock() {
     let Some(program) = compile("crates/cli/tests/portals/vain.c") else { return };
     let lost = ["--set", "portals.loss=1.0"];
-    for (how, told) in [
+    for (how, reported) in [
         ("queue", "rank 1 looks again and again by PtlEQGet, in vain"),
         ("poll", "rank 0 looks again and again by PtlCTPoll, in vain"),
         ("get", "rank 1 looks again and again by PtlCTGet, in vain"),
@@ -294,7 +297,7 @@ fn looking_in_vain_is_a_deadlock() {
     ] {
         let out = program.run(2, &lost, &[how]);
         let text = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.code() == Some(5) && text.contains(told), "{how}: {text}");
+        assert!(out.status.code() == Some(5) && text.contains(reported), "{how}: {text}");
     }
     assert_eq!(program.good(2, &[], &["poll"]), "soon\n");
     assert_eq!(program.good(2, &[], &["count", "300000"]), "soon\n");
@@ -307,7 +310,7 @@ fn records_come_whole_or_not_at_all() {
     let record = program.path.with_extension("record");
     let name = record.display().to_string();
     let options = ["--record", name.as_str()];
-    let told = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+    let reported = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
     let left = || {
         let all = fs::read_dir(program.path.parent().expect("it lies somewhere")).expect("a directory");
         all.filter(|e| e.as_ref().is_ok_and(|e| e.path().extension().is_some_and(|e| e == "part"))).count()
@@ -316,7 +319,7 @@ fn records_come_whole_or_not_at_all() {
     assert_eq!(program.run(2, &options, &["exit"]).status.code(), Some(12));
     let whole = fs::read(&record).expect("it is there");
     let out = program.run(2, &options, &["exit"]);
-    assert!(out.status.code() == Some(7) && told(&out).contains("exists already"), "{}", told(&out));
+    assert!(out.status.code() == Some(7) && reported(&out).contains("exists already"), "{}", reported(&out));
     assert_eq!(program.run(2, &[options[0], options[1], "--force"], &["exit"]).status.code(), Some(12));
     assert_eq!(fs::read(&record).expect("it is there"), whole);
     // What cannot be loaded leaves it alone.
@@ -331,9 +334,9 @@ fn records_come_whole_or_not_at_all() {
     for (status, code) in [("0", 7), ("3", 12)] {
         let out = threads.run(1, &options, &[status]);
         assert!(
-            out.status.code() == Some(code) && told(&out).contains("there is no record"),
+            out.status.code() == Some(code) && reported(&out).contains("there is no record"),
             "{}",
-            told(&out)
+            reported(&out)
         );
         assert!(!record.exists() && left() == 0);
     }
@@ -430,11 +433,11 @@ fn what_is_left_out_and_where_is_the_users_choice() {
         let ours = rate(&program, &[], &["put", "1", "1000", "1"]);
         assert!((ours / us - 1.0).abs() < 0.001, "node {node}: {ours} us, not {us} us");
     }
-    let refused = |own: &str, told: &str| {
+    let refused = |own: &str, reported: &str| {
         std::fs::write(&program.fabric, format!("{text}\n[[portals.node]]\n{own}")).expect("written");
         let out = program.run(2, &[], &["put", "1", "1", "1"]);
         let text = String::from_utf8_lossy(&out.stderr).into_owned();
-        assert!(out.status.code() == Some(3) && text.contains(told), "{text}");
+        assert!(out.status.code() == Some(3) && text.contains(reported), "{text}");
     };
     refused("nodes = \"64\"", "there is no node 64");
     refused("nodes = \"a\"", "is no list of nodes");

@@ -128,10 +128,10 @@ fn programs_run_alike_on_every_model() {
         let options: Vec<&str> = std::iter::once("--summary")
             .chain(lossy.iter().chain([&kind.as_str()]).flat_map(|s| ["--set", s]))
             .collect();
-        let told = text(&program.run(3, &options, &[]).stderr);
-        assert!(told.contains(" lost, ") && told.contains(" 0 given up"), "{kind}: {told}");
+        let reported = text(&program.run(3, &options, &[]).stderr);
+        assert!(reported.contains(" lost, ") && reported.contains(" 0 given up"), "{kind}: {reported}");
     }
-    for (sets, told) in [
+    for (sets, reported) in [
         (["model.kind=\"congestion\"", "portals.pio_time=\"1 ns\""], "model \"congestion\" has no time"),
         (["model.kind=\"hybrid\"", "portals.pio_time=\"1 ns\""], "predictors know only workloads"),
         (["model.kind=\"packet\"", "fabric.rails=2"], "one rail"),
@@ -140,7 +140,7 @@ fn programs_run_alike_on_every_model() {
         let out = program.run(2, &options, &[]);
         let text = text(&out.stderr);
         assert!(
-            out.status.code() == Some(3) && text.contains(told) && text.contains("--> "),
+            out.status.code() == Some(3) && text.contains(reported) && text.contains("--> "),
             "{sets:?}: {text}"
         );
     }
@@ -159,9 +159,12 @@ fn delays_without_a_network_have_as_many_nodes_as_ranks() {
     program.machine(&format!("{head}[model]{model}{own}"));
     program.good(4, &[], &[]);
     let out = program.run(3, &[], &[]);
-    let told = text(&out.stderr);
-    assert!(out.status.code() == Some(3) && told.contains("there is no node 3: the machine has 3"), "{told}");
-    assert!(told.contains("there is no node 3, the machine has 3"), "{told}");
+    let reported = text(&out.stderr);
+    assert!(
+        out.status.code() == Some(3) && reported.contains("there is no node 3: the machine has 3"),
+        "{reported}"
+    );
+    assert!(reported.contains("there is no node 3, the machine has 3"), "{reported}");
 }
 
 #[test]
@@ -249,10 +252,10 @@ fn a_replay_on_another_machine_ends_as_the_program_does_there() {
     program.good(8, &["--record", &name], &["allreduce", "10"]);
     for set in ["model.kind=\"packet\"", "model.kind=\"delay\"", "portals.bus_latency=\"400 ns\""] {
         let out = program.run(8, &["--summary", "--set", set], &["allreduce", "10"]);
-        let told = text(&out.stderr);
+        let reported = text(&out.stderr);
         let replayed = text(&program.replay(&record, &["--set", set]).stdout);
-        let time = told.split("simulated ").nth(1).and_then(|t| t.split(':').next()).expect("a time");
-        assert!(replayed.contains(&format!("replayed {time}: ")), "{set}: {told}{replayed}");
+        let time = reported.split("simulated ").nth(1).and_then(|t| t.split(':').next()).expect("a time");
+        assert!(replayed.contains(&format!("replayed {time}: ")), "{set}: {reported}{replayed}");
         assert!(replayed.contains("0 of 8 ranks"), "{set}: {replayed}");
     }
 }
@@ -269,9 +272,9 @@ fn replays_of_looks() {
         for kind in KINDS {
             let set = format!("model.kind=\"{kind}\"");
             let out = program.replay(&record, &["--set", &set, "--set", "portals.loss=1.0"]);
-            let told = text(&out.stderr);
-            let all = (0..2).all(|r| told.contains(&format!("rank {r} looks again and again, in vain")));
-            assert!(out.status.code() == Some(5) && all, "{how}: {told}");
+            let reported = text(&out.stderr);
+            let all = (0..2).all(|r| reported.contains(&format!("rank {r} looks again and again, in vain")));
+            assert!(out.status.code() == Some(5) && all, "{how}: {reported}");
         }
     }
     // A deadlock on record is one again.
@@ -303,12 +306,12 @@ fn damaged_records_are_refused_in_words() {
     let name = record.display().to_string();
     program.good(3, &["--record", &name], &[]);
     let whole = fs::read(&record).expect("it is there");
-    let refused = |bytes: &[u8], told: &str| {
+    let refused = |bytes: &[u8], reported: &str| {
         fs::write(&record, bytes).expect("written");
         let out = program.replay(&record, &[]);
         assert!(
-            out.status.code() == Some(4) && text(&out.stderr).contains(told),
-            "{told}: {}",
+            out.status.code() == Some(4) && text(&out.stderr).contains(reported),
+            "{reported}: {}",
             text(&out.stderr)
         );
     };

@@ -141,8 +141,8 @@ fn studies_leave_and_go_on() {
         // What is told of a run is computed from what is kept under its name.
         plant(&out.join("runs"));
         let output = start().output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(told.contains("row a: 8 of its runs were kept by another revision"), "{told}");
+        let columns = String::from_utf8_lossy(&output.stderr);
+        assert!(columns.contains("row a: 8 of its runs were kept by another revision"), "{columns}");
         let table: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         for (mode, percent) in PLANTED {
             for seed in [1, 2] {

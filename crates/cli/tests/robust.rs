@@ -76,8 +76,8 @@ fn read(text: &str, options: &[String]) {
     let experiment =
         experiment::read(&netloom::Registry::standard(), "x.toml", text, options, &mut diagnostics);
     if !diagnostics.is_empty() {
-        let told = render::render(&diagnostics, false);
-        assert!(told.contains("error: ") && told.contains("found\n"));
+        let reported = render::render(&diagnostics, false);
+        assert!(reported.contains("error: ") && reported.contains("found\n"));
     }
     match experiment {
         Some(experiment) => drop(experiment::resolved::json(&experiment).to_string()),

@@ -172,11 +172,11 @@ fn the_library_knows_no_terminal_and_no_global_state() {
         "set_hook",
         "signal_hook",
     ];
-    let mut telling = places(&rooms, &terminal, code);
+    let mut terminal_words = places(&rooms, &terminal, code);
     // Streams of the programs that it starts, which go to files.
-    telling
+    terminal_words
         .retain(|place| !place.contains("netloom/src/opensm.rs") || !place.contains(".stdin(Stdio::null())"));
-    assert_eq!(telling, [""; 0]);
+    assert_eq!(terminal_words, [""; 0]);
     let global =
         places(&rooms, &["static ", "thread_local", "oncelock", "lazylock", "set_current_dir"], code);
     // Live programs are a feature of their own: it numbers the directories of this process.

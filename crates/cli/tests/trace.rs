@@ -61,8 +61,8 @@ fn print_shows_operations() {
     assert_eq!(all[0]["total"].as_u64(), Some(all[0]["operations"].as_array().expect("rows").len() as u64));
     let beyond = json(&["trace", "print", GOAL, "--from", "99"]);
     assert_eq!((&beyond[0]["complete"], &beyond[0]["total"]), (&Json::from(false), &all[0]["total"]));
-    let told = good(&["trace", "print", GOAL, "--from", "99"]);
-    assert_eq!(told, format!("rank 0\n  nothing from 99 on: there are {}, from 0\n", all[0]["total"]));
+    let reported = good(&["trace", "print", GOAL, "--from", "99"]);
+    assert_eq!(reported, format!("rank 0\n  nothing from 99 on: there are {}, from 0\n", all[0]["total"]));
     assert!(good(&["trace", "print", RANKS, "--from", "1"]).starts_with("rank 0\n  ..\n"));
 }
 
@@ -116,7 +116,7 @@ fn conversions_there_and_back() {
     let finer = netloom(&["trace", "convert", GOAL, &path("g.goal"), "--unit", "1 ps"]);
     assert_eq!(finer.status, 0);
 
-    for (arguments, status, told) in [
+    for (arguments, status, reported) in [
         ([EXAMPLE, &path("a.bin"), "--to=goal-binary"], 7, "exists already"),
         ([EXAMPLE, &path("a.txt"), "--force"], 2, "does not tell the format"),
         ([EXAMPLE, &path("a.otf2"), "--force"], 2, "needs the times of a run"),
@@ -129,7 +129,7 @@ fn conversions_there_and_back() {
     ] {
         let run = netloom(&[&["trace", "convert"][..], &arguments].concat());
         assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
-        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(reported), "{arguments:?}: {}", run.err);
     }
     let left: Vec<_> =
         fs::read_dir(folder.path()).expect("a directory").flatten().map(|e| e.path()).collect();
@@ -144,7 +144,7 @@ fn mistakes_are_told_with_their_lines() {
         assert_eq!((run.status, run.out.as_str()), (4, ""));
         assert_snapshot!(format!("trace-wrong-{name}"), run.err);
     }
-    for (arguments, status, told) in [
+    for (arguments, status, reported) in [
         (&["trace", "print", GOAL, "--ranks", "2-3"][..], 2, "there is no rank 3"),
         (&["trace", "print", GOAL, "--ranks", "3-2"], 2, "write ranks as 0-3,7"),
         (&["trace", "info", GOAL, "--unit", "0 ns"], 2, "needs some time"),
@@ -161,7 +161,7 @@ fn mistakes_are_told_with_their_lines() {
     ] {
         let run = netloom(arguments);
         assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
-        assert!(run.err.contains(told), "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(reported), "{arguments:?}: {}", run.err);
     }
 }
 
@@ -289,7 +289,7 @@ fn fits_take_the_place_of_samples() {
     let text = experiment("[3, 2]", "fit = \"fits.txt\"").replace("evaluate = \"fit\"\n", "");
     fs::write(&file, text).expect("it can be written");
     assert!(netloom(&["check", &file]).err.contains("`fit` has no effect with `evaluate = \"samples\"`"));
-    for (dims, more, told) in [
+    for (dims, more, reported) in [
         ("[3, 2]", "", "needs a file of fits"),
         ("[3, 2]", "fit = \"none.txt\"", "cannot be read"),
         ("[3, 2]", "fit = \"run.toml\"", "a file of fits begins with"),
@@ -304,6 +304,6 @@ fn fits_take_the_place_of_samples() {
     ] {
         let run = run(dims, more);
         assert_ne!(run.status, 0, "{more}");
-        assert!(run.err.contains(told), "{more}: {}", run.err);
+        assert!(run.err.contains(reported), "{more}: {}", run.err);
     }
 }

@@ -59,9 +59,9 @@ impl<'a, R: Routes> Counter<'a, R> {
         let mut begin = 0;
         self.weights.clear();
         for &end in &self.ends {
-            let way = &self.links[begin..end as usize];
+            let path = &self.links[begin..end as usize];
             begin = end as usize;
-            let weight = way.iter().map(|&l| self.counts[l as usize]).max().unwrap_or(0);
+            let weight = path.iter().map(|&l| self.counts[l as usize]).max().unwrap_or(0);
             if weight > 0 {
                 run.histogram(weight);
             }

@@ -116,8 +116,8 @@ fn orcs_agrees() {
             );
             let histogram = serde_json::to_value(&ours.hist_max_cong).unwrap();
             assert_eq!(histogram, by_metric["hist_max_cong"]["result"], "{name} {key}");
-            let told = by_metric["hist_max_cong"]["BW"].as_f64().unwrap();
-            assert!((ours.bandwidth_fraction.unwrap() - told).abs() < 6e-7, "{name} {key}");
+            let reported = by_metric["hist_max_cong"]["BW"].as_f64().unwrap();
+            assert!((ours.bandwidth_fraction.unwrap() - reported).abs() < 6e-7, "{name} {key}");
             let bin: f64 = by_metric["hist_acc_band"]["result"][0]
                 .as_str()
                 .unwrap()

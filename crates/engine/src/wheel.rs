@@ -254,10 +254,10 @@ impl Wheel {
         self.words.clear();
         self.members.clear();
         // True as long as the words alone tell the order; if they do not, keys are compared, which is always right.
-        let mut told = self.shift <= LONGEST;
+        let mut reported = self.shift <= LONGEST;
         while node != NIL {
             let Node { entry, next } = &mut self.nodes[node as usize];
-            told &= entry.key.generation() < u32::from(u8::MAX);
+            reported &= entry.key.generation() < u32::from(u8::MAX);
             let place = self.members.len() as u64;
             self.words.push(entry.key.summary(self.shift.min(LONGEST)) << PLACE_BITS | place & PLACES);
             self.members.push(node);
@@ -267,13 +267,13 @@ impl Wheel {
         }
         self.in_slots -= self.members.len();
         if self.members.len() > 1 {
-            told &= self.members.len() <= PLACES as usize;
+            reported &= self.members.len() <= PLACES as usize;
             self.words.sort_unstable();
             // Two entries whose words differ in their places alone may stand in either order.
-            told &= self.words.windows(2).all(|w| w[0] >> PLACE_BITS != w[1] >> PLACE_BITS);
+            reported &= self.words.windows(2).all(|w| w[0] >> PLACE_BITS != w[1] >> PLACE_BITS);
         }
         let sorted = self.words.iter().rev().map(|word| self.members[(word & PLACES) as usize]);
-        if told || self.members.len() == 1 {
+        if reported || self.members.len() == 1 {
             self.current.extend(sorted.map(|node| self.nodes[node as usize].entry));
         } else {
             self.current.extend(self.members.iter().map(|&node| self.nodes[node as usize].entry));

@@ -21,7 +21,7 @@ pub enum End {
 impl End {
     /// As tables tell it: kind, number and port.
     #[must_use]
-    pub fn told(&self) -> (&'static str, u32, u32) {
+    pub fn columns(&self) -> (&'static str, u32, u32) {
         match *self {
             Self::Router { router, port } => ("router", router, port),
             Self::Terminal(terminal) => ("terminal", terminal, 0),

@@ -80,8 +80,8 @@ fn shortest_routes(fabric: &Fabric) -> String {
             text += &format!("{source} {destination}");
             while distance[router as usize] > 0 {
                 let closer = |&(_, p): &(u32, u32)| distance[p as usize] + 1 == distance[router as usize];
-                let ways: Vec<(u32, u32)> = fabric.neighbours(router).filter(closer).collect();
-                let (port, next) = ways[(source + turn) as usize % ways.len()];
+                let paths: Vec<(u32, u32)> = fabric.neighbours(router).filter(closer).collect();
+                let (port, next) = paths[(source + turn) as usize % paths.len()];
                 text += &format!(" {port}");
                 router = next;
             }

@@ -3,13 +3,13 @@
 //! One change plays the matches of its way to the top, most of which end early; many changes at once play all matches in order, which is
 //! cheaper than each on its own.
 
-use super::moment::Moment;
+use super::fine_time::FineTime;
 
 /// At most one instant for each number.
 #[derive(Clone, Debug, Default)]
 pub struct Alarms {
-    /// By number; [`Moment::NEVER`] for none. Their number is a power of two.
-    at: Vec<Moment>,
+    /// By number; [`FineTime::NEVER`] for none. Their number is a power of two.
+    at: Vec<FineTime>,
     /// Winner of the matches 1 .. n - 1: match m is between the winners of 2 m and 2 m + 1, from n on numbers themselves.
     winners: Vec<u32>,
 }
@@ -17,14 +17,14 @@ pub struct Alarms {
 impl Alarms {
     /// The earliest instant and whose it is; of several the least number's.
     #[must_use]
-    pub fn first(&self) -> Option<(Moment, u32)> {
+    pub fn first(&self) -> Option<(FineTime, u32)> {
         let winner = if self.at.len() > 1 { self.winners[1] } else { 0 };
         let at = *self.at.get(winner as usize)?;
-        (at != Moment::NEVER).then_some((at, winner))
+        (at != FineTime::NEVER).then_some((at, winner))
     }
 
-    /// Sets or moves an instant; [`Moment::NEVER`] removes it.
-    pub fn set(&mut self, number: u32, at: Moment) {
+    /// Sets or moves an instant; [`FineTime::NEVER`] removes it.
+    pub fn set(&mut self, number: u32, at: FineTime) {
         self.reach(number);
         if self.at[number as usize] == at {
             return;
@@ -43,7 +43,7 @@ impl Alarms {
     }
 
     /// Sets or moves many.
-    pub fn set_many(&mut self, moved: &[(u32, Moment)]) {
+    pub fn set_many(&mut self, moved: &[(u32, FineTime)]) {
         // Some matches of each on its own, or all matches.
         if moved.len() * 8 < self.at.len() {
             moved.iter().for_each(|&(number, at)| self.set(number, at));
@@ -60,7 +60,7 @@ impl Alarms {
     fn reach(&mut self, number: u32) {
         if self.at.len() <= number as usize {
             let size = (number as usize + 1).next_power_of_two().max(2);
-            self.at.resize(size, Moment::NEVER);
+            self.at.resize(size, FineTime::NEVER);
             self.winners = vec![0; size];
             self.play_all();
         }
@@ -102,15 +102,15 @@ mod tests {
                 let off = at >= 20;
                 // One, or many from this number on.
                 let many = if more > 50 { number..40 } else { number..number + 1 };
-                let moment = |n: u32| if off { Moment::NEVER } else { Moment::at(at + u64::from(n % 7)) };
-                let moved: Vec<_> = many.clone().map(|n| (n, moment(n))).collect();
+                let time = |n: u32| if off { FineTime::NEVER } else { FineTime::at(at + u64::from(n % 7)) };
+                let moved: Vec<_> = many.clone().map(|n| (n, time(n))).collect();
                 if many.len() > 1 {
                     alarms.set_many(&moved);
                 } else {
-                    alarms.set(number, moment(number));
+                    alarms.set(number, time(number));
                 }
                 many.for_each(|n| list[n as usize] = (!off).then_some(at + u64::from(n % 7)));
-                let first = (0u32..).zip(&list).filter_map(|(n, at)| at.map(|at| (Moment::at(at), n))).min();
+                let first = (0u32..).zip(&list).filter_map(|(n, at)| at.map(|at| (FineTime::at(at), n))).min();
                 prop_assert_eq!(alarms.first(), first);
             }
         }

@@ -3,8 +3,8 @@
 use super::{
     context::{Context, FlowSetup},
     ended::{Ended, LinkUse},
+    fine_time::FineTime,
     machine::Machine,
-    moment::Moment,
     observe::Observer,
     tables,
 };
@@ -31,7 +31,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     for (terminal, &sent) in ended.machine.sent().iter().enumerate() {
         fingerprint.add(1 << 62, terminal as u64, u64::from(sent), 0);
     }
-    fingerprint.add(1 << 61, ended.machine.sharing.live(), 0, 0);
+    fingerprint.add(1 << 61, ended.machine.sharing.active(), 0, 0);
     let mut summary = Summary::new(fingerprint, verdict(setup, cx, &ended), serde_json::Value::Null);
     summary.simulated_ps = simulated;
     let (begun, delivered) = o.jobs.iter().fold((0, 0), |(b, d), j| (b + j.begun, d + j.delivered));
@@ -81,7 +81,7 @@ fn are(messages: u64) -> String {
 
 /// Use of all links.
 fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
-    let used = machine.sharing.finish(Moment::at(simulated)).to_vec();
+    let used = machine.sharing.finish(FineTime::at(simulated)).to_vec();
     let ports = cx.fabric.router_ports();
     let count = match cx.platform() {
         Some(platform) => platform.links.len() as u32,
@@ -157,18 +157,18 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     let machine = &ended.machine;
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
     let stuck = programs::stuck(&cx.roster, ended.host.standing());
-    let live = machine.sharing.live();
+    let active = machine.sharing.active();
     if machine.overflow {
         let most = cx.config.max_flows;
         verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
         verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
     } else if ended.dry && !stuck.is_done() {
         verdict.find(State::Deadlock, stuck.lines());
-    } else if ended.dry && live > 0 {
+    } else if ended.dry && active > 0 {
         let why = "a link has no bandwidth".to_owned();
-        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(live))]);
-    } else if closed && (live > 0 || machine.cut || machine.has_more()) {
-        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(live))]);
+        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(active))]);
+    } else if closed && (active > 0 || machine.cut || machine.has_more()) {
+        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
     }
     if stuck.unreceived > 0 && closed {
         verdict.flag("unreceived-messages");
@@ -178,8 +178,8 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     }
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     // More than a tenth of what was sent is still there, and that is not just the last few: sources outrun links.
-    if !closed && !machine.overflow && live > 1000.max(begun / 10) {
-        verdict.find(State::Saturated, [format!("{live} of {begun} messages are under way at the end")]);
+    if !closed && !machine.overflow && active > 1000.max(begun / 10) {
+        verdict.find(State::Saturated, [format!("{active} of {begun} messages are under way at the end")]);
     }
     if ended.observer.latency.moments().count < 2 {
         verdict.flag("too-few-samples");

@@ -2,7 +2,7 @@
 
 use crate::{
     context::{Context, FlowSetup, context},
-    moment::Moment,
+    fine_time::FineTime,
     network::Network,
     sharing::{Over, Sharing},
 };
@@ -60,12 +60,12 @@ impl MessageNetwork for Interfaces {
         };
         let Message { bytes, tag, .. } = message;
         self.network.count(&self.sharing, route, true);
-        self.sharing.begin(Moment::at(now), route, bytes, None, tag);
+        self.sharing.begin(FineTime::at(now), route, bytes, None, tag);
         if self.routes.len() <= tag as usize {
             self.routes.resize(tag as usize + 1, 0);
         }
         self.routes[tag as usize] = route;
-        self.next = self.sharing.next().map(Moment::rounded);
+        self.next = self.sharing.next().map(FineTime::rounded);
         true
     }
 
@@ -85,7 +85,7 @@ impl MessageNetwork for Interfaces {
                 arrived.push(o.tag);
             }
             self.over = over;
-            self.next = next.map(Moment::rounded);
+            self.next = next.map(FineTime::rounded);
             if any {
                 return time;
             }

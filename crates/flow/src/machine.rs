@@ -6,7 +6,7 @@
 
 use super::{
     context::Context,
-    moment::Moment,
+    fine_time::FineTime,
     network::{Lost, Network},
     sharing::{Over, Sharing},
 };
@@ -187,7 +187,7 @@ impl Machine {
         if self.stopped() {
             return;
         }
-        if self.sharing.live() >= self.cx.config.max_flows {
+        if self.sharing.active() >= self.cx.config.max_flows {
             self.overflow = true;
             return;
         }
@@ -211,7 +211,7 @@ impl Machine {
         });
         self.messages[tag as usize] = message;
         self.network.count(&self.sharing, route, true);
-        self.sharing.begin(Moment::at(now), route, bytes, rate, tag);
+        self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
         fx.record(Record::Begun { time: now, source });
     }
 
@@ -311,7 +311,7 @@ impl Machine {
     /// Links fail: flows that cross them take another way.
     fn fail(&mut self, fx: &mut impl Effects<Self>) {
         let gone = self.network.fail(&self.cx);
-        let now = Moment::at(fx.now());
+        let now = FineTime::at(fx.now());
         for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
             let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);

@@ -1,6 +1,8 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
-use super::{changes::BandwidthChange, context::Context, moment::Moment, sharing::Sharing, solver::Policy};
+use super::{
+    changes::BandwidthChange, context::Context, fine_time::FineTime, sharing::Sharing, solver::Policy,
+};
 use base::rng::{Purpose, Stream};
 use engine::state::map::Map;
 use fabric::{
@@ -95,15 +97,15 @@ impl Network {
         if known != NONE {
             return Ok(known);
         }
-        let (way, fixed) = self.way(cx, source, destination, identity)?;
+        let (path, fixed) = self.path(cx, source, destination, identity)?;
         let back = if sharing.has_cross_traffic() && source != destination {
-            self.way(cx, destination, source, identity)?.0
+            self.path(cx, destination, source, identity)?.0
         } else {
-            Way::default()
+            Path::default()
         };
-        let between = cx.config.router_delay as f64 * 1e-12 * f64::from(way.routers);
-        let links = |way: &Way| way.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
-        let route = sharing.route(links(&way), &links(&back), between);
+        let between = cx.config.router_delay as f64 * 1e-12 * f64::from(path.routers);
+        let links = |path: &Path| path.links.iter().map(|&l| self.shared[l as usize]).collect::<Vec<_>>();
+        let route = sharing.route(links(&path), &links(&back), between);
         if fixed {
             self.routes[pair as usize] = route;
         } else {
@@ -113,14 +115,14 @@ impl Network {
     }
 
     /// Directed links from one terminal to another, and whether all messages take them.
-    fn way(&self, cx: &Context, source: u32, destination: u32, identity: u64) -> Result<(Way, bool), Lost> {
+    fn path(&self, cx: &Context, source: u32, destination: u32, identity: u64) -> Result<(Path, bool), Lost> {
         let lost = Lost { source, destination };
         if let Some(platform) = cx.platform() {
             let links = platform.route(source, destination).ok_or(lost)?;
-            return Ok((Way { links, routers: 0 }, true));
+            return Ok((Path { links, routers: 0 }, true));
         }
         if source == destination {
-            return Ok((Way::default(), true));
+            return Ok((Path::default(), true));
         }
         let change = cx.change.as_ref().filter(|_| self.after);
         let (fabric, routing) = match change {
@@ -160,7 +162,7 @@ impl Network {
 
 /// A way through a fabric.
 #[derive(Clone, Debug, Default)]
-struct Way {
+struct Path {
     links: Vec<u32>,
     routers: u32,
 }
@@ -169,7 +171,7 @@ struct Way {
 fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
     let links = platform.links.iter();
     let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, l.policy)).collect();
-    let zero = Moment::at(0);
+    let zero = FineTime::at(0);
     let events = platform.events.iter();
     sharing.schedule(events.map(|e| (zero.after(e.time), e.link, e.bandwidth)).collect());
     shared
@@ -189,7 +191,7 @@ fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
         shared.push(other.map_or(row, |other| row.min(other)));
     }
     let changes = cx.config.changes.iter();
-    let change = |c: &BandwidthChange| (Moment::at(c.at), shared[c.link as usize], c.bandwidth);
+    let change = |c: &BandwidthChange| (FineTime::at(c.at), shared[c.link as usize], c.bandwidth);
     sharing.schedule(changes.map(change).collect());
     shared
 }
@@ -232,7 +234,7 @@ fn walk(
     (source, destination): (u32, u32),
     random: Stream,
     flows: Option<&[u32]>,
-) -> Option<(Way, bool)> {
+) -> Option<(Path, bool)> {
     let (router, in_port) = fabric.attached(source);
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
     let mut links = Vec::with_capacity(8);
@@ -253,7 +255,7 @@ fn walk(
             Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
             Peer::Terminal(terminal) => {
                 let routers = u32::from(hop.visited) + 1;
-                return (terminal == destination).then_some((Way { links, routers }, fixed));
+                return (terminal == destination).then_some((Path { links, routers }, fixed));
             }
             Peer::None => return None,
         }

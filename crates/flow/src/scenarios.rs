@@ -11,7 +11,7 @@
 //! - `completion`: for every set of rules the times at which the flows end, in s, in their order.
 
 use super::{
-    moment::Moment,
+    fine_time::FineTime,
     rules::Rules,
     sharing::{Over, Sharing},
 };
@@ -78,7 +78,7 @@ pub fn rules(name: &str) -> Option<Rules> {
 /// Where it is not as the format says.
 pub fn read(text: &str) -> Result<Vec<Scenario>, String> {
     let json: Json = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let told = |name: &str, e: String| format!("scenario `{name}`: {e}");
+    let reported = |name: &str, e: String| format!("scenario `{name}`: {e}");
     match json.get("scenarios") {
         Some(Json::Array(list)) => list
             .iter()
@@ -88,11 +88,11 @@ pub fn read(text: &str) -> Result<Vec<Scenario>, String> {
                     .get("name")
                     .and_then(Json::as_str)
                     .map_or_else(|| format!("scenario-{n}"), str::to_owned);
-                scenario(&name, s).map_err(|e| told(&name, e))
+                scenario(&name, s).map_err(|e| reported(&name, e))
             })
             .collect(),
         Some(Json::Object(map)) => {
-            map.iter().map(|(name, s)| scenario(name, s).map_err(|e| told(name, e))).collect()
+            map.iter().map(|(name, s)| scenario(name, s).map_err(|e| reported(name, e))).collect()
         }
         _ => Err("there is no `scenarios`, a list or a map".to_owned()),
     }
@@ -221,7 +221,7 @@ impl Scenario {
         for l in &self.links {
             sharing.link(l.bandwidth, l.latency, l.policy);
         }
-        let zero = Moment::at(0);
+        let zero = FineTime::at(0);
         sharing.schedule(self.events.iter().map(|&(t, link, c)| (zero.after(t), link, c)).collect());
         let mut order: Vec<usize> = (0..self.flows.len()).collect();
         order.sort_by(|&a, &b| self.flows[a].start.total_cmp(&self.flows[b].start));
@@ -236,12 +236,12 @@ impl Scenario {
             while sharing.next().is_some_and(|next| next < start) && sharing.step(Ps::MAX, &mut over) {
                 collect(&mut over);
             }
-            let ways = (flow.route.clone(), self.back(flow));
-            let route = match routes.get(&ways) {
+            let paths = (flow.route.clone(), self.back(flow));
+            let route = match routes.get(&paths) {
                 Some(&route) => route,
                 None => {
-                    let route = sharing.route(ways.0.clone(), &ways.1, 0.0);
-                    routes.insert(ways, route);
+                    let route = sharing.route(paths.0.clone(), &paths.1, 0.0);
+                    routes.insert(paths, route);
                     route
                 }
             };

@@ -9,7 +9,7 @@
 
 use super::{
     alarms::Alarms,
-    moment::Moment,
+    fine_time::FineTime,
     rules::Rules,
     solver::{Policy, Solver},
 };
@@ -86,10 +86,10 @@ struct Bundle {
     cap: f64,
     share: f64,
     clock: f64,
-    since: Moment,
+    since: FineTime,
     goals: BinaryHeap<Reverse<Goal>>,
     /// Its one flow is alone on its links, and the solver knows no more of it than that.
-    aside: bool,
+    detached: bool,
     /// Ends since the clock was set back.
     ends: usize,
 }
@@ -103,7 +103,7 @@ pub struct Over {
     /// What [`Sharing::begin`] was told.
     pub tag: u32,
     /// When the last byte was there.
-    pub at: Moment,
+    pub at: FineTime,
 }
 
 /// Use of all links in a window of time.
@@ -122,7 +122,7 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     }
 }
 
-mod aside;
+mod detached;
 
 /// Links and the flows on them.
 pub struct Sharing {
@@ -138,12 +138,12 @@ pub struct Sharing {
     bundles: Vec<Bundle>,
     alarms: Alarms,
     /// Flows in their latency.
-    latent: BinaryHeap<Reverse<(Moment, u64, u32)>>,
+    latent: BinaryHeap<Reverse<(FineTime, u64, u32)>>,
     /// Changes of bandwidth to come, latest first.
-    changes: Vec<(Moment, u32, f64)>,
-    now: Moment,
+    changes: Vec<(FineTime, u32, f64)>,
+    now: FineTime,
     begun: u64,
-    live: u64,
+    active: u64,
     /// What was used of each link, in bytes.
     used: Vec<f64>,
     /// Length of a window, and the end of the present one.
@@ -152,11 +152,11 @@ pub struct Sharing {
     /// Use by window.
     pub uses: Vec<Use>,
     listed: Vec<u32>,
-    moved: Vec<(u32, Moment)>,
+    moved: Vec<(u32, FineTime)>,
     /// Bundles aside whose share is to be found.
-    asides: Vec<u32>,
+    newly_detached: Vec<u32>,
     /// When something happens next.
-    upcoming: Moment,
+    upcoming: FineTime,
 }
 
 impl Sharing {
@@ -176,17 +176,17 @@ impl Sharing {
             alarms: Alarms::default(),
             latent: BinaryHeap::new(),
             changes: Vec::new(),
-            now: Moment::default(),
+            now: FineTime::default(),
             begun: 0,
-            live: 0,
+            active: 0,
             used: Vec::new(),
             window: (window > 0).then_some((window, 0)),
             before: Vec::new(),
             uses: Vec::new(),
             listed: Vec::new(),
             moved: Vec::new(),
-            asides: Vec::new(),
-            upcoming: Moment::NEVER,
+            newly_detached: Vec::new(),
+            upcoming: FineTime::NEVER,
         }
     }
 
@@ -206,7 +206,7 @@ impl Sharing {
     }
 
     /// Changes to come; at most one call.
-    pub fn schedule(&mut self, mut changes: Vec<(Moment, u32, f64)>) {
+    pub fn schedule(&mut self, mut changes: Vec<(FineTime, u32, f64)>) {
         changes.sort_by_key(|c| Reverse(c.0));
         self.changes = changes;
         self.look_ahead();
@@ -263,12 +263,12 @@ impl Sharing {
 
     /// Flows that began and have not ended.
     #[must_use]
-    pub fn live(&self) -> u64 {
-        self.live
+    pub fn active(&self) -> u64 {
+        self.active
     }
 
     /// A flow begins at `at` (not before what was last done): its latency first. `rate` is its own cap in bytes per second.
-    pub fn begin(&mut self, at: Moment, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
+    pub fn begin(&mut self, at: FineTime, route: u32, bytes: u64, rate: Option<f64>, tag: u32) -> u32 {
         let row = &self.routes[route as usize];
         let (bandwidth, latency) = self.rules.factors(bytes);
         let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
@@ -276,7 +276,7 @@ impl Sharing {
         let until = at.max(self.now).after(row.latency * latency);
         let work = bytes as f64 / bandwidth;
         self.begun += 1;
-        self.live += 1;
+        self.active += 1;
         let own = rate.map_or(f64::INFINITY, |rate| rate / bandwidth);
         let flow = Flow { route, tag, work, cap, own, bundle: NONE, order: self.begun };
         let number = self.free.pop().unwrap_or_else(|| {
@@ -294,7 +294,7 @@ impl Sharing {
     }
 
     /// Moves a flow to another route, where its remaining work begins with the latency. [`Sharing::refresh`] must follow.
-    pub fn divert(&mut self, at: Moment, flow: u32, route: u32) {
+    pub fn divert(&mut self, at: FineTime, flow: u32, route: u32) {
         let Flow { bundle, order, .. } = self.flows[flow as usize];
         if bundle == NONE {
             self.latent.retain(|l| l.0.2 != flow);
@@ -339,18 +339,18 @@ impl Sharing {
 
     /// When something happens next, if nothing begins before.
     #[must_use]
-    pub fn next(&self) -> Option<Moment> {
-        (self.upcoming != Moment::NEVER).then_some(self.upcoming)
+    pub fn next(&self) -> Option<FineTime> {
+        (self.upcoming != FineTime::NEVER).then_some(self.upcoming)
     }
 
     /// Finds out when something happens next.
     fn look_ahead(&mut self) {
-        let mut next = self.alarms.first().map_or(Moment::NEVER, |a| a.0);
+        let mut next = self.alarms.first().map_or(FineTime::NEVER, |a| a.0);
         if let Some(latent) = self.latent.peek() {
             next = next.min(latent.0.0);
         }
         // Changes matter to flows alone.
-        if let Some(change) = self.changes.last().filter(|_| self.live > 0) {
+        if let Some(change) = self.changes.last().filter(|_| self.active > 0) {
             next = next.min(change.0);
         }
         self.upcoming = next.max(self.now);
@@ -365,7 +365,7 @@ impl Sharing {
     }
 
     /// Does all that happens up to a picosecond. Appends flows that are over; gives the next moment.
-    pub fn advance(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<Moment> {
+    pub fn advance(&mut self, until: Ps, over: &mut Vec<Over>) -> Option<FineTime> {
         loop {
             let next = self.next();
             match next.filter(|m| m.rounded() <= until) {
@@ -376,18 +376,18 @@ impl Sharing {
     }
 
     /// Does what happens at a moment, which is the next.
-    fn turn(&mut self, at: Moment, over: &mut Vec<Over>) {
+    fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) {
         self.close_windows(at);
         self.now = at;
         let window = at.window();
-        while let Some((moment, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
-            self.change(moment, link, bandwidth);
+        while let Some((time, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
+            self.change(time, link, bandwidth);
         }
         while let Some((_, bundle)) = self.alarms.first().filter(|a| a.0 <= window) {
             self.end(bundle, at, window.since(at), over);
         }
-        while let Some(&Reverse((moment, _, flow))) = self.latent.peek() {
-            if moment > window {
+        while let Some(&Reverse((time, _, flow))) = self.latent.peek() {
+            if time > window {
                 break;
             }
             self.latent.pop();
@@ -398,7 +398,7 @@ impl Sharing {
     }
 
     /// Flows of a bundle whose goal is reached are over.
-    fn end(&mut self, bundle: u32, at: Moment, slack: f64, over: &mut Vec<Over>) {
+    fn end(&mut self, bundle: u32, at: FineTime, slack: f64, over: &mut Vec<Over>) {
         self.touch(bundle, at);
         let b = &mut self.bundles[bundle as usize];
         let reached = b.clock + b.share * slack;
@@ -423,8 +423,8 @@ impl Sharing {
             let back = |g: Reverse<Goal>| Reverse(Goal { clock: g.0.clock - clock, ..g.0 });
             b.goals = goals.into_iter().map(back).collect();
         }
-        self.live -= ended as u64;
-        self.alarms.set(bundle, Moment::NEVER);
+        self.active -= ended as u64;
+        self.alarms.set(bundle, FineTime::NEVER);
         self.leave(bundle, ended as u32);
     }
 
@@ -432,27 +432,27 @@ impl Sharing {
     fn leave(&mut self, bundle: u32, flows: u32) {
         let b = &self.bundles[bundle as usize];
         let (route, left) = (b.route as usize, self.solver.count(bundle) - flows);
-        if b.aside {
+        if b.detached {
             let uses = &self.routes[route].uses;
-            self.solver.remove_aside(bundle, uses);
+            self.solver.remove_detached(bundle, uses);
             uses.iter().for_each(|u| self.alone[u.0 as usize] = NONE);
         } else {
             self.solver.set_count(bundle, left);
         }
         if left == 0 {
-            self.alarms.set(bundle, Moment::NEVER);
+            self.alarms.set(bundle, FineTime::NEVER);
             self.routes[route].bundles.retain(|&b| b != bundle);
         }
     }
 
     /// A flow's latency is over: it shares links from now on.
-    fn join(&mut self, flow: u32, at: Moment, over: &mut Vec<Over>) {
+    fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
         let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
         let row = &self.routes[route as usize];
         if work <= 0.0 || (row.uses.is_empty() && cap.is_infinite()) {
             over.push(Over { tag, at });
             self.free.push(flow);
-            self.live -= 1;
+            self.active -= 1;
             return;
         }
         let bandwidths = row.links.iter().map(|&l| self.solver.capacity(l));
@@ -463,7 +463,7 @@ impl Sharing {
         };
         let bundle = match row.bundles.iter().find(same).copied() {
             Some(bundle) => {
-                if self.bundles[bundle as usize].aside {
+                if self.bundles[bundle as usize].detached {
                     self.meet(self.routes[route as usize].uses[0].0);
                 }
                 self.touch(bundle, at);
@@ -471,9 +471,9 @@ impl Sharing {
                 bundle
             }
             None => {
-                let aside = self.is_alone(row);
-                let bundle = if aside {
-                    self.solver.add_aside(&row.uses, weight, cap)
+                let detached = self.is_alone(row);
+                let bundle = if detached {
+                    self.solver.add_detached(&row.uses, weight, cap)
                 } else {
                     for n in 0..row.uses.len() {
                         self.meet(self.routes[route as usize].uses[n].0);
@@ -485,11 +485,11 @@ impl Sharing {
                 }
                 let b = &mut self.bundles[bundle as usize];
                 (b.route, b.weight, b.cap, b.share, b.clock) = (route, weight, cap, 0.0, 0.0);
-                (b.since, b.ends, b.aside) = (at, 0, aside);
-                if aside {
+                (b.since, b.ends, b.detached) = (at, 0, detached);
+                if detached {
                     let links = self.routes[route as usize].uses.iter();
                     links.for_each(|u| self.alone[u.0 as usize] = bundle);
-                    self.asides.push(bundle);
+                    self.newly_detached.push(bundle);
                 }
                 self.routes[route as usize].bundles.push(bundle);
                 bundle
@@ -501,7 +501,7 @@ impl Sharing {
     }
 
     /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
-    fn touch(&mut self, bundle: u32, at: Moment) {
+    fn touch(&mut self, bundle: u32, at: FineTime) {
         let b = &mut self.bundles[bundle as usize];
         let span = at.since(b.since);
         b.since = at;
@@ -516,7 +516,7 @@ impl Sharing {
     }
 
     /// A link gets another bandwidth; weights that depend on it change too.
-    fn change(&mut self, at: Moment, link: u32, bandwidth: f64) {
+    fn change(&mut self, at: FineTime, link: u32, bandwidth: f64) {
         let at = at.max(self.now);
         self.meet(link);
         self.solver.set_capacity(link, bandwidth);
@@ -537,9 +537,9 @@ impl Sharing {
     }
 
     /// Finds the shares anew and sets the alarms of bundles whose share changed.
-    fn solve(&mut self, at: Moment) {
+    fn solve(&mut self, at: FineTime) {
         self.moved.clear();
-        self.share_aside(at);
+        self.share_detached(at);
         let mut changed = std::mem::take(&mut self.listed);
         changed.clear();
         changed.extend_from_slice(self.solver.solve());
@@ -550,7 +550,7 @@ impl Sharing {
             b.share = share;
             let next = match b.goals.peek() {
                 Some(Reverse(goal)) if share > 0.0 => at.after((goal.clock - b.clock).max(0.0) / share),
-                _ => Moment::NEVER,
+                _ => FineTime::NEVER,
             };
             self.moved.push((bundle, next));
         }
@@ -559,7 +559,7 @@ impl Sharing {
     }
 
     /// Finds the shares anew after flows were moved.
-    pub fn refresh(&mut self, at: Moment) {
+    pub fn refresh(&mut self, at: FineTime) {
         self.close_windows(at);
         self.now = self.now.max(at);
         self.solve(self.now);
@@ -567,15 +567,17 @@ impl Sharing {
     }
 
     /// Ends all windows of link use that end at a moment or before.
-    pub fn close_windows(&mut self, at: Moment) {
+    pub fn close_windows(&mut self, at: FineTime) {
         let Some((length, mut number)) = self.window else { return };
-        while Moment::at(length.saturating_mul(number + 1)) <= at && (self.live > 0 || self.dirty_window()) {
-            let end = Moment::at(length * (number + 1));
+        while FineTime::at(length.saturating_mul(number + 1)) <= at
+            && (self.active > 0 || self.dirty_window())
+        {
+            let end = FineTime::at(length * (number + 1));
             self.flush(end);
             self.report(number);
             number += 1;
         }
-        if self.live == 0 {
+        if self.active == 0 {
             // Nothing was used since: windows without use are left out.
             number = number.max((at.exact_ps() / length as f64) as u64);
         }
@@ -600,7 +602,7 @@ impl Sharing {
     }
 
     /// Counts the use of links up to a moment.
-    fn flush(&mut self, at: Moment) {
+    fn flush(&mut self, at: FineTime) {
         for bundle in 0..self.bundles.len() as u32 {
             if !self.bundles[bundle as usize].goals.is_empty() {
                 self.touch(bundle, at);
@@ -609,7 +611,7 @@ impl Sharing {
     }
 
     /// Ends the measurement at a moment; what was used of each link, in bytes. To be called once.
-    pub fn finish(&mut self, at: Moment) -> &[f64] {
+    pub fn finish(&mut self, at: FineTime) -> &[f64] {
         self.close_windows(at);
         self.flush(at);
         if let Some((_, number)) = self.window {

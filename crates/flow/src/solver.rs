@@ -21,11 +21,11 @@
 //! **All at once.** Where most sharers feel each change (many flows that all meet), all levels are found anew by plain water filling,
 //! which is five times cheaper than to follow the change: `whole`. What the last solution cost decides.
 //!
-//! **Alone.** Where those that changed meet nobody on their links, there is nothing to find: `lone`.
+//! **Alone.** Where those that changed meet nobody on their links, there is nothing to find: `isolated`.
 //!
 //! Cost: O(links of a route) for a flow that meets nobody; in general the lists of the dirty links, plus a heap of them.
 
-mod lone;
+mod isolated;
 mod rows;
 mod whole;
 
@@ -67,7 +67,7 @@ pub struct Solver {
     /// Fat pipes.
     pipes: u32,
     /// Links and sharers that changed aside since the last solution, and entries of routes that were looked at for them.
-    aside: (u64, u64),
+    detached: (u64, u64),
     /// Entries of lists that were looked at so far: the work done.
     pub visits: u64,
 }
@@ -145,7 +145,7 @@ impl Solver {
                 listed: 0,
                 state: State::Settled,
                 unsupported: false,
-                aside: false,
+                detached: false,
             });
             self.entries.push(Vec::new());
             (self.sharers.len() - 1) as u32
@@ -271,13 +271,13 @@ impl Solver {
         self.water = 0.0;
         self.changed.clear();
         self.steps.clear();
-        let (asked, visits) = std::mem::take(&mut self.aside);
+        let (asked, visits) = std::mem::take(&mut self.detached);
         let asked = (self.touched.len() + self.fresh.len()) as u64 + asked;
         let begun = self.visits;
         self.visits += visits;
         if self.whole {
             self.solve_all();
-        } else if !self.solve_lone() {
+        } else if !self.solve_isolated() {
             self.solve_changed();
         }
         self.choose_way(asked, self.visits - begun);

@@ -42,7 +42,7 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
             Some(_) => (End::Nowhere, End::Nowhere),
             None => cx.fabric.ends_of_link(u.link),
         };
-        let (from, to) = (ends.0.told(), ends.1.told());
+        let (from, to) = (ends.0.columns(), ends.1.columns());
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
             (None, Some(class)) => {
                 let params = &cx.links[usize::from(class)];

@@ -114,11 +114,11 @@ mod tests {
         for a in 0..fabric.terminals() {
             let all = metrics::distances(&fabric, fabric.router_at(a));
             for b in 0..fabric.terminals() {
-                let way = &paths.sequences()[paths.between(a, b) as usize];
-                assert_eq!(way.len() as u32, all[fabric.router_at(b) as usize]);
+                let classes = &paths.sequences()[paths.between(a, b) as usize];
+                assert_eq!(classes.len() as u32, all[fabric.router_at(b) as usize]);
                 let same_group = fabric.router_at(a) / 4 == fabric.router_at(b) / 4;
-                assert!(same_group || way.contains(&global), "another group is behind a global link");
-                assert!(way.iter().all(|&c| c == local || c == global));
+                assert!(same_group || classes.contains(&global), "another group is behind a global link");
+                assert!(classes.iter().all(|&c| c == local || c == global));
             }
         }
         assert!(paths.sequences()[0].is_empty());

@@ -321,8 +321,8 @@ mod tests {
         let delays = ResilientDelays::new(&config, Hops::of(&fabric).unwrap(), Some(&fabric)).unwrap();
         let paths = ClassPaths::of(&fabric).unwrap();
         for to in 1..6 {
-            let way = &paths.sequences()[paths.between(0, to) as usize];
-            let links: Vec<_> = way.iter().map(|&c| (losses[usize::from(c)], 0.0)).collect();
+            let classes = &paths.sequences()[paths.between(0, to) as usize];
+            let links: Vec<_> = classes.iter().map(|&c| (losses[usize::from(c)], 0.0)).collect();
             let path = Path::new(&links).unwrap();
             let point = Point { parameters: &parameters, path: &path, packets: 1, seed: 5 };
             let all = sample(&point, 4000, 1).unwrap().time;

@@ -195,8 +195,8 @@ fn show(case: &Case, model: &Outcome, rules: &Outcome) {
             for (n, op) in rank.ops.iter().enumerate() {
                 let edges: Vec<_> = rank.edges.iter().filter(|e| e.after == n as u64).collect();
                 let (a, b) = (model.operations.get(&(host, n)), rules.operations.get(&(host, n)));
-                let told = if a == b { String::new() } else { format!(", by the rules {b:?}") };
-                eprintln!("  {n}: {op:?} {edges:?}: {a:?}{told}");
+                let reported = if a == b { String::new() } else { format!(", by the rules {b:?}") };
+                eprintln!("  {n}: {op:?} {edges:?}: {a:?}{reported}");
             }
             host += 1;
         }

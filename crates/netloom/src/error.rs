@@ -38,7 +38,7 @@ pub enum Error {
     Experiment(Box<Diagnostics>),
     /// Anything else.
     #[error("{message}{}", help.as_ref().map_or_else(String::new, |help| format!("\n  help: {help}")))]
-    Told {
+    Message {
         /// What kind of failure.
         kind: ErrorKind,
         /// What went wrong, on one line.
@@ -51,7 +51,7 @@ pub enum Error {
 impl Error {
     /// A failure with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Told { kind, message: message.into(), help: None }
+        Self::Message { kind, message: message.into(), help: None }
     }
 
     /// Mistakes in an experiment.
@@ -84,7 +84,7 @@ impl Error {
     #[must_use]
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {
-            Self::Told { kind, message, .. } => Self::Told { kind, message, help: Some(text.into()) },
+            Self::Message { kind, message, .. } => Self::Message { kind, message, help: Some(text.into()) },
             experiment @ Self::Experiment(_) => experiment,
         }
     }
@@ -95,7 +95,7 @@ impl Error {
         match self {
             Self::Experiment(diagnostics) if diagnostics.all_in_input() => ErrorKind::Input,
             Self::Experiment(_) => ErrorKind::Experiment,
-            Self::Told { kind, .. } => *kind,
+            Self::Message { kind, .. } => *kind,
         }
     }
 }

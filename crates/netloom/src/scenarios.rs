@@ -117,15 +117,15 @@ impl Hosts {
     }
 
     /// Ends of a flow, with both of its ways.
-    fn place(&mut self, source: &str, destination: &str, ways: (&[u32], &[u32])) -> (u32, u32) {
+    fn place(&mut self, source: &str, destination: &str, paths: (&[u32], &[u32])) -> (u32, u32) {
         let from = self.number(source);
         for alias in 1.. {
             let name = if alias == 1 { destination.to_owned() } else { format!("{destination}#{alias}") };
             let to = self.number(&name);
-            let free = |key, way: &[u32]| self.routes.get(&key).is_none_or(|r| r == way);
-            if from != to && free((from, to), ways.0) && free((to, from), ways.1) {
-                self.routes.insert((from, to), ways.0.to_vec());
-                self.routes.insert((to, from), ways.1.to_vec());
+            let free = |key, path: &[u32]| self.routes.get(&key).is_none_or(|r| r == path);
+            if from != to && free((from, to), paths.0) && free((to, from), paths.1) {
+                self.routes.insert((from, to), paths.0.to_vec());
+                self.routes.insert((to, from), paths.1.to_vec());
                 return (from, to);
             }
         }
@@ -187,8 +187,8 @@ fn platform(scenario: &Scenario, hosts: &Hosts) -> String {
         })
         .collect();
     let name = |l: u32| links[l as usize]["name"].clone();
-    let routes = hosts.routes.iter().map(|(&(from, to), way)| {
-        let links: Vec<Json> = way.iter().map(|&l| name(l)).collect();
+    let routes = hosts.routes.iter().map(|(&(from, to), path)| {
+        let links: Vec<Json> = path.iter().map(|&l| name(l)).collect();
         json!({"from": hosts.names[from as usize], "to": hosts.names[to as usize], "links": links})
     });
     let routes: Vec<Json> = routes.collect();

@@ -49,8 +49,8 @@ fn write(directory: &Path, megabytes: u64) -> otf2::Result<u64> {
 /// Seconds of processor time so far.
 fn seconds() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let ns = told.and_then(|t| t.split(' ').next().and_then(|n| n.parse::<f64>().ok()));
+    let reported = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let ns = reported.and_then(|t| t.split(' ').next().and_then(|n| n.parse::<f64>().ok()));
     ns.map_or_else(|| START.get_or_init(Instant::now).elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 

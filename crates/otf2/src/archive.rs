@@ -19,18 +19,18 @@ impl Archive {
     /// # Errors
     /// If the anchor or the global definitions cannot be read or are damaged.
     pub fn open(anchor: &Path) -> Result<Self> {
-        let told = Anchor::read(anchor)?;
+        let reported = Anchor::read(anchor)?;
         let definitions =
-            Definitions::read(&mut Chunks::open(anchor.with_extension("def"), told.definition_chunk)?)?;
-        if definitions.locations.len() as u64 != told.locations {
+            Definitions::read(&mut Chunks::open(anchor.with_extension("def"), reported.definition_chunk)?)?;
+        if definitions.locations.len() as u64 != reported.locations {
             let message = format!(
                 "{} locations are announced, {} are defined",
-                told.locations,
+                reported.locations,
                 definitions.locations.len()
             );
             return Err(Error::damaged(anchor, 0, message));
         }
-        Ok(Self { directory: anchor.with_extension(""), anchor: told, definitions })
+        Ok(Self { directory: anchor.with_extension(""), anchor: reported, definitions })
     }
 
     /// The events of a location from the first on, by the archive's numbers and clock. Local definitions may be missing.

@@ -59,13 +59,13 @@ impl Chunks {
 
     /// Reads on, so that `need` bytes are there if the file has them, and more.
     fn load(&mut self, need: usize) -> Result<()> {
-        let told = |e| Error::file(&self.path, e);
+        let reported = |e| Error::file(&self.path, e);
         let offset = self.offset();
         let want = (need.max(PIECE) as u64).min(self.length.saturating_sub(offset));
-        let mut file = File::open(&self.path).map_err(told)?;
-        file.seek(SeekFrom::Start(offset)).map_err(told)?;
+        let mut file = File::open(&self.path).map_err(reported)?;
+        file.seek(SeekFrom::Start(offset)).map_err(reported)?;
         self.piece.clear();
-        file.take(want).read_to_end(&mut self.piece).map_err(told)?;
+        file.take(want).read_to_end(&mut self.piece).map_err(reported)?;
         (self.start, self.at) = (offset, 0);
         if (self.piece.len() as u64) < want {
             return Err(Error::damaged(&self.path, offset, "the file has become shorter"));

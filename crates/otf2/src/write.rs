@@ -177,9 +177,9 @@ impl LocationWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let told = |e| Error::file(&self.path, e);
-        let mut file = OpenOptions::new().append(true).open(&self.path).map_err(told)?;
-        file.write_all(&self.buffer).map_err(told)?;
+        let reported = |e| Error::file(&self.path, e);
+        let mut file = OpenOptions::new().append(true).open(&self.path).map_err(reported)?;
+        file.write_all(&self.buffer).map_err(reported)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -187,10 +187,10 @@ impl LocationWriter {
 
     /// Writes the numbers of its events into the head of the chunk that a place is in.
     fn correct_head(&self, place: u64) -> Result<()> {
-        let told = |e| Error::file(&self.path, e);
-        let mut file = OpenOptions::new().write(true).open(&self.path).map_err(told)?;
-        file.seek(SeekFrom::Start(place / EVENT_CHUNK * EVENT_CHUNK)).map_err(told)?;
-        file.write_all(&head(self.first, self.events)).map_err(told)
+        let reported = |e| Error::file(&self.path, e);
+        let mut file = OpenOptions::new().write(true).open(&self.path).map_err(reported)?;
+        file.seek(SeekFrom::Start(place / EVENT_CHUNK * EVENT_CHUNK)).map_err(reported)?;
+        file.write_all(&head(self.first, self.events)).map_err(reported)
     }
 }
 

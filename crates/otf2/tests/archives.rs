@@ -252,9 +252,9 @@ fn archives_of_score_p_are_read() {
     assert_eq!((d.text(d.regions[&33].name), d.regions[&33].paradigm), ("MPI_Init", paradigm::MPI));
     assert_eq!(d.text(d.comms[&0].name), "MPI_COMM_WORLD");
     let mut counts = [0; 4];
-    for (&location, told) in &d.locations {
+    for (&location, reported) in &d.locations {
         let events: Vec<Event> = archive.events(location).unwrap().map(Result::unwrap).collect();
-        assert_eq!(events.len() as u64, told.events);
+        assert_eq!(events.len() as u64, reported.events);
         assert!(events.is_sorted_by_key(|e| e.time));
         for event in events {
             match event.kind {

@@ -275,9 +275,9 @@ mod tests {
     #[test]
     fn what_cannot_be_numbered_is_refused_by_name() {
         assert!(refuse(PLACES - 1, 1 << 20, true).is_ok());
-        let told = |r: Result<(), Failure>| r.err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(told(refuse(PLACES, 1, false)).contains("directed links"));
+        let reported = |r: Result<(), Failure>| r.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(reported(refuse(PLACES, 1, false)).contains("directed links"));
         assert!(refuse(1, 1 << 27, false).is_ok());
-        assert!(told(refuse(1, 1 << 27, true)).contains("terminals"));
+        assert!(reported(refuse(1, 1 << 27, true)).contains("terminals"));
     }
 }

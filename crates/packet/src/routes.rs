@@ -53,7 +53,7 @@ struct After {
 
 /// The routing that a chunk follows.
 #[derive(Clone, Copy)]
-pub struct Way<'a> {
+pub struct Route<'a> {
     /// It.
     pub routing: &'a dyn Routing,
     /// Its virtual channel 0 in the network.
@@ -64,7 +64,7 @@ pub struct Way<'a> {
     pub oblivious: bool,
 }
 
-impl Way<'_> {
+impl Route<'_> {
     /// Asks the routing; virtual channels of `hop` and of the answer are the network's.
     #[inline]
     pub fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
@@ -130,16 +130,16 @@ impl Routes {
     /// terminal's link at `start`.
     #[inline]
     #[must_use]
-    pub fn way(&self, start: Ps, vc: u8) -> Way<'_> {
+    pub fn route_of(&self, start: Ps, vc: u8) -> Route<'_> {
         match &self.change {
-            Some(after) if vc == after.detour_vc => after.way_around(),
+            Some(after) if vc == after.detour_vc => after.detour_route(),
             Some(after) if start >= after.at => {
                 let After { first_vc, oblivious, .. } = *after;
-                Way { routing: after.routing.as_ref(), first_vc, diverted: false, oblivious }
+                Route { routing: after.routing.as_ref(), first_vc, diverted: false, oblivious }
             }
             _ => {
                 let oblivious = self.oblivious;
-                Way { routing: self.before.as_ref(), first_vc: 0, diverted: false, oblivious }
+                Route { routing: self.before.as_ref(), first_vc: 0, diverted: false, oblivious }
             }
         }
     }
@@ -147,17 +147,17 @@ impl Routes {
     /// The way of a chunk that is about to take `link` of `router` at instant `now`, if it has to be diverted.
     #[inline]
     #[must_use]
-    pub fn divert(&self, now: Ps, router: u32, link: u32) -> Option<Way<'_>> {
+    pub fn divert(&self, now: Ps, router: u32, link: u32) -> Option<Route<'_>> {
         let after = self.change.as_ref()?;
         let fails = now >= after.at && after.fails[link as usize] && !after.cut_off[router as usize];
-        fails.then(|| after.way_around())
+        fails.then(|| after.detour_route())
     }
 }
 
 impl After {
-    fn way_around(&self) -> Way<'_> {
+    fn detour_route(&self) -> Route<'_> {
         // A detour is always asked blindly (`Blind`), so no trail of it is kept.
-        Way { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true, oblivious: true }
+        Route { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true, oblivious: true }
     }
 }
 

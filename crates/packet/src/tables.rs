@@ -47,7 +47,7 @@ fn topology(net: &Network) -> Table {
             continue;
         }
         let (from, to) = net.fabric.ends_of_link(link);
-        let (from, to) = (from.told(), to.told());
+        let (from, to) = (from.columns(), to.columns());
         let class = net.fabric.class_of_link(link);
         let timing = net.timing_of(link);
         table.push(&[

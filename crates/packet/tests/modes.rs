@@ -51,14 +51,14 @@ fn a_plain_run_is_the_full_run() {
             let setup = setup(n, partitions, algorithm);
             assert!(is_plain(&setup));
             let [plain, full] = [router.plain, router.full].map(|c| run(&c, &setup));
-            let told = |f: &Finished| {
+            let reported = |f: &Finished| {
                 let mut summary = f.summary.clone();
                 summary.performance = None;
                 format!("{summary:?} {:?}", f.tables)
             };
             let what = format!("{} in {partitions}, {algorithm}", router.about.name);
             assert!(plain.summary.packets.unwrap().delivered > 100, "{what}");
-            assert_eq!(told(&plain), told(&full), "{what}");
+            assert_eq!(reported(&plain), reported(&full), "{what}");
         }
     }
 }

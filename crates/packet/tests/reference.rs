@@ -65,7 +65,7 @@ fn occupancy(domains: &[&PacketDomain<Window>], links: usize, vcs: u32) -> Vec<V
 /// What is left in the pools when nothing is in the network: nothing.
 fn leftovers(d: &PacketDomain<Window>) -> [u32; 6] {
     let (s, n) = (&d.state, &d.state.net);
-    [n.chunks.live(), n.packets.live(), s.posts.live(), n.known.len(), s.open.len(), n.trails.len()]
+    [n.chunks.in_use(), n.packets.in_use(), s.posts.in_use(), n.known.len(), s.open.len(), n.trails.len()]
 }
 
 /// Runs both, stopping at `stops` on the way, and compares. Returns the number of happenings.
@@ -235,7 +235,7 @@ fn answers_and_messages_of_one_instant_are_the_naive_ones() {
 struct Nosy {
     inner: Arc<dyn Routing>,
     ports: Vec<u32>,
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 impl Routing for Nosy {
@@ -248,7 +248,7 @@ impl Routing for Nosy {
         let name = mix64(random.next_u64() ^ u64::from(hop.router) << 40);
         for port in 0..self.ports[hop.router as usize] {
             let backlog = congestion.backlog(port);
-            self.told.fetch_xor(mix64(name ^ u64::from(port) << 50 ^ backlog), Relaxed);
+            self.reported.fetch_xor(mix64(name ^ u64::from(port) << 50 ^ backlog), Relaxed);
         }
         self.inner.route(hop, congestion)
     }
@@ -270,10 +270,10 @@ proptest! {
     fn backlogs_are_the_naive_ones(sketch in sketch(), partitions in 1u32..=4) {
         let mut setup = sketch.setup(10);
         let ports = (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).collect();
-        let nosy = Arc::new(Nosy { inner: Arc::clone(&setup.routing), ports, told: AtomicU64::new(0) });
+        let nosy = Arc::new(Nosy { inner: Arc::clone(&setup.routing), ports, reported: AtomicU64::new(0) });
         setup.routing = Arc::clone(&nosy) as Arc<dyn Routing>;
         compare(&setup, (partitions, 9), &[])?;
-        prop_assert_eq!(nosy.told.load(Relaxed), 0, "other backlogs");
+        prop_assert_eq!(nosy.reported.load(Relaxed), 0, "other backlogs");
     }
 }
 

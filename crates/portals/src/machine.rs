@@ -438,10 +438,10 @@ impl Machine {
                 match out {
                     Out::Send(message) => self.post(rank, message),
                     Out::Event { ni, queue, event } => {
-                        self.tell(node, Control::Event(rank, ni, queue, event))
+                        self.queue_control(node, Control::Event(rank, ni, queue, event))
                     }
                     Out::Count { ni, counter, value, epoch } => {
-                        self.tell(node, Control::Count(rank, ni, counter, value, epoch));
+                        self.queue_control(node, Control::Count(rank, ni, counter, value, epoch));
                     }
                 }
             }
@@ -450,7 +450,7 @@ impl Machine {
     }
 
     /// Events and counters cross the bus in their order.
-    fn tell(&mut self, node: u32, control: Control) {
+    fn queue_control(&mut self, node: u32, control: Control) {
         self.nics[node as usize].controls.push_back(control);
         let at = self.now + self.of(node).control_time(size::EVENT);
         self.at(at, Due::Control(node));

@@ -94,8 +94,8 @@ struct Rank {
     waiting: Waiting,
     ticket: u32,
     misses: u32,
-    /// It looks for something, or waits for it, without an end: see [`World::in_vain`].
-    vain: bool,
+    /// It looks for something, or waits for it, without an end: see [`World::polls_idle`].
+    idle_polls: bool,
     /// Computed before what follows.
     computed: Ps,
     /// Handles of the record that are others here.
@@ -141,7 +141,7 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
         waiting: Waiting::No,
         ticket: 0,
         misses: 0,
-        vain: false,
+        idle_polls: false,
         computed: 0,
         handles: BTreeMap::new(),
         ended: None,
@@ -188,7 +188,7 @@ impl World {
     fn wake(&mut self, rank: u32) {
         let r = &mut self.ranks[rank as usize];
         if r.waiting != Waiting::No {
-            (r.waiting, r.vain) = (Waiting::No, false);
+            (r.waiting, r.idle_polls) = (Waiting::No, false);
             r.ticket = r.ticket.wrapping_add(1);
             self.ready.push_back(rank);
         }
@@ -203,7 +203,7 @@ impl World {
     fn wait(&mut self, rank: u32, waiting: Waiting, until: Option<Ps>) {
         let r = &mut self.ranks[rank as usize];
         r.waiting = waiting;
-        r.vain |= until.is_none();
+        r.idle_polls |= until.is_none();
         if let Some(until) = until {
             let what = u64::from(rank) << 32 | u64::from(r.ticket);
             self.machine.wake_at(until, what);
@@ -226,7 +226,7 @@ impl World {
             let Some(part) = self.ranks[rank as usize].parts.pop_front() else {
                 match self.record.next(rank)? {
                     Some(step) => {
-                        (self.ranks[rank as usize].vain, self.calm) = (false, false);
+                        (self.ranks[rank as usize].idle_polls, self.calm) = (false, false);
                         self.begin(rank, step);
                     }
                     None => {
@@ -340,12 +340,12 @@ impl World {
 
     /// A look that is repeated until it finds something found nothing. If nothing is due any more and all others look or wait like this, or have ended, nobody
     /// ever will: unlike programs, records do not count such looks.
-    fn in_vain(&mut self, rank: u32) {
-        self.ranks[rank as usize].vain = true;
+    fn polls_idle(&mut self, rank: u32) {
+        self.ranks[rank as usize].idle_polls = true;
         self.looks += 1;
         if !self.looks.is_multiple_of(AGAIN)
             || !self.machine.is_idle()
-            || !self.ranks.iter().all(|r| r.ended.is_some() || r.vain)
+            || !self.ranks.iter().all(|r| r.ended.is_some() || r.idle_polls)
         {
             return;
         }
@@ -353,7 +353,7 @@ impl World {
         // What was served a moment ago is found by the next look.
         self.calm = true;
         for r in self.ranks.iter_mut().filter(|r| !matches!(r.waiting, Waiting::Rank(_))) {
-            r.vain &= self.hopeless;
+            r.idle_polls &= self.hopeless;
         }
     }
 
@@ -403,7 +403,7 @@ impl World {
                     value.map_or(true, |v| reached((v.success, v.failure), shown))
                 };
                 if !there {
-                    self.in_vain(rank);
+                    self.polls_idle(rank);
                 }
                 if !there || again > 0 {
                     let left = if there { again - 1 } else { again };
@@ -487,7 +487,7 @@ impl World {
             return false;
         }
         if misses == 0 {
-            self.in_vain(rank);
+            self.polls_idle(rank);
         }
         if timeout == 0 {
             self.missed(rank);

@@ -74,7 +74,7 @@ struct Generation {
     paced: Tick,
     sent: u64,
     /// Best rank that acknowledgements have told by the end of the round.
-    told: usize,
+    reported: usize,
 }
 
 impl Coding<'_> {
@@ -87,14 +87,21 @@ impl Coding<'_> {
         (start, count): (Tick, usize),
     ) -> Ended {
         nodes.spans.iter_mut().for_each(|span| span.clear(count));
-        let mut g =
-            Generation { count, there: NEVER, done: NEVER, sender: start, paced: start, sent: 0, told: 0 };
+        let mut g = Generation {
+            count,
+            there: NEVER,
+            done: NEVER,
+            sender: start,
+            paced: start,
+            sent: 0,
+            reported: 0,
+        };
         let mut now = start;
         while g.done > now {
             now = if self.protocol == Protocol::PncRateless {
                 self.stream_on(&mut g, line, nodes, stream)
             } else {
-                let packets = self.round_of(count - g.told, nodes);
+                let packets = self.round_of(count - g.reported, nodes);
                 self.round(&mut g, packets, now, line, nodes, stream)
             };
         }
@@ -181,12 +188,12 @@ impl Coding<'_> {
         if !heard {
             return None;
         }
-        let told = there + self.delays.back(self.path.hops() as u64);
-        g.told = g.told.max(rank);
+        let reported = there + self.delays.back(self.path.hops() as u64);
+        g.reported = g.reported.max(rank);
         if rank == g.count {
-            g.done = g.done.min(told);
+            g.done = g.done.min(reported);
         }
-        Some(told)
+        Some(reported)
     }
 }
 

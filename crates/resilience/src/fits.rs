@@ -70,9 +70,9 @@ fn differing(theirs: &str, ours: &str) -> String {
     let (theirs, ours) = (parts(theirs), parts(ours));
     let value = |name: &str| theirs.iter().find(|t| t.0 == name).map_or("unknown", |t| t.1.as_str());
     let differing = ours.iter().filter(|(name, ours)| value(name) != ours);
-    let told: Vec<String> =
+    let reported: Vec<String> =
         differing.map(|(name, ours)| format!("{name}={} (here {ours})", value(name))).collect();
-    told.join(", ")
+    reported.join(", ")
 }
 
 impl Fits {
@@ -224,10 +224,10 @@ mod tests {
         assert_eq!(wrong(Parameters { window: 6, ..p }), "window");
         assert_eq!(wrong(Parameters { protocol: Protocol::Ncd, ..p }), "fit");
         let bandwidth = base::rate::Bandwidth::new(7, 2).unwrap();
-        let told =
+        let reported =
             fits.covers(&Parameters { protocol: Protocol::Ncd, bandwidth, sign: 3, ..p }).unwrap_err().1;
         let differing = "protocol=pnc (here ncd), bandwidth=9375000000/1 (here 7/2), sign=40000 (here 3)";
-        assert_eq!(told, format!("the fits are of other parameters: {differing}"));
+        assert_eq!(reported, format!("the fits are of other parameters: {differing}"));
         // A damaged coefficient gives no time that virtual time does not have.
         let mut text = fits.text();
         let at = text.rfind(' ').unwrap();

@@ -264,10 +264,10 @@ mod tests {
             let d = p.delays().unwrap();
             let (comes, worth) =
                 (Path::uniform(3, loss, 0.0).unwrap().delivery(), (255.0f64 / 256.0).powi(3));
-            let told = (d.send + d.forth(3) + d.back(3)) as f64;
+            let reported = (d.send + d.forth(3) + d.back(3)) as f64;
             let timer = (d.send + d.timeout(3, counted)) as f64;
             let (lost, worthless) = (1.0 - comes, comes * (1.0 - worth));
-            let failed = lost * timer + worthless * (comes * told + lost * timer);
+            let failed = lost * timer + worthless * (comes * reported + lost * timer);
             let expected = (d.lossless(3, 1, 5) as f64 + failed / (comes * worth)) / (d.scale as f64 * 1e6);
             let (mean, error) = mean_us(p, 3, 240, 200_000);
             assert!((mean - expected).abs() < 4.0 * error, "{timeout:?}: {mean} +- {error}, not {expected}");

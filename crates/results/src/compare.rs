@@ -121,7 +121,7 @@ fn numbers(s: &Summary) -> BTreeMap<String, f64> {
 }
 
 /// Numbers that models define differently: they are told and not judged, unless a tolerance names them.
-const TOLD: [&str; 4] = ["hops_mean", "packets", "latency_ps", "links"];
+const REPORTED: [&str; 4] = ["hops_mean", "packets", "latency_ps", "links"];
 
 /// Compares two runs.
 #[must_use]
@@ -138,8 +138,8 @@ pub fn compare(
         .into_iter()
         .map(|name| {
             let named = tolerances.named.iter().any(|(n, _)| name == n || name.starts_with(&format!("{n}.")));
-            let told = TOLD.iter().any(|t| name == t || name.starts_with(&format!("{t}.")));
-            let tolerance = (named || !told).then(|| tolerances.of(name));
+            let reported = REPORTED.iter().any(|t| name == t || name.starts_with(&format!("{t}.")));
+            let tolerance = (named || !reported).then(|| tolerances.of(name));
             difference(name, left.get(name).copied(), right.get(name).copied(), tolerance)
         })
         .collect();

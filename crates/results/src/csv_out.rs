@@ -59,8 +59,8 @@ mod tests {
             .with("text, with comma", Column::Text(texts));
         let mut out = Vec::new();
         write(&table, &mut out).unwrap();
-        let told = String::from_utf8(out).unwrap();
-        let lines: Vec<&str> = told.lines().collect();
+        let reported = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = reported.lines().collect();
         assert_eq!(
             lines,
             [

@@ -134,24 +134,24 @@ pub fn write_run(
     tables: &[Table],
 ) -> Result<(), OutputError> {
     let dir = resolve(dir, force)?;
-    let mut draft = Draft::begin(&dir)?;
-    draft.write("summary.json", summary.to_json().as_bytes())?;
+    let mut partial = PartialOutput::begin(&dir)?;
+    partial.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
-        write_table(&draft.path, table, manifest, &summary.experiment)?;
+        write_table(&partial.path, table, manifest, &summary.experiment)?;
         let path = tables.iter().find(|t| t.name() == "critical_path");
         if let Some(events) = timeline::trace_events(table, path) {
-            draft.write(TIMELINE, events.as_bytes())?;
+            partial.write(TIMELINE, events.as_bytes())?;
         }
     }
     let table = |name: &str| tables.iter().find(|t| t.name() == name);
     if let (Some(operations), Some(transfers)) = (table("operations"), table("transfers")) {
-        let path = draft.path.join(OTF2);
+        let path = partial.path.join(OTF2);
         otf2_out::write(&path, operations, transfers).map_err(|e| io_error(&path, io::Error::other(e)))?;
     }
     // Last, so that a directory with a manifest is complete.
     let json = serde_json::to_string_pretty(manifest).expect("all keys are strings") + "\n";
-    draft.write(MANIFEST, json.as_bytes())?;
-    draft.publish(&dir)
+    partial.write(MANIFEST, json.as_bytes())?;
+    partial.publish(&dir)
 }
 
 /// Checks the target and follows symbolic links, so that a rename replaces the directory and not the link.
@@ -213,7 +213,7 @@ fn write_table(dir: &Path, table: &Table, _: &Manifest, _: &serde_json::Value) -
 }
 
 /// The hidden directory while it is being filled; removed on drop unless published.
-struct Draft {
+struct PartialOutput {
     path: PathBuf,
     /// Whether `path` exists and is to be removed.
     made: bool,
@@ -221,17 +221,17 @@ struct Draft {
     parents: Vec<PathBuf>,
 }
 
-impl Draft {
+impl PartialOutput {
     fn begin(dir: &Path) -> Result<Self, OutputError> {
-        let mut draft = Self { path: sibling(dir, "partial"), made: false, parents: Vec::new() };
+        let mut partial = Self { path: sibling(dir, "partial"), made: false, parents: Vec::new() };
         let above = dir.ancestors().skip(1).take_while(|p| !p.as_os_str().is_empty() && !p.exists());
         for parent in above.collect::<Vec<_>>().into_iter().rev() {
             fs::create_dir(parent).map_err(|e| io_error(parent, e))?;
-            draft.parents.push(parent.to_owned());
+            partial.parents.push(parent.to_owned());
         }
-        fs::create_dir(&draft.path).map_err(|e| io_error(dir, e))?;
-        draft.made = true;
-        Ok(draft)
+        fs::create_dir(&partial.path).map_err(|e| io_error(dir, e))?;
+        partial.made = true;
+        Ok(partial)
     }
 
     fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), OutputError> {
@@ -243,27 +243,27 @@ impl Draft {
     }
 
     fn publish(mut self, dir: &Path) -> Result<(), OutputError> {
-        let aside = dir.exists().then(|| sibling(dir, "old"));
-        if let Some(aside) = &aside {
-            fs::rename(dir, aside).map_err(|e| io_error(dir, e))?;
+        let old = dir.exists().then(|| sibling(dir, "old"));
+        if let Some(old) = &old {
+            fs::rename(dir, old).map_err(|e| io_error(dir, e))?;
         }
         if let Err(e) = fs::rename(&self.path, dir) {
-            if let Some(aside) = &aside {
+            if let Some(old) = &old {
                 // If this fails too, the old results are still there under the hidden name.
-                let _ = fs::rename(aside, dir);
+                let _ = fs::rename(old, dir);
             }
             return Err(io_error(dir, e));
         }
         self.made = false;
         self.parents.clear();
-        match &aside {
-            Some(aside) => fs::remove_dir_all(aside).map_err(|e| io_error(aside, e)),
+        match &old {
+            Some(old) => fs::remove_dir_all(old).map_err(|e| io_error(old, e)),
             None => Ok(()),
         }
     }
 }
 
-impl Drop for Draft {
+impl Drop for PartialOutput {
     fn drop(&mut self) {
         // Errors here would only hide the one that led here.
         if self.made {

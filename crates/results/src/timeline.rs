@@ -51,11 +51,11 @@ fn mark(path: &Table, jobs: &[String], text: &mut String) -> Option<()> {
     };
     let (ranks, numbers, peers) = (small("rank")?, small("operation")?, small("peer")?);
     let (starts, ends) = (wide("start_ps")?, wide("end_ps")?);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (i, (job, part)) in names.iter().zip(parts.iter()).enumerate() {
         let Some(pid) = jobs.iter().position(|j| j == job) else { continue };
-        if !told.contains(&pid) {
-            told.push(pid);
+        if !reported.contains(&pid) {
+            reported.push(pid);
             let _ = writeln!(
                 text,
                 "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{PATH},\"args\":{{\"name\":\"critical path\"}}}},"

@@ -228,7 +228,7 @@ pub fn lines(row: &Row, found: &Found) -> Vec<Line> {
 }
 
 /// A row in one line.
-pub fn told(lines: &[Line]) -> String {
+pub fn reported(lines: &[Line]) -> String {
     let mape = |l: &&Line| l.key.ends_with("mape_percent");
     let one = |l: &Line| {
         format!("{} {}", l.key.trim_end_matches(".mape_percent"), l.ours.map_or_else(String::new, number))
@@ -301,11 +301,15 @@ pub fn table(title: &str, rows: &[(&Row, Found)]) -> Dots {
     }
     for name in ["lite", "zombies"] {
         let key = format!("{name}.mape_percent");
-        let told = |row: &Row, _: &[f64]| {
+        let reported = |row: &Row, _: &[f64]| {
             let middle = row.published.iter().find(|p| p.0 == key)?.1;
             Some(Value { middle, low: middle, high: middle })
         };
-        series.push(Series { label: format!("{name}, published"), values: of(&key, &told), hollow: true });
+        series.push(Series {
+            label: format!("{name}, published"),
+            values: of(&key, &reported),
+            hollow: true,
+        });
     }
     Dots {
         title: title.to_owned(),

@@ -159,9 +159,9 @@ fn hybrid(
             if let Some(out) = &asked.out {
                 hybrid::draw(out, &pictures)?;
             }
-            let told = hybrid::lines(case.row, &found);
-            watcher.remark(&format!("row {}: {}", case.row.name, hybrid::told(&told)));
-            lines.extend(told);
+            let reported = hybrid::lines(case.row, &found);
+            watcher.remark(&format!("row {}: {}", case.row.name, hybrid::reported(&reported)));
+            lines.extend(reported);
             all.push(found);
             Ok(())
         },

@@ -267,18 +267,18 @@ mod tests {
             let failure = run((2, 2), &groups(2, &ends), &mut |_| Ok(())).unwrap_err();
             assert_eq!(failure.kind(), ErrorKind::Output);
         }
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let hear = &mut |heard| {
             if let Heard::Remark(text) = heard {
-                told.push(text);
+                reported.push(text);
             }
             Ok(())
         };
         let failure =
             run((2, 2), &groups(2, &[(0, ErrorKind::Output), (1, ErrorKind::Input)]), hear).unwrap_err();
-        told.push(format!("error: {failure}"));
-        told.sort_unstable();
-        assert_eq!(told, ["error: 0 failed", "error: 1 failed"]);
+        reported.push(format!("error: {failure}"));
+        reported.sort_unstable();
+        assert_eq!(reported, ["error: 0 failed", "error: 1 failed"]);
     }
 
     #[test]

@@ -296,9 +296,9 @@ mod tests {
         let source = diagnostics.add_source("published.toml", text);
         let root = tree::parse(source, &mut diagnostics).unwrap();
         let _ = parse(&root, source, &mut diagnostics);
-        let told: Vec<&str> = diagnostics.sorted().iter().map(|d| d.message.as_str()).collect();
+        let reported: Vec<&str> = diagnostics.sorted().iter().map(|d| d.message.as_str()).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "[study] lacks `title`",
                 "`smoke` must be a list of overrides such as [\"job.0.load=0.5\"]",

@@ -91,7 +91,7 @@ mod tests {
     /// Names, keys and proposals come from the registry that is given.
     #[test]
     fn own_names_are_known() {
-        let told = |registry: Registry| {
+        let reported = |registry: Registry| {
             let wrong =
                 Experiment::from_text(RING).with_registry(registry).set("routing.algorithm", "always-upp");
             let error = wrong.run().map(drop).expect_err("there is no such routing");
@@ -99,8 +99,8 @@ mod tests {
             let Error::Experiment(mistakes) = error else { panic!("a mistake of the experiment") };
             mistakes.sorted().iter().flat_map(|m| m.help.clone()).collect::<String>()
         };
-        assert!(told(registry()).contains("did you mean \"always-up\"?"));
-        assert!(!told(Registry::standard()).contains("did you mean \"always-up\""));
+        assert!(reported(registry()).contains("did you mean \"always-up\"?"));
+        assert!(!reported(Registry::standard()).contains("did you mean \"always-up\""));
     }
 
     /// The check for deadlocks and the model's channels hold for own routings too.
@@ -120,17 +120,21 @@ mod tests {
         let wires = || Experiment::from_text(RING).with_registry(registry()).set("model.kind", "wires");
         let urgent = wires().set("job.0.urgent", true).run().expect("it runs");
         assert_eq!(urgent.summary.messages.map(|m| m.in_flight), Some(0));
-        let told = |experiment: Experiment| experiment.run().map(drop).expect_err("a mistake").to_string();
-        assert!(told(wires().set("wires.dealy", "1 us")).contains("[wires] has no key `dealy`"));
+        let reported =
+            |experiment: Experiment| experiment.run().map(drop).expect_err("a mistake").to_string();
+        assert!(reported(wires().set("wires.dealy", "1 us")).contains("[wires] has no key `dealy`"));
         assert!(
-            told(wires().set("engine.checkpoint", "1 us"))
+            reported(wires().set("engine.checkpoint", "1 us"))
                 .contains("a run of model \"wires\" cannot be saved")
         );
         let other = Experiment::from_text(RING).with_registry(registry()).set("wires.delay", "1 us");
         assert!(
-            told(other).contains("model \"packet\" takes no [wires]: its links have parameters of their own")
+            reported(other)
+                .contains("model \"packet\" takes no [wires]: its links have parameters of their own")
         );
         let resilient = wires().set("resilience.loss", 0.1);
-        assert!(told(resilient).contains("model \"wires\" takes no [resilience]: its links lose nothing"));
+        assert!(
+            reported(resilient).contains("model \"wires\" takes no [resilience]: its links lose nothing")
+        );
     }
 }

@@ -14,7 +14,7 @@ use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
 pub use shared::{Form, Format, Input};
-use shared::{memory_limit, path_and_value, told};
+use shared::{memory_limit, path_and_value, reported};
 use std::path::PathBuf;
 use workload::program::file::{Format as ProgramFormat, LIBRARY};
 
@@ -512,7 +512,7 @@ pub struct RankRange {
 }
 
 fn stack_size(text: &str) -> Result<usize, String> {
-    let bytes = units::parse_bytes(text).map_err(told)?;
+    let bytes = units::parse_bytes(text).map_err(reported)?;
     let sizes = 16 << 10..=1 << 30;
     if sizes.contains(&bytes) { Ok(bytes as usize) } else { Err("a stack has 16 KiB to 1 GiB".to_owned()) }
 }
@@ -549,7 +549,7 @@ fn unit_of_time(text: &str) -> Result<u64, String> {
     match units::parse_time(text) {
         Ok(0) => Err("a unit of computations needs some time".to_owned()),
         Ok(ps) => Ok(ps),
-        Err(e) => Err(told(e)),
+        Err(e) => Err(reported(e)),
     }
 }
 

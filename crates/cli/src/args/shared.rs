@@ -67,10 +67,10 @@ pub(super) fn memory_limit(text: &str) -> Result<MemoryLimit, String> {
     if text == "none" {
         return Ok(MemoryLimit::None);
     }
-    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(told)
+    units::parse_bytes(text).map(MemoryLimit::Bytes).map_err(reported)
 }
 
-pub(super) fn told(e: UnitError) -> String {
+pub(super) fn reported(e: UnitError) -> String {
     match e.help {
         Some(help) => format!("{}; {help}", e.message),
         None => e.message,

@@ -36,7 +36,7 @@ pub fn import(args: &ImportArgs, console: &mut Console<'_>) -> Outcome {
         return put(args.write.out.as_deref(), &bytes, args.write.force, console);
     }
     match args.format {
-        Format::Text => console.print(&told(&network.subnet))?,
+        Format::Text => console.print(&reported(&network.subnet))?,
         Format::Json => console.print_json(&object(&network.subnet))?,
     }
     Ok(Exit::Done)
@@ -53,7 +53,7 @@ fn speeds(subnet: &Subnet) -> BTreeMap<Speed, u64> {
     speeds
 }
 
-fn told(subnet: &Subnet) -> String {
+fn reported(subnet: &Subnet) -> String {
     let between = |e: &&fabric::subnet::Edge| !subnet.is_host(e.from) && !subnet.is_host(e.to);
     let cables = subnet.edges.iter().filter(between).count() / 2;
     let speeds: Vec<String> = speeds(subnet).iter().map(|(s, n)| format!("{n} {s}")).collect();
@@ -143,7 +143,7 @@ fn bare(subnet: &Subnet, format: Format, console: &mut Console<'_>) -> Outcome {
         Format::Text => {
             let verdict = if lost.is_empty() { "connected" } else { "NOT CONNECTED" };
             let mut text =
-                format!("verdict     {verdict}; there are no tables to be verified\n") + &told(subnet);
+                format!("verdict     {verdict}; there are no tables to be verified\n") + &reported(subnet);
             for name in &names {
                 text += &format!("{:12}{name} cannot reach the first host\n", "");
             }

@@ -17,7 +17,7 @@ use crate::{
 use fabric::{
     engines::Options,
     graph::Fabric,
-    metrics::{Metrics, measure_telling},
+    metrics::{Metrics, measure_with_progress},
     planes,
     subnet::Subnet,
 };
@@ -52,7 +52,7 @@ fn metrics(args: &MetricsArgs, console: &mut Console<'_>) -> Outcome {
     let measured: Vec<(Fabric, Metrics)> = (0..different)
         .map(|p| planes::plane(&fabric, p))
         .map(|plane| {
-            let measured = measure_telling(&plane, &mut |what| terminal.phase(what));
+            let measured = measure_with_progress(&plane, &mut |what| terminal.phase(what));
             (plane, measured)
         })
         .collect();
@@ -86,7 +86,7 @@ fn planes_text(fabric: &Fabric, measured: &[(Fabric, Metrics)]) -> String {
 const DISTANCES_SHOWN: usize = 24;
 
 /// A mean number of ways; those on large grids have hundreds of digits.
-fn ways(mean: f64) -> String {
+fn paths(mean: f64) -> String {
     if mean < 1e9 { format!("{mean:.3}") } else { format!("{mean:.3e}") }
 }
 
@@ -142,7 +142,7 @@ fn text(fabric: &Fabric, m: &Metrics) -> String {
         let sources = format!("from {} of {} routers", s.sources, d.routers);
         lines.push((
             "shortest",
-            format!("{} ways in the mean, {} at least, {sources}", ways(s.mean), s.least),
+            format!("{} ways in the mean, {} at least, {sources}", paths(s.mean), s.least),
         ));
     }
     if let Some(p) = &m.disjoint {

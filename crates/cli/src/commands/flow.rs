@@ -24,8 +24,8 @@ use std::{fmt::Write as _, fs};
 /// If the file cannot be read, experiments cannot be written, or one of them fails.
 pub fn scenarios(args: &ScenarioArgs, console: &mut Console<'_>) -> Outcome {
     let text = read_file_of(&args.file, MAX_FILE_OF_SCENARIOS)?;
-    let told = |message| Error::new(ErrorKind::Input, format!("`{}`: {message}", args.file.display()));
-    let mut all = scenarios::read(&text).map_err(told)?;
+    let reported = |message| Error::new(ErrorKind::Input, format!("`{}`: {message}", args.file.display()));
+    let mut all = scenarios::read(&text).map_err(reported)?;
     if let Some(name) = &args.only {
         all.retain(|s| s.name == *name);
         if all.is_empty() {

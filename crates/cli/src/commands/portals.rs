@@ -21,9 +21,9 @@ use portals::{
 use serde_json::{Value as Json, json};
 use std::{fs, path::Path};
 
-mod told;
+mod outcome;
 
-use told::{sink, state, stuck, tell};
+use outcome::{print_outcome, sink, state, stuck};
 
 /// Runs one of the commands about Portals programs.
 ///
@@ -59,7 +59,7 @@ fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let sinks = (sink(args), recorder);
     let loaded = Loaded { arguments: &args.program, bytes: &bytes, private: &private, stack: args.stack };
     let report = execute(machine, args.ranks, &loaded, sinks)?;
-    let outcome = tell(&report, args, console);
+    let outcome = print_outcome(&report, args, console);
     let kept = part_file.map_or(Ok(()), |part_file| {
         report
             .recorded
@@ -106,11 +106,11 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
     let then = record.trailer.clone();
     let now = replay::run(record, network, params).map_err(cannot)?;
     let failure = stuck(&now.waiting, now.limited, false);
-    let told = match args.format {
+    let outcome = match args.format {
         Format::Text => console.print(&text(&then, &now, args.ranks)),
         Format::Json => console.print_json(&object((&then, &now), args.ranks, state(failure.as_ref()))),
     };
-    failure.map_or(told.map(|()| Exit::Done), Err)
+    failure.map_or(outcome.map(|()| Exit::Done), Err)
 }
 
 /// How many ranks end at the picosecond at which they ended.

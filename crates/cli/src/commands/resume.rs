@@ -1,6 +1,6 @@
 //! `netloom resume DIR`: go on with a run that left a checkpoint, to the results that it would have had.
 
-use super::run::{conclude, tell};
+use super::run::{conclude, print_summary};
 use crate::{
     args::{Format, ResumeArgs},
     console::Console,
@@ -37,7 +37,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>) -> Outcome {
             console.print(&stored)?;
             return Ok(Exit::from(summary.verdict.state));
         }
-        return tell(&summary, args.format, console);
+        return print_summary(&summary, args.format, console);
     }
     enter(&header)?;
     let threads = args.threads.unwrap_or(header.threads);

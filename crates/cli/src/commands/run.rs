@@ -79,14 +79,14 @@ pub fn conclude(
     } else if prepared.run.measure() != Measure::default() {
         console.remark("note: the tables that [output] asks for are written only with --out");
     }
-    tell(&finished.summary, format, console)
+    print_summary(&finished.summary, format, console)
 }
 
 /// Prints a summary; its verdict is the exit status.
 ///
 /// # Errors
 /// If it cannot be printed.
-pub fn tell(summary: &Summary, format: Format, console: &mut Console<'_>) -> Outcome {
+pub fn print_summary(summary: &Summary, format: Format, console: &mut Console<'_>) -> Outcome {
     let style = if console.out_terminal && colour_wanted() { Style::Ansi } else { Style::Plain };
     match format {
         Format::Text => console.print(&render(summary, style))?,

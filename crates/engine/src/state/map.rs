@@ -83,7 +83,7 @@ impl<V: Row, M: Mode> Map<V, M> {
     /// Adds a key that is not there.
     fn add(&mut self, key: u64, sub: u32, value: V) {
         // As many keys as buckets: chains stay short, and doubling keeps the mean cost of an insertion constant.
-        if self.slots.live() > *self.mask.get(0) {
+        if self.slots.in_use() > *self.mask.get(0) {
             self.grow();
         }
         // New keys stand first in their chain: what was set lately is looked up soon.
@@ -140,7 +140,7 @@ impl<V: Row, M: Mode> Map<V, M> {
     /// Number of keys.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.slots.live()
+        self.slots.in_use()
     }
 
     /// True if there are no keys.

@@ -182,7 +182,7 @@ pub trait Linked: Row {
 struct Head {
     free: u32,
     used: u32,
-    live: u32,
+    in_use: u32,
 }
 
 /// A table whose rows are taken and given back; free rows are threaded through [`Linked`].
@@ -194,7 +194,7 @@ pub struct Pool<T, M = Undo> {
 
 impl<T: Linked, M: Mode> Default for Pool<T, M> {
     fn default() -> Self {
-        Self { rows: Table::from(Vec::new()), head: Table::new(1, Head { free: NIL, used: 0, live: 0 }) }
+        Self { rows: Table::from(Vec::new()), head: Table::new(1, Head { free: NIL, used: 0, in_use: 0 }) }
     }
 }
 
@@ -203,7 +203,7 @@ impl<T: Linked, M: Mode> Pool<T, M> {
     #[inline]
     pub fn take(&mut self, row: T) -> u32 {
         let head = self.head.edit(0);
-        head.live += 1;
+        head.in_use += 1;
         // The row given back last comes first: it is warm.
         if head.free != NIL {
             let index = head.free;
@@ -228,8 +228,8 @@ impl<T: Linked, M: Mode> Pool<T, M> {
     #[inline]
     pub fn give(&mut self, index: u32) {
         let head = self.head.edit(0);
-        debug_assert!(head.live > 0 && index < head.used, "a row is given back once");
-        head.live -= 1;
+        debug_assert!(head.in_use > 0 && index < head.used, "a row is given back once");
+        head.in_use -= 1;
         self.rows.edit(index).set_next(head.free);
         head.free = index;
     }
@@ -249,8 +249,8 @@ impl<T: Linked, M: Mode> Pool<T, M> {
 
     /// Number of rows taken and not given back.
     #[must_use]
-    pub fn live(&self) -> u32 {
-        self.head.get(0).live
+    pub fn in_use(&self) -> u32 {
+        self.head.get(0).in_use
     }
 
     /// Bytes that the rows occupy.
@@ -438,6 +438,6 @@ mod tests {
         }
         let values: Vec<u64> = list.iter(&pool).map(|i| pool.get(i).value).collect();
         assert_eq!(values, [0, 1, 2, 3, 4]);
-        assert_eq!(pool.live(), 5);
+        assert_eq!(pool.in_use(), 5);
     }
 }

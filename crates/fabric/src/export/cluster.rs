@@ -184,10 +184,10 @@ pub fn ibnetdiscover(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
             let (from, to) = (&subnet.nodes[edge.from as usize], &subnet.nodes[edge.to as usize]);
             let own = if host { format!("({:x})", from.port_guid) } else { String::new() };
             let other = if to.kind == Kind::Host { format!("({:x})", to.port_guid) } else { String::new() };
-            let told = if host { format!("lid {} lmc {} ", from.lid, from.lmc) } else { String::new() };
+            let reported = if host { format!("lid {} lmc {} ", from.lid, from.lmc) } else { String::new() };
             writeln!(
                 out,
-                "[{}]{own}\t\"{}\"[{}]{other}\t\t# {told}\"{}\" lid {} {}",
+                "[{}]{own}\t\"{}\"[{}]{other}\t\t# {reported}\"{}\" lid {} {}",
                 edge.port,
                 guid_name(to),
                 edge.to_port.max(1),

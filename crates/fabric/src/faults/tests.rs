@@ -106,8 +106,8 @@ fn only_chosen_classes_fail() {
 #[test]
 fn what_does_not_exist_is_refused_by_name() {
     let fabric = dragonfly();
-    let told_on = |fabric: &Fabric, faults: Faults| degrade(fabric, &faults).err().unwrap().remove(0);
-    let told = |faults| told_on(&fabric, faults);
+    let reported_on = |fabric: &Fabric, faults: Faults| degrade(fabric, &faults).err().unwrap().remove(0);
+    let reported = |faults| reported_on(&fabric, faults);
     for (faults, key, message) in [
         (Faults { routers: vec![36], ..Faults::default() }, "routers", "there is no router 36"),
         (Faults { links: vec![(99, 0)], ..Faults::default() }, "links", "there is no router 99"),
@@ -124,13 +124,13 @@ fn what_does_not_exist_is_refused_by_name() {
             "no link class `terminal`",
         ),
     ] {
-        let problem = told(faults);
+        let problem = reported(faults);
         assert_eq!(problem.key, key);
         assert!(problem.message.contains(message), "{}", problem.message);
     }
     let mesh = testing::grid(false, &[3]);
     let port = mesh.ports_of(0).iter().position(|p| p.peer == Peer::None).unwrap() as u32;
-    let problem = told_on(&mesh, Faults { links: vec![(0, port)], ..Faults::default() });
+    let problem = reported_on(&mesh, Faults { links: vec![(0, port)], ..Faults::default() });
     assert!(problem.message.contains(&format!("nothing is plugged into port {port}")), "{}", problem.message);
 }
 
@@ -202,7 +202,7 @@ proptest! {
             prop_assert!(deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
             let pairs = testing::pairs(&fabric).filter(|&(s, d)| !fabric.is_cut_off(s) && !fabric.is_cut_off(d));
             for (s, d) in pairs {
-                testing::way(&fabric, routing.as_ref(), s, d, seed);
+                testing::path(&fabric, routing.as_ref(), s, d, seed);
             }
         }
         prop_assert!(bound >= 1);

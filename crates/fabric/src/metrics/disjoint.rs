@@ -33,9 +33,9 @@ pub fn disjoint_paths(fabric: &Fabric, budget: u64) -> Option<Disjoint> {
         if flow.looks >= budget && pairs > 0 {
             break;
         }
-        let ways = flow.between(fabric, ends[a as usize], ends[b as usize]);
-        least = least.min(ways);
-        sum += u64::from(ways);
+        let paths = flow.between(fabric, ends[a as usize], ends[b as usize]);
+        least = least.min(paths);
+        sum += u64::from(paths);
         pairs += 1;
     }
     Some(Disjoint { least, mean: sum as f64 / f64::from(pairs), pairs })
@@ -66,9 +66,9 @@ impl Flow {
     /// Maximum flow from one router to another, one shortest augmenting way after another.
     fn between(&mut self, fabric: &Fabric, from: u32, to: u32) -> u32 {
         self.out.fill(0);
-        let mut ways = 0;
+        let mut paths = 0;
         while self.search(fabric, from, to) {
-            ways += 1;
+            paths += 1;
             let mut router = to;
             while router != from {
                 let back = self.by[router as usize];
@@ -78,7 +78,7 @@ impl Flow {
                 router = peer;
             }
         }
-        ways
+        paths
     }
 
     /// Finds a way along cables with room; `by` then holds the port by which each router of it was entered.

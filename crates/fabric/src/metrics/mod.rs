@@ -52,20 +52,20 @@ pub struct Metrics {
 /// Measures everything. A network of a thousand routers takes a fraction of a second, one of a million about a minute.
 #[must_use]
 pub fn measure(fabric: &Fabric) -> Metrics {
-    measure_telling(fabric, &mut |_| {})
+    measure_with_progress(fabric, &mut |_| {})
 }
 
-/// The same; calls `tell` with what is looked at next.
+/// The same; calls `phase` with what is looked at next.
 #[must_use]
-pub fn measure_telling(fabric: &Fabric, tell: &mut dyn FnMut(&str)) -> Metrics {
+pub fn measure_with_progress(fabric: &Fabric, phase: &mut dyn FnMut(&str)) -> Metrics {
     let counts = cables(fabric);
-    tell("distances");
+    phase("distances");
     let distances = all_distances(fabric, DISTANCE_BUDGET);
-    tell("bisection");
+    phase("bisection");
     let bisection = bisection(fabric);
-    tell("numbers of shortest ways");
+    phase("numbers of shortest ways");
     let shortest = shortest_paths(fabric, COUNT_BUDGET);
-    tell("disjoint ways");
+    phase("disjoint ways");
     let disjoint = disjoint_paths(fabric, DISJOINT_BUDGET);
     let mut degrees: Vec<u32> = (0..fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();
     degrees.sort_unstable();

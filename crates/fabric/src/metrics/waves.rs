@@ -195,29 +195,29 @@ pub fn shortest_paths(fabric: &Fabric, budget: u64) -> Option<ShortestPaths> {
     let per_source = fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
     let most = (budget / per_source.max(1)).clamp(1, ends.len() as u64) as usize;
     let (mut sum, mut least) = (0.0, f64::INFINITY);
-    let (mut distance, mut ways) = (vec![u32::MAX; routers], vec![0.0; routers]);
+    let (mut distance, mut paths) = (vec![u32::MAX; routers], vec![0.0; routers]);
     for source in spread(ends.len()).take(most).map(|i| ends[i]) {
         distance.fill(u32::MAX);
-        ways.fill(0.0);
-        (distance[source as usize], ways[source as usize]) = (0, 1.0);
+        paths.fill(0.0);
+        (distance[source as usize], paths[source as usize]) = (0, 1.0);
         let mut queue = vec![source];
         let mut next = 0;
         while let Some(&router) = queue.get(next) {
             next += 1;
-            let (d, n) = (distance[router as usize] + 1, ways[router as usize]);
+            let (d, n) = (distance[router as usize] + 1, paths[router as usize]);
             for peer in neighbours(fabric, router).map(|p| p as usize) {
                 if distance[peer] == u32::MAX {
                     distance[peer] = d;
                     queue.push(peer as u32);
                 }
                 if distance[peer] == d {
-                    ways[peer] += n;
+                    paths[peer] += n;
                 }
             }
         }
         for &end in ends.iter().filter(|&&end| end != source) {
-            sum += ways[end as usize];
-            least = least.min(ways[end as usize]);
+            sum += paths[end as usize];
+            least = least.min(paths[end as usize]);
         }
     }
     let mean = sum / (most * (ends.len() - 1)) as f64;

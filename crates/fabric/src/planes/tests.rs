@@ -57,12 +57,12 @@ fn routes_are_those_of_one_plane() {
         let (single, stacked) = (bound(&one, routing).unwrap(), bound(&two, routing).unwrap());
         assert_eq!(single.vcs(), stacked.vcs());
         for (source, destination) in testing::pairs(&one) {
-            let way = testing::way(&one, single.as_ref(), source, destination, 7);
+            let path = testing::path(&one, single.as_ref(), source, destination, 7);
             for p in 0..2 {
                 let ends = (two.terminal_in(source, p), two.terminal_in(destination, p));
-                let shifted = testing::way(&two, stacked.as_ref(), ends.0, ends.1, 7);
+                let shifted = testing::path(&two, stacked.as_ref(), ends.0, ends.1, 7);
                 let back: Vec<_> = shifted.iter().map(|w| (w.0 - p * one.routers(), w.1, w.2)).collect();
-                assert_eq!(back, way, "{topology} {routing} {source} -> {destination} in plane {p}");
+                assert_eq!(back, path, "{topology} {routing} {source} -> {destination} in plane {p}");
             }
         }
         let check = |f: &Fabric, r: &dyn Routing| deadlock::check(f, r, deadlock::DEFAULT_BUDGET);

@@ -129,18 +129,18 @@ impl Zone {
             next.sort_unstable();
             wave = next;
         }
-        let mut way = vec![to];
-        while let Some(&point) = before.get(way.last()?) {
-            if point == *way.last()? {
+        let mut path = vec![to];
+        while let Some(&point) = before.get(path.last()?) {
+            if point == *path.last()? {
                 break;
             }
-            way.push(point);
+            path.push(point);
         }
-        way.reverse();
-        if way.first() != Some(&from) {
+        path.reverse();
+        if path.first() != Some(&from) {
             return None;
         }
-        for pair in way.windows(2) {
+        for pair in path.windows(2) {
             out.extend_from_slice(self.routes.get(&(pair[0], pair[1]))?);
         }
         Some(())

@@ -142,17 +142,17 @@ mod tests {
     };
 
     /// Ports and VCs from one router's first terminal to another's.
-    fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, u8)> {
+    fn path(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, u8)> {
         let mut hop = testing::hop(fabric, source, destination, 0);
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
-            way.push((choice.port, choice.vc));
+            path.push((choice.port, choice.vc));
             match fabric.ports_of(hop.router)[choice.port as usize].peer {
                 Peer::Router { router, port } => {
                     (hop.router, hop.in_port, hop.vc) = (router, port, choice.vc)
                 }
-                _ => return way,
+                _ => return path,
             }
         }
     }
@@ -166,8 +166,8 @@ mod tests {
         let fabric = testing::grid(false, &[4, 3]);
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 1);
-        assert_eq!(way(&fabric, routing.as_ref(), 0, 11), [(1, 0), (1, 0), (1, 0), (3, 0), (3, 0), (4, 0)]);
-        assert_eq!(way(&fabric, routing.as_ref(), 11, 5), [(0, 0), (0, 0), (2, 0), (4, 0)]);
+        assert_eq!(path(&fabric, routing.as_ref(), 0, 11), [(1, 0), (1, 0), (1, 0), (3, 0), (3, 0), (4, 0)]);
+        assert_eq!(path(&fabric, routing.as_ref(), 11, 5), [(0, 0), (0, 0), (2, 0), (4, 0)]);
     }
 
     #[test]
@@ -177,9 +177,9 @@ mod tests {
         assert_eq!(routing.vcs(), 2);
         // From (6, 1) to (1, 3): up across the dateline of dimension 0, then plainly up dimension 1.
         let expected = [(1, 0), (1, 1), (1, 1), (3, 0), (3, 0), (4, 0)];
-        assert_eq!(way(&fabric, routing.as_ref(), 8 + 6, 3 * 8 + 1), expected);
+        assert_eq!(path(&fabric, routing.as_ref(), 8 + 6, 3 * 8 + 1), expected);
         // From (1, 0) to (7, 7): down across both.
-        assert_eq!(way(&fabric, routing.as_ref(), 1, 63), [(0, 0), (0, 1), (2, 1), (4, 0)]);
+        assert_eq!(path(&fabric, routing.as_ref(), 1, 63), [(0, 0), (0, 1), (2, 1), (4, 0)]);
     }
 
     #[test]
@@ -189,12 +189,12 @@ mod tests {
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 1);
         // From (0, 0) to (3, 2): two cables to each of three others, then one to each of two.
-        let ways: std::collections::BTreeSet<_> = (0..20)
-            .map(|seed| testing::way(&fabric, routing.as_ref(), 0, 11, seed))
-            .map(|way| way.into_iter().map(|(router, port, _)| (router, port)).collect::<Vec<_>>())
+        let next_ports: std::collections::BTreeSet<_> = (0..20)
+            .map(|seed| testing::path(&fabric, routing.as_ref(), 0, 11, seed))
+            .map(|path| path.into_iter().map(|(router, port, _)| (router, port)).collect::<Vec<_>>())
             .collect();
         assert_eq!(
-            ways.into_iter().collect::<Vec<_>>(),
+            next_ports.into_iter().collect::<Vec<_>>(),
             [[(0, 4), (3, 7), (11, 8)], [(0, 5), (3, 7), (11, 8)]]
         );
     }
@@ -214,7 +214,7 @@ mod tests {
         for (source, destination) in [(0, 2), (1, 3), (2, 0), (4, 6), (5, 7)] {
             let even = (destination % 4 + destination / 4) % 2 == 0;
             let ports: Vec<u32> =
-                way(&fabric, routing.as_ref(), source, destination).iter().map(|c| c.0).collect();
+                path(&fabric, routing.as_ref(), source, destination).iter().map(|c| c.0).collect();
             let direction = u32::from(even);
             assert_eq!(ports, [direction, direction, 4], "{source} -> {destination}");
         }

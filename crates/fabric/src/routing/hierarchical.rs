@@ -80,8 +80,8 @@ mod tests {
     }
 
     /// Levels of the links on a way.
-    fn levels(fabric: &Fabric, way: &[(u32, u32, u8)]) -> Vec<u8> {
-        let links = &way[..way.len() - 1];
+    fn levels(fabric: &Fabric, path: &[(u32, u32, u8)]) -> Vec<u8> {
+        let links = &path[..path.len() - 1];
         links.iter().map(|&(router, port, _)| fabric.ports_of(router)[port as usize].class).collect()
     }
 
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(routing.vcs(), 4);
         let mut longest = 0;
         for (s, d) in testing::pairs(&fabric) {
-            let way = testing::way(&fabric, routing.as_ref(), s, d, 7);
-            let levels = levels(&fabric, &way);
+            let path = testing::path(&fabric, routing.as_ref(), s, d, 7);
+            let levels = levels(&fabric, &path);
             let count = |level| levels.iter().filter(|&&l| l == level).count();
             assert_eq!(count(3), usize::from(s / 16 != d / 16), "{s} -> {d}: {levels:?}");
             assert!(count(2) <= 1 + count(3), "{levels:?}");
@@ -118,8 +118,8 @@ mod tests {
             let mut counts = BTreeMap::new();
             // From rack 0 to rack 2.
             for seed in 0..4000 {
-                let way = testing::way(&fabric, routing.as_ref(), 0, 32, seed);
-                let mut racks: Vec<u32> = way.iter().map(|step| step.0 / 16).collect();
+                let path = testing::path(&fabric, routing.as_ref(), 0, 32, seed);
+                let mut racks: Vec<u32> = path.iter().map(|step| step.0 / 16).collect();
                 racks.dedup();
                 *counts.entry(if racks.len() == 3 { racks[1] } else { 0 }).or_insert(0) += 1;
             }

@@ -141,13 +141,13 @@ mod tests {
     };
 
     /// Classes of the links of a way (0 is the ejection) and their VCs.
-    fn way(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u8, u8)> {
+    fn path(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u8, u8)> {
         let mut hop = testing::hop(fabric, source, destination, 5);
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
             let port = fabric.ports_of(hop.router)[choice.port as usize];
-            way.push((port.class, choice.vc));
+            path.push((port.class, choice.vc));
             match port.peer {
                 Peer::Router { router, port } => {
                     (hop.router, hop.in_port, hop.vc, hop.visited) =
@@ -155,7 +155,7 @@ mod tests {
                 }
                 peer => {
                     assert_eq!(peer, Peer::Terminal(destination));
-                    return way;
+                    return path;
                 }
             }
         }
@@ -168,7 +168,7 @@ mod tests {
         let (local, global) = (1, 2);
         let mut seen = std::collections::BTreeSet::new();
         for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))) {
-            let way = way(&fabric, routing.as_ref(), s, d);
+            let path = path(&fabric, routing.as_ref(), s, d);
             let expected: &[&[(u8, u8)]] = if s / 2 == d / 2 {
                 &[&[(0, 0)]]
             } else if s / 8 == d / 8 {
@@ -181,8 +181,8 @@ mod tests {
                     &[(local, 0), (global, 1), (local, 3), (0, 3)],
                 ]
             };
-            assert!(expected.contains(&way.as_slice()), "{s} -> {d}: {way:?}");
-            seen.insert(way);
+            assert!(expected.contains(&path.as_slice()), "{s} -> {d}: {path:?}");
+            seen.insert(path);
         }
         assert_eq!(seen.len(), 6);
     }

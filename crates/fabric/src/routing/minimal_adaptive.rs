@@ -213,20 +213,20 @@ mod tests {
         let fabric = testing::grid(false, &[3, 4]);
         let routing = bind(&fabric).unwrap();
         // From one corner to the other: 5 links, 2 of them along dimension 0, so 10 paths.
-        let ways: BTreeSet<Vec<u32>> = (0..2000)
+        let next_ports: BTreeSet<Vec<u32>> = (0..2000)
             .map(|seed| {
                 let mut hop = testing::hop(&fabric, 0, 11, seed);
-                let mut way = Vec::new();
+                let mut path = Vec::new();
                 while hop.router != 11 {
                     let choice = routing.route(&mut hop, &mut testing::Backlogs(BTreeMap::new()));
-                    way.push(choice.port);
+                    path.push(choice.port);
                     hop.router = fabric.next_router(hop.router, choice.port).unwrap();
                     (hop.visited, hop.vc) = (hop.visited + 1, choice.vc);
                 }
-                way
+                path
             })
             .collect();
-        assert_eq!(ways.len(), 10);
+        assert_eq!(next_ports.len(), 10);
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(choice.port, free);
         }
         for (s, d) in testing::pairs(&fabric) {
-            let links = testing::way(&fabric, routing.as_ref(), s, d, 1).len() as u32 - 1;
+            let links = testing::path(&fabric, routing.as_ref(), s, d, 1).len() as u32 - 1;
             assert_eq!(links, distances(&fabric, s)[d as usize]);
         }
     }

@@ -114,7 +114,7 @@ mod tests {
         for destination in 0..64 {
             let tops: BTreeSet<u32> = (0..64)
                 .filter(|s| s / 16 != destination / 16)
-                .map(|s| testing::way(&fabric, routing.as_ref(), s, destination, 0)[2].0)
+                .map(|s| testing::path(&fabric, routing.as_ref(), s, destination, 0)[2].0)
                 .collect();
             assert_eq!(tops.len(), 1, "destination {destination}");
             *served.entry(tops.into_iter().next()).or_insert(0) += 1;
@@ -128,7 +128,7 @@ mod tests {
         let n = fabric.terminals();
         let mut loads = BTreeMap::new();
         for s in 0..n {
-            for (router, port, _) in testing::way(fabric, routing, s, (s + shift) % n, 0) {
+            for (router, port, _) in testing::path(fabric, routing, s, (s + shift) % n, 0) {
                 *loads.entry((router, port)).or_insert(0) += 1;
             }
         }
@@ -160,7 +160,7 @@ mod tests {
         for source in [0, 5, 63] {
             let tops: BTreeSet<u32> = (0..64)
                 .filter(|d| d / 16 != source / 16)
-                .map(|d| testing::way(&fabric, routing.as_ref(), source, d, 0)[2].0)
+                .map(|d| testing::path(&fabric, routing.as_ref(), source, d, 0)[2].0)
                 .collect();
             assert_eq!(tops.len(), 1, "source {source}");
         }

@@ -86,9 +86,9 @@ mod tests {
         let (fabric, routing) = bind(3, 3);
         let mut tops = BTreeMap::new();
         for seed in 0..9000 {
-            let way = testing::way(&fabric, routing.as_ref(), 0, 26, seed);
-            assert_eq!(way.len(), 5);
-            *tops.entry(way[2].0).or_insert(0) += 1;
+            let path = testing::path(&fabric, routing.as_ref(), 0, 26, seed);
+            assert_eq!(path.len(), 5);
+            *tops.entry(path[2].0).or_insert(0) += 1;
         }
         assert_eq!(tops.len(), 9);
         assert!(tops.values().all(|&n| (850..1150).contains(&n)), "{tops:?}");

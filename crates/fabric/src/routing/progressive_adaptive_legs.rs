@@ -70,12 +70,12 @@ impl<L: Leg> Legs<L> {
 
     /// Ports toward the destination.
     fn minimal(&self, view: &View) -> PortSet<'_> {
-        self.leg.ways(&At::start(view.router, 0), view.to).ports
+        self.leg.next_ports(&At::start(view.router, 0), view.to).ports
     }
 
     /// Ports toward another group.
     fn toward(&self, view: &View, group: u32) -> PortSet<'_> {
-        self.leg.ways(&At::start(view.router, 0), self.leg.member(group)).ports
+        self.leg.next_ports(&At::start(view.router, 0), self.leg.member(group)).ports
     }
 
     /// True if the port of a router leads to another group.
@@ -248,7 +248,7 @@ mod tests {
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 3);
         for (s, d) in testing::pairs(&fabric) {
-            let links = testing::way(&fabric, routing.as_ref(), s, d, 1).len() - 1;
+            let links = testing::path(&fabric, routing.as_ref(), s, d, 1).len() - 1;
             let expected = if s / 2 == d / 2 {
                 0
             } else if s / 8 == d / 8 {
@@ -315,7 +315,7 @@ mod tests {
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 3);
         for (s, d) in testing::pairs(&fabric) {
-            let links = testing::way(&fabric, routing.as_ref(), s, d, 1).len() - 1;
+            let links = testing::path(&fabric, routing.as_ref(), s, d, 1).len() - 1;
             assert!(links <= if s / 6 == d / 6 { 2 } else { 5 }, "{s} -> {d}: {links}");
         }
         // Port 0 of router 0 leads to router 1, port 1 to router 2, port 2 down the column, port 3 to group 1.

@@ -49,13 +49,13 @@ impl Select {
         !matches!(self, Self::LeastQueue | Self::MostCredits)
     }
 
-    /// Which of `count` ports it takes, counted from 0: the i-th and the channel to be used on it are `way(i)`. `count`
+    /// Which of `count` ports it takes, counted from 0: the i-th and the channel to be used on it are `path(i)`. `count`
     /// must not be 0.
     #[inline]
     pub(crate) fn choose(
         self,
         count: u32,
-        way: impl Fn(u32) -> (u32, u8),
+        path: impl Fn(u32) -> (u32, u8),
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
     ) -> u32 {
@@ -66,7 +66,7 @@ impl Select {
             Self::Random => hop.random.below(u64::from(count)) as u32,
             Self::Static => (mix64(pair(hop) ^ mix64(u64::from(hop.router))) % u64::from(count)) as u32,
             Self::RoundRobin => turn(hop, u64::from(count)) as u32,
-            Self::LeastQueue | Self::MostCredits => least(count, hop, |i| self.score(way(i), congestion)),
+            Self::LeastQueue | Self::MostCredits => least(count, hop, |i| self.score(path(i), congestion)),
         }
     }
 

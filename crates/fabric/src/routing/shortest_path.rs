@@ -383,10 +383,11 @@ mod tests {
             let (one, drawn) = (bind(&fabric, &single).unwrap(), bind(&fabric, &[SOURCE]).unwrap());
             let mut differ = 0;
             for (s, d) in testing::pairs(&fabric) {
-                let way = |routing: &dyn Routing, seed| testing::way(&fabric, routing, s, d, seed);
-                assert_eq!(way(at_source.as_ref(), 1), way(by_hops.as_ref(), 2), "{s} -> {d}");
-                assert_eq!(way(one.as_ref(), 1), way(one.as_ref(), 2), "{s} -> {d}");
-                differ += usize::from((2..9).any(|seed| way(drawn.as_ref(), 1) != way(drawn.as_ref(), seed)));
+                let path = |routing: &dyn Routing, seed| testing::path(&fabric, routing, s, d, seed);
+                assert_eq!(path(at_source.as_ref(), 1), path(by_hops.as_ref(), 2), "{s} -> {d}");
+                assert_eq!(path(one.as_ref(), 1), path(one.as_ref(), 2), "{s} -> {d}");
+                differ +=
+                    usize::from((2..9).any(|seed| path(drawn.as_ref(), 1) != path(drawn.as_ref(), seed)));
             }
             assert!(differ > 0, "source routing draws among several paths");
         }
@@ -442,7 +443,7 @@ mod tests {
         testing::fail(&mut ring, 0, 1);
         let ring = Arc::new(ring);
         let routing = bind(&ring, &[]).unwrap();
-        assert_eq!(testing::way(&ring, routing.as_ref(), 0, 1, 0).len(), 5);
+        assert_eq!(testing::path(&ring, routing.as_ref(), 0, 1, 0).len(), 5);
         let mut cut = (*ring).clone();
         testing::fail(&mut cut, 2, 1);
         let problem = &bind(&Arc::new(cut), &[]).err().unwrap()[0];

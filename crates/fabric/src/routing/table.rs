@@ -99,7 +99,7 @@ fn too_large(entries: u64) -> Vec<Problem> {
 /// Refuses a fabric in which some terminals cannot reach each other, naming the first pairs. Those known to be cut off do
 /// not count.
 pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
-    const TOLD: usize = 3;
+    const REPORTED: usize = 3;
     let Some(first) = fabric.reachable().next() else { return Ok(()) };
     let distance = distances(fabric, fabric.router_at(first));
     let lost: Vec<u32> =
@@ -107,12 +107,12 @@ pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
     if lost.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = lost.iter().take(TOLD).map(ToString::to_string).collect();
+    let names: Vec<String> = lost.iter().take(REPORTED).map(ToString::to_string).collect();
     let message = format!(
         "no way between terminal {first} and terminal{} {}{}: {} of {} terminals are cut off from it",
         if names.len() == 1 { "" } else { "s" },
         names.join(", "),
-        if lost.len() > TOLD { ", .." } else { "" },
+        if lost.len() > REPORTED { ", .." } else { "" },
         lost.len(),
         fabric.terminals(),
     );

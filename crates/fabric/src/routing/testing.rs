@@ -74,7 +74,7 @@ pub(crate) fn pairs(fabric: &Fabric) -> impl Iterator<Item = (u32, u32)> + use<>
 }
 
 /// Routers, ports and VCs of a packet's way without congestion, the ejection last.
-pub(crate) fn way(
+pub(crate) fn path(
     fabric: &Fabric,
     routing: &dyn Routing,
     source: u32,
@@ -82,11 +82,11 @@ pub(crate) fn way(
     seed: u64,
 ) -> Vec<(u32, u32, u8)> {
     let mut hop = hop(fabric, source, destination, seed);
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     loop {
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
-        way.push((hop.router, choice.port, choice.vc));
-        assert!(way.len() < 1000, "{source} -> {destination} never ends");
+        path.push((hop.router, choice.port, choice.vc));
+        assert!(path.len() < 1000, "{source} -> {destination} never ends");
         match fabric.ports_of(hop.router)[choice.port as usize].peer {
             Peer::Router { router, port } => {
                 (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
@@ -94,7 +94,7 @@ pub(crate) fn way(
             }
             peer => {
                 assert_eq!(peer, Peer::Terminal(destination));
-                return way;
+                return path;
             }
         }
     }

@@ -7,7 +7,7 @@
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
     legs::{
-        self, At, Leg, Ways, cray_dragonfly::CrayDragonflyLeg, dragonfly::DragonflyLeg,
+        self, At, Leg, NextPorts, cray_dragonfly::CrayDragonflyLeg, dragonfly::DragonflyLeg,
         dragonfly_plus::DragonflyPlusLeg, grid::GridLeg, hierarchical::HierarchicalLeg, hyperx::HyperxLeg,
         table::TableLeg,
     },
@@ -228,8 +228,8 @@ impl<L: Leg> TwoLegs<L> {
         let (mut best, mut least) = (None, u64::MAX);
         for i in (0..count).map(route) {
             let leg = self.begin(hop, i, destination);
-            let (ways, vc) = self.ways(leg);
-            let score = select.score((ways.ports.pick(hop.router, || Self::seed(hop)), vc), congestion);
+            let (next_ports, vc) = self.next_ports(leg);
+            let score = select.score((next_ports.ports.pick(hop.router, || Self::seed(hop)), vc), congestion);
             if score < least {
                 (best, least) = (i, score);
             }
@@ -248,9 +248,9 @@ impl<L: Leg> TwoLegs<L> {
         }
     }
 
-    fn ways(&self, (to, at, state): (u32, At, u32)) -> (Ways<'_>, u8) {
-        let ways = self.leg.ways(&at, to);
-        (ways, ways.vc + if state == LAST { self.last } else { 0 })
+    fn next_ports(&self, (to, at, state): (u32, At, u32)) -> (NextPorts<'_>, u8) {
+        let next_ports = self.leg.next_ports(&at, to);
+        (next_ports, next_ports.vc + if state == LAST { self.last } else { 0 })
     }
 
     fn seed(hop: &Hop) -> u64 {
@@ -333,13 +333,13 @@ impl<L: Leg> Routing for TwoLegs<L> {
         if leg.0 == hop.router {
             return Choice { port: ejection, vc: 0, state: 0 };
         }
-        let (ways, vc) = self.ways(leg);
+        let (next_ports, vc) = self.next_ports(leg);
         let port = match self.rule {
             Rule::Straight { select } | Rule::Valiant { select } if select != Select::Random => {
-                let ports = ways.ports;
+                let ports = next_ports.ports;
                 ports.get(select.choose(ports.len(), |i| (ports.get(i), vc), hop, congestion))
             }
-            _ => ways.ports.pick(hop.router, || Self::seed(hop)),
+            _ => next_ports.ports.pick(hop.router, || Self::seed(hop)),
         };
         Choice { port, vc, state: leg.2 }
     }
@@ -351,8 +351,12 @@ impl<L: Leg> Routing for TwoLegs<L> {
                 out.push(Choice { port: ejection, vc: 0, state: 0 });
                 return;
             }
-            let (ways, vc) = self.ways(leg);
-            out.extend((0..ways.ports.len()).map(|i| Choice { port: ways.ports.get(i), vc, state: leg.2 }));
+            let (next_ports, vc) = self.next_ports(leg);
+            out.extend((0..next_ports.ports.len()).map(|i| Choice {
+                port: next_ports.ports.get(i),
+                vc,
+                state: leg.2,
+            }));
         };
         if hop.visited == 0 && hop.router == destination {
             out.push(Choice { port: ejection, vc: 0, state: 0 });

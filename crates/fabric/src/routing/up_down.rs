@@ -231,23 +231,23 @@ fn legal(fabric: &Fabric, rank: &[u32]) -> Result<Table, Vec<Problem>> {
 }
 
 /// Where a packet may go next.
-enum Way<'a> {
+enum NextPort<'a> {
     Out(u32),
     Ports(&'a [u32]),
 }
 
 impl UpDown {
     #[inline]
-    fn way(&self, hop: &Hop) -> Way<'_> {
+    fn path(&self, hop: &Hop) -> NextPort<'_> {
         let (router, port) = self.fabric.attached(hop.destination);
         if router == hop.router {
-            return Way::Out(port);
+            return NextPort::Out(port);
         }
         // A packet may begin anywhere: where it came in does not matter at its first router.
         let came_in = self.fabric.port_index(hop.router, hop.in_port);
         let came_down = hop.visited > 0 && self.came_down[came_in as usize];
         let plane = if came_down { DOWN } else { ANY };
-        Way::Ports(self.table.ports(plane, self.table.end(router), hop.router))
+        NextPort::Ports(self.table.ports(plane, self.table.end(router), hop.router))
     }
 }
 
@@ -257,18 +257,18 @@ impl Routing for UpDown {
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
-        let port = match self.way(hop) {
-            Way::Out(port) => port,
-            Way::Ports(ports) => self.select.port(ports, 0, hop, congestion),
+        let port = match self.path(hop) {
+            NextPort::Out(port) => port,
+            NextPort::Ports(ports) => self.select.port(ports, 0, hop, congestion),
         };
         Choice { port, vc: 0, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let choice = |port| Choice { port, vc: 0, state: 0 };
-        match self.way(hop) {
-            Way::Out(port) => out.push(choice(port)),
-            Way::Ports(ports) => out.extend(ports.iter().copied().map(choice)),
+        match self.path(hop) {
+            NextPort::Out(port) => out.push(choice(port)),
+            NextPort::Ports(ports) => out.extend(ports.iter().copied().map(choice)),
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let ring = testing::grid(true, &[5]);
         let routing = bind(&ring, &[("root", Constant::Text("0"))]).unwrap();
         let routers = |s, d| -> Vec<u32> {
-            testing::way(&ring, routing.as_ref(), s, d, 0).iter().map(|step| step.0).collect()
+            testing::path(&ring, routing.as_ref(), s, d, 0).iter().map(|step| step.0).collect()
         };
         assert_eq!(routers(1, 3), [1, 2, 3]);
         assert_eq!(routers(2, 4), [2, 1, 0, 4], "over router 3 it would go up after it went down");
@@ -318,7 +318,7 @@ mod tests {
         let top = bind(&tree, &[("root", Constant::Text("3"))]).unwrap();
         for (s, d) in testing::pairs(&tree) {
             let expected = if s / 3 == d / 3 { 1 } else { 3 };
-            assert_eq!(testing::way(&tree, top.as_ref(), s, d, 1).len(), expected, "{s} -> {d}");
+            assert_eq!(testing::path(&tree, top.as_ref(), s, d, 1).len(), expected, "{s} -> {d}");
         }
     }
 
@@ -336,7 +336,7 @@ mod tests {
                 let report = deadlock::check(&torus, routing.as_ref(), u64::MAX);
                 assert!(report.is_free(), "{root} {tree}: {report}");
                 for (s, d) in testing::pairs(&torus) {
-                    testing::way(&torus, routing.as_ref(), s, d, 3);
+                    testing::path(&torus, routing.as_ref(), s, d, 3);
                 }
             }
         }

@@ -56,11 +56,11 @@ mod tests {
         // From group 0 to group 8: the groups of the routers on the way.
         let mut visited = BTreeMap::new();
         for seed in 0..7000 {
-            let way = testing::way(&fabric, routing.as_ref(), 0, 71, seed);
-            let mut groups: Vec<u32> = way.iter().map(|step| step.0 / 4).collect();
+            let path = testing::path(&fabric, routing.as_ref(), 0, 71, seed);
+            let mut groups: Vec<u32> = path.iter().map(|step| step.0 / 4).collect();
             groups.dedup();
-            assert_eq!((groups.len(), groups[0], groups[2]), (3, 0, 8), "{way:?}");
-            assert!(way.len() <= 6 + 1, "local, global, local, global, local: {way:?}");
+            assert_eq!((groups.len(), groups[0], groups[2]), (3, 0, 8), "{path:?}");
+            assert!(path.len() <= 6 + 1, "local, global, local, global, local: {path:?}");
             *visited.entry(groups[1]).or_insert(0) += 1;
         }
         assert_eq!(visited.keys().copied().collect::<Vec<u32>>(), (1..8).collect::<Vec<_>>());
@@ -74,9 +74,9 @@ mod tests {
         assert_eq!(routing.vcs(), 4);
         let mut total = 0;
         for seed in 0..4000 {
-            let way = testing::way(&fabric, routing.as_ref(), 0, 1, seed);
-            assert!(way[..way.len() - 1].is_sorted_by_key(|step| step.2 / 2), "{way:?}");
-            total += way.len() - 1;
+            let path = testing::path(&fabric, routing.as_ref(), 0, 1, seed);
+            assert!(path[..path.len() - 1].is_sorted_by_key(|step| step.2 / 2), "{path:?}");
+            total += path.len() - 1;
         }
         // Two legs of mean length 2 each: to an even router, and from it.
         assert!((15_500..16_500).contains(&total), "{total}");
@@ -92,7 +92,7 @@ mod tests {
         let routing = bind(&torus, &[]).unwrap();
         assert!(deadlock::check(&torus, routing.as_ref(), u64::MAX).is_free());
         for (s, d) in testing::pairs(&torus) {
-            testing::way(&torus, routing.as_ref(), s, d, 3);
+            testing::path(&torus, routing.as_ref(), s, d, 3);
         }
         let problem = &bind(&torus, &[BY_GROUP]).err().unwrap()[0];
         assert_eq!(problem.key, "intermediate");

@@ -23,8 +23,8 @@ fn all_parts_of_the_format_are_read() {
         (r#"{"scenarios": {"s": {"links": [["a", 1, 0, "WIFI"]]}}}"#, "WIFI"),
         (r#"{"scenarios": {"s": {"links": [], "flows": [[0, "a", "b", 1, [3]]]}}}"#, "link 3"),
     ] {
-        let told = read(bad).unwrap_err();
-        assert!(told.contains(why), "{told}");
+        let reported = read(bad).unwrap_err();
+        assert!(reported.contains(why), "{reported}");
     }
 }
 

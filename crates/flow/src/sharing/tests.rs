@@ -17,7 +17,7 @@ fn run(sharing: &mut Sharing, flows: usize) -> Vec<Ps> {
     while sharing.step(Ps::MAX, &mut over) {
         over.drain(..).for_each(|o: Over| ends[o.tag as usize] = o.at.rounded());
     }
-    assert_eq!(sharing.live(), 0);
+    assert_eq!(sharing.active(), 0);
     ends
 }
 
@@ -28,7 +28,7 @@ const US: Ps = 1_000_000;
 fn one_flow_takes_latency_and_size_over_bandwidth() {
     let mut s = links(3, Rules::plain());
     let route = s.route(vec![0, 1, 2], &[], 0.0);
-    s.begin(Moment::at(0), route, 1_000_000, None, 0);
+    s.begin(FineTime::at(0), route, 1_000_000, None, 0);
     assert_eq!(run(&mut s, 1), [MS + 3 * US]);
 }
 
@@ -36,8 +36,8 @@ fn one_flow_takes_latency_and_size_over_bandwidth() {
 fn two_flows_halve_a_link_and_the_rest_is_alone() {
     let mut s = links(1, Rules::plain());
     let route = s.route(vec![0], &[], 0.0);
-    s.begin(Moment::at(0), route, 10_000_000, None, 0);
-    s.begin(Moment::at(0), route, 30_000_000, None, 1);
+    s.begin(FineTime::at(0), route, 10_000_000, None, 0);
+    s.begin(FineTime::at(0), route, 30_000_000, None, 1);
     assert_eq!(run(&mut s, 2), [20 * MS + US, 40 * MS + US]);
 }
 
@@ -46,11 +46,11 @@ fn a_parking_lot_halves_every_link() {
     for n in [2u32, 5, 40] {
         let mut s = links(n, Rules::plain());
         let long = s.route((0..n).collect(), &[], 0.0);
-        s.begin(Moment::at(0), long, 1_000_000, None, 0);
+        s.begin(FineTime::at(0), long, 1_000_000, None, 0);
         // All join at the same moment.
         for l in 0..n {
             let short = s.route(vec![l], &[], 0.0);
-            s.begin(Moment::at(u64::from(n - 1) * US), short, 1_000_000, None, l + 1);
+            s.begin(FineTime::at(u64::from(n - 1) * US), short, 1_000_000, None, l + 1);
         }
         let ends = run(&mut s, n as usize + 1);
         assert_eq!(ends, vec![2 * MS + u64::from(n) * US; n as usize + 1]);
@@ -64,7 +64,7 @@ fn an_incast_serves_all_alike() {
     for l in 0..n {
         let route = s.route(vec![l, n], &[], 0.0);
         // Sizes 1, 2, .. kB: the k-th ends when everybody has got k kB or all it wants.
-        s.begin(Moment::at(0), route, 1000 * u64::from(l + 1), None, l);
+        s.begin(FineTime::at(0), route, 1000 * u64::from(l + 1), None, l);
     }
     let ends = run(&mut s, n as usize);
     let mut sent = 0u64;
@@ -81,7 +81,7 @@ fn many_flows_on_one_link_are_one_alarm() {
     let route = s.route(vec![0], &[], 0.0);
     let n = 10_000u32;
     for k in 0..n {
-        s.begin(Moment::at(0), route, 1000 * u64::from(k + 1), None, k);
+        s.begin(FineTime::at(0), route, 1000 * u64::from(k + 1), None, k);
     }
     let ends = run(&mut s, n as usize);
     let mut sent = 0u64;
@@ -97,12 +97,12 @@ fn many_flows_on_one_link_are_one_alarm() {
 fn a_bandwidth_that_changes_splits_the_time() {
     let mut s = links(1, Rules::plain());
     s.schedule(vec![
-        (Moment::at(MS + US), 0, 5e8),
-        (Moment::at(3 * MS + US), 0, 0.0),
-        (Moment::at(5 * MS + US), 0, 2e9),
+        (FineTime::at(MS + US), 0, 5e8),
+        (FineTime::at(3 * MS + US), 0, 0.0),
+        (FineTime::at(5 * MS + US), 0, 2e9),
     ]);
     let route = s.route(vec![0], &[], 0.0);
-    s.begin(Moment::at(0), route, 4_000_000, None, 0);
+    s.begin(FineTime::at(0), route, 4_000_000, None, 0);
     // 1 MB in the first ms, 1 MB in the next two, nothing in two, 2 MB in one.
     assert_eq!(run(&mut s, 1), [6 * MS + US]);
 }
@@ -111,8 +111,8 @@ fn a_bandwidth_that_changes_splits_the_time() {
 fn the_way_back_takes_its_part() {
     let mut s = links(1, Rules::cm02());
     let route = s.route(vec![0], &[0], 0.0);
-    s.begin(Moment::at(0), route, 100_000_000, None, 0);
-    s.begin(Moment::at(0), route, 100_000_000, None, 1);
+    s.begin(FineTime::at(0), route, 100_000_000, None, 0);
+    s.begin(FineTime::at(0), route, 100_000_000, None, 1);
     assert_eq!(run(&mut s, 2), [210 * MS + US, 210 * MS + US]);
 }
 
@@ -120,9 +120,9 @@ fn the_way_back_takes_its_part() {
 fn empty_messages_and_empty_routes_take_their_latency() {
     let mut s = links(1, Rules::plain());
     let (link, here) = (s.route(vec![0], &[], 0.0), s.route(vec![], &[], 0.0));
-    s.begin(Moment::at(5), link, 0, None, 0);
-    s.begin(Moment::at(5), here, 1_000_000, None, 1);
-    s.begin(Moment::at(5), here, 1_000_000, Some(1e9), 2);
+    s.begin(FineTime::at(5), link, 0, None, 0);
+    s.begin(FineTime::at(5), here, 1_000_000, None, 1);
+    s.begin(FineTime::at(5), here, 1_000_000, Some(1e9), 2);
     assert_eq!(run(&mut s, 3), [US + 5, 5, MS + 5]);
 }
 
@@ -130,13 +130,13 @@ fn empty_messages_and_empty_routes_take_their_latency() {
 fn a_flow_that_moves_keeps_what_is_done() {
     let mut s = links(2, Rules::plain());
     let (a, b) = (s.route(vec![0], &[], 0.0), s.route(vec![1], &[], 0.0));
-    let flow = s.begin(Moment::at(0), a, 4_000_000, None, 0);
+    let flow = s.begin(FineTime::at(0), a, 4_000_000, None, 0);
     let mut over = Vec::new();
     assert!(s.step(2 * US, &mut over));
     assert!(!s.step(MS + US, &mut over));
     assert_eq!(s.crossing(|l| l == 0), [(flow, 0)]);
-    s.divert(Moment::at(MS + US), flow, b);
-    s.refresh(Moment::at(MS + US));
+    s.divert(FineTime::at(MS + US), flow, b);
+    s.refresh(FineTime::at(MS + US));
     assert_eq!(run(&mut s, 1), [4 * MS + 2 * US]);
 }
 
@@ -145,10 +145,10 @@ fn use_is_counted_by_window() {
     let mut s = Sharing::new(Rules::plain(), MS);
     s.link(1e9, 0.0, Policy::Shared);
     let route = s.route(vec![0], &[], 0.0);
-    s.begin(Moment::at(MS / 2), route, 1_000_000, None, 0);
-    s.begin(Moment::at(10 * MS), route, 500_000, None, 1);
+    s.begin(FineTime::at(MS / 2), route, 1_000_000, None, 0);
+    s.begin(FineTime::at(10 * MS), route, 500_000, None, 1);
     run(&mut s, 2);
-    assert_eq!(s.finish(Moment::at(11 * MS)), [1.5e6]);
+    assert_eq!(s.finish(FineTime::at(11 * MS)), [1.5e6]);
     let uses: Vec<(u64, f64)> = s.uses.iter().map(|u| (u.window, u.links[0].1.round())).collect();
     assert_eq!(uses, [(0, 5e5), (1, 5e5), (10, 5e5)]);
 }
@@ -161,29 +161,29 @@ proptest::proptest! {
         changes in proptest::collection::vec((0u64..40, 0u32..8, 1u32..4), 0..3),
         cross in proptest::bool::ANY,
     ) {
-        let told = |window: Ps| {
+        let reported = |window: Ps| {
             let rules = Rules { cross: if cross { 0.05 } else { 0.0 }, ..Rules::plain() };
             let mut s = Sharing::new(rules, window);
             for n in 0..8u32 {
                 s.link(f64::from(n % 3 + 1) * 1e9, 1e-9, Policy::Shared);
             }
-            let change = |&(at, link, by): &(u64, u32, u32)| (Moment::at(at * US), link, f64::from(by) * 5e8);
+            let change = |&(at, link, by): &(u64, u32, u32)| (FineTime::at(at * US), link, f64::from(by) * 5e8);
             s.schedule(changes.iter().map(change).collect());
             let (mut over, mut all, mut routes) = (Vec::new(), Vec::new(), Vec::new());
             let mut sorted: Vec<_> = flows.iter().zip(0u32..).collect();
             sorted.sort_by_key(|f| f.0.0);
             for ((at, links, kilobytes, slow), tag) in sorted {
-                while s.next().is_some_and(|n| n < Moment::at(at * US)) && s.step(Ps::MAX, &mut over) {}
+                while s.next().is_some_and(|n| n < FineTime::at(at * US)) && s.step(Ps::MAX, &mut over) {}
                 let back: Vec<u32> = links.iter().rev().copied().collect();
                 let known = routes.iter().find(|r: &&(_, u32)| r.0 == links).map(|r| r.1);
                 let route = known.unwrap_or_else(|| s.route(links.iter().copied().collect(), &back, 0.0));
                 routes.push((links, route));
-                s.begin(Moment::at(at * US), route, kilobytes * 1500, slow.then_some(7e8), tag);
+                s.begin(FineTime::at(at * US), route, kilobytes * 1500, slow.then_some(7e8), tag);
             }
             while s.step(Ps::MAX, &mut over) {}
             all.extend(over.iter().map(|o| (o.tag, o.at)));
             all
         };
-        proptest::prop_assert_eq!(told(0), told(1 << 58));
+        proptest::prop_assert_eq!(reported(0), reported(1 << 58));
     }
 }

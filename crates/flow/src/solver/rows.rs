@@ -109,7 +109,7 @@ pub(super) struct Sharer {
     /// Its links are dirty.
     pub(super) unsupported: bool,
     /// It is on none of its links, since it is alone there.
-    pub(super) aside: bool,
+    pub(super) detached: bool,
 }
 
 /// What happens at a level: a link is full, or a sharer's support is reached. The bits of a level that is not negative are ordered as it

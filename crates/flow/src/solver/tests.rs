@@ -100,15 +100,15 @@ fn follow(mut solver: Solver) -> Solver {
 /// All that a solution leaves behind.
 fn bits(solver: &Solver) -> (Vec<u64>, Vec<u64>, Vec<u32>) {
     let links = solver.links.iter().map(|l| l.level.to_bits()).collect();
-    let live = solver.sharers.iter().filter(|s| s.count > 0);
-    (links, live.map(|s| s.level.to_bits()).collect(), solver.changed.clone())
+    let active = solver.sharers.iter().filter(|s| s.count > 0);
+    (links, active.map(|s| s.level.to_bits()).collect(), solver.changed.clone())
 }
 
 /// Both solvers under the same changes.
 struct Pair {
     links: Vec<(f64, Policy)>,
     solver: Solver,
-    live: Vec<(u32, u32, Plain)>,
+    active: Vec<(u32, u32, Plain)>,
     /// Which of 64 solutions in turn find all levels anew.
     whole: u64,
 }
@@ -119,33 +119,33 @@ impl Pair {
         for &(capacity, policy) in links {
             solver.link(capacity, policy);
         }
-        Self { links: links.to_vec(), solver, live: Vec::new(), whole }
+        Self { links: links.to_vec(), solver, active: Vec::new(), whole }
     }
 
     fn apply(&mut self, change: &Change) {
-        let pick = |n: usize, live: &[(u32, u32, Plain)]| (!live.is_empty()).then(|| n % live.len());
+        let pick = |n: usize, active: &[(u32, u32, Plain)]| (!active.is_empty()).then(|| n % active.len());
         match change {
             Change::Add { route, weight, cap } => {
                 let uses = route.iter().map(|&(l, u)| (l as u32, u));
                 let row = self.solver.add(uses, *weight, *cap);
-                self.live.push((row, 1, Plain { uses: route.clone(), weight: *weight, cap: *cap }));
+                self.active.push((row, 1, Plain { uses: route.clone(), weight: *weight, cap: *cap }));
             }
             Change::Remove(n) => {
-                if let Some(n) = pick(*n, &self.live) {
-                    let (row, _, _) = self.live.swap_remove(n);
+                if let Some(n) = pick(*n, &self.active) {
+                    let (row, _, _) = self.active.swap_remove(n);
                     self.solver.set_count(row, 0);
                 }
             }
             Change::Count(n, count) => {
-                if let Some(n) = pick(*n, &self.live) {
-                    self.live[n].1 = *count;
-                    self.solver.set_count(self.live[n].0, *count);
+                if let Some(n) = pick(*n, &self.active) {
+                    self.active[n].1 = *count;
+                    self.solver.set_count(self.active[n].0, *count);
                 }
             }
             Change::Weight(n, weight) => {
-                if let Some(n) = pick(*n, &self.live) {
-                    self.live[n].2.weight = *weight;
-                    self.solver.set_weight(self.live[n].0, *weight);
+                if let Some(n) = pick(*n, &self.active) {
+                    self.active[n].2.weight = *weight;
+                    self.solver.set_weight(self.active[n].0, *weight);
                 }
             }
             Change::Capacity(link, capacity) => {
@@ -157,7 +157,7 @@ impl Pair {
 
     /// Shares agree, and whoever is not listed as changed kept its share to the bit.
     fn check(&mut self) -> Result<(), TestCaseError> {
-        let before: Vec<f64> = self.live.iter().map(|l| self.solver.share(l.0)).collect();
+        let before: Vec<f64> = self.active.iter().map(|l| self.solver.share(l.0)).collect();
         self.solver.whole = self.whole & 1 > 0 && self.solver.pipes == 0;
         self.whole = self.whole.rotate_right(1);
         let followed = (!self.solver.whole).then(|| follow(self.solver.clone()));
@@ -170,12 +170,12 @@ impl Pair {
         changed.dedup();
         prop_assert_eq!(listed, changed.len());
         let mut flows = Vec::new();
-        for (_, count, plain) in &self.live {
+        for (_, count, plain) in &self.active {
             flows.extend(std::iter::repeat_n(plain.clone(), *count as usize));
         }
         let exact = brute(&self.links, &flows);
         let mut at = 0;
-        for ((row, count, plain), before) in self.live.iter().zip(before) {
+        for ((row, count, plain), before) in self.active.iter().zip(before) {
             let share = self.solver.share(*row);
             // What others leave of a large link is known to the digits of that link.
             let large = plain.uses.iter().map(|u| self.links[u.0].0).fold(0.0, f64::max);
@@ -244,10 +244,10 @@ fn a_lone_flow_costs_its_route_whatever_else_there_is() {
     }
     solver.solve();
     let before = solver.visits;
-    let lone = solver.add((9_000..9_005).map(|l| (l, 1.0)), 1.0, f64::INFINITY);
-    assert_eq!(solver.solve(), [lone]);
+    let isolated = solver.add((9_000..9_005).map(|l| (l, 1.0)), 1.0, f64::INFINITY);
+    assert_eq!(solver.solve(), [isolated]);
     assert!(solver.visits - before <= 10, "{}", solver.visits - before);
-    assert_eq!(solver.share(lone), 1e9);
+    assert_eq!(solver.share(isolated), 1e9);
 }
 
 #[test]
@@ -299,10 +299,10 @@ fn what_changes_cost_decides_how_levels_are_found() {
     assert!(whole > 32, "{whole}");
     let alone = solver.link(1e9, Policy::Shared);
     for _ in 0..40 {
-        let lone = solver.add([(alone, 1.0)], 1.0, f64::INFINITY);
+        let isolated = solver.add([(alone, 1.0)], 1.0, f64::INFINITY);
         solver.solve();
-        assert_eq!(solver.share(lone), 1e9);
-        solver.set_count(lone, 0);
+        assert_eq!(solver.share(isolated), 1e9);
+        solver.set_count(isolated, 0);
     }
     assert!(!solver.whole);
 }

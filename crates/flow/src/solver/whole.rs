@@ -107,7 +107,7 @@ impl Solver {
         });
         if self.caps > 0 {
             for (n, s) in (0u32..).zip(&self.sharers) {
-                if s.count > 0 && !s.aside && s.cap.is_finite() {
+                if s.count > 0 && !s.detached && s.cap.is_finite() {
                     steps.push(Reverse(Step { bits: s.cap.to_bits(), row: n | SHARER }));
                 }
             }

@@ -12,10 +12,10 @@ use workload::registry::Takes;
 pub struct Dice(Stream);
 
 impl Dice {
-    /// The dice of one experiment of a swarm, `draft` counting refused ones.
+    /// The dice of one experiment of a swarm, `attempt` counting refused ones.
     #[must_use]
-    pub fn new(seed: u64, number: u64, draft: u64) -> Self {
-        Self(Stream::new(seed, Purpose::Test, number << 16 | draft))
+    pub fn new(seed: u64, number: u64, attempt: u64) -> Self {
+        Self(Stream::new(seed, Purpose::Test, number << 16 | attempt))
     }
 
     /// A number in `0..n`.

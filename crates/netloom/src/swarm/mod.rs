@@ -18,7 +18,7 @@ use model::{Finished, Progress, run::Watch, setup::Scheduling};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Drafts of an experiment before its number is given up.
-const DRAFTS: u64 = 4000;
+const ATTEMPTS: u64 = 4000;
 
 /// A swarm: experiments numbered from 0.
 #[derive(Clone, Default)]
@@ -53,8 +53,8 @@ impl Swarm {
         let input = Input { file: format!("swarm-{seed}-{number}.toml").into(), set: Vec::new() };
         let options =
             RunOptions { checkers: true, memory: Some(MemoryLimit::Bytes(1 << 30)), ..RunOptions::default() };
-        for draft in 0..DRAFTS {
-            let text = draw::experiment(&self.registry, &mut Dice::new(seed, number, draft));
+        for attempt in 0..ATTEMPTS {
+            let text = draw::experiment(&self.registry, &mut Dice::new(seed, number, attempt));
             if kind.as_ref().is_some_and(|kind| !text.contains(kind)) {
                 continue;
             }
@@ -64,7 +64,7 @@ impl Swarm {
         }
         Err(Error::new(
             ErrorKind::Internal,
-            format!("experiment {number} of seed {seed}: {DRAFTS} drafts were refused"),
+            format!("experiment {number} of seed {seed}: {ATTEMPTS} drafts were refused"),
         ))
     }
 
@@ -83,20 +83,23 @@ impl Swarm {
             Error::new(ErrorKind::Violated, format!("experiment {number} of seed {}: {what}", self.seed))
                 .with_help(help)
         };
-        let mut dice = Dice::new(self.seed, number, DRAFTS);
-        let whole = Way { scheduling: Scheduling::Sequential { partitions: 1 }, pieces: 0 };
+        let mut dice = Dice::new(self.seed, number, ATTEMPTS);
+        let whole = Schedule { scheduling: Scheduling::Sequential { partitions: 1 }, pieces: 0 };
         let one = result(&mut prepared, whole).map_err(|e| repeat(format!("{whole}: {e}")))?;
         tally.runs += 1;
         tally.hops += one.summary.performance.as_ref().and_then(|p| p.chunk_hops).unwrap_or(0);
         let (summary, tables) = (one.summary.without_performance().to_json(), one.tables);
-        for way in ways(&mut dice, if self.wrong_lookahead { US } else { 0 }) {
-            let other = result(&mut prepared, way).map_err(|e| repeat(format!("{way}: {e}")))?;
+        for schedule in schedules(&mut dice, if self.wrong_lookahead { US } else { 0 }) {
+            let other = result(&mut prepared, schedule).map_err(|e| repeat(format!("{schedule}: {e}")))?;
             tally.runs += 1;
             if other.summary.without_performance().to_json() != summary {
-                return Err(repeat(format!("{way}: another summary than in one partition")));
+                return Err(repeat(format!("{schedule}: another summary than in one partition")));
             }
             if let Some((table, _)) = tables.iter().zip(&other.tables).find(|(a, b)| a != b) {
-                return Err(repeat(format!("{way}: another table `{}` than in one partition", table.name())));
+                return Err(repeat(format!(
+                    "{schedule}: another table `{}` than in one partition",
+                    table.name()
+                )));
             }
         }
         Ok(tally)
@@ -105,13 +108,13 @@ impl Swarm {
 
 /// How an experiment is run.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Schedule {
     scheduling: Scheduling,
     /// Stopped, saved and taken up again at multiples of this time; 0 for not at all.
     pieces: Ps,
 }
 
-impl std::fmt::Display for Way {
+impl std::fmt::Display for Schedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let threads = self.scheduling.threads().count;
         write!(
@@ -124,7 +127,7 @@ impl std::fmt::Display for Way {
     }
 }
 
-fn ways(dice: &mut Dice, stretch: Ps) -> Vec<Way> {
+fn schedules(dice: &mut Dice, stretch: Ps) -> Vec<Schedule> {
     let conservative = |partitions, count| Scheduling::Conservative {
         partitions: Some(partitions),
         threads: Threads { count, stretch, ..Threads::ONE },
@@ -133,18 +136,18 @@ fn ways(dice: &mut Dice, stretch: Ps) -> Vec<Way> {
     let (a, b, c, d) = (many(), many(), many(), many());
     let pieces = US * (1 + dice.below(9));
     vec![
-        Way { scheduling: Scheduling::Sequential { partitions: a }, pieces: 0 },
-        Way { scheduling: conservative(2, 2), pieces: 0 },
-        Way { scheduling: conservative(b, 3), pieces: 0 },
-        Way { scheduling: conservative(c, 4), pieces: 0 },
-        Way { scheduling: Scheduling::Sequential { partitions: 1 }, pieces },
-        Way { scheduling: conservative(d, 2), pieces },
+        Schedule { scheduling: Scheduling::Sequential { partitions: a }, pieces: 0 },
+        Schedule { scheduling: conservative(2, 2), pieces: 0 },
+        Schedule { scheduling: conservative(b, 3), pieces: 0 },
+        Schedule { scheduling: conservative(c, 4), pieces: 0 },
+        Schedule { scheduling: Scheduling::Sequential { partitions: 1 }, pieces },
+        Schedule { scheduling: conservative(d, 2), pieces },
     ]
 }
 
 /// Runs an experiment in one way; a panic is a failure.
-fn result(prepared: &mut Prepared, way: Way) -> Result<Finished, String> {
-    let run = AssertUnwindSafe(|| pieces(prepared, way));
+fn result(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, String> {
+    let run = AssertUnwindSafe(|| pieces(prepared, schedule));
     match catch_unwind(run) {
         Ok(done) => done.map_err(|e| e.to_string()),
         Err(panic) => {
@@ -155,18 +158,18 @@ fn result(prepared: &mut Prepared, way: Way) -> Result<Finished, String> {
     }
 }
 
-fn pieces(prepared: &mut Prepared, way: Way) -> Result<Finished, model::Failure> {
+fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model::Failure> {
     let mut state: Option<Vec<u8>> = None;
-    let mut scheduling = way.scheduling;
+    let mut scheduling = schedule.scheduling;
     loop {
         prepared.run.schedule(scheduling);
         let mut saved = None;
         let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
-            saved = (way.pieces > 0).then(&mut *save);
-            way.pieces == 0
+            saved = (schedule.pieces > 0).then(&mut *save);
+            schedule.pieces == 0
         };
         let done =
-            prepared.run.watch(Watch { pause: &mut pause, every: way.pieces, resume: state.as_deref() });
+            prepared.run.watch(Watch { pause: &mut pause, every: schedule.pieces, resume: state.as_deref() });
         if !matches!(done, Err(model::Failure::Stopped(_))) {
             return done;
         }

@@ -109,7 +109,7 @@ impl Since {
 }
 
 /// What a partition tells.
-pub struct Told {
+pub struct Report {
     /// None where [`Conductor::samples`] says no.
     share: Option<Share>,
     counts: Counts,
@@ -214,7 +214,7 @@ impl Conductor {
         let Some(stage) = &self.stage else { return };
         domains.for_each(|d| {
             d.cx.predictor.clone_from(&stage.predictor);
-            self.tell(stage, now, d);
+            self.instruct(stage, now, d);
         });
     }
 
@@ -284,7 +284,7 @@ impl Conductor {
     }
 
     /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
-    fn tell<R: Router>(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain<R>) {
+    fn instruct<R: Router>(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain<R>) {
         let asked = if self.sampler.until_done() { self.tick_after(now) } else { self.sampler.asks(now) };
         domain.cx.asked = asked.min(stage.strategy.next_tick(now)).min(stage.end);
         if let Some(queues) = &stage.queues {
@@ -295,7 +295,7 @@ impl Conductor {
 }
 
 impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
-    type Summary = Told;
+    type Summary = Report;
     type Order = Step;
 
     fn next_tick(&self, now: Ps) -> Ps {
@@ -308,20 +308,20 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         domain: &Inhabited<R>,
         observer: &mut Observer,
         agenda: &Agenda<Wire>,
-    ) -> Told {
+    ) -> Report {
         let share = self.samples(now).then(|| self.sampler.share(now, domain, observer));
         let (flying, offered) = (Vec::new(), Vec::new());
-        let mut told = Told { share, counts: Counts::of(observer), learned: None, flying, offered };
-        let Some(stage) = &self.stage else { return told };
+        let mut report = Report { share, counts: Counts::of(observer), learned: None, flying, offered };
+        let Some(stage) = &self.stage else { return report };
         if let (Some(_), Some(learner)) = (stage.queues_at(now), &mut observer.learner) {
-            told.offered = learner.take_offered();
+            report.offered = learner.take_offered();
         }
         if !stage.ticks(now) {
-            return told;
+            return report;
         }
         let enters = stage.strategy.may_enter(now);
         if let Some(learner) = &mut observer.learner {
-            told.learned = match (enters, stage.strategy.enters(now)) {
+            report.learned = match (enters, stage.strategy.enters(now)) {
                 (false, _) => None,
                 (true, true) => Some(learner.hand_over()),
                 (true, false) => Some(learner.learned()),
@@ -329,14 +329,14 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             learner.forget(stage.strategy.forget(now));
         }
         if enters && stage.treatment == Treatment::Zombies {
-            told.flying = domain.carrier.flying(agenda);
+            report.flying = domain.carrier.flying(agenda);
         } else if stage.in_surrogate() && stage.queues.is_some() && stage.treatment == Treatment::Zombies {
-            told.flying = domain.carrier.under_way(agenda);
+            report.flying = domain.carrier.under_way(agenda);
         }
-        told
+        report
     }
 
-    fn merge(&self, mut a: Told, b: Told) -> Told {
+    fn merge(&self, mut a: Report, b: Report) -> Report {
         a.share = a.share.zip(b.share).map(|(a, b)| a.with(b));
         a.counts.merge(b.counts);
         if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
@@ -347,8 +347,8 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         a
     }
 
-    fn decide(&mut self, now: Ps, told: Told, dry: bool) -> Option<(Clock, Step)> {
-        let Told { share, counts, learned, flying, offered } = told;
+    fn decide(&mut self, now: Ps, report: Report, dry: bool) -> Option<(Clock, Step)> {
+        let Report { share, counts, learned, flying, offered } = report;
         let (created, occupied) = share.as_ref().map_or((0, 0), |s| (s.created(), s.occupied()));
         let view = View { now, created, network: counts.network, predicted: counts.predicted, occupied };
         // A run whose network stands still is at rest without being stuck.
@@ -402,7 +402,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
     fn apply(&self, step: &Step, inhabited: &mut Inhabited<R>, fx: &mut impl Effects<Inhabited<R>>) {
         let Some(stage) = &self.stage else { return };
         let domain = &mut inhabited.carrier;
-        self.tell(stage, fx.instant(), domain);
+        self.instruct(stage, fx.instant(), domain);
         match step {
             Step::Stay => {}
             Step::Learn => domain.learn_anew(),

@@ -290,7 +290,7 @@ mod tests {
         queues.tick(100, &[150, 0]);
         queues.enter(100, None);
         queues.tick(200, &[125, 140]);
-        let way = vec![
+        let packets = vec![
             packet(1, 0, 90),
             packet(2, 0, 150),
             packet(3, 0, 160),
@@ -298,10 +298,10 @@ mod tests {
             packet(5, 0, 199),
         ];
         let ids = |p: Vec<Predicted>| p.iter().map(|p| p.id).collect::<Vec<_>>();
-        assert_eq!(ids(queues.lacking(way.clone(), |b| b)), [4u64, 3, 5]);
+        assert_eq!(ids(queues.lacking(packets.clone(), |b| b)), [4u64, 3, 5]);
         queues.leave();
         queues.enter(200, None);
-        assert!(queues.lacking(way, |b| b).is_empty());
+        assert!(queues.lacking(packets, |b| b).is_empty());
     }
 
     /// Ticks are whole periods apart, so traffic that repeats itself shows the same queue at each.

@@ -83,9 +83,9 @@ impl<R: Router> Net<R> {
             random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
         };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
-        let way = cx.net.routes.way(packet.start, vc);
+        let route_of = cx.net.routes.route_of(packet.start, vc);
         // Diverted chunks all go one way.
-        let trail = follow && many && !R::RULES.heads_only && !way.diverted && !way.oblivious;
+        let trail = follow && many && !R::RULES.heads_only && !route_of.diverted && !route_of.oblivious;
         // An adaptive routing sees other queues by the time that later chunks come, so its first answer is kept for them.
         let choice = if trail && !first {
             let known = if last {
@@ -95,7 +95,8 @@ impl<R: Router> Net<R> {
             };
             known.expect("the first chunk went before")
         } else {
-            let choice = way.route(&mut hop, &mut View { net: self, cx, base, first_vc: way.first_vc, fx });
+            let choice =
+                route_of.route(&mut hop, &mut View { net: self, cx, base, first_vc: route_of.first_vc, fx });
             if trail {
                 self.trails.set(id, u32::from(visited), choice);
             }
@@ -133,7 +134,7 @@ impl<R: Router> Net<R> {
             state: self.notes.get(flight.chunk),
             random: cx.net.route_stream,
         };
-        let choice = cx.net.routes.way(packet.start, flight.vc).route(&mut hop, &mut Blind);
+        let choice = cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind);
         self.ports.prefetch(base.plus(choice.port));
         self.vcs.prefetch(self.vcs_per_port(base.plus(choice.port)));
     }

@@ -27,8 +27,8 @@ impl<M: Mode> Transport<M> {
             );
         });
         self.flows.each(|key, _, f| {
-            let told = u64::from(f.of) << 32 | u64::from(f.received);
-            sum.add(25 << 32, key, u64::from(f.begun) << 32 | u64::from(f.sent), told);
+            let reported = u64::from(f.of) << 32 | u64::from(f.received);
+            sum.add(25 << 32, key, u64::from(f.begun) << 32 | u64::from(f.sent), reported);
         });
         self.peers.each(|key, _, p| sum.add(26 << 32, key, p.floor.into(), p.received.into()));
         self.arrivals.each(|key, number, a| {

@@ -184,16 +184,16 @@ mod tests {
 
     #[test]
     fn wrong_addresses_are_kept_once_and_for_records_alone() {
-        let told = |recorded, count: u64| {
+        let reported = |recorded, count: u64| {
             let mut memory = Direct::new(recorded);
             for n in (0..count).chain(0..count) {
                 assert!(memory.checked(false, n, 1).is_err());
             }
             memory.faults().map(|f| f.len())
         };
-        assert_eq!(told(false, 5), Ok(0));
-        assert_eq!(told(true, 5), Ok(5));
-        assert!(told(true, MOST as u64 + 9).is_err());
+        assert_eq!(reported(false, 5), Ok(0));
+        assert_eq!(reported(true, 5), Ok(5));
+        assert!(reported(true, MOST as u64 + 9).is_err());
     }
 
     #[test]

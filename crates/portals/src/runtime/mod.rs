@@ -5,6 +5,7 @@
 
 mod calls;
 pub mod guard;
+pub mod idle_polls;
 pub mod loader;
 pub mod pmi;
 pub mod preempt;
@@ -15,7 +16,6 @@ pub mod run;
 pub mod stdio;
 pub mod system;
 pub mod threads;
-pub mod vain;
 pub mod world;
 
 pub use report::Report;

@@ -36,24 +36,24 @@ fn give(to: *mut c_char, size: c_int, bytes: &[u8]) -> c_int {
     if good { OK } else { FAIL }
 }
 
-fn tell(to: *mut c_int, value: c_int) -> c_int {
+fn store(to: *mut c_int, value: c_int) -> c_int {
     if put(to, value) { OK } else { FAIL }
 }
 
 super::calls::calls! {
-    fn PMI_Init(spawned: *mut c_int) -> c_int { tell(spawned, 0) }
-    fn PMI_Initialized(flag: *mut c_int) -> c_int { tell(flag, 1) }
+    fn PMI_Init(spawned: *mut c_int) -> c_int { store(spawned, 0) }
+    fn PMI_Initialized(flag: *mut c_int) -> c_int { store(flag, 1) }
     fn PMI_Finalize() -> c_int { OK }
-    fn PMI_Get_rank(rank: *mut c_int) -> c_int { tell(rank, with(|_, r| r) as c_int) }
-    fn PMI_Get_size(size: *mut c_int) -> c_int { tell(size, with(|w, _| w.ranks.len()) as c_int) }
-    fn PMI_Get_universe_size(size: *mut c_int) -> c_int { tell(size, with(|w, _| w.ranks.len()) as c_int) }
-    fn PMI_Get_appnum(number: *mut c_int) -> c_int { tell(number, 0) }
+    fn PMI_Get_rank(rank: *mut c_int) -> c_int { store(rank, with(|_, r| r) as c_int) }
+    fn PMI_Get_size(size: *mut c_int) -> c_int { store(size, with(|w, _| w.ranks.len()) as c_int) }
+    fn PMI_Get_universe_size(size: *mut c_int) -> c_int { store(size, with(|w, _| w.ranks.len()) as c_int) }
+    fn PMI_Get_appnum(number: *mut c_int) -> c_int { store(number, 0) }
     fn PMI_Barrier() -> c_int { barrier() }
     fn PMI_Abort(status: c_int, _message: *const c_char) -> c_int { world::exit(status, false) }
     fn PMI_KVS_Get_my_name(name: *mut c_char, size: c_int) -> c_int { give(name, size, b"netloom") }
-    fn PMI_KVS_Get_name_length_max(size: *mut c_int) -> c_int { tell(size, LONGEST) }
-    fn PMI_KVS_Get_key_length_max(size: *mut c_int) -> c_int { tell(size, LONGEST) }
-    fn PMI_KVS_Get_value_length_max(size: *mut c_int) -> c_int { tell(size, LONGEST) }
+    fn PMI_KVS_Get_name_length_max(size: *mut c_int) -> c_int { store(size, LONGEST) }
+    fn PMI_KVS_Get_key_length_max(size: *mut c_int) -> c_int { store(size, LONGEST) }
+    fn PMI_KVS_Get_value_length_max(size: *mut c_int) -> c_int { store(size, LONGEST) }
     fn PMI_KVS_Commit(_name: *const c_char) -> c_int { OK }
     fn PMI_KVS_Put(_name: *const c_char, key: *const c_char, value: *const c_char) -> c_int {
         let (key, value) = (text(key), text(value));

@@ -35,7 +35,7 @@ pub(super) fn report(world: &World) -> Report {
         let (rank, which) =
             (t.rank, if n < world.ranks.len() { String::new() } else { format!(", thread {n}") });
         let what = match t.waiting {
-            _ if world.hopeless && world.looks_in_vain(t) => {
+            _ if world.hopeless && world.polls_idle(t) => {
                 format!("looks again and again by {}, in vain", t.looks.call)
             }
             Waiting::Rank("PtlCTWait", handle, test) => {

@@ -42,8 +42,8 @@ extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> 
     let (rank, error) = ((cookie as usize >> 1) as u32, cookie as usize & 1 == 1);
     // SAFETY: the C library gives its buffer.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
-    if let Some(tell) = WRITTEN.get() {
-        tell(rank, error, bytes);
+    if let Some(written) = WRITTEN.get() {
+        written(rank, error, bytes);
     }
     count as isize
 }

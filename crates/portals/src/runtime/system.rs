@@ -40,7 +40,7 @@ impl Pair {
     }
 
     /// A time of the clocks as one of the simulation.
-    fn moment(self) -> Option<Ps> {
+    fn instant(self) -> Option<Ps> {
         Self { seconds: (self.seconds - EPOCH as c_long).max(0), ..self }.span()
     }
 }
@@ -146,7 +146,7 @@ super::calls::calls! {
     }
     fn clock_nanosleep(_clock: c_int, flags: c_int, span: *const Pair, _left: usize) -> c_int {
         let now = with(|w, _| w.machine.now);
-        let absolute = |p: Pair| p.moment().map(|at| at.saturating_sub(now));
+        let absolute = |p: Pair| p.instant().map(|at| at.saturating_sub(now));
         let span = get(span).and_then(|p| if flags & 1 != 0 { absolute(p) } else { p.span() });
         let Some(span) = span else { return EINVAL };
         sleep_for(span);
@@ -210,7 +210,7 @@ super::calls::calls! {
         wait_condition(condition, mutex, None)
     }
     fn pthread_cond_timedwait(condition: usize, mutex: *mut libc::pthread_mutex_t, until: *const Pair) -> c_int {
-        let Some(until) = get(until).and_then(Pair::moment) else { return EINVAL };
+        let Some(until) = get(until).and_then(Pair::instant) else { return EINVAL };
         wait_condition(condition, mutex, Some(until))
     }
     fn pthread_cond_signal(condition: usize) -> c_int { signal_condition(condition, false) }

@@ -41,7 +41,7 @@ pub struct World {
     pub current: u32,
     /// Where output goes.
     pub sink: Sink,
-    /// Counts what happened and what was done: see [`super::vain`].
+    /// Counts what happened and what was done: see [`super::idle_polls`].
     pub done: u64,
     /// Nobody will find what all look for.
     pub hopeless: bool,

@@ -46,7 +46,7 @@ pub fn run(effort: &Effort, out: Option<&Path>) -> Result<Found, Error> {
         let parameters = Parameters::table2(protocol);
         let (axes, spread) =
             ((Axis::Windows, losses.as_slice(), WINDOWS.as_slice()), (effort.samples, effort.error));
-        let grid = Grid::sampled(&parameters, HOPS, axes, spread, threads).map_err(|m| told(&m))?;
+        let grid = Grid::sampled(&parameters, HOPS, axes, spread, threads).map_err(|m| reported(&m))?;
         let mut fits = Vec::new();
         for shape in Shape::ALL {
             let fit = kept(out, &format!("fit-{}-{}.txt", protocol.name(), shape.name()), &grid, shape)?;
@@ -120,18 +120,18 @@ fn picture(grid: &Grid, fits: &[Fit]) -> Lines {
 
 /// The fit of a file, or a new one, which is put there.
 fn kept(out: Option<&Path>, name: &str, grid: &Grid, shape: Shape) -> Result<Fit, Error> {
-    let Some(directory) = out else { return Fit::of(grid, shape).map_err(|m| told(&m)) };
+    let Some(directory) = out else { return Fit::of(grid, shape).map_err(|m| reported(&m)) };
     let path = directory.join(name);
     if let Ok(text) = fs::read_to_string(&path) {
         let wrong = |m: String| Error::new(ErrorKind::Input, format!("`{}`: {m}", path.display()));
         return Fit::read(&text).map_err(wrong);
     }
-    let fit = Fit::of(grid, shape).map_err(|m| told(&m))?;
+    let fit = Fit::of(grid, shape).map_err(|m| reported(&m))?;
     let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, fit.text()));
     written.map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))?;
     Ok(fit)
 }
 
-fn told(message: &str) -> Error {
+fn reported(message: &str) -> Error {
     super::scenarios::ours(message)
 }

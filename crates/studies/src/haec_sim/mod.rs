@@ -62,10 +62,10 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
     }
     phases.begin("windows of packets");
     let means = verify::means(samples)?;
-    let tell = |s: &Scenario, protocol: Protocol| {
+    let progress = |s: &Scenario, protocol: Protocol| {
         phases.begin(format!("replay of {}, {}", title(s, &nets), protocol.name()));
     };
-    let replays = replay::run(&published.runs, &all, &nets, &replayed, &tell)?;
+    let replays = replay::run(&published.runs, &all, &nets, &replayed, &progress)?;
     let mut lines = tables::shares(&published, &all, &nets, &replays);
     lines.extend(tables::counted(&published, &all, &nets));
     let cells = tables::timed(&published, &all, &nets, &means, &replays);
@@ -150,11 +150,11 @@ fn verify(asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Verified, Error> {
         Form::Quick => 64,
         Form::Whole | Form::Full => 1,
     };
-    let tell = |done: u32, of: u32| {
+    let progress = |done: u32, of: u32| {
         phases.begin(format!("{done} of {of} blocks of ranks verified"));
         true
     };
-    let verified = verification.run((0, every), asked.out.as_deref(), &tell)?;
+    let verified = verification.run((0, every), asked.out.as_deref(), &progress)?;
     let object = json!({
         "study": NAME,
         "scenarios": 24,

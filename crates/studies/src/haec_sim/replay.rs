@@ -79,7 +79,7 @@ pub fn compute(runs: &[Run], application: usize) -> Option<Ps> {
     Some((run_s * share / 100.0 * 1_000.0 * MS as f64) as Ps / (WHOLE[application] + 1))
 }
 
-/// Replays all scenarios under all protocols; `tell` hears of each.
+/// Replays all scenarios under all protocols; `progress` hears of each.
 ///
 /// # Errors
 /// Table 1 is missing, or a replay fails.
@@ -88,7 +88,7 @@ pub fn run(
     all: &[Scenario],
     nets: &[Net],
     effort: &Effort,
-    tell: &dyn Fn(&Scenario, Protocol),
+    progress: &dyn Fn(&Scenario, Protocol),
 ) -> Result<Vec<Replay>, Error> {
     let mut replays = Vec::new();
     for (index, s) in all.iter().enumerate() {
@@ -98,7 +98,7 @@ pub fn run(
         let iterations = 1 + if asked == 0 { WHOLE[s.application] } else { asked };
         let wanted = |p: &Protocol| effort.only.is_none_or(|only| only == (which, *p));
         for protocol in Protocol::PAPER.into_iter().filter(wanted) {
-            tell(s, protocol);
+            progress(s, protocol);
             let program = shortened(s.application, iterations - 1, each * iterations)?;
             let parameters = Parameters::table2(protocol);
             let setup = DelaySetup {

@@ -82,7 +82,7 @@ pub fn nets() -> Result<Vec<Net>, Error> {
     let sample = [("dims", Constant::Ints(&[16, 16, 16])), ("terminals_per_router", Constant::Int(1))];
     let one = |name: &'static str| {
         let entry = find(TOPOLOGIES, name).ok_or_else(|| ours("a grid is missing"))?;
-        let fabric = (entry.build)(&values(entry.about.params, &sample)).map_err(|p| told(&p))?;
+        let fabric = (entry.build)(&values(entry.about.params, &sample)).map_err(|p| reported(&p))?;
         let hops = Hops::of(&fabric).map_err(|m| ours(&m))?;
         Ok(Net { name, fabric: Arc::new(fabric), hops })
     };
@@ -126,7 +126,7 @@ fn generated(
         arrival: None,
         lowering: Options::default(),
     };
-    let work = (entry.build)(&context, &values).map_err(|p| told(&p))?;
+    let work = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     work.program().cloned().ok_or_else(|| ours("a generator makes no program"))
 }
 
@@ -155,7 +155,7 @@ pub fn scenario(
         .with("axes", Value::Ints(Vec::new()))
         .with("fill_router", Value::Bool(false))
         .with("effort", Value::Int(effort));
-    let placed = (entry.build)(&context, &values).map_err(|p| told(&p))?;
+    let placed = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     let mut counts = BTreeMap::new();
     for rank in 0..NODES {
         for sent in matrix::sent(program, rank).map_err(|damage| ours(&damage.0))? {
@@ -172,7 +172,7 @@ pub fn title(s: &Scenario, nets: &[Net]) -> String {
     format!("{} {} {}", nets[s.net].name, MAPPINGS[s.mapping].0, APPLICATIONS[s.application].0)
 }
 
-fn told(problems: &[Problem]) -> Error {
+fn reported(problems: &[Problem]) -> Error {
     ours(&problems.iter().map(|p| p.message.as_str()).collect::<Vec<_>>().join("; "))
 }
 

@@ -156,7 +156,7 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Compares the ranks that leave `first` when divided by `every` (0 and 1: all) of both applications, in blocks over all processors. `tell` hears
+    /// Compares the ranks that leave `first` when divided by `every` (0 and 1: all) of both applications, in blocks over all processors. `progress` hears
     /// after each block how many of how many are done, and ends the run by returning false.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl<'a> Verification<'a> {
         &self,
         (first, every): (u32, u32),
         out: Option<&Path>,
-        tell: &(dyn Fn(u32, u32) -> bool + Sync),
+        progress: &(dyn Fn(u32, u32) -> bool + Sync),
     ) -> Result<Verified, Error> {
         let key = format!(
             "netloom haec-sim verification: samples {}, every {every} from {first}",
@@ -199,7 +199,7 @@ impl<'a> Verification<'a> {
                         .map_err(|e| unwritable(&e))?;
                 }
                 mine.merge(block);
-                if !tell(finished.fetch_add(1, Ordering::Relaxed) + 1, 2 * blocks) {
+                if !progress(finished.fetch_add(1, Ordering::Relaxed) + 1, 2 * blocks) {
                     next.store(2 * blocks, Ordering::Relaxed);
                 }
             }

@@ -188,11 +188,11 @@ mod tests {
     fn mistakes_are_told_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
         let problems = parse(text, 3, "p").err().unwrap();
-        let told: Vec<(u64, &str)> = problems
+        let reported: Vec<(u64, &str)> = problems
             .iter()
             .map(|p| p.input.as_ref().unwrap())
             .map(|e| (e.line, &e.text[e.start..e.end]))
             .collect();
-        assert_eq!(told, [(2, "9"), (3, "soon"), (4, "1"), (5, "ten"), (6, "-5")]);
+        assert_eq!(reported, [(2, "9"), (3, "soon"), (4, "1"), (5, "ten"), (6, "-5")]);
     }
 }

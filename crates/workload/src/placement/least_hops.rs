@@ -51,9 +51,9 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
     let ranks = context.need_room()?;
     let greedy = min_manhattan::build(context, &Values::default())?;
     let Some(program) = context.program else { return Ok(greedy) };
-    let told = |message: String| vec![Problem::new("placement", message)];
-    let mut task = Task::new(context, ranks).map_err(told)?;
-    for pair in matrix::pairs(program, context.each).map_err(|damage| told(damage.0))? {
+    let reported = |message: String| vec![Problem::new("placement", message)];
+    let mut task = Task::new(context, ranks).map_err(reported)?;
+    for pair in matrix::pairs(program, context.each).map_err(|damage| reported(damage.0))? {
         if (pair.high as usize) < ranks {
             task.partners[pair.low as usize].push((pair.high, pair.messages));
             task.partners[pair.high as usize].push((pair.low, pair.messages));

@@ -51,14 +51,14 @@ struct Trace {
 /// # Errors
 /// If anchor, definitions or a location's files are missing or damaged, or no rank is told.
 pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
-    let told = |message: String| vec![input.problem(message)];
-    let archive = Archive::open(Path::new(input.name())).map_err(|e| told(e.to_string()))?;
+    let reported = |message: String| vec![input.problem(message)];
+    let archive = Archive::open(Path::new(input.name())).map_err(|e| reported(e.to_string()))?;
     let ranks = ranks(&archive);
     if ranks.is_empty() {
-        return Err(told("the archive tells no MPI ranks".to_owned()));
+        return Err(reported("the archive tells no MPI ranks".to_owned()));
     }
     for &location in &ranks {
-        archive.events(location).map_err(|e| told(e.to_string()))?;
+        archive.events(location).map_err(|e| reported(e.to_string()))?;
     }
     let groups = groups(&archive, &ranks);
     let functions = functions(&archive);
@@ -227,7 +227,7 @@ enum End {
     Is(Completion),
     Cancelled,
     /// The archive does not tell.
-    Untold,
+    NotRecorded,
 }
 
 /// Finds the envelopes of receives before they are complete.
@@ -248,7 +248,7 @@ impl Ahead {
             }
             return Ok(found.map_or(End::Cancelled, End::Is));
         }
-        let Some(events) = &mut self.events else { return Ok(End::Untold) };
+        let Some(events) = &mut self.events else { return Ok(End::NotRecorded) };
         for event in events {
             let (of, found) = match event.map_err(|e| damage(&e))?.kind {
                 EventKind::Irecv { sender, comm, tag, bytes, request } => {
@@ -266,7 +266,7 @@ impl Ahead {
             self.passed.entry(of).or_default().push_back(found);
         }
         self.events = None;
-        Ok(End::Untold)
+        Ok(End::NotRecorded)
     }
 }
 
@@ -348,7 +348,7 @@ impl Reader {
     }
 
     #[cold]
-    fn untold(&self) -> Damage {
+    fn not_recorded(&self) -> Damage {
         let place = self.trace.describe(self.rank, self.position);
         Damage(format!(
             "{place}: the receive that is posted here never ends in the archive, so it is not known what it received: some tracers leave \
@@ -431,14 +431,14 @@ impl Reader {
                 self.push(Call::Isend(envelope, self.mode, number));
             }
             EventKind::IrecvRequest { request } => {
-                let told = match self.completion(request)? {
+                let reported = match self.completion(request)? {
                     End::Is(Completion::Receive(sender, comm, tag, bytes)) => {
                         Some((sender, comm, tag, bytes))
                     }
                     End::Is(_) | End::Cancelled => None,
-                    End::Untold => return Err(self.untold()),
+                    End::NotRecorded => return Err(self.not_recorded()),
                 };
-                if let Some((sender, comm, tag, bytes)) = told {
+                if let Some((sender, comm, tag, bytes)) = reported {
                     let (envelope, number) = (self.envelope(sender, comm, tag, bytes)?, self.request());
                     self.requests.insert(request, number);
                     self.push(Call::Irecv(envelope, number));
@@ -482,7 +482,7 @@ impl Reader {
             }
             self.ahead = Some(Ahead { events: Some(events), passed: BTreeMap::new() });
         }
-        self.ahead.as_mut().map_or(Ok(End::Untold), |ahead| ahead.completion(request))
+        self.ahead.as_mut().map_or(Ok(End::NotRecorded), |ahead| ahead.completion(request))
     }
 
     /// A collective, with a request if it does not block. False if there is nothing to do.

@@ -93,16 +93,16 @@ fn write(
         }
     };
     let program = &*program;
-    let told = |e| match e {
+    let reported = |e| match e {
         goal::WriteError::Io(e) => unwritable(path, &e),
         goal::WriteError::Damage(damage) => damaged(damage),
         goal::WriteError::Unfit(message) => Error::new(ErrorKind::Output, message),
     };
     if to == Format::Goal {
-        return written(path, packed, |out| goal::write_text(program, unit, out).map_err(told));
+        return written(path, packed, |out| goal::write_text(program, unit, out).map_err(reported));
     }
     let mut out = BufWriter::new(File::create(path).map_err(|e| unwritable(path, &e))?);
-    let losses = goal::write_binary(program, unit, &mut out).map_err(told)?;
+    let losses = goal::write_binary(program, unit, &mut out).map_err(reported)?;
     out.flush().map_err(|e| unwritable(path, &e))?;
     Ok(losses)
 }

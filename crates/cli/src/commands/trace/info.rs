@@ -114,9 +114,9 @@ struct Recorded {
 }
 
 fn shares(file: &Path) -> Result<Recorded, Error> {
-    let told = |e: otf2::Error| Error::new(ErrorKind::Input, e.to_string());
-    let archive = Archive::open(file).map_err(told)?;
-    let shares = otf2::shares(&archive).map_err(told)?;
+    let reported = |e: otf2::Error| Error::new(ErrorKind::Input, e.to_string());
+    let archive = Archive::open(file).map_err(reported)?;
+    let shares = otf2::shares(&archive).map_err(reported)?;
     let total = shares.total.max(1) as f64;
     let mpi = shares.mpi as f64 / total;
     let run_s = shares.run as f64 / archive.definitions.clock.resolution as f64;

@@ -75,7 +75,7 @@ struct Given {
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let path = values.text("file");
     let text = read(&path)?;
-    let entries = parse::parse(&text, &fabric).map_err(|mistakes| tell(&path, &text, mistakes))?;
+    let entries = parse::parse(&text, &fabric).map_err(|mistakes| problems_of(&path, &text, mistakes))?;
     bind(fabric, &entries, values, |message| whole(&path, message))
 }
 
@@ -92,13 +92,13 @@ pub(super) fn read(path: &str) -> Result<String, Vec<Problem>> {
 }
 
 /// Mistakes with the lines that they are in.
-pub(super) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
+pub(super) fn problems_of(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
-    let told = mistakes.into_iter().map(|Mistake { line, start, end, message }| {
+    let reported = mistakes.into_iter().map(|Mistake { line, start, end, message }| {
         let text = lines.get(line as usize - 1).copied().unwrap_or("").to_owned();
         Problem::new("file", message).at(Excerpt { file: path.to_owned(), line, text, start, end })
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Binds entries, sorted by destination and router.
@@ -259,8 +259,8 @@ impl Routing for Given {
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let Some((ports, first, plane, end)) = self.ports(hop) else { return self.out(hop) };
         let asked = *hop;
-        let way = |i: u32| (ports[i as usize], self.vc(&asked, first + i as usize, plane, end));
-        let (port, vc) = way(self.select.choose(ports.len() as u32, way, hop, congestion));
+        let path = |i: u32| (ports[i as usize], self.vc(&asked, first + i as usize, plane, end));
+        let (port, vc) = path(self.select.choose(ports.len() as u32, path, hop, congestion));
         Choice { port, vc, state: 0 }
     }
 

@@ -3,7 +3,7 @@
 use crate::graph::{Fabric, Peer};
 
 /// Most mistakes that are told.
-pub(in crate::routing) const TOLD: usize = 20;
+pub(in crate::routing) const REPORTED: usize = 20;
 /// Virtual channels that a table may use.
 pub(in crate::routing) const MAX_VCS: u32 = 16;
 
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mista
     let mut first: Option<bool> = None;
     for (number, line) in (1u64..).zip(text.lines()) {
         let words = words(line);
-        let told = |(word, message): (Word<'_>, String)| Mistake {
+        let reported = |(word, message): (Word<'_>, String)| Mistake {
             line: number,
             start: word.0,
             end: word.0 + word.1.len(),
@@ -47,9 +47,9 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Entry>, Vec<Mista
         match entry(&words, fabric).and_then(|e| alike(&words, e, &mut first)) {
             Ok(Some(entry)) => entries.push(entry),
             Ok(None) => {}
-            Err(mistake) => mistakes.push(told(mistake)),
+            Err(mistake) => mistakes.push(reported(mistake)),
         }
-        if mistakes.len() == TOLD {
+        if mistakes.len() == REPORTED {
             break;
         }
     }

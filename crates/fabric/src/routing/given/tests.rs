@@ -54,7 +54,7 @@ fn packets_follow_the_file() {
     let fabric = testing::grid(false, &[3]);
     let routing = bound("line", &fabric, LINE).unwrap();
     assert_eq!(routing.vcs(), 1);
-    assert_eq!(testing::way(&fabric, routing.as_ref(), 0, 2, 0), [(0, 1, 0), (1, 1, 0), (2, 2, 0)]);
+    assert_eq!(testing::path(&fabric, routing.as_ref(), 0, 2, 0), [(0, 1, 0), (1, 1, 0), (2, 2, 0)]);
     assert!(deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
 }
 
@@ -121,7 +121,7 @@ fn alternatives_are_chosen_among_and_terminals_of_a_router_differ() {
     let fabric = testing::build("torus", &sample);
     let routing = bound("two", &fabric, "0 2 0\n0 2 1\n0 3 1\n1 0 0\n1 1 0\n").unwrap();
     let ports = |destination| -> std::collections::BTreeSet<u32> {
-        (0..20).map(|seed| testing::way(&fabric, routing.as_ref(), 0, destination, seed)[0].1).collect()
+        (0..20).map(|seed| testing::path(&fabric, routing.as_ref(), 0, destination, seed)[0].1).collect()
     };
     assert_eq!(ports(2), [0, 1].into());
     assert_eq!(ports(3), [1].into());

@@ -4,7 +4,7 @@
 //! Two channels: 1 in the group of the leg's end, 0 before. On either, rows lead to columns and those to no row; on
 //! channel 0 both lead to global links, and those to channel 1: no cycle.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::cray_dragonfly::CrayDragonflyShape};
 
 /// Tables of one such dragonfly: they serve all groups alike.
@@ -62,17 +62,17 @@ impl Leg for CrayDragonflyLeg {
         2
     }
 
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let shape = &self.shape;
         let ((group, row, column), (to_group, to_row, to_column)) = (shape.place(at.router), shape.place(to));
         if group == to_group {
             let (first, count) = within(shape, (row, column), (to_row, to_column)).unwrap_or((0, 1));
-            return Ways { ports: PortSet::Range(first, count), vc: 1 };
+            return NextPorts { ports: PortSet::Range(first, count), vc: 1 };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let entry = ((slot * shape.rows + row) * shape.columns + column) as usize;
         let ports = &self.ports[self.begin[entry] as usize..self.begin[entry + 1] as usize];
-        Ways { ports: PortSet::List(ports), vc: 0 }
+        NextPorts { ports: PortSet::List(ports), vc: 0 }
     }
 
     fn area(&self, router: u32) -> u32 {

@@ -3,7 +3,7 @@
 //! Two channels: 1 in the group of the leg's end, 0 before. Local links lead to global ones on channel 0, global links
 //! to local ones on channel 1, and those nowhere: no cycle.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, routing::dragonfly::Tables};
 
 /// Tables of one dragonfly.
@@ -24,13 +24,13 @@ impl Leg for DragonflyLeg {
     }
 
     #[inline]
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let ((group, index), (to_group, to_index)) = (self.tables.place(at.router), self.tables.place(to));
         if group == to_group {
             let port = self.tables.shape.local_port(index, to_index);
-            return Ways { ports: PortSet::Range(port, 1), vc: 1 };
+            return NextPorts { ports: PortSet::Range(port, 1), vc: 1 };
         }
-        Ways { ports: PortSet::List(self.tables.toward(group, index, to_group)), vc: 0 }
+        NextPorts { ports: PortSet::List(self.tables.toward(group, index, to_group)), vc: 0 }
     }
 
     fn area(&self, router: u32) -> u32 {

@@ -4,7 +4,7 @@
 //! group of the leg's end, 0 before. On channel 0 down leads to up, up to global links; those lead to down on channel 1; on
 //! channel 1 up leads to down and down nowhere: no cycle.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::dragonfly_plus::DragonflyPlusShape};
 
 /// Tables of one dragonfly+.
@@ -64,7 +64,7 @@ impl Leg for DragonflyPlusLeg {
         2
     }
 
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let shape = &self.shape;
         let ((group, index), (to_group, to_index)) = (shape.place(at.router), shape.place(to));
         let spine = shape.is_spine(index);
@@ -74,7 +74,7 @@ impl Leg for DragonflyPlusLeg {
             } else {
                 PortSet::Range(0, shape.spines * shape.cables)
             };
-            return Ways { ports, vc: 1 };
+            return NextPorts { ports, vc: 1 };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let ports = if spine {
@@ -85,7 +85,7 @@ impl Leg for DragonflyPlusLeg {
         } else {
             PortSet::List(self.up.row(slot))
         };
-        Ways { ports, vc: 0 }
+        NextPorts { ports, vc: 0 }
     }
 
     fn area(&self, router: u32) -> u32 {

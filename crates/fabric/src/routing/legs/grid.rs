@@ -1,6 +1,6 @@
 //! Dimension order on meshes and tori.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::grid::GridShape};
 
 /// Tables of one mesh or torus.
@@ -68,8 +68,8 @@ impl Leg for GridLeg {
     }
 
     #[inline]
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let (port, vc) = self.next(at, to).unwrap_or((0, 0));
-        Ways { ports: PortSet::Range(port, 1), vc }
+        NextPorts { ports: PortSet::Range(port, 1), vc }
     }
 }

@@ -6,7 +6,7 @@
 //! rack 2 up to the last board and 3 on it. Each leads only to higher ones, or on channels 0 and 2 from level 1 to level
 //! 2: no cycle.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{
     graph::{Fabric, Peer},
     topology::hierarchical::HierarchicalShape,
@@ -76,8 +76,8 @@ impl Rack<'_> {
         }
         let first = self.board(from) * self.shape.switches;
         let board = first..first + self.shape.switches;
-        let way = |via| self.across(via, to).map(|links| links + u32::from(via != from));
-        board.filter_map(way).min().unwrap_or(u32::MAX)
+        let path = |via| self.across(via, to).map(|links| links + u32::from(via != from));
+        board.filter_map(path).min().unwrap_or(u32::MAX)
     }
 
     /// Ports on the shortest ways.
@@ -169,17 +169,17 @@ impl Leg for HierarchicalLeg {
         4
     }
 
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let (rack, switch) = (at.router / self.size, at.router % self.size);
         let (to_rack, to_switch) = (to / self.size, to % self.size);
         if rack == to_rack {
             let same_board = switch / self.shape.switches == to_switch / self.shape.switches;
             let ports = PortSet::List(self.inner.row(switch * self.size + to_switch));
-            return Ways { ports, vc: 2 + u8::from(same_board) };
+            return NextPorts { ports, vc: 2 + u8::from(same_board) };
         }
         let after = if to_rack > rack { to_rack - rack } else { to_rack + self.shape.racks - rack };
         let row = (2 * (after - 1) + u32::from(rack > to_rack)) * self.size + switch;
-        Ways { ports: PortSet::List(self.outer.row(row)), vc: u8::from(self.on_board[row as usize]) }
+        NextPorts { ports: PortSet::List(self.outer.row(row)), vc: u8::from(self.on_board[row as usize]) }
     }
 
     fn area(&self, router: u32) -> u32 {

@@ -1,6 +1,6 @@
 //! Dimension order on the `HyperX` family: one link per dimension.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::hyperx::HyperxShape};
 
 /// Geometry of one `HyperX`, flattened butterfly or hypercube.
@@ -31,8 +31,8 @@ impl Leg for HyperxLeg {
     }
 
     #[inline]
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let (first, count) = self.next(at.router, to).unwrap_or((0, 1));
-        Ways { ports: PortSet::Range(first, count), vc: 0 }
+        NextPorts { ports: PortSet::Range(first, count), vc: 0 }
     }
 }

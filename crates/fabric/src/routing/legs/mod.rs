@@ -35,7 +35,7 @@ impl At {
 
 /// The equally good ports of one step, and their channel among those of the leg.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ways<'a> {
+pub(crate) struct NextPorts<'a> {
     pub(crate) ports: PortSet<'a>,
     pub(crate) vc: u8,
 }
@@ -82,7 +82,7 @@ pub(crate) trait Leg: Send + Sync {
 
     /// The ports of a router toward router `to`, which is another one and has terminals. The first router of a leg has
     /// terminals too, unless areas allow others.
-    fn ways(&self, at: &At, to: u32) -> Ways<'_>;
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_>;
 
     /// Number of the area (a group of a dragonfly) that a router is in; by itself one, if there are no areas.
     fn area(&self, router: u32) -> u32 {
@@ -111,11 +111,13 @@ pub(crate) fn follow<L: Leg>(
     mut link: impl FnMut(u32, u32),
 ) -> At {
     while at.router != to && !(by_area && leg.area(at.router) == leg.area(to)) {
-        let ways = leg.ways(&at, to);
-        let port = ways.ports.pick(at.router, || seed);
+        let next_ports = leg.next_ports(&at, to);
+        let port = next_ports.ports.pick(at.router, || seed);
         link(at.router, port);
         match fabric.port(fabric.port_index(at.router, port)).peer {
-            Peer::Router { router, port } => at = At { router, in_port: port, vc: ways.vc, begun: true },
+            Peer::Router { router, port } => {
+                at = At { router, in_port: port, vc: next_ports.vc, begun: true }
+            }
             _ => break,
         }
     }

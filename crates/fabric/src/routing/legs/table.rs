@@ -1,6 +1,6 @@
 //! Shortest paths by tables: legs on any graph.
 
-use super::{At, Leg, PortSet, Ways};
+use super::{At, Leg, NextPorts, PortSet};
 use crate::{
     graph::Fabric,
     routing::{
@@ -31,10 +31,10 @@ impl Leg for TableLeg {
     }
 
     #[inline]
-    fn ways(&self, at: &At, to: u32) -> Ways<'_> {
+    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
         let end = self.table.end(to);
         let source = if at.begun { 0 } else { self.table.end(at.router) };
         let vc = self.channels.next(at.begun.then_some(at.vc), 0, source, end);
-        Ways { ports: PortSet::List(self.table.ports(0, end, at.router)), vc }
+        NextPorts { ports: PortSet::List(self.table.ports(0, end, at.router)), vc }
     }
 }

@@ -9,7 +9,7 @@ mod parse;
 
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
-    given::{read, tell, whole},
+    given::{problems_of, read, whole},
     layers,
     select::{SELECT, Select},
     shortest_path::{DEADLOCK, MAX_VCS_PARAM},
@@ -86,7 +86,7 @@ struct SourceRoutes {
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let path = values.text("file");
     let text = read(&path)?;
-    let routes = parse::parse(&text, &fabric).map_err(|mistakes| tell(&path, &text, mistakes))?;
+    let routes = parse::parse(&text, &fabric).map_err(|mistakes| problems_of(&path, &text, mistakes))?;
     complete(&fabric, &routes).map_err(|message| whole(&path, message))?;
     let lanes = lanes(&fabric, &routes, values)?;
     let mut of = vec![0u32; fabric.terminals() as usize + 1];
@@ -213,8 +213,8 @@ impl Routing for SourceRoutes {
             return self.choice(hop.state, hop.visited);
         }
         let (first, count) = self.routes(hop.source, hop.destination);
-        let way = |i: u32| self.link(first + i, 0);
-        let chosen = self.select.choose(count, way, hop, congestion);
+        let path = |i: u32| self.link(first + i, 0);
+        let chosen = self.select.choose(count, path, hop, congestion);
         self.choice(first + chosen, 0)
     }
 

@@ -1,6 +1,6 @@
 //! Reads the text of source routes, and follows each through the fabric.
 
-use super::super::given::parse::{MAX_VCS, Mistake, TOLD, Word, number, words};
+use super::super::given::parse::{MAX_VCS, Mistake, REPORTED, Word, number, words};
 use crate::graph::{Fabric, Peer};
 
 /// Most links of a route: chunks count the routers that they visit up to 255.
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str, fabric: &Fabric) -> Result<Vec<Route>, Vec<Mista
                 mistakes.push(Mistake { line, start: word.0, end: word.0 + word.1.len(), message });
             }
         }
-        if mistakes.len() == TOLD {
+        if mistakes.len() == REPORTED {
             break;
         }
     }

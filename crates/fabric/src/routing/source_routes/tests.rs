@@ -31,9 +31,9 @@ fn routes_of(fabric: &Fabric, routing: &dyn Routing, vcs: bool) -> String {
     let mut text = String::new();
     for (s, d) in testing::pairs(fabric).filter(|&(s, d)| fabric.router_at(s) != fabric.router_at(d)) {
         text += &format!("{s} {d}");
-        let way = testing::way(fabric, routing, s, d, 0);
-        for (i, (_, port, vc)) in way.iter().enumerate() {
-            let between = i + 1 < way.len();
+        let path = testing::path(fabric, routing, s, d, 0);
+        for (i, (_, port, vc)) in path.iter().enumerate() {
+            let between = i + 1 < path.len();
             text += &if vcs && between { format!(" {port}/{vc}") } else { format!(" {port}") };
         }
         text += "\n";
@@ -71,10 +71,10 @@ fn a_table_and_its_source_routes_give_identical_paths() {
             assert!(deadlock::check(&fabric, source.as_ref(), u64::MAX).is_free(), "{name}");
             for (s, d) in testing::pairs(&fabric) {
                 let (a, b) = (
-                    testing::way(&fabric, hops.as_ref(), s, d, 1),
-                    testing::way(&fabric, source.as_ref(), s, d, 1),
+                    testing::path(&fabric, hops.as_ref(), s, d, 1),
+                    testing::path(&fabric, source.as_ref(), s, d, 1),
                 );
-                let path = |way: &[(u32, u32, u8)]| way.iter().map(|w| (w.0, w.1)).collect::<Vec<_>>();
+                let path = |path: &[(u32, u32, u8)]| path.iter().map(|w| (w.0, w.1)).collect::<Vec<_>>();
                 assert_eq!(path(&a), path(&b), "{name} {s} -> {d}");
                 // Given channels are taken as they are.
                 assert!(!vcs || a == b, "{name} {s} -> {d}");
@@ -98,7 +98,7 @@ fn routes_may_depend_on_the_source() {
     }
     let routing = bound("ring", &fabric, &text).unwrap();
     let routers =
-        |s, d| testing::way(&fabric, routing.as_ref(), s, d, 0).iter().map(|w| w.0).collect::<Vec<_>>();
+        |s, d| testing::path(&fabric, routing.as_ref(), s, d, 0).iter().map(|w| w.0).collect::<Vec<_>>();
     assert_eq!(routers(0, 4), [0, 1, 2]);
     assert_eq!(routers(1, 4), [0, 3, 2]);
     assert_eq!(routers(0, 6), [0, 1, 2, 3]);
@@ -130,7 +130,7 @@ fn alternatives_are_chosen_among() {
     let fabric = testing::grid(true, &[2]);
     let routing = bound("two", &fabric, "0 1 0\n0 1 1\n0 1 1 2 # once more\n1 0 0\n").unwrap();
     let ports: BTreeSet<u32> =
-        (0..20).map(|seed| testing::way(&fabric, routing.as_ref(), 0, 1, seed)[0].1).collect();
+        (0..20).map(|seed| testing::path(&fabric, routing.as_ref(), 0, 1, seed)[0].1).collect();
     assert_eq!(ports, [0, 1].into());
     let mut options = Vec::new();
     routing.options(&testing::hop(&fabric, 0, 1, 0), &mut options);
@@ -143,8 +143,8 @@ fn a_route_ends_with_its_ports() {
     let fabric = testing::grid(false, &[3]);
     let text = "0 1 1 1 0\n0 2 1 1\n1 0 0\n1 2 1\n2 0 0 0\n2 1 0\n";
     let routing = bound("there-and-back", &fabric, text).unwrap();
-    let way = testing::way(&fabric, routing.as_ref(), 0, 1, 0);
-    assert_eq!(way.iter().map(|w| w.0).collect::<Vec<_>>(), [0, 1, 2, 1]);
+    let path = testing::path(&fabric, routing.as_ref(), 0, 1, 0);
+    assert_eq!(path.iter().map(|w| w.0).collect::<Vec<_>>(), [0, 1, 2, 1]);
 }
 
 #[test]

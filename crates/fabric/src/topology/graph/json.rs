@@ -1,7 +1,7 @@
 //! The JSON form: what `export::json` writes. See [`super::TOPOLOGY`] for its rules.
 
 use super::{
-    draft::{Classes, Draft, End, LINK, Link},
+    builder::{Classes, End, GraphBuilder, LINK, Link},
     mistake::{MAX_MISTAKES, Mistake, Place},
 };
 use serde::Deserialize;
@@ -56,7 +56,7 @@ impl From<Spot> for End {
     }
 }
 
-pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
+pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mistake>> {
     let file: File<'_> = serde_json::from_str(text).map_err(|error| {
         let column = error.column().saturating_sub(1);
         let place = Place { line: error.line() as u64, start: column, end: column + 1 };
@@ -76,16 +76,16 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> 
     }
     let lines = Lines::new(text);
     let mut mistakes = Vec::new();
-    let mut draft = Draft { routers: file.routers, ports: file.ports, ..Draft::default() };
+    let mut builder = GraphBuilder { routers: file.routers, ports: file.ports, ..GraphBuilder::default() };
     for raw in file.links {
-        keep(link(classes, raw, lines.place(raw)), &mut draft.links, &mut mistakes);
+        keep(link(classes, raw, lines.place(raw)), &mut builder.links, &mut mistakes);
     }
     for raw in file.terminals {
         let place = lines.place(raw);
         let read = serde_json::from_str(raw.get()).map(|spot: Spot| (spot.into(), 1, place));
-        keep(read.map_err(|error| place.mistake(plain(&error))), &mut draft.terminals, &mut mistakes);
+        keep(read.map_err(|error| place.mistake(plain(&error))), &mut builder.terminals, &mut mistakes);
     }
-    if mistakes.is_empty() { Ok(draft) } else { Err(mistakes) }
+    if mistakes.is_empty() { Ok(builder) } else { Err(mistakes) }
 }
 
 fn keep<T>(read: Result<T, Mistake>, into: &mut Vec<T>, mistakes: &mut Vec<Mistake>) {
@@ -98,7 +98,7 @@ fn keep<T>(read: Result<T, Mistake>, into: &mut Vec<T>, mistakes: &mut Vec<Mista
 
 fn link(classes: Classes, raw: &RawValue, place: Place) -> Result<Link, Mistake> {
     let cable: Cable = serde_json::from_str(raw.get()).map_err(|error| place.mistake(plain(&error)))?;
-    let class = cable.class.map_or(Ok(LINK), |name| Draft::class(classes, &name, place))?;
+    let class = cable.class.map_or(Ok(LINK), |name| GraphBuilder::class(classes, &name, place))?;
     let count = cable.count.unwrap_or(1);
     if count == 0 {
         return Err(place.mistake("a link has one cable or more"));

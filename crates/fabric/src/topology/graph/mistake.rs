@@ -46,9 +46,9 @@ pub(in crate::topology) fn read_text(values: &Values) -> Result<(String, String)
 }
 
 /// Mistakes as problems with the lines that they are in.
-pub(in crate::topology) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
+pub(in crate::topology) fn problems_of(path: &str, text: &str, mistakes: Vec<Mistake>) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
-    let told = mistakes.into_iter().map(|m| {
+    let reported = mistakes.into_iter().map(|m| {
         let line = m.line.checked_sub(1).and_then(|i| lines.get(i as usize)).copied().unwrap_or("");
         let excerpt = Excerpt {
             file: path.to_owned(),
@@ -59,5 +59,5 @@ pub(in crate::topology) fn tell(path: &str, text: &str, mistakes: Vec<Mistake>) 
         };
         Problem::new("file", m.message).at(excerpt)
     });
-    told.collect()
+    reported.collect()
 }

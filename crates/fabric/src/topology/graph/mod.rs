@@ -1,18 +1,18 @@
 //! Any network, from a file: an edge list for people or JSON as `export::json` writes it.
 //!
-//! Both readers, `text` and `json`, make a `Draft`; checking it and turning it into a fabric is the same for both. All mistakes
+//! Both readers, `text` and `json`, make a `GraphBuilder`; checking it and turning it into a fabric is the same for both. All mistakes
 //! of a file are told at once, each with its line.
 
-mod draft;
+mod builder;
 mod json;
 mod mistake;
 mod text;
 
-pub use draft::{Classes, GraphShape};
+pub use builder::{Classes, GraphShape};
 
 pub(super) use json::{Lines, plain};
 pub use mistake::Mistake;
-pub(super) use mistake::{Place, read_text, tell};
+pub(super) use mistake::{Place, problems_of, read_text};
 
 use super::Sizes;
 use crate::{
@@ -23,7 +23,7 @@ use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
-use draft::Draft;
+use builder::GraphBuilder;
 
 /// Link classes of its own. Those that need no parameters, from the third on, mean nothing.
 const CLASSES: Classes = &["terminal", "link", "a", "b", "c", "d"];
@@ -64,21 +64,21 @@ pub const TOPOLOGY: Topology = Topology {
 /// # Errors
 /// All mistakes, in the order of lines; at most a hundred.
 pub fn parse(text: &str, classes: Classes) -> Result<Fabric, Vec<Mistake>> {
-    let draft = draft(text, classes)?;
-    draft.sizes()?;
-    draft.build(TOPOLOGY.about.name, classes)
+    let builder = builder(text, classes)?;
+    builder.sizes()?;
+    builder.build(TOPOLOGY.about.name, classes)
 }
 
-fn draft(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
+fn builder(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mistake>> {
     if text.trim_start().starts_with('{') { json::read(text, classes) } else { text::read(text, classes) }
 }
 
 /// The file's text, what it says and how much that is.
-fn read(values: &Values, classes: Classes) -> Result<(String, Draft, Sizes), Vec<Problem>> {
+fn read(values: &Values, classes: Classes) -> Result<(String, GraphBuilder, Sizes), Vec<Problem>> {
     let (path, text) = read_text(values)?;
-    match draft(&text, classes).and_then(|draft| draft.sizes().map(|sizes| (draft, sizes))) {
-        Ok((draft, sizes)) => Ok((text, draft, sizes)),
-        Err(mistakes) => Err(tell(&path, &text, mistakes)),
+    match builder(&text, classes).and_then(|builder| builder.sizes().map(|sizes| (builder, sizes))) {
+        Ok((builder, sizes)) => Ok((text, builder, sizes)),
+        Err(mistakes) => Err(problems_of(&path, &text, mistakes)),
     }
 }
 
@@ -89,8 +89,10 @@ pub(crate) fn sizes(values: &Values, classes: Classes) -> Result<Sizes, Vec<Prob
 
 /// [`Topology::build`] of such a file.
 pub(crate) fn build(values: &Values, classes: Classes) -> Result<Fabric, Vec<Problem>> {
-    let (text, draft, _) = read(values, classes)?;
-    draft.build(TOPOLOGY.about.name, classes).map_err(|mistakes| tell(&values.text("file"), &text, mistakes))
+    let (text, builder, _) = read(values, classes)?;
+    builder
+        .build(TOPOLOGY.about.name, classes)
+        .map_err(|mistakes| problems_of(&values.text("file"), &text, mistakes))
 }
 
 #[cfg(test)]

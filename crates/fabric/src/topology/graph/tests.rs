@@ -48,8 +48,9 @@ fn routers_and_terminals_have_defaults() {
 #[test]
 fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
     let text = "routers\n0 1 lokal\n0\n0 one\n1 2 global 4\n1 2 global x0\n1 2 a x2 b\n1 2 terminal\n1 99999999999999999999\nterminals 1 2 3\n";
-    let told = mistakes(text);
-    let brief: Vec<(u64, &str)> = told.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
+    let columns = mistakes(text);
+    let brief: Vec<(u64, &str)> =
+        columns.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
     let expected = [
         (1, "routers"),
         (2, "lokal"),
@@ -62,33 +63,38 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
         (9, "99999999999999999999"),
         (10, "terminals 1 2 3"),
     ];
-    assert_eq!(brief, expected, "{told:?}");
-    assert_eq!(told[1].2, "there is no link class `lokal`: did you mean `local`?");
+    assert_eq!(brief, expected, "{columns:?}");
+    assert_eq!(columns[1].2, "there is no link class `lokal`: did you mean `local`?");
     // Numbers that no router can have, and what is said twice.
-    let told =
+    let columns =
         mistakes("0 4294967295\nrouters 3\nrouters 3\nterminals 1\nterminals 2\nterminals 16777216 1\n");
-    let brief: Vec<(u64, &str)> = told.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
-    assert_eq!(brief, [(1, "4294967295"), (3, "routers 3"), (5, "terminals 2"), (6, "16777216")], "{told:?}");
-    assert_eq!(told[0].2, "router 4294967295 cannot be: routers are numbered below 16777216");
-    assert_eq!(told[2].2, "line 4 has told the terminals of every router already");
+    let brief: Vec<(u64, &str)> =
+        columns.iter().map(|(line, stretch, _)| (*line, stretch.as_str())).collect();
+    assert_eq!(
+        brief,
+        [(1, "4294967295"), (3, "routers 3"), (5, "terminals 2"), (6, "16777216")],
+        "{columns:?}"
+    );
+    assert_eq!(columns[0].2, "router 4294967295 cannot be: routers are numbered below 16777216");
+    assert_eq!(columns[2].2, "line 4 has told the terminals of every router already");
 }
 
 /// `ports` bounds what links and terminals may take; each router that needs more is told once.
 #[test]
 fn ports_that_contradict_the_links_are_told() {
-    let told = mistakes(&format!(
+    let columns = mistakes(&format!(
         "{HEAD}\"ports\": [2, 1, 1], \"links\": [\n{{\"a\": [0, 0], \"b\": [1, 4]}},\n{{\"a\": [0, 2], \"b\": [1, 5]}}],\n\"terminals\": [[2, 0]]}}"
     ));
     let expected = [
         (2, "router 1 has 1 ports by `ports`, and this needs 5".to_owned()),
         (3, "router 0 has 2 ports by `ports`, and this needs 3".to_owned()),
     ];
-    assert_eq!(told.into_iter().map(|t| (t.0, t.2)).collect::<Vec<_>>(), expected);
+    assert_eq!(columns.into_iter().map(|t| (t.0, t.2)).collect::<Vec<_>>(), expected);
     let counted = format!(
         "{HEAD}\"ports\": [PORTS], \"links\": [{{\"a\": 0, \"b\": 1, \"count\": 2}}, {{\"a\": 1, \"b\": 2}}],\n\"terminals\": [0, 2]}}"
     );
-    let told = mistakes(&counted.replace("PORTS", "2, 3, 2"));
-    assert_eq!((told.len(), told[0].0, told[0].2.contains("needs 3")), (1, 2, true), "{told:?}");
+    let columns = mistakes(&counted.replace("PORTS", "2, 3, 2"));
+    assert_eq!((columns.len(), columns[0].0, columns[0].2.contains("needs 3")), (1, 2, true), "{columns:?}");
     let fabric = parse(&counted.replace("PORTS", "4, 3, 2")).unwrap();
     let degrees: Vec<usize> = (0..3).map(|r| fabric.ports_of(r).len()).collect();
     assert_eq!(degrees, [4, 3, 2], "`ports` is how many there are, not how many more");
@@ -96,13 +102,13 @@ fn ports_that_contradict_the_links_are_told() {
 
 #[test]
 fn what_lines_say_together_must_fit() {
-    let told = mistakes("routers 3\n0 1\n1 7\n2 2\nterminals 9 1\n");
+    let columns = mistakes("routers 3\n0 1\n1 7\n2 2\nterminals 9 1\n");
     assert_eq!(
-        told[0],
+        columns[0],
         (3, "1 7".to_owned(), "there is no router 7: 3 routers are numbered from 0".to_owned())
     );
-    assert_eq!((told[1].0, told[2].0), (5, 4));
-    assert!(told[2].2.contains("to itself"));
+    assert_eq!((columns[1].0, columns[2].0), (5, 4));
+    assert!(columns[2].2.contains("to itself"));
     let apart = mistakes("0 1\n2 3\n");
     assert!(
         apart.len() == 1 && apart[0].0 == 0 && apart[0].2.contains("from router 0 to router 2"),
@@ -137,18 +143,21 @@ fn mistakes_of_json_are_told_with_their_lines() {
     let text = format!(
         "{HEAD}\n\"links\": [\n  {{\"a\": [0, 0], \"b\": [1, 0]}},\n  {{\"a\": [0, 0], \"b\": [2, 0]}},\n  {{\"a\": 1, \"b\": [2, 1]}},\n  {{\"a\": [1, 2], \"b\": \"two\"}},\n  {{\"class\": \"glob\", \"a\": [1, 2], \"b\": [2, 1]}}],\n\"terminals\": [[0, 1], {{}}]}}"
     );
-    let told = mistakes(&text);
-    let lines: Vec<u64> = told.iter().map(|t| t.0).collect();
-    assert_eq!(lines, [6, 7, 8], "{told:?}");
-    assert!(told[0].2.contains("[router, port] is expected"), "{told:?}");
-    assert!(told[0].1.starts_with("{\"a\": [1, 2]") && told[2].1 == "{}");
+    let columns = mistakes(&text);
+    let lines: Vec<u64> = columns.iter().map(|t| t.0).collect();
+    assert_eq!(lines, [6, 7, 8], "{columns:?}");
+    assert!(columns[0].2.contains("[router, port] is expected"), "{columns:?}");
+    assert!(columns[0].1.starts_with("{\"a\": [1, 2]") && columns[2].1 == "{}");
     // What only the whole shows.
     let links = "\"links\": [{\"a\": [0, 0], \"b\": [1, 0]},\n{\"a\": [0, 0], \"b\": [2, 0]}], ";
-    let told = mistakes(&format!("{HEAD}{links}\"terminals\": [[0, 1]]}}"));
-    assert_eq!((told.len(), told[0].0), (1, 2));
-    assert_eq!(told[0].2, "port 0 of router 0 has a cable already");
-    let told = mistakes(&format!("{HEAD}{links}\n\"terminals\": [1]}}"));
-    assert!(told[0].0 == 3 && told[0].2.contains("for all links and terminals or for none"), "{told:?}");
+    let columns = mistakes(&format!("{HEAD}{links}\"terminals\": [[0, 1]]}}"));
+    assert_eq!((columns.len(), columns[0].0), (1, 2));
+    assert_eq!(columns[0].2, "port 0 of router 0 has a cable already");
+    let columns = mistakes(&format!("{HEAD}{links}\n\"terminals\": [1]}}"));
+    assert!(
+        columns[0].0 == 3 && columns[0].2.contains("for all links and terminals or for none"),
+        "{columns:?}"
+    );
 }
 
 #[test]
@@ -167,8 +176,8 @@ fn json_that_is_none_of_ours_is_refused() {
         ("{\"format\": \"netloom-graph\",\n\"size\": 1}", 2, "unknown field `size`"),
         ("{\n\"format\": \"netloom-graph\",\n", 3, "EOF"),
     ] {
-        let told = parse(text).err().unwrap();
-        assert!(told[0].line == line && told[0].message.contains(word), "{text}: {told:?}");
+        let columns = parse(text).err().unwrap();
+        assert!(columns[0].line == line && columns[0].message.contains(word), "{text}: {columns:?}");
     }
     let ports = format!("{HEAD}\"ports\": [1], \"links\": [], \"terminals\": [0]}}");
     assert!(mistakes(&ports)[0].2.contains("1 numbers for 3 routers"));

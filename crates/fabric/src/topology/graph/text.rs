@@ -1,7 +1,7 @@
 //! The edge list: one statement per line. See [`super::TOPOLOGY`] for its rules.
 
 use super::{
-    draft::{Classes, Draft, End, LINK, Link, MAX_ROUTERS},
+    builder::{Classes, End, GraphBuilder, LINK, Link, MAX_ROUTERS},
     mistake::{MAX_MISTAKES, Mistake, Place},
 };
 
@@ -51,7 +51,7 @@ struct Said {
     links: Vec<Link>,
 }
 
-pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> {
+pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mistake>> {
     let (mut said, mut mistakes) = (Said::default(), Vec::new());
     for (index, line) in text.lines().enumerate() {
         let words = words(line, index as u64 + 1);
@@ -90,7 +90,7 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<Draft, Vec<Mistake>> 
     }
     // What is left speaks of routers that do not exist: told with the rest.
     terminals.extend(special.map(|(router, count, place)| (at(router), count, place)));
-    Ok(Draft { routers, ports: None, links: said.links, terminals })
+    Ok(GraphBuilder { routers, ports: None, links: said.links, terminals })
 }
 
 /// The words of a line without its comment.
@@ -135,10 +135,10 @@ fn statement(classes: Classes, words: &[Word<'_>], said: &mut Said) -> Result<()
                 [] => (LINK, 1),
                 [word] => match word.count() {
                     Some(count) => (LINK, count?),
-                    None => (Draft::class(classes, word.text, word.place)?, 1),
+                    None => (GraphBuilder::class(classes, word.text, word.place)?, 1),
                 },
                 [class, count] => {
-                    let class = Draft::class(classes, class.text, class.place)?;
+                    let class = GraphBuilder::class(classes, class.text, class.place)?;
                     let wrong = || Err(count.place.mistake("the number of parallel cables is written as x4"));
                     (class, count.count().unwrap_or_else(wrong)?)
                 }

@@ -57,7 +57,7 @@ struct EventRow {
 
 /// What is read so far.
 #[derive(Default)]
-struct Draft {
+struct PlatformReader {
     platform: Platform,
     hosts: BTreeMap<String, u32>,
     links: BTreeMap<String, u32>,
@@ -81,26 +81,26 @@ pub(super) fn read(text: &str) -> Result<Platform, Vec<Mistake>> {
         return whole(format!("there may be {MAX_HOSTS} hosts and {MAX_LINKS} links at most"));
     }
     let lines = Lines::new(text);
-    let mut draft = Draft::default();
+    let mut reader = PlatformReader::default();
     for (n, host) in file.hosts.iter().enumerate() {
-        if draft.hosts.insert(host.clone(), n as u32).is_some() {
-            draft.blame(Place::default(), format!("host `{host}` comes twice"));
+        if reader.hosts.insert(host.clone(), n as u32).is_some() {
+            reader.blame(Place::default(), format!("host `{host}` comes twice"));
         }
     }
-    draft.platform.hosts = file.hosts;
+    reader.platform.hosts = file.hosts;
     for raw in file.links {
-        draft.each(raw, lines.place(raw), Draft::link);
+        reader.each(raw, lines.place(raw), PlatformReader::link);
     }
     for raw in file.routes {
-        draft.each(raw, lines.place(raw), Draft::route);
+        reader.each(raw, lines.place(raw), PlatformReader::route);
     }
     for raw in file.events {
-        draft.each(raw, lines.place(raw), Draft::event);
+        reader.each(raw, lines.place(raw), PlatformReader::event);
     }
-    if draft.mistakes.is_empty() { Ok(draft.platform) } else { Err(draft.mistakes) }
+    if reader.mistakes.is_empty() { Ok(reader.platform) } else { Err(reader.mistakes) }
 }
 
-impl Draft {
+impl PlatformReader {
     fn blame(&mut self, place: Place, message: impl Into<String>) {
         if self.mistakes.len() < MAX_MISTAKES {
             self.mistakes.push(place.mistake(message));

@@ -9,7 +9,7 @@ mod xml;
 
 use super::{
     Sizes, Wiring,
-    graph::{Mistake, read_text, tell},
+    graph::{Mistake, problems_of, read_text},
 };
 use crate::{
     graph::Fabric,
@@ -93,7 +93,7 @@ pub fn fabric(platform: Platform) -> Fabric {
 
 fn load(values: &Values) -> Result<Platform, Vec<Problem>> {
     let (path, text) = read_text(values)?;
-    parse(&text, values.bool("simgrid_dragonfly")).map_err(|mistakes| tell(&path, &text, mistakes))
+    parse(&text, values.bool("simgrid_dragonfly")).map_err(|mistakes| problems_of(&path, &text, mistakes))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ const STAR: &str = include_str!("../../../tests/data/star.platform.json");
 const CLUSTERS: &str = include_str!("../../../tests/data/cluster.xml");
 
 /// Names of the links between two hosts.
-fn way(platform: &Platform, from: &str, to: &str) -> Option<Vec<String>> {
+fn path(platform: &Platform, from: &str, to: &str) -> Option<Vec<String>> {
     let host = |name: &str| platform.hosts.iter().position(|h| h == name).expect("a host") as u32;
     let links = platform.route(host(from), host(to))?;
     Some(links.iter().map(|&l| platform.links[l as usize].name.clone()).collect())
@@ -16,7 +16,7 @@ fn way(platform: &Platform, from: &str, to: &str) -> Option<Vec<String>> {
 
 #[track_caller]
 fn check(platform: &Platform, from: &str, to: &str, links: &[&str]) {
-    assert_eq!(way(platform, from, to).expect("a route"), links, "{from} to {to}");
+    assert_eq!(path(platform, from, to).expect("a route"), links, "{from} to {to}");
 }
 
 #[test]
@@ -65,13 +65,13 @@ fn a_torus_goes_the_short_way_dimension_by_dimension() {
         "n11",
         &["c_link_from_1_to_2_dim_0_UP", "c_link_from_2_to_3_dim_0_UP", "c_link_from_11_to_3_dim_1_DOWN"],
     );
-    assert_eq!(way(&p, "n0", "n0"), Some(vec![]), "a host reaches itself");
+    assert_eq!(path(&p, "n0", "n0"), Some(vec![]), "a host reaches itself");
 }
 
 #[test]
 fn a_fat_tree_climbs_as_far_as_needed() {
     let p = cluster("radical=\"0-15\" topology=\"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\"", false);
-    let hops = |a: &str, b: &str| way(&p, a, b).unwrap().len();
+    let hops = |a: &str, b: &str| path(&p, a, b).unwrap().len();
     assert_eq!((hops("n0", "n3"), hops("n0", "n4"), hops("n0", "n0")), (2, 4, 2));
     // Two parents with two cables each: the destination's number chooses upward, the source's the cable downward.
     check(&p, "n0", "n5", &["c_link_0_0_0_UP", "c_link_1_0_1_UP", "c_link_1_1_1_DOWN", "c_link_0_5_0_DOWN"]);
@@ -85,7 +85,7 @@ const DRAGONFLY: &str = "radical=\"0-71\" topology=\"DRAGONFLY\" topo_parameters
 fn a_dragonfly_routes_minimally_and_as_simgrid_if_asked() {
     let (p, s) = (cluster(DRAGONFLY, false), cluster(DRAGONFLY, true));
     let colours = |p: &Platform, a: &str, b: &str| {
-        let links = way(p, a, b).unwrap();
+        let links = path(p, a, b).unwrap();
         links.iter().map(|l| l.split('_').nth(1).unwrap()[..2].to_owned()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(colours(&p, "n0", "n1"), "lo lo");

@@ -23,10 +23,10 @@ const MAX_NODES: u32 = 1 << 24;
 const MAX_DEPTH: usize = 32;
 
 /// A name, and the element and perhaps attribute that it stands in.
-type Told<T> = Result<T, Mistake>;
+type Parsed<T> = Result<T, Mistake>;
 
 /// What is read so far. Routers are numbered from 2^31 until all hosts are known.
-pub(super) struct Draft<'a> {
+pub(super) struct PlatformReader<'a> {
     document: &'a Document<'a>,
     simgrid: bool,
     links: Vec<Link>,
@@ -53,7 +53,7 @@ pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> 
         vec![place.mistake(format!("this is no XML: {e}"))]
     })?;
     let root = document.root_element();
-    let mut draft = Draft {
+    let mut reader = PlatformReader {
         document: &document,
         simgrid,
         links: Vec::new(),
@@ -67,18 +67,18 @@ pub(super) fn read(text: &str, simgrid: bool) -> Result<Platform, Vec<Mistake>> 
         star: BTreeMap::new(),
         mistakes: Vec::new(),
     };
-    draft.version(root)?;
+    reader.version(root)?;
     for child in root.children().filter(Node::is_element) {
         match child.tag_name().name() {
-            "zone" | "AS" | "cluster" => draft.zone(child, None, 0),
+            "zone" | "AS" | "cluster" => reader.zone(child, None, 0),
             "config" | "prop" | "include" | "trace" | "trace_connect" => {}
-            _ => draft.blame(child, "is not expected in a platform"),
+            _ => reader.blame(child, "is not expected in a platform"),
         }
     }
-    draft.finish()
+    reader.finish()
 }
 
-impl<'a> Draft<'a> {
+impl<'a> PlatformReader<'a> {
     fn place(&self, node: Node<'a, 'a>) -> Place {
         let range = node.range();
         let pos = self.document.text_pos_at(range.start);
@@ -118,18 +118,18 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Told<&'a str> {
+    fn attribute(&self, node: Node<'a, 'a>, name: &str) -> Parsed<&'a str> {
         node.attribute(name)
             .ok_or_else(|| self.mistake(node, format!("<{}> lacks `{name}`", node.tag_name().name())))
     }
 
-    fn bandwidth(&self, node: Node<'a, 'a>, name: &str) -> Told<f64> {
+    fn bandwidth(&self, node: Node<'a, 'a>, name: &str) -> Parsed<f64> {
         let text = self.attribute(node, name)?;
         units::bandwidth(text).map_err(|why| self.mistake(node, format!("`{name}=\"{text}\"` {why}")))
     }
 
     /// A latency; zero if it is left out.
-    fn latency(&self, node: Node<'a, 'a>, name: &str) -> Told<f64> {
+    fn latency(&self, node: Node<'a, 'a>, name: &str) -> Parsed<f64> {
         let Some(text) = node.attribute(name) else { return Ok(0.0) };
         units::latency(text).map_err(|why| self.mistake(node, format!("`{name}=\"{text}\"` {why}")))
     }
@@ -141,7 +141,7 @@ impl<'a> Draft<'a> {
         name: String,
         (bandwidth, latency): (f64, f64),
         sharing: &str,
-    ) -> Told<(u32, u32)> {
+    ) -> Parsed<(u32, u32)> {
         let split = match sharing {
             "SHARED" | "FATPIPE" => false,
             "SPLITDUPLEX" | "FULLDUPLEX" => true,
@@ -165,7 +165,7 @@ impl<'a> Draft<'a> {
         Ok((first, first + u32::from(split)))
     }
 
-    fn host(&mut self, node: Node<'a, 'a>, name: String, zone: u32) -> Told<u32> {
+    fn host(&mut self, node: Node<'a, 'a>, name: String, zone: u32) -> Parsed<u32> {
         if self.hosts.len() as u64 >= MAX_HOSTS {
             return Err(self.mistake(node, format!("there are more than {MAX_HOSTS} hosts")));
         }
@@ -176,14 +176,14 @@ impl<'a> Draft<'a> {
         Ok(number)
     }
 
-    fn router(&mut self, node: Node<'a, 'a>, name: &str, zone: u32) -> Told<u32> {
+    fn router(&mut self, node: Node<'a, 'a>, name: &str, zone: u32) -> Parsed<u32> {
         let number = ROUTER + self.router_zone.len() as u32;
         self.point(node, name, number)?;
         self.router_zone.push(zone);
         Ok(number)
     }
 
-    fn point(&mut self, node: Node<'a, 'a>, name: &str, number: u32) -> Told<()> {
+    fn point(&mut self, node: Node<'a, 'a>, name: &str, number: u32) -> Parsed<()> {
         match self.points.insert(name.to_owned(), number) {
             None => Ok(()),
             Some(_) => Err(self.mistake(node, format!("`{name}` comes twice"))),
@@ -232,7 +232,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn element(&mut self, node: Node<'a, 'a>, zone: u32, depth: usize) -> Told<()> {
+    fn element(&mut self, node: Node<'a, 'a>, zone: u32, depth: usize) -> Parsed<()> {
         match node.tag_name().name() {
             "zone" | "AS" | "cluster" => self.zone(node, Some(zone), depth + 1),
             "host" => {
@@ -271,19 +271,19 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn named_point(&self, node: Node<'a, 'a>, attribute: &str) -> Told<u32> {
+    fn named_point(&self, node: Node<'a, 'a>, attribute: &str) -> Parsed<u32> {
         let name = self.attribute(node, attribute)?;
         let found = self.points.get(name).copied();
         found.ok_or_else(|| self.mistake(node, unknown("host or router", name, self.points.keys())))
     }
 
-    fn link(&self, node: Node<'a, 'a>, name: &str) -> Told<u32> {
+    fn link(&self, node: Node<'a, 'a>, name: &str) -> Parsed<u32> {
         let found = self.link_names.get(name).copied();
         found.ok_or_else(|| self.mistake(node, unknown("link", name, self.link_names.keys())))
     }
 
     /// The links of a route's `link_ctn`s, and those of the way back.
-    fn links_of(&self, node: Node<'a, 'a>) -> Told<(Vec<u32>, Vec<u32>)> {
+    fn links_of(&self, node: Node<'a, 'a>) -> Parsed<(Vec<u32>, Vec<u32>)> {
         let (mut links, mut back) = (Vec::new(), Vec::new());
         for child in node.children().filter(Node::is_element) {
             if child.tag_name().name() != "link_ctn" {
@@ -310,7 +310,7 @@ impl<'a> Draft<'a> {
         Ok((links, back))
     }
 
-    fn symmetric(&self, node: Node<'a, 'a>) -> Told<bool> {
+    fn symmetric(&self, node: Node<'a, 'a>) -> Parsed<bool> {
         match node.attribute("symmetrical") {
             None | Some("YES" | "yes" | "true" | "1") => Ok(true),
             Some("NO" | "no" | "false" | "0") => Ok(false),
@@ -318,7 +318,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn route(&mut self, node: Node<'a, 'a>, zone: u32) -> Told<()> {
+    fn route(&mut self, node: Node<'a, 'a>, zone: u32) -> Parsed<()> {
         let ends = (self.named_point(node, "src")?, self.named_point(node, "dst")?);
         let (links, back) = self.links_of(node)?;
         let symmetric = self.symmetric(node)? && ends.0 != ends.1;
@@ -336,7 +336,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn zone_route(&mut self, node: Node<'a, 'a>, zone: u32) -> Told<()> {
+    fn zone_route(&mut self, node: Node<'a, 'a>, zone: u32) -> Parsed<()> {
         let named = |name: &str| {
             let id = self.attribute(node, name)?;
             let found = self.zone_names.get(id).copied();

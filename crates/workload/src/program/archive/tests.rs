@@ -180,14 +180,14 @@ fn a_collective_that_was_not_posted_blocks() {
     let end = |sent, request| CollectiveComplete { operation, comm: 5, root: 0, sent, received: 0, request };
     let rank = |own: u64| vec![(1, end(10 + own, 1)), (2, end(20 + own, 2))];
     let (directory, script) = written(&["main"], &[rank(0), rank(1)]);
-    let told: Vec<_> = calls(script.as_ref(), 1)
+    let columns: Vec<_> = calls(script.as_ref(), 1)
         .into_iter()
         .filter_map(|call| match call {
             Call::Collective(c) => Some((c.request, c.counts.unwrap().to_vec())),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(None, vec![10, 11]), (None, vec![20, 21])]);
+    assert_eq!(columns, [(None, vec![10, 11]), (None, vec![20, 21])]);
     std::fs::remove_dir_all(directory).unwrap();
 }
 

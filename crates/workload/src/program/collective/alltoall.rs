@@ -96,8 +96,8 @@ pub(crate) fn bruck_rounds(task: &Task) -> u32 {
 }
 
 pub(crate) fn bruck(task: &Task, round: u32, out: &mut dyn Sink) {
-    out.recv(task.left(1 << round), Piece::Ways { bit: round }, How::Store);
-    out.send(task.right(1 << round), Piece::Ways { bit: round });
+    out.recv(task.left(1 << round), Piece::Offsets { bit: round }, How::Store);
+    out.send(task.right(1 << round), Piece::Offsets { bit: round });
 }
 
 /// Receives the block of another rank, unless it is known to be empty.

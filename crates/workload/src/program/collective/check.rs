@@ -103,14 +103,14 @@ fn atoms(task: &Task, piece: Piece) -> Vec<usize> {
         Piece::Blocks { first, count } => (0..count as usize).map(|i| (first as usize + i) % p).collect(),
         Piece::Pair { from, to } => vec![from as usize * p + to as usize],
         Piece::Neighbour(_) => vec![],
-        Piece::Ways { bit } => {
+        Piece::Offsets { bit } => {
             let me = task.rank as usize;
-            let ways = (1..p).filter(|w| w >> bit & 1 == 1);
-            let pair = |way: usize| {
-                let from = (me + p - (way & ((1 << bit) - 1)) % p) % p;
-                from * p + (from + way) % p
+            let offsets = (1..p).filter(|w| w >> bit & 1 == 1);
+            let pair = |offset: usize| {
+                let from = (me + p - (offset & ((1 << bit) - 1)) % p) % p;
+                from * p + (from + offset) % p
             };
-            ways.map(pair).collect()
+            offsets.map(pair).collect()
         }
     }
 }
@@ -421,8 +421,8 @@ fn traffic_has_its_closed_forms() {
         for name in ["linear", "linear-sync", "pairwise", "pairwise-xor"] {
             assert_eq!(sent(Alltoall, name, p, b), q * (q - 1) * b, "{name}");
         }
-        let ways: u64 = (1..p).map(|w| u64::from(w.count_ones())).sum();
-        assert_eq!(sent(Alltoall, "bruck", p, b), q * ways * b);
+        let offsets: u64 = (1..p).map(|w| u64::from(w.count_ones())).sum();
+        assert_eq!(sent(Alltoall, "bruck", p, b), q * offsets * b);
         for name in ["ring", "pairwise"] {
             assert_eq!(sent(ReduceScatterBlock, name, p, b), q * (q - 1) * b, "{name}");
         }

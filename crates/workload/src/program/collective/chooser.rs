@@ -124,19 +124,19 @@ mod tests {
     fn all_unknown_names_of_a_job_are_told() {
         let problems =
             Chooser::read("opnmpi", [("alreduce", "ring"), ("bcast", "chian"), ("scan", "linear")]);
-        let told: Vec<_> = problems.unwrap_err().into_iter().map(|p| (p.key, p.message, p.help)).collect();
+        let columns: Vec<_> = problems.unwrap_err().into_iter().map(|p| (p.key, p.message, p.help)).collect();
         let help = |text: &str| Some(text.to_owned());
         assert_eq!(
-            told[0],
+            columns[0],
             ("library".into(), "there is no MPI library `opnmpi`".into(), help("did you mean `openmpi`?"))
         );
-        assert_eq!(told[1].1, "there is no collective `alreduce`");
-        assert!(told[1].2.as_ref().unwrap().starts_with("did you mean `allreduce`"));
+        assert_eq!(columns[1].1, "there is no collective `alreduce`");
+        assert!(columns[1].2.as_ref().unwrap().starts_with("did you mean `allreduce`"));
         assert_eq!(
-            told[2],
+            columns[2],
             ("bcast".into(), "MPI_Bcast has no algorithm `chian`; perhaps `chain`".into(), None)
         );
-        assert_eq!(told.len(), 3);
+        assert_eq!(columns.len(), 3);
         assert!(Chooser::read("mpich", [("reduce_scatter_block", "butterfly")]).is_ok());
     }
 

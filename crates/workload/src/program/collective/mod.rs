@@ -123,7 +123,7 @@ pub enum Piece {
         to: u32,
     },
     /// All blocks at hand whose way (receiver minus sender, modulo ranks) has a certain bit set: Bruck's all-to-all.
-    Ways {
+    Offsets {
         /// The bit.
         bit: u32,
     },
@@ -230,10 +230,10 @@ impl Task {
                 Some(c) if sending => c[to as usize],
                 Some(c) => c[(self.size + from) as usize],
             },
-            Piece::Ways { bit } => {
+            Piece::Offsets { bit } => {
                 let (span, rest) = (1u64 << bit, u64::from(self.size) % (2 << bit));
-                let ways = (u64::from(self.size) >> (bit + 1)) * span + rest.saturating_sub(span);
-                ways.saturating_mul(self.bytes)
+                let offsets = (u64::from(self.size) >> (bit + 1)) * span + rest.saturating_sub(span);
+                offsets.saturating_mul(self.bytes)
             }
             Piece::Neighbour(i) => match &self.counts {
                 None => self.bytes,

@@ -24,7 +24,7 @@ pub(super) const HEAD_BYTES: usize = 6;
 pub(super) const NODE_BYTES: usize = 39;
 
 /// Most mistakes that are told of one file.
-const MAX_TOLD: usize = 10;
+const MAX_REPORTED: usize = 10;
 
 /// True if a file begins as GOAL binaries do, or did before they were used up.
 #[must_use]
@@ -41,7 +41,8 @@ pub fn read_binary(input: &Input<'_>, unit: Ps) -> Result<Graph, Vec<Problem>> {
     let mut bytes = Vec::new();
     let read = input.open().and_then(|mut reader| reader.read_to_end(&mut bytes));
     read.map_err(|e| vec![input.unreadable(&e)])?;
-    parse(&bytes, input.name(), unit).map_err(|told| told.into_iter().map(|m| input.problem(m)).collect())
+    parse(&bytes, input.name(), unit)
+        .map_err(|reported| reported.into_iter().map(|m| input.problem(m)).collect())
 }
 
 fn parse(bytes: &[u8], name: &str, unit: Ps) -> Result<Graph, Vec<String>> {
@@ -72,17 +73,17 @@ fn parse(bytes: &[u8], name: &str, unit: Ps) -> Result<Graph, Vec<String>> {
     let places: Vec<(u64, u64)> = places.collect();
     apart(&places)?;
     let mut parts = Vec::with_capacity(ranks);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (rank, (start, end)) in places.into_iter().enumerate() {
         let part = slice(body, start, end, HEAD_BYTES + table.len())
             .and_then(|bytes| Section::new(bytes, ranks as u32, unit)?.part())
-            .map_err(|m| told.push(format!("rank {rank}: {m}")));
-        if told.len() >= MAX_TOLD {
-            return Err(told);
+            .map_err(|m| reported.push(format!("rank {rank}: {m}")));
+        if reported.len() >= MAX_REPORTED {
+            return Err(reported);
         }
         parts.extend(part);
     }
-    if told.is_empty() { Ok(Graph::new(name, Positions::Operations, parts)) } else { Err(told) }
+    if reported.is_empty() { Ok(Graph::new(name, Positions::Operations, parts)) } else { Err(reported) }
 }
 
 /// Refuses ranks that share bytes: they would make a small file a large program.
@@ -142,10 +143,10 @@ impl<'a> Section<'a> {
         let mut ops = Vec::with_capacity(count);
         let mut edges = Vec::with_capacity(self.appendix.len() / 4);
         for (i, node) in self.nodes.chunks_exact(NODE_BYTES).enumerate() {
-            let told = |m: String| format!("operation {i}: {m}");
-            ops.push(self.op(i as u32, node).map_err(told)?);
+            let reported = |m: String| format!("operation {i}: {m}");
+            ops.push(self.op(i as u32, node).map_err(reported)?);
             for (at, on_start) in [(23, false), (31, true)] {
-                self.dependents(i as u32, count, node, at, on_start, &mut edges).map_err(told)?;
+                self.dependents(i as u32, count, node, at, on_start, &mut edges).map_err(reported)?;
             }
         }
         if edges.len() * 4 != self.appendix.len() {

@@ -277,11 +277,11 @@ fn damage_is_named() {
     }
     let mut bytes = HAND.concat();
     bytes[..8].copy_from_slice(&2342u64.to_le_bytes());
-    let told =
+    let reported =
         |bytes: &[u8]| read_binary(&Input::bytes("x.bin", bytes), NS).err().unwrap()[0].message.clone();
-    assert!(is_binary(&bytes) && told(&bytes).contains("make it again from its text"));
+    assert!(is_binary(&bytes) && reported(&bytes).contains("make it again from its text"));
     bytes[..8].copy_from_slice(&4223u64.to_be_bytes());
-    assert!(is_binary(&bytes) && told(&bytes).contains("big-endian"));
+    assert!(is_binary(&bytes) && reported(&bytes).contains("big-endian"));
     assert!(!is_binary(b"num_ranks 4") && !is_binary(b""));
 }
 
@@ -292,15 +292,15 @@ fn circles_and_overlaps_in_binaries() {
     bytes[120] = 0;
     bytes[42] = 1;
     bytes[81] = 0;
-    let told =
+    let reported =
         |bytes: &[u8]| read_binary(&Input::bytes("x.bin", bytes), NS).err().unwrap()[0].message.clone();
-    assert!(told(&bytes).contains("start at once"), "{}", told(&bytes));
+    assert!(reported(&bytes).contains("start at once"), "{}", reported(&bytes));
     bytes[38] = 1;
-    assert!(told(&bytes).contains("operations 0 can never start"), "{}", told(&bytes));
+    assert!(reported(&bytes).contains("operations 0 can never start"), "{}", reported(&bytes));
     let two = Graph::new("x", Positions::Lines, vec![Part::default(), Part::default()]);
     let mut bytes = binary(&two);
     assert_eq!(bytes.len(), 8 + 6 + 32 + 16);
     let first: Vec<u8> = bytes[14..30].to_vec();
     bytes[30..46].copy_from_slice(&first);
-    assert!(told(&bytes).contains("ranks 0 and 1 overlap"));
+    assert!(reported(&bytes).contains("ranks 0 and 1 overlap"));
 }

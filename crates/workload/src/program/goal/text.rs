@@ -391,14 +391,14 @@ impl Reader {
             let label = self.labels.of(op).map(|l| String::from_utf8_lossy(l).into_owned());
             format!("`{}` (line {line})", label.unwrap_or_default())
         };
-        let mut told: Vec<String> = circle.iter().take(SHOWN).map(|&op| name(op)).collect();
+        let mut reported: Vec<String> = circle.iter().take(SHOWN).map(|&op| name(op)).collect();
         if circle.len() > SHOWN {
-            told.push(format!("{} more", circle.len() - SHOWN));
+            reported.push(format!("{} more", circle.len() - SHOWN));
         }
-        told.push(name(circle[0]));
+        reported.push(name(circle[0]));
         let line = self.ops[circle[0] as usize].origin;
         let message = format!("{} can never start: they wait for each other", operations(circle.len()));
-        let help = format!("the circle is {}", told.join(" requires "));
+        let help = format!("the circle is {}", reported.join(" requires "));
         self.mistakes.push(Mistake::new(line.into(), 0..usize::MAX, message).help(help));
     }
 

@@ -53,7 +53,7 @@ fn everything_of_the_language() {
 }
 
 /// Wraps one line of rank 0, whose labels `l1` (line 3) and `l2` are known.
-fn told(line: &str) -> (u64, String, String) {
+fn reported(line: &str) -> (u64, String, String) {
     let text = format!("num_ranks 2\nrank 0 {{\nl1: calc 1\nl2: calc 1\n{line}\n}}\nrank 1 {{\n}}\n");
     let problems = read(&text).err().unwrap_or_default();
     assert_eq!(problems.len(), 1, "{line}: {problems:?}");
@@ -105,7 +105,7 @@ fn says_what_is_wrong_and_where() {
             assert_eq!(problems.len(), 2);
             continue;
         }
-        let (at, said, marked) = told(line);
+        let (at, said, marked) = reported(line);
         assert!(said.contains(message), "{line:?}: {said:?}");
         assert_eq!((at, marked.as_str()), (5, mark), "{line:?}");
     }
@@ -113,11 +113,11 @@ fn says_what_is_wrong_and_where() {
 
 #[test]
 fn circles_are_told_with_their_labels() {
-    let (line, said, _) = told("l1 requires l2\nl2 irequires l1");
+    let (line, said, _) = reported("l1 requires l2\nl2 irequires l1");
     assert_eq!(line, 3);
     assert!(said.contains("2 operations can never start: they wait for each other"), "{said}");
     assert!(said.contains("`l1` (line 3) requires `l2` (line 4) requires `l1` (line 3)"), "{said}");
-    assert!(told("l2 requires l2").1.contains("an operation can never start"));
+    assert!(reported("l2 requires l2").1.contains("an operation can never start"));
 }
 
 #[test]

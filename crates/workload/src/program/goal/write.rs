@@ -36,14 +36,14 @@ impl Losses {
     /// One line for each kind of loss that there is.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let told = [
+        let reported = [
             (self.rounded, "computations were rounded to whole units"),
             (self.waits_for_any, "waits for one of several operations became waits for all of them"),
             (self.probes, "probes were left out"),
             (self.modes, "synchronous or buffered sends became ordinary ones"),
             (self.open_tags, "receives of any tag may now match messages of other communicators"),
         ];
-        told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+        reported.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
     }
 }
 

@@ -58,7 +58,7 @@ pub fn read(input: &Input<'_>) -> Result<Ranks, Vec<Problem>> {
 
 /// Runs every rank, as far as that takes few calls, and tells the first fault of each line.
 fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
-    let mut told = std::collections::BTreeSet::new();
+    let mut reported = std::collections::BTreeSet::new();
     let mut left = CHECKED_CALLS;
     for rank in 0..file.ranks {
         if left == 0 || mistakes.is_full() {
@@ -71,7 +71,7 @@ fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(fault) => {
-                    if told.insert(fault.line) {
+                    if reported.insert(fault.line) {
                         let message = format!("rank {rank}: {}", fault.message);
                         mistakes.push(Mistake::new(fault.line.into(), 0..usize::MAX, message));
                     }

@@ -165,7 +165,7 @@ fn every_call_is_read_and_written() {
 }
 
 /// What is told of a line in a block of rank 0 of 4.
-fn told(line: &str) -> (u64, String, String) {
+fn reported(line: &str) -> (u64, String, String) {
     let problems =
         parse(&format!("ranks 4\nrank 0 {{\nisend 1 B to 1 as left\n{line}\n}}\n")).err().unwrap_or_default();
     assert_eq!(problems.len(), 1, "{line}: {problems:?}");
@@ -212,11 +212,11 @@ fn says_what_is_wrong_and_where() {
             "repeat 1000000000000 { repeat rank { barrier } }",
         ),
     ] {
-        let (at, said, marked) = told(line);
+        let (at, said, marked) = reported(line);
         assert!(said.contains(message), "{line:?}: {said:?}");
         assert_eq!((at, marked.as_str()), (4, mark), "{line:?}");
     }
-    let (at, said, _) = told("split world color none as half\nbarrier comm half");
+    let (at, said, _) = reported("split world color none as half\nbarrier comm half");
     assert!(at == 5 && said.contains("this rank has no communicator `half` here"), "{said}");
 }
 

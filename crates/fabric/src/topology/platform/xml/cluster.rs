@@ -1,6 +1,6 @@
 //! `<cluster>`: hosts and links by number.
 
-use super::{Draft, Told};
+use super::{Parsed, PlatformReader};
 use crate::platform::zone::{
     Rule,
     cluster::{Cable, Cluster, Dragonfly, FatTree, Shape, Torus},
@@ -17,9 +17,9 @@ struct Kind<'t> {
     sharing: &'t str,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> PlatformReader<'a> {
     /// Reads a cluster into a zone.
-    pub(super) fn cluster(&mut self, node: Node<'a, 'a>, id: &'a str, zone: u32) -> Told<Cluster> {
+    pub(super) fn cluster(&mut self, node: Node<'a, 'a>, id: &'a str, zone: u32) -> Parsed<Cluster> {
         let (prefix, suffix) =
             (node.attribute("prefix").unwrap_or(""), node.attribute("suffix").unwrap_or(""));
         let numbers = self.radical(node)?;
@@ -83,7 +83,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Numbers of the hosts: `0-15,20`.
-    fn radical(&self, node: Node<'a, 'a>) -> Told<Vec<u64>> {
+    fn radical(&self, node: Node<'a, 'a>) -> Parsed<Vec<u64>> {
         let text = self.attribute(node, "radical")?;
         let mut numbers = Vec::new();
         for part in text.split(',') {
@@ -107,7 +107,7 @@ impl<'a> Draft<'a> {
         kind: &str,
         nodes: u32,
         sharing: &str,
-    ) -> Told<Option<Vec<u32>>> {
+    ) -> Parsed<Option<Vec<u32>>> {
         let key = if kind == "limiter" { "limiter_link".to_owned() } else { format!("{kind}_bw") };
         if node.attribute(key.as_str()).is_none() {
             return Ok(None);
@@ -119,18 +119,18 @@ impl<'a> Draft<'a> {
             let name = format!("{id}_link_{n}_{kind}");
             self.cable(node, name, (bandwidth, latency), sharing).map(|c| c.0)
         });
-        links.collect::<Told<Vec<u32>>>().map(Some)
+        links.collect::<Parsed<Vec<u32>>>().map(Some)
     }
 
-    fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Told<Cable> {
+    fn cables(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, name: String, factor: f64) -> Parsed<Cable> {
         let numbers = (kind.numbers.0 * factor, kind.numbers.1);
         self.cable(node, name, numbers, kind.sharing)
     }
 
-    fn star(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: &[u64]) -> Told<Shape> {
+    fn star(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: &[u64]) -> Parsed<Shape> {
         let id = kind.id;
         let cables = hosts.iter().map(|n| self.cables(node, kind, format!("{id}_link_{n}"), 1.0));
-        let cables = cables.collect::<Told<Vec<_>>>()?;
+        let cables = cables.collect::<Parsed<Vec<_>>>()?;
         let backbone = if node.attribute("bb_bw").is_some() {
             let numbers = (self.bandwidth(node, "bb_bw")?, self.latency(node, "bb_lat")?);
             let sharing = node.attribute("bb_sharing_policy").unwrap_or("SHARED");
@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Lists of positive integers, separated by semicolons.
-    fn parameters(&self, node: Node<'a, 'a>) -> Told<Vec<Vec<u32>>> {
+    fn parameters(&self, node: Node<'a, 'a>) -> Parsed<Vec<Vec<u32>>> {
         let text = self.attribute(node, "topo_parameters")?;
         let list = |part: &str| {
             part.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=65_536).contains(n))).collect()
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
         lists.ok_or_else(|| self.mistake(node, format!("`topo_parameters=\"{text}\"` is no list of sizes")))
     }
 
-    fn counted(&self, node: Node<'a, 'a>, hosts: u32, needed: Option<u64>) -> Told<()> {
+    fn counted(&self, node: Node<'a, 'a>, hosts: u32, needed: Option<u64>) -> Parsed<()> {
         match needed {
             Some(n) if n == u64::from(hosts) => Ok(()),
             Some(n) => {
@@ -161,7 +161,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn fat_tree(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<FatTree> {
+    fn fat_tree(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Parsed<FatTree> {
         let lists = self.parameters(node)?;
         let wrong =
             "a fat tree is \"levels; children,..; parents,..; cables,..\" with a number for each level";
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
         Ok(tree)
     }
 
-    fn torus(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<Torus> {
+    fn torus(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Parsed<Torus> {
         let lists = self.parameters(node)?;
         let [dims] = &lists[..] else {
             return Err(self.mistake(node, "a torus is \"4,4,4\": the length of each dimension"));
@@ -211,7 +211,7 @@ impl<'a> Draft<'a> {
         Ok(Torus { dims: dims.clone(), cables })
     }
 
-    fn dragonfly(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Told<Dragonfly> {
+    fn dragonfly(&mut self, node: Node<'a, 'a>, kind: &Kind<'_>, hosts: u32) -> Parsed<Dragonfly> {
         let lists = self.parameters(node)?;
         let wrong = "a dragonfly is \"groups,blue links; chassis,black links; blades,green links; nodes\"";
         let sizes = match &lists[..] {
@@ -234,7 +234,7 @@ impl<'a> Draft<'a> {
         let id = kind.id;
         let mut some = |what: String, count: u64, factor: f64| {
             let cables = (0..count).map(|n| self.cables(node, kind, format!("{id}_{what}_{n}"), factor));
-            cables.collect::<Told<Vec<_>>>()
+            cables.collect::<Parsed<Vec<_>>>()
         };
         let pairs = |n: u32| u64::from(n) * u64::from(n - 1) / 2;
         let local = some("local_link".to_owned(), u64::from(hosts), 1.0)?;

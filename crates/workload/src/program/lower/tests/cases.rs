@@ -143,10 +143,10 @@ fn waitany_needs_one_or_those_that_the_source_saw() {
     let requests: Arc<[u32]> = [0, 1].into();
     let any = |completed: &[u32]| Call::Waitany { requests: requests.clone(), completed: completed.into() };
     let start = vec![isend(1, 0), isend(2, 1)];
-    let untold = [start.clone(), vec![any(&[]), any(&[]), any(&[]), Call::Compute(1)]].concat();
-    assert_eq!(shape_of(untold), "send send:s any+0+1 join+1s+2 any+1 join+3+4 join:f calc:f");
-    let told = [start.clone(), vec![any(&[1]), Call::Wait(0)]].concat();
-    assert_eq!(shape_of(told), "send send:s join:f join:f+0");
+    let unknown = [start.clone(), vec![any(&[]), any(&[]), any(&[]), Call::Compute(1)]].concat();
+    assert_eq!(shape_of(unknown), "send send:s any+0+1 join+1s+2 any+1 join+3+4 join:f calc:f");
+    let columns = [start.clone(), vec![any(&[1]), Call::Wait(0)]].concat();
+    assert_eq!(shape_of(columns), "send send:s join:f join:f+0");
     let test = |completed: &[u32]| Call::Test { completed: completed.into() };
     let tested = [start, vec![test(&[]), test(&[0]), Call::Wait(1)]].concat();
     assert_eq!(shape_of(tested), "send send:s join:s+0 join:f+1");
@@ -272,39 +272,42 @@ fn created_and_duplicated_communicators_work_too() {
 
 #[test]
 fn mistakes_are_told_with_their_place() {
-    let told = |calls| damage(calls);
-    assert_eq!(told(vec![Call::Wait(3)]), "trace.0:0: rank 0: there is no open request 3");
+    let columns = |calls| damage(calls);
+    assert_eq!(columns(vec![Call::Wait(3)]), "trace.0:0: rank 0: there is no open request 3");
     let message_0 = "trace.0:1: rank 0: request 2 is used again, but nothing has waited for it";
-    assert_eq!(told(vec![isend(1, 2), isend(1, 2)]), message_0);
-    assert_eq!(told(vec![send(3)]), "trace.0:0: rank 0: rank 3 is not among the 3 ranks of its communicator");
+    assert_eq!(columns(vec![isend(1, 2), isend(1, 2)]), message_0);
+    assert_eq!(
+        columns(vec![send(3)]),
+        "trace.0:0: rank 0: rank 3 is not among the 3 ranks of its communicator"
+    );
     let foreign = Call::Recv(Envelope { comm: 4, ..message(1) });
-    assert_eq!(told(vec![foreign]), "trace.0:0: rank 0: communicator 4 is not known here");
+    assert_eq!(columns(vec![foreign]), "trace.0:0: rank 0: communicator 4 is not known here");
     let wild = Call::Send(Envelope { tag: ANY_TAG, ..message(1) }, Mode::Standard);
-    assert_eq!(told(vec![wild]), "trace.0:0: rank 0: a send cannot have any tag");
-    assert!(told(vec![send(ANY_SOURCE)]).contains("is not among"));
+    assert_eq!(columns(vec![wild]), "trace.0:0: rank 0: a send cannot have any tag");
+    assert!(columns(vec![send(ANY_SOURCE)]).contains("is not among"));
     let init = Call::SendInit(message(1), Mode::Standard, 0);
     let start = || Call::Start([0].into());
-    assert!(told(vec![init, start(), start()]).ends_with("request 0 is started twice"));
-    assert!(told(vec![isend(1, 0), start()]).ends_with("request 0 is not persistent"));
-    assert!(told(vec![Call::RequestFree(0)]).ends_with("there is no open request 0"));
-    assert!(told(vec![Call::CommFree(WORLD)]).ends_with("cannot be freed"));
+    assert!(columns(vec![init, start(), start()]).ends_with("request 0 is started twice"));
+    assert!(columns(vec![isend(1, 0), start()]).ends_with("request 0 is not persistent"));
+    assert!(columns(vec![Call::RequestFree(0)]).ends_with("there is no open request 0"));
+    assert!(columns(vec![Call::CommFree(WORLD)]).ends_with("cannot be freed"));
     let mut bad = collective(CollectiveKind::Bcast, 1);
     bad.root = 8;
-    assert!(told(vec![Call::Collective(bad)]).contains("root 8"));
+    assert!(columns(vec![Call::Collective(bad)]).contains("root 8"));
 }
 
 #[test]
 fn ranks_that_miss_a_communicator_call_are_told() {
     let dup = |comm| Call::CommDup { comm, new: 1 };
-    let told = |ranks| program(ranks).err().unwrap().0;
-    let missing = told(vec![vec![send(1), dup(WORLD)], vec![]]);
+    let columns = |ranks| program(ranks).err().unwrap().0;
+    let missing = columns(vec![vec![send(1), dup(WORLD)], vec![]]);
     assert_eq!(missing, "trace.0:1: rank 0: only 1 of 2 ranks of communicator 0 make this call");
     let split = Call::CommSplit { comm: WORLD, color: None, key: 0, new: 1 };
-    assert!(told(vec![vec![dup(WORLD)], vec![split]]).contains("another call"));
-    assert!(told(vec![vec![dup(5)], vec![dup(5)]]).contains("communicator 5 is not known"));
+    assert!(columns(vec![vec![dup(WORLD)], vec![split]]).contains("another call"));
+    assert!(columns(vec![vec![dup(5)], vec![dup(5)]]).contains("communicator 5 is not known"));
     let create = |group: &[u32]| Call::CommCreate { comm: WORLD, group: group.into(), new: 1 };
-    assert!(told(vec![vec![create(&[0, 0])]; 2]).contains("twice"));
-    assert!(told(vec![vec![create(&[0, 2])]; 2]).contains("has not"));
+    assert!(columns(vec![vec![create(&[0, 0])]; 2]).contains("twice"));
+    assert!(columns(vec![vec![create(&[0, 2])]; 2]).contains("has not"));
     let undeclared = Listed { ranks: vec![vec![(dup(WORLD), 0)]], makes_communicators: false };
     let program = lower(Arc::new(undeclared), options()).unwrap();
     let error = program.open(0).fill(&mut Batch::default()).unwrap_err();

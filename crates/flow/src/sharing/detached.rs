@@ -1,6 +1,6 @@
 //! Bundles of one flow that is alone on its links: the solver hears of them when somebody joins them there.
 
-use super::{Moment, NONE, Route, Sharing};
+use super::{FineTime, NONE, Route, Sharing};
 
 impl Sharing {
     /// True if a flow of a route would meet nobody.
@@ -15,22 +15,25 @@ impl Sharing {
         let bundle = self.alone[link as usize];
         if bundle != NONE {
             let b = &mut self.bundles[bundle as usize];
-            b.aside = false;
+            b.detached = false;
             let uses = &self.routes[b.route as usize].uses;
-            self.solver.join_aside(bundle, uses, b.share > 0.0);
+            self.solver.attach(bundle, uses, b.share > 0.0);
             uses.iter().for_each(|u| self.alone[u.0 as usize] = NONE);
         }
     }
 
     /// Finds the shares of those that are aside since the last solution, and when they are over.
-    pub(super) fn share_aside(&mut self, at: Moment) {
-        while let Some(bundle) = self.asides.pop() {
+    pub(super) fn share_detached(&mut self, at: FineTime) {
+        while let Some(bundle) = self.newly_detached.pop() {
             let b = &mut self.bundles[bundle as usize];
-            if b.aside {
-                b.share = self.solver.share_aside(bundle, &self.routes[b.route as usize].uses);
+            if b.detached {
+                b.share = self.solver.share_detached(bundle, &self.routes[b.route as usize].uses);
                 let goal = b.goals.peek().map_or(0.0, |g| g.0.clock);
-                let next =
-                    if b.share > 0.0 { at.after((goal - b.clock).max(0.0) / b.share) } else { Moment::NEVER };
+                let next = if b.share > 0.0 {
+                    at.after((goal - b.clock).max(0.0) / b.share)
+                } else {
+                    FineTime::NEVER
+                };
                 self.moved.push((bundle, next));
             }
         }

@@ -37,13 +37,13 @@ impl World {
     }
 
     /// True if a thread looks in vain, and has done so for long.
-    pub fn looks_in_vain(&self, t: &Thread) -> bool {
+    pub fn polls_idle(&self, t: &Thread) -> bool {
         t.looks.done == self.done && t.looks.number >= ENOUGH
     }
 
     fn is_stuck(&self, t: &Thread) -> bool {
         let waits = matches!(t.waiting, Waiting::Rank(..)) && !t.timed;
         let over = t.result.is_some() || self.ranks[t.rank as usize].status != Status::Running;
-        over || waits || self.looks_in_vain(t)
+        over || waits || self.polls_idle(t)
     }
 }

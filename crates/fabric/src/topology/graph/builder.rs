@@ -36,7 +36,7 @@ pub(super) struct Link {
 
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct GraphBuilder {
     /// Number of routers.
     pub(super) routers: u64,
     /// Ports of each router, if the file says so.
@@ -46,7 +46,7 @@ pub(super) struct Draft {
     pub(super) terminals: Vec<(End, u64, Place)>,
 }
 
-impl Draft {
+impl GraphBuilder {
     /// Number of a class, or why there is none of that name.
     pub(super) fn class(classes: Classes, name: &str, place: Place) -> Result<u8, Mistake> {
         match classes.iter().position(|c| *c == name) {
@@ -148,7 +148,7 @@ impl Draft {
         degrees
     }
 
-    /// The network; [`Draft::sizes`] has found nothing wrong.
+    /// The network; [`GraphBuilder::sizes`] has found nothing wrong.
     pub(super) fn build(&self, topology: &'static str, classes: Classes) -> Result<Fabric, Vec<Mistake>> {
         let degrees = self.degrees();
         let mut wiring = Wiring::new(degrees.iter().map(|&n| n as u32));

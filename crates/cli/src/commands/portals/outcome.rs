@@ -15,7 +15,7 @@ use std::io::Write;
 struct Lines {
     label: bool,
     /// Standard output is kept for the result.
-    aside: bool,
+    to_stderr: bool,
     /// What of a line each rank has written to output and error.
     parts: Vec<[Vec<u8>; 2]>,
 }
@@ -35,7 +35,7 @@ impl Lines {
             text.extend_from_slice(line);
         }
         // Nobody can be told that output cannot be written.
-        let _ = if error || self.aside {
+        let _ = if error || self.to_stderr {
             std::io::stderr().write_all(&text)
         } else {
             std::io::stdout().write_all(&text)
@@ -59,7 +59,7 @@ impl Drop for Lines {
 /// Where the output of ranks goes.
 pub fn sink(args: &PortalsRunArgs) -> Sink {
     let parts = vec![[Vec::new(), Vec::new()]; args.ranks as usize];
-    let mut lines = Lines { label: args.label, aside: args.format == Format::Json, parts };
+    let mut lines = Lines { label: args.label, to_stderr: args.format == Format::Json, parts };
     Box::new(move |rank, error, bytes| lines.take(rank, error, bytes))
 }
 
@@ -94,7 +94,7 @@ pub fn state(failure: Option<&Error>) -> &'static str {
 }
 
 /// Says how ranks ended.
-pub fn tell(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
+pub fn print_outcome(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let _ = std::io::stdout().flush();
     if args.summary {
         let c = report.counts;
@@ -118,11 +118,11 @@ pub fn tell(report: &Report, args: &PortalsRunArgs, console: &mut Console<'_>) -
     }
     let failure = stuck(&report.waiting, report.limited, failed)
         .or_else(|| failed.then(|| Error::new(ErrorKind::Program, "a rank failed")));
-    let told = match args.format {
+    let outcome = match args.format {
         Format::Text => Ok(()),
         Format::Json => console.print_json(&object(report, args, state(failure.as_ref()))),
     };
-    failure.map_or(told.map(|()| Exit::Done), Err)
+    failure.map_or(outcome.map(|()| Exit::Done), Err)
 }
 
 fn object(report: &Report, args: &PortalsRunArgs, state: &str) -> Json {

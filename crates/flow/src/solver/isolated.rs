@@ -16,7 +16,7 @@ const MOST: usize = 16;
 
 impl Solver {
     /// Finds the levels that changed if no changed sharer meets another; false if one does, and nothing was done.
-    pub(super) fn solve_lone(&mut self) -> bool {
+    pub(super) fn solve_isolated(&mut self) -> bool {
         if self.fresh.len() + self.touched.len() > MOST || !self.all_alone() {
             return false;
         }
@@ -33,7 +33,7 @@ impl Solver {
             let row = &self.sharers[sharer as usize];
             if row.count > 0 && row.epoch != self.epoch {
                 self.list(sharer);
-                self.settle_lone(sharer);
+                self.settle_isolated(sharer);
             }
         }
         self.fresh = fresh;
@@ -63,32 +63,32 @@ impl Solver {
     }
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.
-    pub fn add_aside(&mut self, uses: &[(u32, f64)], weight: f64, cap: f64) -> u32 {
-        self.aside.0 += 1;
+    pub fn add_detached(&mut self, uses: &[(u32, f64)], weight: f64, cap: f64) -> u32 {
+        self.detached.0 += 1;
         self.uses += uses.len() as u64;
         let row = self.row(weight, cap);
-        self.sharers[row as usize].aside = true;
+        self.sharers[row as usize].detached = true;
         self.entries[row as usize].clear();
         row
     }
 
     /// Finds the share of a sharer that is aside.
-    pub fn share_aside(&mut self, sharer: u32, uses: &[(u32, f64)]) -> f64 {
+    pub fn share_detached(&mut self, sharer: u32, uses: &[(u32, f64)]) -> f64 {
         let row = &self.sharers[sharer as usize];
         let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
-        self.aside.1 += uses.len() as u64 + u64::from(tightest.is_some());
+        self.detached.1 += uses.len() as u64 + u64::from(tightest.is_some());
         let row = &mut self.sharers[sharer as usize];
         (row.level, row.state, row.unsupported) = (level, State::Settled, true);
         self.share(sharer)
     }
 
     /// Somebody joins a sharer that was aside. `found`: its share was.
-    pub fn join_aside(&mut self, sharer: u32, uses: &[(u32, f64)], found: bool) {
+    pub fn attach(&mut self, sharer: u32, uses: &[(u32, f64)], found: bool) {
         self.uses -= uses.len() as u64;
-        self.sharers[sharer as usize].aside = false;
+        self.sharers[sharer as usize].detached = false;
         self.enter(sharer, uses.iter().copied());
         if !found {
-            self.aside.0 = self.aside.0.saturating_sub(1);
+            self.detached.0 = self.detached.0.saturating_sub(1);
             return self.fresh.push(sharer);
         }
         let row = &self.sharers[sharer as usize];
@@ -98,12 +98,12 @@ impl Solver {
     }
 
     /// Removes a sharer that is aside.
-    pub fn remove_aside(&mut self, sharer: u32, uses: &[(u32, f64)]) {
-        self.aside.0 += uses.len() as u64;
+    pub fn remove_detached(&mut self, sharer: u32, uses: &[(u32, f64)]) {
+        self.detached.0 += uses.len() as u64;
         self.uses -= uses.len() as u64;
         self.alive -= 1;
         let row = &mut self.sharers[sharer as usize];
-        (row.count, row.aside) = (0, false);
+        (row.count, row.detached) = (0, false);
         self.caps -= u64::from(row.cap.is_finite());
         self.free.push(sharer);
     }
@@ -121,7 +121,7 @@ impl Solver {
     }
 
     /// A sharer that is alone on its links gets the level of the tightest, or of its cap.
-    fn settle_lone(&mut self, sharer: u32) {
+    fn settle_isolated(&mut self, sharer: u32) {
         let entries = std::mem::take(&mut self.entries[sharer as usize]);
         let cap = self.sharers[sharer as usize].cap;
         let (mut level, mut tightest) = (f64::INFINITY, None);

@@ -11,9 +11,9 @@ const SECOND: f64 = 1e12 * (1u64 << DIGITS) as f64;
 
 /// An instant in units of 2^-40 ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(u128);
+pub struct FineTime(u128);
 
-impl Moment {
+impl FineTime {
     /// Later than all others.
     pub const NEVER: Self = Self(u128::MAX);
 
@@ -23,7 +23,7 @@ impl Moment {
         Self(u128::from(ps) << DIGITS)
     }
 
-    /// So many seconds later; [`Moment::NEVER`] beyond the end of virtual time.
+    /// So many seconds later; [`FineTime::NEVER`] beyond the end of virtual time.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         let units = seconds * SECOND;
@@ -83,14 +83,17 @@ mod tests {
     #[test]
     fn rounding_is_to_the_nearest_picosecond() {
         for (seconds, ps) in [(1e-12, 1), (1.4e-12, 1), (1.6e-12, 2), (1.0, 1_000_000_000_000)] {
-            assert_eq!(Moment::at(0).after(seconds).rounded(), ps);
+            assert_eq!(FineTime::at(0).after(seconds).rounded(), ps);
         }
-        assert_eq!(Moment::at(5).after(f64::INFINITY), Moment::NEVER);
-        assert_eq!(Moment::at(7).after(-1.0), Moment::at(7));
-        assert!((Moment::at(3).after(2.5e-13).exact_ps() - 3.25).abs() < 1e-9);
+        assert_eq!(FineTime::at(5).after(f64::INFINITY), FineTime::NEVER);
+        assert_eq!(FineTime::at(7).after(-1.0), FineTime::at(7));
+        assert!((FineTime::at(3).after(2.5e-13).exact_ps() - 3.25).abs() < 1e-9);
         for units in [0.49, 0.5, 1.499_999, 1.5, 2.5, 1e15 + 0.5, 4.4e15] {
-            assert_eq!(Moment::default().after(units / SECOND).0, (units / SECOND * SECOND).round() as u128);
+            assert_eq!(
+                FineTime::default().after(units / SECOND).0,
+                (units / SECOND * SECOND).round() as u128
+            );
         }
-        assert!((Moment::at(10).since(Moment::at(4)) - 6e-12).abs() < 1e-24);
+        assert!((FineTime::at(10).since(FineTime::at(4)) - 6e-12).abs() < 1e-24);
     }
 }

@@ -1,6 +1,6 @@
 //! The packet network without a workload: messages come from outside, one at a time, and whoever sends them is told when they have arrived.
 //!
-//! [`Live`] steps the engine event by event, so that whoever drives it can act between any two. Each terminal has a queue of messages for each of
+//! [`OnDemand`] steps the engine event by event, so that whoever drives it can act between any two. Each terminal has a queue of messages for each of
 //! its *classes* (virtual networks). Messages are cut into packets here, and classes take turns packet by packet: an acknowledgement does not
 //! wait for the megabytes of a put. A terminal is given a packet when it holds fewer than two, so its link never waits and
 //! a packet of another class waits for two at most. In the network all classes share the virtual channels; destinations always take what
@@ -58,7 +58,7 @@ enum Due {
 }
 
 /// A packet network that is driven from outside.
-pub struct Live {
+pub struct OnDemand {
     network: Box<dyn Stepper>,
     net: Arc<Network>,
     adapter_delay: Ps,
@@ -71,7 +71,7 @@ pub struct Live {
     packets: BTreeMap<(u32, u32), u32>,
 }
 
-impl Live {
+impl OnDemand {
     /// The network of a setup without jobs.
     ///
     /// # Errors
