@@ -36,7 +36,7 @@ impl Domain for Ticker {
 
     fn receive(&mut self, _: &u64, _: &mut impl Effects<Self>) {}
 
-    fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+    fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
 
     fn lookahead(&self, _: u32) -> Option<Ps> {
         Some(STEP)

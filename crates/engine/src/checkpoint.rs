@@ -53,7 +53,7 @@ where
         put(&(self.now(), self.partitions.len()), to);
         for part in &mut self.partitions {
             put(&part.events, to);
-            part.domain.tables(&mut |table| table.save(to));
+            part.domain.visit_journals(&mut |table| table.save(to));
             part.agenda.save(to);
             part.observer.save(to);
         }
@@ -73,7 +73,7 @@ where
             part.events = take(from)?;
             // The visitor cannot return early: after the first damage the rest is passed over.
             let mut sound = Ok(());
-            part.domain.tables(&mut |table| {
+            part.domain.visit_journals(&mut |table| {
                 if sound.is_ok() {
                     sound = table.load(from);
                 }

@@ -71,7 +71,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     ///
     /// Pauses change nothing. What [`Executor::save`] takes in one, together with the director, continues in another run: there
     /// the next tick after the pause is the same.
-    pub fn direct<X: Director<D, O>>(
+    pub fn run_directed<X: Director<D, O>>(
         &mut self,
         end: Ps,
         director: &mut X,

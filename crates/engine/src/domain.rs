@@ -107,7 +107,7 @@ pub trait Domain: Sized {
     fn settle_steady(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
     /// Shows every table to the engine, always in the same order.
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 
     /// Shortest time from an event here to a message of it at partition `to`; `None` if none is ever sent there. Asked at
     /// the start and after every director tick.

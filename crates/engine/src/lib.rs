@@ -36,7 +36,7 @@
 //!
 //!     fn receive(&mut self, (): &(), _: &mut impl Effects<Self>) {}
 //!
-//!     fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+//!     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
 //!         visit(&mut self.strikes);
 //!     }
 //!

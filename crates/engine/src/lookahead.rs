@@ -15,13 +15,13 @@ impl Lookahead {
     ///
     /// # Panics
     /// If a lookahead is zero.
-    pub fn new(groups: u32, direct: impl Fn(u32, u32) -> Option<Ps>) -> Self {
+    pub fn new(groups: u32, local: impl Fn(u32, u32) -> Option<Ps>) -> Self {
         assert!(groups > 0, "somebody runs");
         let n = groups as usize;
         let mut least = vec![NEVER; n * n];
         for from in 0..groups {
             for to in (0..groups).filter(|&to| to != from) {
-                let time = direct(from, to).unwrap_or(NEVER);
+                let time = local(from, to).unwrap_or(NEVER);
                 assert!(time > 0, "partitions need lookahead to run side by side");
                 least[from as usize * n + to as usize] = time;
             }
@@ -56,11 +56,11 @@ mod tests {
     #[test]
     fn what_follows_over_others_counts() {
         // A line 0 - 1 - 2: 0 and 2 reach each other over 1 alone.
-        let direct = |a: u32, b: u32| match a.abs_diff(b) {
+        let local = |a: u32, b: u32| match a.abs_diff(b) {
             1 => Some(10),
             _ => None,
         };
-        let line = Lookahead::new(3, direct);
+        let line = Lookahead::new(3, local);
         assert_eq!(line.bound(0, &[0, NEVER, NEVER]), 20, "its own messages come back");
         assert_eq!(line.bound(2, &[0, NEVER, NEVER]), 20);
         assert_eq!(line.bound(2, &[0, 15, NEVER]), 20);

@@ -90,11 +90,11 @@ where
         events += 1;
         // Compared by value, not by its log: a row that was changed without being logged shows.
         let before = domain.clone();
-        domain.tables(&mut |t| t.record(true));
+        domain.visit_journals(&mut |t| t.record(true));
         let mut forward = effects(key, lane);
         handle(&mut domain, &due, &mut forward);
-        domain.tables(&mut |t| t.undo_to(0));
-        domain.tables(&mut |t| t.record(false));
+        domain.visit_journals(&mut |t| t.undo_to(0));
+        domain.visit_journals(&mut |t| t.record(false));
         assert!(domain == before, "event {key:?} ({due:?}) was not undone");
         let mut again = effects(key, lane);
         handle(&mut domain, &due, &mut again);
@@ -162,14 +162,14 @@ where
     let mut first = Buffered::<D::Message, D::Record>::new(Key::floor(0), Lane::Network, tie_seed);
     domain.start(&mut first);
     commit::<D, O>(first, &mut agenda, observer);
-    domain.tables(&mut |t| t.record(true));
+    domain.visit_journals(&mut |t| t.record(true));
     let mut open: Vec<Step<D>> = Vec::new();
     let mut events = 0;
     loop {
         let next = agenda.pop_before(end);
         if let Some((lane, key, due)) = next {
             let mut marks = Vec::new();
-            domain.tables(&mut |t| marks.push(t.mark()));
+            domain.visit_journals(&mut |t| marks.push(t.mark()));
             let before = domain.clone();
             let mut done = Buffered::new(key, lane, tie_seed);
             handle(&mut domain, &due, &mut done);
@@ -194,7 +194,7 @@ where
         }
         if let Some(base) = open.first().map(|s| s.marks.clone()) {
             let mut index = 0;
-            domain.tables(&mut |t| {
+            domain.visit_journals(&mut |t| {
                 t.forget(base[index]);
                 index += 1;
             });
@@ -202,8 +202,8 @@ where
             open.iter_mut().for_each(|s| s.marks.iter_mut().zip(&base).for_each(|(m, b)| *m -= b));
         } else {
             // Everything is committed: logs begin anew.
-            domain.tables(&mut |t| t.record(false));
-            domain.tables(&mut |t| t.record(true));
+            domain.visit_journals(&mut |t| t.record(false));
+            domain.visit_journals(&mut |t| t.record(true));
         }
         if next.is_none() {
             return (domain, events);
@@ -219,7 +219,7 @@ fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Messa
         assert!(agenda.cancel(envelope.lane, envelope.key, None), "a message of {:?} is gone", step.key);
     }
     let mut index = 0;
-    domain.tables(&mut |t| {
+    domain.visit_journals(&mut |t| {
         t.undo_to(step.marks[index]);
         index += 1;
     });

@@ -138,7 +138,7 @@ impl Domain for Phold {
         }
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.states);
     }
 
@@ -205,10 +205,10 @@ fn threads_stop_at_budgets_and_ticks() {
     assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
     let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut executor = Executor::with_threads(Phold::all(16, false), OPTIONS, threads);
-    executor.direct(13_000, &mut director, Pauses::after(3000), |_, _| true);
+    executor.run_directed(13_000, &mut director, Pauses::after(3000), |_, _| true);
     let mut alone = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut one = Executor::new(Phold::all(1, false), OPTIONS);
-    one.direct(13_000, &mut alone, Pauses::NONE, |_, _| true);
+    one.run_directed(13_000, &mut alone, Pauses::NONE, |_, _| true);
     assert_eq!((summary(&executor), director.1), (summary(&one), alone.1));
 }
 
@@ -242,8 +242,8 @@ impl Domain for Boastful {
     fn receive(&mut self, job: &Job, effects: &mut impl Effects<Self>) {
         self.0.receive(job, effects);
     }
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.0.tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.0.visit_journals(visit);
     }
     fn lookahead(&self, _: u32) -> Option<Ps> {
         Some(LOOKAHEAD + 1)
@@ -294,7 +294,7 @@ fn a_handler_that_cannot_be_undone_is_caught() {
             self.0 += 1;
         }
         fn receive(&mut self, (): &(), _: &mut impl Effects<Self>) {}
-        fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+        fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
         fn lookahead(&self, _: u32) -> Option<Ps> {
             None
         }
@@ -341,7 +341,7 @@ fn suspension_shifts_the_network_and_changes_nothing_else() {
     let direct = |partitions, end| {
         let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
         let mut executor = Executor::new(Phold::all(partitions, false), OPTIONS);
-        assert_eq!(executor.direct(end, &mut director, Pauses::NONE, |_, _| true), Stop::End);
+        assert_eq!(executor.run_directed(end, &mut director, Pauses::NONE, |_, _| true), Stop::End);
         (summary(&executor), director.1)
     };
     let (paused, seen) = direct(1, 13_000);
@@ -356,8 +356,8 @@ fn suspension_shifts_the_network_and_changes_nothing_else() {
 fn a_suspension_outlives_a_stop() {
     let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
     let mut executor = Executor::new(Phold::all(2, false), OPTIONS);
-    executor.direct(6_000, &mut director, Pauses::NONE, |_, _| true);
-    executor.direct(13_000, &mut director, Pauses::NONE, |_, _| true);
+    executor.run_directed(6_000, &mut director, Pauses::NONE, |_, _| true);
+    executor.run_directed(13_000, &mut director, Pauses::NONE, |_, _| true);
     assert_eq!(summary(&executor).1, run(1, false, OPTIONS, 10_000).1);
 }
 
@@ -381,13 +381,13 @@ fn a_run_continues_from_its_checkpoint() {
     let build =
         |count| Executor::with_threads(Phold::all(7, false), OPTIONS, Threads { count, ..Threads::ONE });
     let mut whole = (build(1), ticks());
-    whole.0.direct(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
+    whole.0.run_directed(20_000, &mut whole.1, Pauses::NONE, |_, _| true);
     for pauses in
         [Pauses::after(700), Pauses { budget: u64::MAX, every: 1_000 }, Pauses { budget: 900, every: 777 }]
     {
         let (mut run, mut director) = (build(2), ticks());
         let mut stops = 0;
-        while run.direct(20_000, &mut director, pauses, |_, _| false) == Stop::Budget {
+        while run.run_directed(20_000, &mut director, pauses, |_, _| false) == Stop::Budget {
             let mut bytes = Vec::new();
             run.save(&mut bytes);
             director.save(&mut bytes);

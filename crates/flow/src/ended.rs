@@ -1,12 +1,12 @@
 //! A run that came to its end, before it is told.
 
-use super::{machine::Machine, observe::Observer};
+use super::{domain::FlowDomain, observe::Observer};
 use ranks::programs::Programs;
 
 /// A run that came to its end.
 pub struct Ended {
     /// Sources and links at the end.
-    pub machine: Machine,
+    pub domain: FlowDomain,
     /// Ranks at the end.
     pub host: Programs,
     /// Measurements.

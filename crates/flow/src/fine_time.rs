@@ -64,7 +64,7 @@ impl FineTime {
 
     /// Until when things count as simultaneous with this: 2^-10 ps, or what a float can tell of a long time.
     #[must_use]
-    pub fn window(self) -> Self {
+    pub fn simultaneous_until(self) -> Self {
         Self(self.0.saturating_add((1 << (DIGITS - 10)) + (self.0 >> 50)))
     }
 }

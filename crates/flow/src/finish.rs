@@ -2,9 +2,9 @@
 
 use super::{
     context::{Context, FlowSetup},
+    domain::FlowDomain,
     ended::{Ended, LinkUse},
     fine_time::FineTime,
-    machine::Machine,
     observe::Observer,
     tables,
 };
@@ -25,13 +25,13 @@ use results::{
 pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Vec<Table>) {
     let done = matches!(setup.until, Until::WorkloadDone { .. });
     let simulated = if done { ended.observer.last } else { cx.end };
-    let uses = uses(cx, &mut ended.machine, simulated);
+    let uses = uses(cx, &mut ended.domain, simulated);
     let o = &ended.observer;
     let mut fingerprint = o.fingerprint;
-    for (terminal, &sent) in ended.machine.sent().iter().enumerate() {
+    for (terminal, &sent) in ended.domain.sent().iter().enumerate() {
         fingerprint.add(1 << 62, terminal as u64, u64::from(sent), 0);
     }
-    fingerprint.add(1 << 61, ended.machine.sharing.active(), 0, 0);
+    fingerprint.add(1 << 61, ended.domain.sharing.active(), 0, 0);
     let mut summary = Summary::new(fingerprint, verdict(setup, cx, &ended), serde_json::Value::Null);
     summary.simulated_ps = simulated;
     let (begun, delivered) = o.jobs.iter().fold((0, 0), |(b, d), j| (b + j.begun, d + j.delivered));
@@ -80,8 +80,8 @@ fn are(messages: u64) -> String {
 }
 
 /// Use of all links.
-fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
-    let used = machine.sharing.finish(FineTime::at(simulated)).to_vec();
+fn uses(cx: &Context, domain: &mut FlowDomain, simulated: Ps) -> Vec<LinkUse> {
+    let used = domain.sharing.finish(FineTime::at(simulated)).to_vec();
     let ports = cx.fabric.router_ports();
     let count = match cx.platform() {
         Some(platform) => platform.links.len() as u32,
@@ -92,9 +92,9 @@ fn uses(cx: &Context, machine: &mut Machine, simulated: Ps) -> Vec<LinkUse> {
     (0..count)
         .filter(plugged)
         .map(|link| {
-            let shared = machine.shared(link);
+            let shared = domain.shared(link);
             let bytes = used[shared as usize];
-            let most = machine.sharing.bandwidth(shared) * span;
+            let most = domain.sharing.bandwidth(shared) * span;
             let class = cx.fabric.class_of_link(link);
             LinkUse {
                 link,
@@ -154,11 +154,11 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
 
 fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     let mut verdict = Verdict::ok();
-    let machine = &ended.machine;
+    let domain = &ended.domain;
     let closed = matches!(setup.until, Until::WorkloadDone { .. });
     let stuck = programs::stuck(&cx.roster, ended.host.standing());
-    let active = machine.sharing.active();
-    if machine.overflow {
+    let active = domain.sharing.active();
+    if domain.overflow {
         let most = cx.config.max_flows;
         verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
         verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
@@ -167,7 +167,7 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     } else if ended.dry && active > 0 {
         let why = "a link has no bandwidth".to_owned();
         verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(active))]);
-    } else if closed && (active > 0 || machine.cut || machine.has_more()) {
+    } else if closed && (active > 0 || domain.cut || domain.has_more()) {
         verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
     }
     if stuck.unreceived > 0 && closed {
@@ -178,7 +178,7 @@ fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
     }
     let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
     // More than a tenth of what was sent is still there, and that is not just the last few: sources outrun links.
-    if !closed && !machine.overflow && active > 1000.max(begun / 10) {
+    if !closed && !domain.overflow && active > 1000.max(begun / 10) {
         verdict.find(State::Saturated, [format!("{active} of {begun} messages are under way at the end")]);
     }
     if ended.observer.latency.moments().count < 2 {

@@ -1,6 +1,6 @@
 //! The flow model: messages as flows that share links max-min fairly.
 //!
-//! Rules, state and cost are in `FLOW.md`. [`solver`] finds shares, [`sharing`] moves flows through time, [`machine`] puts both on the
+//! Rules, state and cost are in `FLOW.md`. [`solver`] finds shares, [`sharing`] moves flows through time, [`domain`] puts both on the
 //! engine beside sources, as a carrier of whoever lives on its terminals. Start at [`run::simulate`].
 
 pub mod alarms;
@@ -8,11 +8,11 @@ pub mod build;
 pub mod changes;
 pub mod config;
 pub mod context;
+pub mod domain;
 pub mod ended;
 pub mod fine_time;
 pub mod finish;
 pub mod interfaces;
-pub mod machine;
 pub mod memory;
 pub mod network;
 pub mod observe;

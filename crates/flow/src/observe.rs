@@ -1,6 +1,6 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
-use super::{context::Context, machine::Record};
+use super::{context::Context, domain::Record};
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::tally::Tally;
@@ -50,7 +50,7 @@ pub struct Pair {
 
 /// Sums of a window of time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Window {
+pub struct SeriesWindow {
     /// Messages sent.
     pub begun: u64,
     /// Messages received.
@@ -81,7 +81,7 @@ pub struct Observer {
     /// By operation, if asked for.
     pub tally: Tally,
     /// By window, if asked for.
-    pub windows: Vec<Window>,
+    pub windows: Vec<SeriesWindow>,
 }
 
 impl Observer {
@@ -107,15 +107,15 @@ impl Observer {
         &mut self.jobs[self.cx.rank[terminal as usize].0 as usize]
     }
 
-    fn window(&mut self, time: Ps) -> Option<&mut Window> {
+    fn window(&mut self, time: Ps) -> Option<&mut SeriesWindow> {
         let number = time.checked_div(self.cx.measure.window)? as usize;
         if self.windows.len() <= number {
-            self.windows.resize(number + 1, Window::default());
+            self.windows.resize(number + 1, SeriesWindow::default());
         }
         Some(&mut self.windows[number])
     }
 
-    fn delivered(&mut self, time: Ps, exact: f64, message: &super::machine::Message, hops: u32) {
+    fn delivered(&mut self, time: Ps, exact: f64, message: &super::domain::Message, hops: u32) {
         let m = message;
         let ends = u64::from(m.source) << 32 | u64::from(m.destination);
         self.fingerprint.add(time, ends, u64::from(m.number), m.bytes);

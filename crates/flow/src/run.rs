@@ -2,9 +2,9 @@
 
 use super::{
     context::{Context, FlowSetup, context},
+    domain::FlowDomain,
     ended::Ended,
     finish,
-    machine::Machine,
     observe::Observer,
 };
 use base::hash::mix64;
@@ -34,7 +34,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
     let part = (domain(&cx), Observer::new(Arc::clone(&cx)));
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: wheel_shift(&cx) };
     let mut executor = Executor::new([part], options);
-    let stop = executor.direct(cx.end, &mut (), Pauses::after(BUDGET), |e, ()| {
+    let stop = executor.run_directed(cx.end, &mut (), Pauses::after(BUDGET), |e, ()| {
         let sound = e.partitions[0].domain.host.damage().is_none();
         sound
             && progress(Progress {
@@ -57,16 +57,16 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         windows: Some(executor.windows()),
     });
     let part = executor.partitions.pop().expect("there is one partition");
-    let Hosted { carrier: machine, host } = part.domain;
-    if let Some(lost) = machine.lost {
+    let Hosted { carrier: domain, host } = part.domain;
+    if let Some(lost) = domain.lost {
         return Err(Failure::Setup(no_way(&cx, lost.source, lost.destination)));
     }
     if let Some((Place { job, rank, .. }, message)) = host.damage() {
         let name = &cx.jobs[job as usize].name;
         return Err(Failure::Setup(format!("job `{name}`, rank {rank}: {message}")));
     }
-    let dry = stop == Stop::Dry && !machine.cut;
-    let ended = Ended { machine, host, observer: part.observer, dry };
+    let dry = stop == Stop::Dry && !domain.cut;
+    let ended = Ended { domain, host, observer: part.observer, dry };
     let (mut summary, tables) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
@@ -74,10 +74,10 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
 
 /// The network before anything has happened, with the ranks of programs that live on it.
 #[must_use]
-pub fn domain(cx: &Arc<Context>) -> Hosted<Machine, Programs> {
+pub fn domain(cx: &Arc<Context>) -> Hosted<FlowDomain, Programs> {
     let place = |(&(job, rank), terminal)| Place { job, rank, terminal };
     let host = Programs::new(Arc::clone(&cx.roster), cx.rank.iter().zip(0u32..).map(place));
-    Hosted { carrier: Machine::new(Arc::clone(cx)), host }
+    Hosted { carrier: FlowDomain::new(Arc::clone(cx)), host }
 }
 
 fn no_way(cx: &Context, source: u32, destination: u32) -> String {

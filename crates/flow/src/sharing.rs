@@ -379,7 +379,7 @@ impl Sharing {
     fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) {
         self.close_windows(at);
         self.now = at;
-        let window = at.window();
+        let window = at.simultaneous_until();
         while let Some((time, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
             self.change(time, link, bandwidth);
         }

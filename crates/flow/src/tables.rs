@@ -90,9 +90,9 @@ fn series(cx: &Context, ended: &Ended) -> Table {
         .with("link", Column::u32s())
         .with("value", Column::f64s());
     let length = cx.measure.window;
-    for u in &ended.machine.sharing.uses {
+    for u in &ended.domain.sharing.uses {
         for &(link, bytes) in &u.links {
-            let most = ended.machine.sharing.bandwidth(link) * length as f64 * 1e-12;
+            let most = ended.domain.sharing.bandwidth(link) * length as f64 * 1e-12;
             let used = if most > 0.0 { bytes / most } else { 0.0 };
             let time = Cell::U64(u.window * length);
             table.push(&[time, Cell::Text("link_utilisation"), Cell::U32(link), Cell::F64(used)]);

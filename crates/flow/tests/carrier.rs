@@ -1,7 +1,7 @@
 //! The flow model as a carrier keeps the contract.
 
 use base::time::Ps;
-use flow::{FlowConfig, FlowSetup, context::context, machine::Machine, rules::Rules};
+use flow::{FlowConfig, FlowSetup, context::context, domain::FlowDomain, rules::Rules};
 use model::{
     samples::int,
     setup::{Measure, Until},
@@ -33,7 +33,7 @@ fn flows_keep_the_contract() {
     for (end, whole) in [(1 << 50, true), (100 * US, false)] {
         let messages = kit::random(fabric.terminals(), 600, 20_000, 160 * US, 3);
         let plan = Plan { messages, end, whole, ordered: false, least };
-        let machine = || vec![Machine::new(Arc::new(context(&setup(end)).expect("a valid setup")))];
-        kit::check(machine, |_| 0, plan);
+        let domain = || vec![FlowDomain::new(Arc::new(context(&setup(end)).expect("a valid setup")))];
+        kit::check(domain, |_| 0, plan);
     }
 }

@@ -86,7 +86,7 @@ impl Calendar {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.heads);
         visit(&mut self.nodes);
     }

@@ -162,7 +162,7 @@ impl Domain for DelayCarrier {
 
     fn receive(&mut self, (): &(), _fx: &mut impl Effects<Self>) {}
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.interfaces);
         visit(&mut self.messages);
     }

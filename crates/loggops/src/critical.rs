@@ -5,7 +5,7 @@
 //! its interface, or for another processor, and the path goes to the last thing that it did. Where several were ready at the same instant one is taken.
 //! Without a gap: the times of the parts add up to the makespan.
 
-use super::machine::Context;
+use super::domain::Context;
 use base::time::Ps;
 use serde::{Deserialize, Serialize};
 

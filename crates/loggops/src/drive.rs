@@ -4,12 +4,12 @@
 //! hosts share one order: all steps by time and stamp, those in the past first. Uncoupled hosts act on each other by messages that take at least as
 //! long as a slot, so one host after the other does all that it has to do in the slot. Either way the order of the slot's hosts is known
 //! ahead, so that what later steps need is touched early. In several partitions each host has an alarm. Hosts that nothing can stop but a message
-//! that is not there run ahead ([`super::flow`]).
+//! that is not there run ahead ([`super::run_ahead`]).
 
 use super::{
     calendar::Put,
+    domain::{DelayDomain, Message, Next, Record},
     entry::{Entry, What},
-    machine::{Machine, Message, Next, Record},
 };
 use base::time::{NEVER, Ps};
 use engine::{
@@ -17,12 +17,12 @@ use engine::{
     key::Class,
     state::{Journal, NIL},
 };
-use ranks::{matching::Label, window::Stamp};
+use ranks::{matching::Label, operations::Stamp};
 
-/// How many entries ahead of its turn each stage of [`Machine::prepare`] is called.
+/// How many entries ahead of its turn each stage of [`DelayDomain::prepare`] is called.
 const AHEAD: [usize; 5] = [20, 16, 12, 8, 4];
 
-impl Domain for Machine {
+impl Domain for DelayDomain {
     type Message = Message;
     type Record = Record;
 
@@ -32,10 +32,10 @@ impl Domain for Machine {
             let mut freed = std::mem::take(&mut self.freed);
             self.window.refill(host, start, &mut freed);
             self.freed = freed;
-            if !self.flows(host) {
+            if !self.runs_ahead(host) {
                 self.create(start, Stamp::default(), fx);
             }
-            if self.flows(host) {
+            if self.runs_ahead(host) {
                 self.begin(host, start, fx);
             } else if self.cx.filed {
                 self.file(host, fx);
@@ -50,7 +50,7 @@ impl Domain for Machine {
         if token == self.count() {
             return self.slot(now, fx);
         }
-        if self.cx.filed && !self.flows(token) {
+        if self.cx.filed && !self.runs_ahead(token) {
             // Only what it does next counts, not what it would have done.
             if self.hosts.get(token).alarm < self.calendar.slot_end(now) {
                 self.file(token, fx);
@@ -64,12 +64,12 @@ impl Domain for Machine {
         let h = self.hosts.edit(token);
         h.alarm = h.spare;
         h.spare = NEVER;
-        if self.flows(token) {
-            self.flowing.push_back(token);
+        if self.runs_ahead(token) {
+            self.running_ahead.push_back(token);
         } else {
             self.run(token, now, fx);
         }
-        self.flow(now, fx);
+        self.run_ahead(now, fx);
     }
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
@@ -78,8 +78,8 @@ impl Domain for Machine {
         self.set_alarm(host, fx.now(), fx);
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.all_tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.visit_all_journals(visit);
     }
 
     fn lookahead(&self, _to: u32) -> Option<Ps> {
@@ -121,7 +121,7 @@ impl Domain for Machine {
     }
 }
 
-impl Machine {
+impl DelayDomain {
     /// Sees to it that a host is woken at `at`, if it is not woken earlier.
     pub(super) fn set_alarm(&mut self, host: u32, at: Ps, fx: &mut impl Effects<Self>) {
         let first = self.first;

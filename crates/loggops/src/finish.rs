@@ -3,8 +3,8 @@
 use super::{
     config::{Cost, LONGEST},
     critical::{Part, Past, Segment},
+    domain::{Act, Context},
     energy,
-    machine::{Act, Context},
     observe::Observer,
     setup::DelaySetup,
     tables,

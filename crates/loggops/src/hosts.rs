@@ -167,7 +167,7 @@ impl Hosts {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.rows);
         visit(&mut self.cores);
         visit(&mut self.nics);

@@ -2,8 +2,8 @@
 
 use super::{
     critical::{Busy, Part},
+    domain::{Act, Context, Record},
     energy::Windows,
-    machine::{Act, Context, Record},
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;

@@ -2,10 +2,10 @@
 
 use super::{
     config::{Cost, DelayConfig, LONGEST, Ties},
-    direct::Direct,
     distance::{Delays, Linear},
+    domain::{Context, DelayDomain, Place},
+    engineless::Engineless,
     finish::{self, Ended},
-    machine::{Context, Machine, Place},
     observe::{Measure, Observer},
     resilient::ResilientDelays,
     setup::{DelayJob, DelaySetup},
@@ -62,23 +62,23 @@ pub fn simulate(
 pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Failure> {
     let clock = Clock::start(setup.scheduling);
     let cx = Arc::new(context(setup)?);
-    if cx.filed && !cx.flows.is_empty() && cx.flows.iter().all(|&flows| flows) {
+    if cx.filed && !cx.runs_ahead.is_empty() && cx.runs_ahead.iter().all(|&runs_ahead| runs_ahead) {
         return directly(setup, &cx, &clock, watch);
     }
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
-        (Machine::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
+        (DelayDomain::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
     });
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
     let mut executor = Executor::with_threads(parts, options, setup.scheduling.threads());
-    let damage = |e: &Executor<Machine, Observer>| {
+    let damage = |e: &Executor<DelayDomain, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
     if let Some(state) = watch.resume {
         take_up(state, &mut executor, &mut ()).map_err(|_| Failure::Damaged)?;
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
-    let stop = executor.direct(setup.limit, &mut (), pauses, |e, ()| {
+    let stop = executor.run_directed(setup.limit, &mut (), pauses, |e, ()| {
         let partitions = e.partitions.len() as u32;
         let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0, partitions };
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
@@ -107,7 +107,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     }
     let observer = observer.expect("there is at least one partition");
     let operations = observer.operations();
-    let refs: Vec<&Machine> = machines.iter().collect();
+    let refs: Vec<&DelayDomain> = machines.iter().collect();
     let stuck = stuck::of(&refs);
     let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
     let ended = Ended { stuck, makespans, observer, dry };
@@ -127,31 +127,31 @@ fn directly(
     watch: Watch<'_>,
 ) -> Result<DelayFinished, Failure> {
     let hosts = (0, cx.places.len() as u32);
-    let mut direct = Direct::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
+    let mut engineless = Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
     if let Some(mut state) = watch.resume
-        && (direct.load(&mut state).is_err() || !state.is_empty())
+        && (engineless.load(&mut state).is_err() || !state.is_empty())
     {
         return Err(Failure::Damaged);
     }
-    while direct.go_on(TURNS) {
-        let (now, events) = (direct.now(), direct.operations());
+    while engineless.go_on(TURNS) {
+        let (now, events) = (engineless.now(), engineless.operations());
         let at = Progress { now, end: setup.limit, events, chunk_hops: 0, partitions: 1 };
         let save = &mut || {
             let mut state = Vec::new();
-            direct.save(&mut state);
+            engineless.save(&mut state);
             state
         };
         if !(watch.pause)(at, save) {
             return Err(Failure::Stopped(now));
         }
     }
-    if let Some((host, message)) = &direct.damage {
+    if let Some((host, message)) = &engineless.damage {
         return Err(damaged(setup, cx.places[*host as usize], message));
     }
-    let operations = direct.operations();
+    let operations = engineless.operations();
     let performance = clock.alone(operations);
-    let (stuck, makespans, dry) = (direct.stuck(), direct.makespans(), !direct.was_cut());
-    let ended = Ended { stuck, makespans, observer: direct.observer, dry };
+    let (stuck, makespans, dry) = (engineless.stuck(), engineless.makespans(), !engineless.was_cut());
+    let ended = Ended { stuck, makespans, observer: engineless.observer, dry };
     let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
@@ -193,7 +193,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
     let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
-    let flows = places.iter().map(|p| chained[p.job as usize]).collect();
+    let runs_ahead = places.iter().map(|p| chained[p.job as usize]).collect();
     let overtaking = config.cost == Cost::Pure && config.byte_time > 0;
     let mut cx = Context {
         delays,
@@ -209,7 +209,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         holds: setup.measure.messages && (overtaking || config.resilient.is_some()),
         overtaking,
         filed: parts == 1,
-        flows,
+        runs_ahead,
         slot_shift: 7,
         // Beyond, sums of times could overflow.
         end: setup.limit.min(LONGEST),

@@ -6,8 +6,8 @@
 
 use super::{
     config::Cost,
+    domain::{Act, DelayDomain, Message, Next, Record},
     entry::What,
-    machine::{Act, Machine, Message, Next, Record},
 };
 use base::time::Ps;
 use engine::state::heap;
@@ -20,7 +20,7 @@ use model::setup::JobSetup;
 use ranks::{
     instances,
     matching::Label,
-    window::{Stamp, turn},
+    operations::{Stamp, turn},
 };
 use workload::program::{Kind, mpi::Mode};
 
@@ -32,7 +32,7 @@ fn by_stamp(a: &Message, b: &Message) -> bool {
     a.stamp < b.stamp
 }
 
-impl Machine {
+impl DelayDomain {
     /// What happens next at a host.
     pub(super) fn next(&mut self, host: u32) -> Option<Next> {
         let mut best: Option<Next> = None;
@@ -106,7 +106,7 @@ impl Machine {
         head
     }
 
-    /// Does what [`Machine::next`] found.
+    /// Does what [`DelayDomain::next`] found.
     pub(super) fn step(&mut self, host: u32, next: &Next, fx: &mut impl Effects<Self>) {
         match next.what {
             What::Calc { cpu } => {
@@ -219,7 +219,7 @@ impl Machine {
         let to = cx.bases[here.job as usize] + op.peer;
         let delay = cx.delays.delay(here.terminal, cx.places[to as usize].terminal, op.amount);
         let mut arrival = now + cx.config.overhead + delay;
-        if cx.overtaking || (cx.config.resilient.is_some() && !self.flows(host)) {
+        if cx.overtaking || (cx.config.resilient.is_some() && !self.runs_ahead(host)) {
             let pair = u64::from(self.first + host) << 32 | u64::from(to);
             arrival = arrival.max(self.latest.get(pair, 0).unwrap_or(0));
             self.latest.set(pair, 0, arrival);
@@ -278,7 +278,7 @@ impl Machine {
             fx.send(part, Clock::Network, message.arrival, Class::Early, identity, message);
             return;
         }
-        if self.flows(local) {
+        if self.runs_ahead(local) {
             return self.meet(local, message, fx);
         }
         let Message { arrival, cpu, nic, .. } = message;
@@ -445,6 +445,6 @@ impl Machine {
     }
 }
 
-fn pop(fifo: &mut engine::state::Fifo, window: &ranks::window::Window) -> u32 {
+fn pop(fifo: &mut engine::state::Fifo, window: &ranks::operations::OperationWindow) -> u32 {
     fifo.pop(window.pool()).expect("a head was seen")
 }

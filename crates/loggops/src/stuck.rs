@@ -1,11 +1,11 @@
 //! Where the ranks of the delay model stand at the end: what [`Stuck`] tells of them.
 
-use super::machine::Machine;
+use super::domain::DelayDomain;
 use ranks::stuck::{self, Left, RankState, Stuck};
 
 /// Looks at the state in which nothing is pending any more.
 #[must_use]
-pub fn of(machines: &[&Machine]) -> Stuck {
+pub fn of(machines: &[&DelayDomain]) -> Stuck {
     let Some(cx) = machines.first().map(|m| &m.cx) else { return Stuck::default() };
     let ranks: Vec<RankState> = machines.iter().flat_map(|m| (0..m.count()).map(|h| state(m, h))).collect();
     let op = |host: usize, number: u32| {
@@ -16,7 +16,7 @@ pub fn of(machines: &[&Machine]) -> Stuck {
     Stuck::of(&ranks, &op, &|job, rank, op| stuck::place(&*cx.programs[job as usize], rank, op))
 }
 
-fn state(m: &Machine, host: u32) -> RankState {
+fn state(m: &DelayDomain, host: u32) -> RankState {
     let place = m.cx.places[(m.first + host) as usize];
     let mut state = RankState { job: place.job, rank: place.rank, ended: true, ..RankState::default() };
     if m.window().open() > 0 {

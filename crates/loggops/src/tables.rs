@@ -2,7 +2,7 @@
 
 use super::{
     critical::{Part, Segment},
-    machine::Context,
+    domain::Context,
     observe::{Done, Observer},
 };
 use base::time::Ps;

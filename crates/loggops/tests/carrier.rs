@@ -97,7 +97,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
 fn ends(ranks: Vec<Rank>, config: &DelayConfig) -> Vec<Ps> {
     let options = Options { tie_seed: 1, wheel_shift: 10 };
     let mut executor = Executor::new([(hosted(ranks, config, false), Ends::default())], options);
-    executor.direct(NEVER, &mut (), Pauses::NONE, |_, ()| true);
+    executor.run_directed(NEVER, &mut (), Pauses::NONE, |_, ()| true);
     let part = executor.partitions.pop().unwrap();
     assert!(!part.domain.host.is_busy(), "all operations are done");
     part.observer.0

@@ -10,8 +10,8 @@ use engine::undo_check;
 use fabric::registry::{TOPOLOGIES, values};
 use loggops::{
     DelayConfig, DelayFinished, DelayJob, DelaySetup, Ties,
-    direct::Direct,
-    machine::Machine,
+    domain::DelayDomain,
+    engineless::Engineless,
     observe::{Measure, Observer},
     run::{context, plain, simulate},
 };
@@ -158,13 +158,13 @@ proptest! {
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {
             let hosts = (0, cx.places.len() as u32);
-            (Machine::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, Measure::default()))
+            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, Measure::default()))
         };
-        let (machine, mut observer) = fresh();
-        let (_, events) = undo_check::run_with_undo(machine, &mut observer, 5, NEVER);
+        let (domain, mut observer) = fresh();
+        let (_, events) = undo_check::run_with_undo(domain, &mut observer, 5, NEVER);
         prop_assert!(events > 0);
-        let (machine, mut rolled) = fresh();
-        undo_check::run_with_rollbacks(machine, &mut rolled, (5, NEVER), (12, seed));
+        let (domain, mut rolled) = fresh();
+        undo_check::run_with_rollbacks(domain, &mut rolled, (5, NEVER), (12, seed));
         prop_assert_eq!(observer.fingerprint, rolled.fingerprint);
         prop_assert_eq!(&observer.ranks, &rolled.ranks);
         prop_assert_eq!(expected.messages.unwrap().delivered, observer.ranks.iter().map(|r| r.received).sum::<u64>());
@@ -403,24 +403,24 @@ fn the_direct_way_can_be_resumed() {
     let cx = Arc::new(context(&setup).unwrap());
     let fresh = || {
         let observer = Observer::new(Arc::clone(&cx), (0, cx.places.len() as u32), Measure::default());
-        Direct::new(Arc::clone(&cx), observer)
+        Engineless::new(Arc::clone(&cx), observer)
     };
-    let mut direct = fresh();
+    let mut engineless = fresh();
     let mut pauses = 0;
-    while direct.go_on(50) {
+    while engineless.go_on(50) {
         let mut state = Vec::new();
-        direct.save(&mut state);
-        direct = fresh();
+        engineless.save(&mut state);
+        engineless = fresh();
         let mut left = &state[..];
-        direct.load(&mut left).unwrap();
+        engineless.load(&mut left).unwrap();
         assert!(left.is_empty());
         pauses += 1;
     }
-    assert!(pauses > 3 && direct.stuck().is_done());
-    assert_eq!(direct.operations(), whole.operations);
+    assert!(pauses > 3 && engineless.stuck().is_done());
+    assert_eq!(engineless.operations(), whole.operations);
     let expected = whole.tables.iter().find(|t| t.name() == "ranks").unwrap();
-    assert_eq!(expected.column("makespan_ps"), Some(&Column::U64(direct.makespans())));
-    let received: Vec<u64> = direct.observer.ranks.iter().map(|r| r.received).collect();
+    assert_eq!(expected.column("makespan_ps"), Some(&Column::U64(engineless.makespans())));
+    let received: Vec<u64> = engineless.observer.ranks.iter().map(|r| r.received).collect();
     assert_eq!(expected.column("messages_received"), Some(&Column::U64(received)));
     assert!(fresh().load(&mut &[1u8, 2, 3][..]).is_err());
 }

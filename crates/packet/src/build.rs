@@ -2,7 +2,7 @@
 
 use crate::{
     config::PacketConfig,
-    hybrid::{self, HybridSetup, direct::Frame},
+    hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
     memory, run, section, sections,
     setup::Setup,
@@ -102,7 +102,7 @@ fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetu
     let section = Some(&written.section).filter(|s| s.complete)?;
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = parts.until?;
     let predictor = written.choice::<hybrid::predict::PredictorEntry>("predictor")?;
-    let director = written.choice::<hybrid::direct::DirectorEntry>("director")?;
+    let director = written.choice::<hybrid::directors::DirectorEntry>("director")?;
     let recipe = (predictor.build)(&section.values).map_err(|p| section.report(p, diagnostics)).ok()?;
     let setup = HybridSetup::from_values(recipe, director, &section.values);
     let frame = Frame { end, period: None };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Sums of a window of the series.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Window {
+pub struct SeriesWindow {
     /// Packets handed over.
     pub created: u64,
     /// Latencies of packets delivered.
@@ -172,7 +172,7 @@ pub struct Measured {
     /// Packet latency by time of delivery.
     pub batches: Batches,
     /// Series.
-    pub windows: Vec<Window>,
+    pub windows: Vec<SeriesWindow>,
     /// Latency by pair of nodes.
     pub pairs: BTreeMap<(u32, u32), Moments>,
     /// Rows per packet.

@@ -179,7 +179,7 @@ pub struct Hybrid {
     /// Destinations' queues are followed.
     pub queues: bool,
     /// Predicted deliveries need no event: nobody answers, and every message is one packet.
-    direct: bool,
+    by_tick: bool,
     /// No prediction is shorter.
     floor: Ps,
     /// See [`crate::hybrid::HybridSetup::deliver_zombies`].
@@ -239,13 +239,13 @@ impl Network {
         }
         let (own, rest) = timings.split_at(setup.links.len());
         let first = least(rest) + own.first().map_or(0, |t| t.shortest + t.delay);
-        let direct = !reacts
+        let by_tick = !reacts
             && setup.jobs.iter().all(|j| j.message.is_some_and(|m| m <= u64::from(setup.packet.packet)));
         let hybrid = setup.hybrid.as_ref().and_then(|h| {
             // A fabric too large for a table was refused.
             let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
             let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
-            Some(Hybrid { shape, treatment, level, queues: h.queues, direct, floor: first, deliver_zombies })
+            Some(Hybrid { shape, treatment, level, queues: h.queues, by_tick, floor: first, deliver_zombies })
         });
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
@@ -297,8 +297,8 @@ impl Network {
     /// True if predicted deliveries need no event.
     #[inline]
     #[must_use]
-    pub fn is_direct(&self) -> bool {
-        self.hybrid.as_ref().is_some_and(|h| h.direct)
+    pub fn runs_by_tick(&self) -> bool {
+        self.hybrid.as_ref().is_some_and(|h| h.by_tick)
     }
 
     /// Shortest time to anything that bypasses the network: predictions and envelopes.

@@ -4,7 +4,7 @@ use super::{
     check::Ledger,
     config::RoutePer,
     effects::Record,
-    measured::{Measured, Row, Window, half_of},
+    measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
     rows::Packet,
     surrogate::Predicted,
@@ -86,7 +86,7 @@ impl Observer {
     }
 
     #[inline]
-    fn window(&mut self, side: Side, time: Ps) -> Option<&mut Window> {
+    fn window(&mut self, side: Side, time: Ps) -> Option<&mut SeriesWindow> {
         if self.measure.window == 0 {
             return None;
         }
@@ -95,7 +95,7 @@ impl Observer {
             let index = (time / self.measure.window) as usize;
             self.present[side as usize] = (index, index as u64 * self.measure.window);
             if index >= self.sums.windows.len() {
-                self.sums.windows.resize_with(index + 1, Window::default);
+                self.sums.windows.resize_with(index + 1, SeriesWindow::default);
             }
         }
         Some(&mut self.sums.windows[self.present[side as usize].0])

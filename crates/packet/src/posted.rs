@@ -42,9 +42,9 @@ impl<M: Mode> Posted<M> {
     }
 
     /// Shows the tables inside.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         debug_assert!(self.complete.is_empty(), "every handler ends when all is handed over");
-        self.ahead.tables(visit);
+        self.ahead.visit_journals(visit);
     }
 }
 

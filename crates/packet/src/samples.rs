@@ -3,7 +3,7 @@
 use crate::{
     PacketConfig,
     config::{Arbiter, RoutePer},
-    hybrid::{HybridSetup, direct::DIRECTORS, predict::PREDICTORS},
+    hybrid::{HybridSetup, directors::DIRECTORS, predict::PREDICTORS},
     router::registry,
     setup::Setup,
 };

@@ -3,7 +3,7 @@
 use crate::{
     hybrid::{
         self,
-        direct::{DIRECTORS, DirectorEntry},
+        directors::{DIRECTORS, DirectorEntry},
         predict::{PREDICTORS, PredictorEntry},
     },
     router::registry::{ROUTERS, RouterEntry},

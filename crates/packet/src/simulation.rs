@@ -75,7 +75,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain.carrier));
     }
     let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
-    let stop = executor.direct(end, &mut director, pauses, |e, d| {
+    let stop = executor.run_directed(end, &mut director, pauses, |e, d| {
         let at = Progress {
             now: e.now(),
             end,

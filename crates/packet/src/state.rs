@@ -191,16 +191,16 @@ impl<R: Router> Domain for PacketDomain<R> {
         }
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         let s = &mut self.state;
-        s.net.tables(visit);
+        s.net.visit_journals(visit);
         visit(&mut s.terminals);
         visit(&mut s.posts);
-        s.posted.tables(visit);
-        s.surrogate.tables(visit);
-        s.transport.tables(visit);
-        s.open.tables(visit);
-        s.received.tables(visit);
+        s.posted.visit_journals(visit);
+        s.surrogate.visit_journals(visit);
+        s.transport.visit_journals(visit);
+        s.open.visit_journals(visit);
+        s.received.visit_journals(visit);
     }
 
     fn large(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The packet model as a carrier keeps the contract, in one partition and in several.
 
 use base::time::Ps;
-use packet::{network::Network, router::window::Window, samples, state::PacketDomain};
+use packet::{network::Network, router::window::WindowRouter, samples, state::PacketDomain};
 use ranks::kit::{self, Plan, Planned};
 use std::sync::Arc;
 use workload::{
@@ -28,7 +28,7 @@ fn packets_keep_the_contract() {
             let messages = kit::random(terminals, 1500, 5000, 100 * US, 7);
             let plan = Plan { messages, end, whole, ordered: false, least };
             let domains =
-                || (0..partitions).map(|p| PacketDomain::<Window>::new(Arc::clone(&net), p)).collect();
+                || (0..partitions).map(|p| PacketDomain::<WindowRouter>::new(Arc::clone(&net), p)).collect();
             let home = |t| net.owner[net.fabric.router_at(t) as usize] as usize;
             kit::check(domains, home, plan);
         }

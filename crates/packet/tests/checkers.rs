@@ -1,7 +1,7 @@
 //! The checkers find what they are for: each fault is planted in the state of a sound run.
 
 use engine::executor::{Executor, Options};
-use packet::router::window::Window;
+use packet::router::window::WindowRouter;
 use packet::{
     Setup,
     check::{self, Ledger},
@@ -13,7 +13,7 @@ use packet::{
 };
 use std::sync::Arc;
 
-type Run = Executor<PacketDomain<Window>, Vec<Record>>;
+type Run = Executor<PacketDomain<WindowRouter>, Vec<Record>>;
 
 /// A saturated dragonfly with small buffers.
 fn setup() -> Setup {
@@ -35,13 +35,13 @@ fn run(partitions: u32) -> Run {
 }
 
 fn credits(run: &Run) -> Result<(), String> {
-    let domains: Vec<&PacketDomain<Window>> = run.partitions.iter().map(|p| &p.domain).collect();
+    let domains: Vec<&PacketDomain<WindowRouter>> = run.partitions.iter().map(|p| &p.domain).collect();
     let pending: Vec<_> = run.partitions.iter().map(|p| p.agenda.pending()).collect();
     check::credits(&domains, &pending, run.now()).map_err(|e| e.to_string())
 }
 
 /// First (port, VC row) of the first partition that `wanted` accepts.
-fn find(run: &Run, wanted: impl Fn(&PacketDomain<Window>, LocalPort, u32) -> bool) -> (LocalPort, u32) {
+fn find(run: &Run, wanted: impl Fn(&PacketDomain<WindowRouter>, LocalPort, u32) -> bool) -> (LocalPort, u32) {
     let domain = &run.partitions[0].domain;
     let vcs = u32::from(domain.cx.net.config.vcs);
     let ports = domain.cx.local.ports_of_routers();

@@ -15,7 +15,7 @@ use packet::{
     hybrid::conductor::Conductor,
     network::Network,
     observe::Observer,
-    router::window::Window,
+    router::window::WindowRouter,
     sample::Sampler,
     samples, simulate,
 };
@@ -39,13 +39,13 @@ fn run(setup: &Setup, partitions: u32, carry: impl Fn(&Part) -> Part) -> String 
     let net = Arc::new(Network::new(setup, partitions));
     let part = |p| {
         let observer = Observer::new(Arc::clone(&net), setup.warmup, END, setup.measure, setup.check);
-        (host::inhabited::<Window>(&net, p), observer)
+        (host::inhabited::<WindowRouter>(&net, p), observer)
     };
     let options = Options { tie_seed: setup.ties, wheel_shift: 10 };
     let mut executor = Executor::with_threads((0..partitions).map(part), options, Threads::ONE);
     let sampler = Sampler::new(END.div_ceil(64), END, setup.warmup, setup.measure.per_port, false);
     let mut director = Conductor::new(sampler, None, &net, END).unwrap();
-    let stop = executor.direct(END, &mut director, Pauses::NONE, |_, _| true);
+    let stop = executor.run_directed(END, &mut director, Pauses::NONE, |_, _| true);
     let asked = Asked { now: executor.now(), books: true, waits: true };
     let mut parts = executor.partitions.into_iter().map(|p| carry(&Part::of(p, asked)));
     let mut whole = parts.next().unwrap();

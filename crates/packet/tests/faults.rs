@@ -29,7 +29,7 @@ use packet::{
 use packet::{
     config::Architecture,
     net::Router,
-    router::{input_queued::InputQueued, registry::named, window::Window},
+    router::{input_queued::InputQueued, registry::named, window::WindowRouter},
 };
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ impl Machine {
 
 fn records(setup: &Setup, until: Ps) -> Vec<Record> {
     match setup.packet.router.name {
-        "window" => records_of::<Window>(setup, until),
+        "window" => records_of::<WindowRouter>(setup, until),
         _ => records_of::<InputQueued>(setup, until),
     }
 }
@@ -275,7 +275,7 @@ fn every_handler_can_be_undone() {
         let net = Arc::new(Network::new(&setup, 1));
         let mut observer = Observer::new(Arc::clone(&net), 0, 2 * US, setup.measure, true);
         let events = match setup.packet.router.name {
-            "window" => events_undone::<Window>(net, &mut observer, 2 * US),
+            "window" => events_undone::<WindowRouter>(net, &mut observer, 2 * US),
             _ => events_undone::<InputQueued>(net, &mut observer, 2 * US),
         };
         assert!(events > 500, "{}: {events} events", machine.name);

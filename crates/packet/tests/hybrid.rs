@@ -16,7 +16,7 @@ use model::{
     samples::int,
     setup::{JobSetup, Measure, Scheduling, Until},
 };
-use packet::router::{registry::named, window::Window};
+use packet::router::{registry::named, window::WindowRouter};
 use packet::{
     Setup,
     hybrid::predict::Predictor,
@@ -416,7 +416,7 @@ impl Predictor for Constant {
 
 /// The packet model with packets that bypass the network from the start.
 #[derive(Clone, PartialEq)]
-struct Bypassed(PacketDomain<Window>, bool);
+struct Bypassed(PacketDomain<WindowRouter>, bool);
 
 impl Domain for Bypassed {
     type Message = Wire;
@@ -435,8 +435,8 @@ impl Domain for Bypassed {
     fn receive(&mut self, message: &Wire, fx: &mut impl Effects<Self>) {
         self.0.receive(message, fx);
     }
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.0.tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.0.visit_journals(visit);
     }
     fn lookahead(&self, to: u32) -> Option<Ps> {
         self.0.lookahead(to)

@@ -15,7 +15,7 @@ use model::{
     samples::int,
     setup::{Measure, Rail, Scheduling, Until},
 };
-use packet::router::{input_queued::InputQueued, registry::named, window::Window};
+use packet::router::{input_queued::InputQueued, registry::named, window::WindowRouter};
 use packet::{
     Setup, config::RoutePer, network::Network, observe::Observer, samples, simulate, state::PacketDomain,
 };
@@ -163,7 +163,7 @@ fn one_answer_for_every_partitioning() {
             let mut observer = Observer::new(Arc::clone(&net), 0, 3 * US, setup.measure, true);
             let (_, events) = match router.name {
                 "window" => {
-                    let domain = PacketDomain::<Window>::new(net, 0);
+                    let domain = PacketDomain::<WindowRouter>::new(net, 0);
                     let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 3 * US);
                     ((), events)
                 }

@@ -4,7 +4,7 @@ use crate::common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
 use base::{hash::mix64, time::Ps};
 use engine::executor::{Executor, Options};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
-use packet::router::window::Window;
+use packet::router::window::WindowRouter;
 use packet::{
     Setup, finish,
     network::Network,
@@ -50,7 +50,7 @@ fn seen(record: &Record) -> Option<Seen> {
 }
 
 /// Occupancy by link and VC of settled partitions.
-fn occupancy(domains: &[&PacketDomain<Window>], links: usize, vcs: u32) -> Vec<Vec<u64>> {
+fn occupancy(domains: &[&PacketDomain<WindowRouter>], links: usize, vcs: u32) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new(); links];
     for d in domains {
         for (u, line) in d.cx.local.lines.iter() {
@@ -63,7 +63,7 @@ fn occupancy(domains: &[&PacketDomain<Window>], links: usize, vcs: u32) -> Vec<V
 }
 
 /// What is left in the pools when nothing is in the network: nothing.
-fn leftovers(d: &PacketDomain<Window>) -> [u32; 6] {
+fn leftovers(d: &PacketDomain<WindowRouter>) -> [u32; 6] {
     let (s, n) = (&d.state, &d.state.net);
     [n.chunks.in_use(), n.packets.in_use(), s.posts.in_use(), n.known.len(), s.open.len(), n.trails.len()]
 }
@@ -76,7 +76,7 @@ fn compare(
 ) -> Result<usize, TestCaseError> {
     let partitions = partitions.min(setup.fabric.routers());
     let net = Arc::new(Network::new(setup, partitions));
-    let parts = (0..partitions).map(|p| (PacketDomain::<Window>::new(Arc::clone(&net), p), Vec::new()));
+    let parts = (0..partitions).map(|p| (PacketDomain::<WindowRouter>::new(Arc::clone(&net), p), Vec::new()));
     let mut executor = Executor::new(parts, Options { tie_seed: TIE_SEED, wheel_shift });
     let mut naive = Naive::new(setup, TIE_SEED);
     let links = setup.fabric.ports().len() + setup.fabric.terminals() as usize;
@@ -84,7 +84,8 @@ fn compare(
         executor.run_until(stop, u64::MAX);
         executor.settle();
         let idle = naive.run(stop);
-        let domains: Vec<&PacketDomain<Window>> = executor.partitions.iter().map(|p| &p.domain).collect();
+        let domains: Vec<&PacketDomain<WindowRouter>> =
+            executor.partitions.iter().map(|p| &p.domain).collect();
         let found = occupancy(&domains, links, u32::from(setup.packet.vcs));
         let expected = naive.occupancy();
         for link in 0..links {
@@ -179,7 +180,7 @@ proptest! {
     fn every_handler_can_be_undone(sketch in sketch()) {
         let setup = sketch.setup(5);
         let net = Arc::new(Network::new(&setup, 1));
-        let domain = || PacketDomain::<Window>::new(Arc::clone(&net), 0);
+        let domain = || PacketDomain::<WindowRouter>::new(Arc::clone(&net), 0);
         let options = Options { tie_seed: TIE_SEED, wheel_shift: 8 };
         let mut plain = Executor::new([(domain(), Vec::new())], options);
         plain.run_until(LIMIT, u64::MAX);

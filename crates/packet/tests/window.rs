@@ -5,7 +5,7 @@ use model::{
     samples::int,
     setup::{Measure, Scheduling, Until},
 };
-use packet::router::window::Window;
+use packet::router::window::WindowRouter;
 use packet::{
     Setup, config::RoutePer, network::Network, observe::Observer, samples, simulate, state::PacketDomain,
 };
@@ -213,18 +213,18 @@ fn every_handler_can_be_undone() {
         setup.measure = Measure::default();
         let net = Arc::new(Network::new(&setup, 1));
         let mut observer = Observer::new(Arc::clone(&net), 0, 3 * US, setup.measure, true);
-        let domain = PacketDomain::<Window>::new(Arc::clone(&net), 0);
+        let domain = PacketDomain::<WindowRouter>::new(Arc::clone(&net), 0);
         let (_, events) = engine::undo_check::run_with_undo(domain, &mut observer, 1, 3 * US);
         assert!(events > 1000, "{name}: {events} events");
         let mut plain = Observer::new(Arc::clone(&net), 0, US, setup.measure, true);
         engine::undo_check::run_with_undo(
-            PacketDomain::<Window>::new(Arc::clone(&net), 0),
+            PacketDomain::<WindowRouter>::new(Arc::clone(&net), 0),
             &mut plain,
             1,
             US,
         );
         let mut again = Observer::new(Arc::clone(&net), 0, US, setup.measure, true);
-        let domain = PacketDomain::<Window>::new(Arc::clone(&net), 0);
+        let domain = PacketDomain::<WindowRouter>::new(Arc::clone(&net), 0);
         engine::undo_check::run_with_rollbacks(domain, &mut again, (1, US), (40, 5));
         assert_eq!(again.sums.fingerprint, plain.sums.fingerprint, "{name}: a rollback left a trace");
     }

@@ -37,7 +37,7 @@ pub trait Host: Send {
     fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects);
 
     /// Shows every table to the engine.
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 }
 
 /// A network and those who live on it, as the engine's domain. Messages between partitions and records are the network's.
@@ -123,9 +123,9 @@ impl<C: Carrier, H: Host> Domain for Hosted<C, H> {
         self.serve(fx);
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.carrier.tables(visit);
-        self.host.tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.carrier.visit_journals(visit);
+        self.host.visit_journals(visit);
     }
 
     fn lookahead(&self, to: u32) -> Option<Ps> {

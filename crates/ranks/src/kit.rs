@@ -108,7 +108,7 @@ impl Host for Prober {
         self.seen.push(Seen { at: fx.now(), delivery: *delivery });
     }
 
-    fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+    fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
 }
 
 /// Measures nothing.
@@ -129,7 +129,7 @@ pub fn run<C: Carrier, F>(carriers: Vec<C>, home: impl Fn(u32) -> usize, plan: &
         |(p, carrier)| (Hosted { carrier, host: Prober { part: part(p), seen: Vec::new() } }, Nobody);
     let options = Options { tie_seed: 1, wheel_shift: 10 };
     let mut executor = Executor::new(carriers.into_iter().enumerate().map(hosted), options);
-    executor.direct(plan.end, &mut (), Pauses::NONE, |_, ()| true);
+    executor.run_directed(plan.end, &mut (), Pauses::NONE, |_, ()| true);
     executor.partitions.into_iter().flat_map(|p| p.domain.host.seen).collect()
 }
 
@@ -242,8 +242,8 @@ impl<C: Carrier> Domain for Faulty<C> {
     fn settle(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         self.inner.settle(now, fx);
     }
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.inner.tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.inner.visit_journals(visit);
     }
     fn lookahead(&self, to: u32) -> Option<Ps> {
         self.inner.lookahead(to)

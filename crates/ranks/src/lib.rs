@@ -1,7 +1,7 @@
 //! What ranks do, whatever network is below.
 //!
 //! The contract between networks and those who live on them: [`carrier`], [`hosted`]. The host of rank programs: [`programs`], with who lives where
-//! ([`roster`]), the operations that are not yet finished ([`window`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
+//! ([`roster`]), the operations that are not yet finished ([`operations`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
 //! what travels beside a message ([`envelope`]); state lies in engine tables. What was done, added up ([`tally`]) and by
 //! collective call ([`instances`]); and why ranks cannot go on ([`stuck`]).
 
@@ -13,9 +13,9 @@ pub mod instances;
 pub mod kit;
 pub mod matching;
 pub mod memory;
+pub mod operations;
 pub mod params;
 pub mod programs;
 pub mod roster;
 pub mod stuck;
 pub mod tally;
-pub mod window;

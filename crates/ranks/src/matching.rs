@@ -447,7 +447,7 @@ impl Matching {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.items);
         for index in [&mut self.posted, &mut self.unexpected] {
             visit(&mut index.heads);
@@ -487,7 +487,7 @@ mod tests {
                 let before = matching.clone();
                 for redo in [true, false] {
                     if redo {
-                        matching.tables(&mut |t| t.record(true));
+                        matching.visit_journals(&mut |t| t.record(true));
                     }
                     let fits = |r: &Label, m: &Label| r.rank == m.rank && r.takes(m);
                     match what {
@@ -517,8 +517,8 @@ mod tests {
                         }
                     }
                     if redo {
-                        matching.tables(&mut |t| t.undo_to(0));
-                        matching.tables(&mut |t| t.record(false));
+                        matching.visit_journals(&mut |t| t.undo_to(0));
+                        matching.visit_journals(&mut |t| t.record(false));
                         prop_assert!(matching == before);
                     }
                 }

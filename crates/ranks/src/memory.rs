@@ -14,7 +14,7 @@ pub fn predict(jobs: &[JobSetup]) -> Prediction {
         ranks += count;
         operations = operations.saturating_add(program.total().unwrap_or(count * STREAMED));
     }
-    let row = (size_of::<crate::window::Row>() + 2 * 8) as u64;
+    let row = (size_of::<crate::operations::Row>() + 2 * 8) as u64;
     let mut parts =
         vec![("operations", operations.saturating_mul(2 * row)), ("ranks", ranks * 512), ("fixed", 24 << 20)];
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));

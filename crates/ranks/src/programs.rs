@@ -1,6 +1,6 @@
 //! The host of rank programs: ranks on the terminals of any network that carries messages.
 //!
-//! Operations come from a [`Window`], receives and messages meet in a [`Matching`]; all of a rank lives in the partition of its terminal.
+//! Operations come from a [`OperationWindow`], receives and messages meet in a [`Matching`]; all of a rank lives in the partition of its terminal.
 //! Processors are FIFO servers: a computation takes its time, a send or receive takes `overhead`; what takes no time does not wait for a
 //! processor.
 //!
@@ -17,10 +17,10 @@ use super::{
     envelope::{Envelope, Role},
     hosted::{Host, HostEffects},
     matching::{Label, Matching},
+    operations::{OperationWindow, Row, turn},
     roster::{Begun, Place, Resident, Residents, Roster},
     stuck::{self, RankState, Standing, Stuck},
     tally::Finished,
-    window::{Row, Window, turn},
 };
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
@@ -57,7 +57,7 @@ impl Linked for Incoming {
 pub struct Programs {
     roster: Arc<Roster>,
     residents: Arc<Residents>,
-    window: Window,
+    window: OperationWindow,
     matching: Matching,
     cpus: Table<Cpu>,
     incoming: Pool<Incoming>,
@@ -114,7 +114,7 @@ impl Programs {
     pub fn new(roster: Arc<Roster>, places: impl IntoIterator<Item = Place>) -> Self {
         let residents = Residents::new(&roster, places);
         let program = |p: &Place| roster.program(p.job).map(|program| (Arc::clone(program), p.rank));
-        let window = Window::new(residents.all().iter().filter_map(|r| program(&r.place)));
+        let window = OperationWindow::new(residents.all().iter().filter_map(|r| program(&r.place)));
         Self {
             window,
             matching: Matching::new(residents.all().len() as u32),
@@ -462,15 +462,15 @@ impl Host for Programs {
         self.take_up_freed(fx);
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.window.tables(visit);
-        self.matching.tables(visit);
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.window.visit_journals(visit);
+        self.matching.visit_journals(visit);
         visit(&mut self.cpus);
         visit(&mut self.incoming);
-        self.sent.tables(visit);
-        self.matched.tables(visit);
-        self.parked.tables(visit);
-        self.named.tables(visit);
+        self.sent.visit_journals(visit);
+        self.matched.visit_journals(visit);
+        self.parked.visit_journals(visit);
+        self.named.visit_journals(visit);
     }
 }
 

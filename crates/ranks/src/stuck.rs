@@ -2,7 +2,7 @@
 
 use super::{
     matching::{Label, Matching},
-    window::Window,
+    operations::OperationWindow,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -115,7 +115,7 @@ impl RankState {
     /// sending rank, bytes and place among those of its pair of one that waits in `matching`.
     #[must_use]
     pub fn of(
-        window: &Window,
+        window: &OperationWindow,
         matching: &Matching,
         local: u32,
         (job, rank): (u32, u32),

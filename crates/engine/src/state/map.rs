@@ -178,7 +178,7 @@ impl<V: Row, M: Mode> Map<V, M> {
     }
 
     /// Shows the tables inside.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.buckets);
         visit(&mut self.slots);
         visit(&mut self.mask);
@@ -197,12 +197,12 @@ mod tests {
         let (mut map, mut reference) = (Map::<u32>::default(), BTreeMap::new());
         for round in 0..300u32 {
             let before = map.clone();
-            map.tables(&mut |t| t.record(true));
+            map.visit_journals(&mut |t| t.record(true));
             for _ in 0..random.below(40) {
                 map.set(random.below(500), 0, round);
             }
-            map.tables(&mut |t| t.undo_to(0));
-            map.tables(&mut |t| t.record(false));
+            map.visit_journals(&mut |t| t.undo_to(0));
+            map.visit_journals(&mut |t| t.record(false));
             assert!(map == before);
             let key = random.below(200);
             if random.below(3) > 0 {

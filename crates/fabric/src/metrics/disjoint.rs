@@ -27,7 +27,7 @@ pub fn disjoint_paths(fabric: &Fabric, budget: u64) -> Option<Disjoint> {
         return None;
     }
     let all = usize::try_from(n * (n - 1) / 2).ok()?;
-    let mut flow = Flow::new(fabric);
+    let mut flow = MaxFlow::new(fabric);
     let (mut least, mut sum, mut pairs) = (u32::MAX, 0u64, 0);
     for (a, b) in spread(all).take(PAIRS).map(|i| pair(i as u64)) {
         if flow.looks >= budget && pairs > 0 {
@@ -50,7 +50,7 @@ fn pair(i: u64) -> (u64, u64) {
     (a, i - a * (a - 1) / 2)
 }
 
-struct Flow {
+struct MaxFlow {
     /// Net flow out of each router port: -1, 0 or 1; the other end has the opposite.
     out: Vec<i8>,
     /// Port through which a search first reached each router.
@@ -58,7 +58,7 @@ struct Flow {
     looks: u64,
 }
 
-impl Flow {
+impl MaxFlow {
     fn new(fabric: &Fabric) -> Self {
         Self { out: vec![0; fabric.ports().len()], by: vec![u32::MAX; fabric.routers() as usize], looks: 0 }
     }

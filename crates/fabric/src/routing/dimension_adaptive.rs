@@ -35,7 +35,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         }],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 /// Most virtual channels.

@@ -43,7 +43,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {

@@ -34,7 +34,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[SELECT],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {

@@ -38,7 +38,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[Param { default: Some("least-queue"), ..SELECT }],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 /// Most virtual channels.

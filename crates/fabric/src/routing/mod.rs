@@ -145,7 +145,7 @@ pub trait Routing: Send + Sync {
 }
 
 /// For routings without tables per pair of routers.
-fn no_tables(_: &Fabric, _: &base::param::Values) -> u64 {
+fn no_table_bytes(_: &Fabric, _: &base::param::Values) -> u64 {
     0
 }
 

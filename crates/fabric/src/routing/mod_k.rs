@@ -25,7 +25,7 @@ pub const DESTINATION: RoutingEntry = RoutingEntry {
         params: &[],
     },
     build: |fabric, _| build(fabric, false),
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 /// Ports by the source's number.
@@ -40,7 +40,7 @@ pub const BY_SOURCE: RoutingEntry = RoutingEntry {
         params: &[],
     },
     build: |fabric, _| build(fabric, true),
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 struct ModK {

@@ -26,7 +26,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         params: &[Param { name: "up", ..SELECT }],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 struct NearestCommonAncestor {

@@ -56,7 +56,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 struct ProgressiveAdaptive {

@@ -5,7 +5,7 @@
 
 use super::{
     HybridSetup, Treatment,
-    direct::{Frame, Step, Strategy, View},
+    directors::{Frame, Step, Strategy, View},
     learn::{Forget, Learned, Seen, Shape, add},
     predict::{Predictor, Recipe},
     queues::Queues,

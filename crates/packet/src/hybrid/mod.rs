@@ -1,7 +1,7 @@
 //! Hybrid simulation: the packet model, replaced for a while by a predictor. State, rules and invariants are in `HYBRID.md`.
 
 pub mod conductor;
-pub mod direct;
+pub mod directors;
 pub mod learn;
 pub mod predict;
 pub mod queues;
@@ -11,7 +11,7 @@ use base::{
     registry::{About, Registered},
     time::Ps,
 };
-use direct::Strategy;
+use directors::Strategy;
 use predict::Recipe;
 use std::sync::Arc;
 use workload::interval::Interval;

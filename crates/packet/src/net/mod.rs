@@ -81,7 +81,7 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     fn new(net: &Network, local: &Local) -> Self;
 
     /// Shows its tables, always in the same order.
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 
     /// Refuses, before a run, what it excludes.
     ///
@@ -324,7 +324,7 @@ impl<R: Router> Net<R> {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.ports);
         visit(&mut self.vcs);
         visit(&mut self.carried);
@@ -338,9 +338,9 @@ impl<R: Router> Net<R> {
         visit(&mut self.returned);
         visit(&mut self.published.pages);
         visit(&mut self.published.next);
-        self.known.tables(visit);
-        self.trails.tables(visit);
-        self.router.tables(visit);
+        self.known.visit_journals(visit);
+        self.trails.visit_journals(visit);
+        self.router.visit_journals(visit);
     }
 
     /// The line of a port.

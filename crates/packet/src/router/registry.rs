@@ -1,7 +1,7 @@
 //! The router architectures that `model.router` can name. Runs are compiled here, once for each architecture and mode: what a run is
 //! made of is chosen before it starts, not per event.
 
-use super::{input_queued::InputQueued, output_queued::OutputQueued, window::Window};
+use super::{input_queued::InputQueued, output_queued::OutputQueued, window::WindowRouter};
 use crate::{
     config::Architecture,
     net::Router,
@@ -88,7 +88,7 @@ impl Registered for RouterEntry {
 
 /// All of them; the first is the default.
 pub const ROUTERS: &[RouterEntry] =
-    &[RouterEntry::of::<Window>(), RouterEntry::of::<InputQueued>(), RouterEntry::of::<OutputQueued>()];
+    &[RouterEntry::of::<WindowRouter>(), RouterEntry::of::<InputQueued>(), RouterEntry::of::<OutputQueued>()];
 
 /// Their names.
 pub const NAMES: [&str; ROUTERS.len()] = {

@@ -143,7 +143,7 @@ impl<R: Router> State<R> {
         if self.surrogate.phase().mode == Mode::Reheat {
             self.deliver_later(cx, packet, due, fx);
             self.copy(cx, i, &packet, fx);
-        } else if !cx.net.is_direct() {
+        } else if !cx.net.runs_by_tick() {
             self.deliver_later(cx, packet, due, fx);
         } else if due < settled {
             fx.record(Record::Alone { time: due, packet });
@@ -165,7 +165,7 @@ impl<R: Router> State<R> {
 
     /// Plans a delivery: an event of the destination's partition, or of this one if nobody answers.
     pub(super) fn deliver_later(&mut self, cx: &Static, packet: Predicted, due: Ps, fx: &mut impl Fx) {
-        let to = if cx.net.is_direct() {
+        let to = if cx.net.runs_by_tick() {
             cx.local.partition
         } else {
             cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize]
@@ -241,7 +241,7 @@ impl<R: Router> State<R> {
     /// A predicted packet or message arrives.
     pub(in super::super) fn arrive_predicted(&mut self, cx: &Static, packet: &Predicted, fx: &mut impl Fx) {
         let now = fx.instant();
-        if cx.net.is_direct() {
+        if cx.net.runs_by_tick() {
             return fx.record(Record::Alone { time: now, packet: *packet });
         }
         fx.record(Record::Predicted { time: now, packet: *packet });

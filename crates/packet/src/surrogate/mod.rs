@@ -1,10 +1,10 @@
 //! Packets that bypass the network: state. Rules and invariants are in `hybrid/HYBRID.md`.
 //!
-//! `switch.rs` turns partitions from the network to the surrogate and back, `bypass.rs` hands over past the network, `direct.rs` does the same
+//! `switch.rs` turns partitions from the network to the surrogate and back, `bypass.rs` hands over past the network, `by_tick.rs` does the same
 //! without events where nobody answers.
 
+mod by_tick;
 mod bypass;
-mod direct;
 pub mod predicted;
 mod switch;
 
@@ -99,7 +99,7 @@ impl<M: mode::Mode> Surrogate<M> {
     }
 
     /// Shows the tables inside.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.phase);
         visit(&mut self.paces);
         visit(&mut self.ghosts);

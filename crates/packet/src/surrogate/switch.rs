@@ -52,7 +52,7 @@ impl<R: Router> PacketDomain<R> {
             };
             pace.next = next.max(now);
             pace.due = 0;
-            if !cx.net.is_direct() {
+            if !cx.net.runs_by_tick() {
                 state.set_bypass(cx, i, fx);
             }
         }

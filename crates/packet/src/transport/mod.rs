@@ -85,7 +85,7 @@ struct Timer {
 
 /// What a sender knows of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Flow {
+struct PairState {
     /// Messages begun.
     begun: u32,
     /// Messages that a program named.
@@ -139,7 +139,7 @@ pub struct Transport<M: Mode> {
     timers: Pool<Timer, M>,
     /// Transfers by pair and number.
     open: Map<u32, M>,
-    flows: Map<Flow, M>,
+    flows: Map<PairState, M>,
     peers: Map<Peer, M>,
     arrivals: Map<Arrival, M>,
 }
@@ -168,15 +168,15 @@ impl<M: Mode> Transport<M> {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.senders);
         visit(&mut self.datagrams);
         visit(&mut self.transfers);
         visit(&mut self.timers);
-        self.open.tables(visit);
-        self.flows.tables(visit);
-        self.peers.tables(visit);
-        self.arrivals.tables(visit);
+        self.open.visit_journals(visit);
+        self.flows.visit_journals(visit);
+        self.peers.visit_journals(visit);
+        self.arrivals.visit_journals(visit);
     }
 
     /// True if a terminal has something to send or to wait for.
@@ -189,7 +189,7 @@ impl<M: Mode> Transport<M> {
     pub(super) fn name(&mut self, source: u32, destination: u32) -> u32 {
         let key = pair(source, destination);
         let flow = self.flows.get(key, 0).unwrap_or_default();
-        self.flows.set(key, 0, Flow { named: flow.named + 1, ..flow });
+        self.flows.set(key, 0, PairState { named: flow.named + 1, ..flow });
         flow.named
     }
 }

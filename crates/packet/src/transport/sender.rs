@@ -1,6 +1,6 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
-use super::{Datagram, Flow, How, MOST_WINDOWS, Sort, Timer, Transfer, Word, config::Resilience, pair};
+use super::{Datagram, How, MOST_WINDOWS, PairState, Sort, Timer, Transfer, Word, config::Resilience, pair};
 use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name},
@@ -76,7 +76,7 @@ impl<R: Router> State<R> {
         let terminal = cx.local.terminals[i as usize];
         let key = pair(terminal, message.destination);
         let flow = self.transport.flows.get(key, 0).unwrap_or_default();
-        self.transport.flows.set(key, 0, Flow { begun: flow.begun + 1, ..flow });
+        self.transport.flows.set(key, 0, PairState { begun: flow.begun + 1, ..flow });
         let transfer = self.transport.transfers.take(Transfer {
             created: message.created,
             bytes: message.left,
@@ -121,7 +121,9 @@ impl<R: Router> State<R> {
         let missing = u64::from(size - row.acked);
         let key = pair(cx.local.terminals[i as usize], row.destination);
         let count = match self.transport.flows.get(key, 0) {
-            Some(Flow { of, received, .. }) if cx.resilience().protocol == Protocol::Ncd && received < of => {
+            Some(PairState { of, received, .. })
+                if cx.resilience().protocol == Protocol::Ncd && received < of =>
+            {
                 let most = missing * MOST_COPIES;
                 (missing * u64::from(of)).div_ceil(u64::from(received.max(1))).min(most)
             }
@@ -276,7 +278,7 @@ impl<R: Router> State<R> {
         let key = pair(cx.local.terminals[i as usize], destination);
         let flow = self.transport.flows.get(key, 0).unwrap_or_default();
         let sent = flow.sent.wrapping_add(1);
-        self.transport.flows.set(key, 0, Flow { sent, ..flow });
+        self.transport.flows.set(key, 0, PairState { sent, ..flow });
         sent
     }
 
@@ -332,7 +334,7 @@ impl<R: Router> State<R> {
         if round_over {
             let key = pair(cx.local.terminals[i as usize], from);
             let flow = self.transport.flows.get(key, 0).unwrap_or_default();
-            self.transport.flows.set(key, 0, Flow { of: sent, received, ..flow });
+            self.transport.flows.set(key, 0, PairState { of: sent, received, ..flow });
         }
         if full {
             self.next_window(cx, i, transfer, fx);

@@ -18,7 +18,7 @@ use model::{
 };
 use packet::net::Router;
 use packet::router::{
-    input_queued::InputQueued, output_queued::OutputQueued, registry::named, window::Window,
+    input_queued::InputQueued, output_queued::OutputQueued, registry::named, window::WindowRouter,
 };
 use packet::{
     PacketConfig, Setup,
@@ -363,7 +363,7 @@ impl Sketch {
 /// Runs a setup until `end` with every handler undone and done again, then with rollbacks: neither leaves a trace.
 pub fn undone(setup: &Setup, end: Ps) {
     match setup.packet.router.name {
-        "window" => undone_with::<Window>(setup, end),
+        "window" => undone_with::<WindowRouter>(setup, end),
         "input-queued" => undone_with::<InputQueued>(setup, end),
         "output-queued" => undone_with::<OutputQueued>(setup, end),
         other => panic!("teach this test about `{other}`"),

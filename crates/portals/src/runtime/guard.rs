@@ -58,12 +58,12 @@ pub fn put<T: Copy>(to: *mut T, value: T) -> bool {
 const MOST: usize = 1 << 16;
 
 /// Memory of all ranks: they share one address space.
-pub struct Direct {
+pub struct RankMemory {
     /// Pieces that were not there: address, bytes; for a record alone, and one more than it takes at most.
     faults: Option<BTreeSet<(u64, u64)>>,
 }
 
-impl Direct {
+impl RankMemory {
     /// Memory; what was not there is kept if the run is recorded.
     #[must_use]
     pub fn new(recorded: bool) -> Self {
@@ -93,7 +93,7 @@ impl Direct {
     }
 }
 
-impl Memory for Direct {
+impl Memory for RankMemory {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         let there = copy(into.as_mut_ptr() as u64, address, into.len());
         self.checked(there, address, into.len())
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn wrong_addresses_are_kept_once_and_for_records_alone() {
         let reported = |recorded, count: u64| {
-            let mut memory = Direct::new(recorded);
+            let mut memory = RankMemory::new(recorded);
             for n in (0..count).chain(0..count) {
                 assert!(memory.checked(false, n, 1).is_err());
             }

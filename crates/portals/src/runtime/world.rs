@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
 use super::{
-    guard::{self, Direct},
+    guard::{self, RankMemory},
     preempt, stdio,
     threads::{Entry, Looks, Pmi, Rank, Status, Thread, Waiting},
 };
@@ -28,7 +28,7 @@ pub struct World {
     /// Interfaces and network.
     pub machine: Machine,
     /// Memory of ranks.
-    pub memory: Direct,
+    pub memory: RankMemory,
     /// All threads; the first ones are those of `main`, by rank.
     pub threads: Vec<Thread>,
     /// All ranks.
@@ -93,7 +93,7 @@ impl World {
     pub fn new(machine: Machine, sink: Sink, recorder: Option<Recorder>) -> Self {
         Self {
             machine,
-            memory: Direct::new(recorder.is_some()),
+            memory: RankMemory::new(recorder.is_some()),
             threads: Vec::new(),
             ranks: Vec::new(),
             pmi: Pmi::default(),

@@ -55,7 +55,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
         ],
     },
     build,
-    bytes: super::no_tables,
+    bytes: super::no_table_bytes,
 };
 
 /// Who says which channel a packet takes.

@@ -258,7 +258,7 @@ impl<M: Mode> Router for InputQueued<M> {
         }
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.routers);
         visit(&mut self.inputs);
         visit(&mut self.outputs);

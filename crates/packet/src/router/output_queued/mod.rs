@@ -64,7 +64,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         Self(PhantomData)
     }
 
-    fn tables(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
+    fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
 
     fn bytes(_: u64, _: u64) -> u64 {
         0

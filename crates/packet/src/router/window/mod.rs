@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 /// State of window routers beside the shared rows.
 #[derive(Clone, PartialEq)]
-pub struct Window<M: Mode = Undo> {
+pub struct WindowRouter<M: Mode = Undo> {
     /// Chunks that arrived when the window was full, by port and VC.
     pub queued: Table<Fifo, M>,
 }
@@ -45,9 +45,9 @@ pub struct Lists {
     pub blocked: u16,
 }
 
-impl<M: Mode> Router for Window<M> {
+impl<M: Mode> Router for WindowRouter<M> {
     type Mode = M;
-    type In<N: Mode> = Window<N>;
+    type In<N: Mode> = WindowRouter<N>;
     const ABOUT: About = About {
         name: "window",
         summary: "One window of buffer per output and VC",
@@ -73,7 +73,7 @@ impl<M: Mode> Router for Window<M> {
         Self { queued: Table::new(local.lines.len() * usize::from(net.config.vcs), Fifo::default()) }
     }
 
-    fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.queued);
     }
 
@@ -172,7 +172,7 @@ impl<M: Mode> Router for Window<M> {
     }
 }
 
-impl<M: Mode> Net<Window<M>> {
+impl<M: Mode> Net<WindowRouter<M>> {
     /// Sets the alarm for the next credit of a blocked port.
     fn set_credit(&mut self, cx: &Static, u: LocalPort, fx: &mut impl Fx) {
         let port = self.ports.get(u);

@@ -91,7 +91,7 @@ struct Source {
 }
 
 /// All of a run.
-pub struct Machine {
+pub struct FlowDomain {
     pub(super) cx: Arc<Context>,
     /// Links and flows.
     pub sharing: Sharing,
@@ -119,7 +119,7 @@ pub struct Machine {
     pub lost: Option<Lost>,
 }
 
-impl Machine {
+impl FlowDomain {
     /// Before anything has happened.
     #[must_use]
     pub fn new(cx: Arc<Context>) -> Self {
@@ -330,7 +330,7 @@ impl Machine {
     }
 }
 
-impl Domain for Machine {
+impl Domain for FlowDomain {
     /// All is in one partition: nothing is sent.
     type Message = ();
     type Record = Record;
@@ -365,14 +365,14 @@ impl Domain for Machine {
     fn receive(&mut self, (): &(), _fx: &mut impl Effects<Self>) {}
 
     /// The run has one partition and its scheduler takes nothing back: nothing is journalled.
-    fn tables(&mut self, _visit: &mut dyn FnMut(&mut dyn Journal)) {}
+    fn visit_journals(&mut self, _visit: &mut dyn FnMut(&mut dyn Journal)) {}
 
     fn lookahead(&self, _to: u32) -> Option<Ps> {
         None
     }
 }
 
-impl Carrier for Machine {
+impl Carrier for FlowDomain {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
         let Posting { source, destination, bytes, ahead } = posting;
         self.send_now((source, destination), bytes, None, Some(ahead), fx);

@@ -9,24 +9,24 @@
 //! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
 use super::{
+    domain::{Act, DelayDomain, Message, Next, Record},
     entry::What,
-    machine::{Act, Machine, Message, Next, Record},
 };
 use base::time::Ps;
 use engine::{domain::Effects, state::NIL};
 use model::setup::JobSetup;
-use ranks::{matching::Label, window::Stamp};
+use ranks::{matching::Label, operations::Stamp};
 use workload::program::Kind;
 
 /// How far a rank runs beyond its event, in lookaheads, and by how many operations in one turn: both bound the messages that wait.
 const FAR: Ps = 64;
 const TURN: u32 = 12;
 
-impl Machine {
+impl DelayDomain {
     /// True if a host runs ahead.
     #[inline]
-    pub(super) fn flows(&self, host: u32) -> bool {
-        self.cx.flows[(self.first + host) as usize]
+    pub(super) fn runs_ahead(&self, host: u32) -> bool {
+        self.cx.runs_ahead[(self.first + host) as usize]
     }
 
     /// A host that runs ahead starts.
@@ -38,9 +38,9 @@ impl Machine {
     }
 
     /// Lets the hosts run ahead that can, and all that get messages from them, and so on.
-    pub(super) fn flow(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
+    pub(super) fn run_ahead(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         let until = now.saturating_add(self.cx.lookahead().saturating_mul(FAR)).min(self.cx.end);
-        while let Some(host) = self.flowing.pop_front() {
+        while let Some(host) = self.running_ahead.pop_front() {
             while self.hosts.get(host).inbox != NIL {
                 let row = self.leave_inbox(host);
                 let message = *self.messages.get(row);
@@ -68,7 +68,7 @@ impl Machine {
             now = now.max(self.window.get(row).ready);
         }
         self.park(host, row, now, made);
-        self.flowing.push_back(host);
+        self.running_ahead.push_back(host);
     }
 
     /// Keeps a host's next operation for later.
@@ -167,7 +167,7 @@ impl Machine {
         if let Some(next) = self.only(made, fx) {
             let now = made.max(self.hosts.core(host, 0).free).max(self.window.get(next).ready);
             self.park(host, next, now, made);
-            self.flowing.push_back(host);
+            self.running_ahead.push_back(host);
         }
         std::mem::swap(&mut self.freed, &mut self.met);
     }

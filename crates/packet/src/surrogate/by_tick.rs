@@ -77,7 +77,7 @@ impl Ahead {
 impl<R: Router> State<R> {
     /// What is handed over before `t` without events, and what of it is delivered before the next tick that asks.
     pub(in super::super) fn settle_surrogate(&mut self, cx: &Static, t: Ps, fx: &mut impl Fx) {
-        if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.is_direct() {
+        if self.surrogate.phase().mode != Mode::Surrogate || !cx.net.runs_by_tick() {
             return;
         }
         self.settle_held(t.max(cx.asked), fx);

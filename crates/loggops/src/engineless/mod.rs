@@ -1,4 +1,4 @@
-//! Ranks that run ahead, without the engine: the direct way of `flow.rs` for a run in one partition in which all ranks are of this kind.
+//! Ranks that run ahead, without the engine: the direct way of `run_ahead.rs` for a run in one partition in which all ranks are of this kind.
 //!
 //! With pure delays, what a rank does next depends on the contents of its messages' queues alone (Kahn: The semantics of a simple language for parallel
 //! programming, IFIP 1974), so any order of ranks gives one answer. Ranks that can go on wait in a list; each does some operations in its turn, until it waits
@@ -20,7 +20,7 @@ mod channels;
 mod rank;
 
 use super::{
-    machine::{Act, Context, Record},
+    domain::{Act, Context, Record},
     observe::Observer,
 };
 use base::time::{NEVER, Ps};
@@ -73,7 +73,7 @@ struct State {
 }
 
 /// A run.
-pub struct Direct {
+pub struct Engineless {
     cx: Arc<Context>,
     /// Measurements.
     pub observer: Observer,
@@ -89,7 +89,7 @@ enum Then {
     Stop,
 }
 
-impl Direct {
+impl Engineless {
     /// A run before anything has happened.
     pub fn new(cx: Arc<Context>, observer: Observer) -> Self {
         let ranks: Vec<Rank> = cx.places.iter().map(|p| Rank::new(cx.starts[p.job as usize])).collect();

@@ -2,7 +2,7 @@
 
 use super::channels::Channels;
 use base::time::Ps;
-use ranks::window::counted;
+use ranks::operations::counted;
 use serde::{Deserialize, Serialize};
 use workload::program::{Batch, Cursor, Damage, Program};
 

@@ -131,7 +131,7 @@ struct Source {
 }
 
 /// The windows of a partition's ranks.
-pub struct Window {
+pub struct OperationWindow {
     rows: Pool<Row>,
     links: Pool<Link>,
     reach: Table<Reach>,
@@ -144,7 +144,7 @@ pub struct Window {
     pub damage: Option<(u32, String)>,
 }
 
-impl Window {
+impl OperationWindow {
     /// Windows of these ranks: program and rank in it.
     pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
         let source = |(program, rank): (Arc<dyn Program>, u32)| {
@@ -388,7 +388,7 @@ impl Window {
         *head = self.links.take(Link { to: after, next });
     }
 
-    /// Like [`Window::link_front`] at the end of the list, for an operation that may have begun.
+    /// Like [`OperationWindow::link_front`] at the end of the list, for an operation that may have begun.
     fn link_old(&mut self, before: u32, after: u32, on_start: bool, now: Ps) {
         let row = *self.rows.get(before);
         if row.is_finished() || (on_start && row.is_started()) {
@@ -408,7 +408,7 @@ impl Window {
         self.links.edit(at).next = link;
     }
 
-    /// Like [`Window::link_old`] for the operation that follows.
+    /// Like [`OperationWindow::link_old`] for the operation that follows.
     fn inherit(&mut self, before: u32, after: u32, on_start: bool, now: Ps) {
         let row = self.rows.edit(before);
         if row.is_finished() || (on_start && row.is_started()) {
@@ -474,7 +474,7 @@ impl Window {
     }
 
     /// Shows every table to the engine.
-    pub fn tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+    pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         visit(&mut self.rows);
         visit(&mut self.links);
         visit(&mut self.reach);
@@ -520,7 +520,7 @@ impl Source {
     }
 }
 
-impl Clone for Window {
+impl Clone for OperationWindow {
     fn clone(&self) -> Self {
         let source =
             |s: &Source| Source { program: Arc::clone(&s.program), cursor: None, at: u32::MAX, ..*s };
@@ -537,7 +537,7 @@ impl Clone for Window {
     }
 }
 
-impl PartialEq for Window {
+impl PartialEq for OperationWindow {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && self.links == other.links && self.reach == other.reach
     }

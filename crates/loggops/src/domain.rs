@@ -13,7 +13,7 @@ use engine::state::map::Map;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use ranks::{
     matching::Matching,
-    window::{Stamp, Window},
+    operations::{OperationWindow, Stamp},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -68,7 +68,7 @@ pub struct Context {
     pub filed: bool,
     /// Hosts that may run ahead as far as they like: their operations follow each other, and messages cost nothing and keep the order in which they are
     /// sent.
-    pub flows: Vec<bool>,
+    pub runs_ahead: Vec<bool>,
     /// log2 of the time that a slot of the calendar, or of the engine's wheel, covers in picoseconds: for speed alone.
     pub slot_shift: u32,
     /// Nothing happens at or after this time.
@@ -219,7 +219,7 @@ pub struct Record {
 }
 
 /// The ranks of one partition.
-pub struct Machine {
+pub struct DelayDomain {
     /// What does not change.
     pub cx: Arc<Context>,
     /// Number of the partition.
@@ -233,7 +233,7 @@ pub struct Machine {
     pub(super) messages: Pool<Message>,
     /// Last arrival by pair of hosts, where messages could overtake each other.
     pub(super) latest: Map<Ps>,
-    pub(super) window: Window,
+    pub(super) window: OperationWindow,
     pub(super) matching: Matching,
     /// Operations freed by the present event; empty between events, like what follows.
     pub(super) freed: Vec<u32>,
@@ -241,19 +241,20 @@ pub struct Machine {
     pub(super) met: Vec<u32>,
     pub(super) touched: Vec<u32>,
     /// Hosts that run ahead.
-    pub(super) flowing: VecDeque<u32>,
+    pub(super) running_ahead: VecDeque<u32>,
     pub(super) instant: BinaryHeap<Entry>,
     pub(super) due: Vec<Entry>,
 }
 
-impl Machine {
+impl DelayDomain {
     /// The ranks of partition `part` before anything has happened.
     #[must_use]
     pub fn new(cx: Arc<Context>, part: u32) -> Self {
         let (first, last) = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
         let count = (last - first) as usize;
         let places = &cx.places[first as usize..last as usize];
-        let window = Window::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
+        let window =
+            OperationWindow::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
         let starts: Vec<Ps> = places.iter().map(|p| cx.starts[p.job as usize]).collect();
         Self {
             part,
@@ -269,7 +270,7 @@ impl Machine {
             answered: Vec::new(),
             met: Vec::new(),
             touched: Vec::new(),
-            flowing: VecDeque::new(),
+            running_ahead: VecDeque::new(),
             instant: BinaryHeap::new(),
             due: Vec::new(),
             cx,
@@ -290,7 +291,7 @@ impl Machine {
 
     /// The windows of the ranks, to look at.
     #[must_use]
-    pub fn window(&self) -> &Window {
+    pub fn window(&self) -> &OperationWindow {
         &self.window
     }
 
@@ -318,18 +319,18 @@ impl Machine {
         self.hosts.get(host).inbox != NIL
     }
 
-    pub(super) fn all_tables(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        self.hosts.tables(visit);
+    pub(super) fn visit_all_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        self.hosts.visit_journals(visit);
         visit(&mut self.cell);
-        self.calendar.tables(visit);
+        self.calendar.visit_journals(visit);
         visit(&mut self.messages);
-        self.latest.tables(visit);
-        self.window.tables(visit);
-        self.matching.tables(visit);
+        self.latest.visit_journals(visit);
+        self.window.visit_journals(visit);
+        self.matching.visit_journals(visit);
     }
 }
 
-impl Clone for Machine {
+impl Clone for DelayDomain {
     fn clone(&self) -> Self {
         Self {
             cx: Arc::clone(&self.cx),
@@ -346,14 +347,14 @@ impl Clone for Machine {
             answered: Vec::new(),
             met: Vec::new(),
             touched: Vec::new(),
-            flowing: VecDeque::new(),
+            running_ahead: VecDeque::new(),
             instant: BinaryHeap::new(),
             due: Vec::new(),
         }
     }
 }
 
-impl PartialEq for Machine {
+impl PartialEq for DelayDomain {
     fn eq(&self, other: &Self) -> bool {
         self.hosts == other.hosts
             && self.cell == other.cell
