@@ -8,7 +8,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let begins = |c: &str| name.len() >= 3 && (c.starts_with(name) || name.starts_with(c));
     let mut scored: Vec<(usize, &str)> = candidates
         .into_iter()
-        // Each character more takes an edit: most names are told apart by their length. Keys of other models are looked up in every run.
+        // Each character more takes an edit: most names are distinguished by their length. Keys of other models are looked up in every run.
         .filter(|c| c.chars().count().abs_diff(length) <= limit || begins(c))
         .map(|c| (distance(name, c), c))
         .filter(|&(d, c)| d <= limit || begins(c))

@@ -62,7 +62,7 @@ pub enum Kind {
     /// List of texts.
     Texts,
     /// Path of an input file. The experiment reader makes it relative to the working directory; whoever builds the
-    /// strategy reads it, and tells mistakes in it by [`Problem::at`].
+    /// strategy reads it, and reports errors in it by [`Problem::at`].
     File,
     /// One of these words.
     Choice(&'static [&'static str]),

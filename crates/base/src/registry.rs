@@ -6,7 +6,7 @@
 pub use crate::nearest::nearest;
 use crate::param::Param;
 
-/// What a user is told about a registered strategy.
+/// What a user reads about a registered strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Name in the experiment file.

@@ -44,7 +44,7 @@ impl Console<'_> {
         self.print(&format!("{value:#}\n"))
     }
 
-    /// Writes a remark to standard error; there is nobody to tell if that fails.
+    /// Writes a remark to standard error; nobody hears of it if that fails.
     pub fn remark(&mut self, text: &str) {
         let _ = writeln!(self.err, "{text}");
     }

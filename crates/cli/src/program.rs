@@ -8,6 +8,6 @@ pub const VERSION: &str = match env!("NETLOOM_REVISION").as_bytes() {
     _ => concat!(env!("CARGO_PKG_VERSION"), " (", env!("NETLOOM_REVISION"), ")"),
 };
 
-/// As it is told in results.
+/// As it is reported in results.
 pub const PROGRAM: Program =
     Program { build: VERSION, version: env!("CARGO_PKG_VERSION"), revision: env!("NETLOOM_REVISION") };

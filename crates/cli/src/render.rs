@@ -4,7 +4,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use base::diag::{Diagnostic, Diagnostics};
 use netloom::Error;
 
-/// Longest line of a source that is drawn; of longer ones only the position is told.
+/// Longest line of a source that is drawn; of longer ones only the position is reported.
 const MAX_LINE: usize = 2_000;
 
 /// Why a command failed, as text for standard error.

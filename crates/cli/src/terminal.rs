@@ -17,7 +17,7 @@ pub fn bar(watched: bool, len: u64, template: &str) -> ProgressBar {
     ProgressBar::with_draw_target(Some(len), target).with_style(style)
 }
 
-/// Shows on a console what the library tells.
+/// Shows on a console what the library reports.
 pub struct Terminal<'a, 'c>(Mutex<State<'a, 'c>>);
 
 struct State<'a, 'c> {

@@ -228,7 +228,7 @@ fn module(file: &str, source: &str) -> Module {
                 module.children.insert(tokens[i + 1].clone());
                 i += 1;
             }
-            // `use<..>` in a type tells what it captures.
+            // `use<..>` in a type says what it captures.
             "use" if !is(i + 1, "<") => {
                 let public = i > 0 && (is(i - 1, "pub") || is(i - 1, ")"));
                 let mut found = Vec::new();

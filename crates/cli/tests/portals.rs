@@ -91,7 +91,7 @@ fn links_that_fail_lose_messages_which_are_sent_again_or_given_up() {
     // For a while: all arrive, none twice.
     let while_ = "portals.outages=[\"1 at 300 us for 50 us\"]";
     assert_eq!(cut(&program, &with(while_)), (100, 0, 100));
-    // For good: what could not be sent is told, and the last may have been done though nobody could say so.
+    // For good: what could not be sent is reported, and the last may have been done though nobody could say so.
     let (good, failed, sum) = cut(&program, &with("portals.outages=[\"1 at 300 us\"]"));
     assert!(good > 10 && failed > 10 && good + failed == 100 && (sum == good || sum == good + 1));
     // Without reliability the program waits for ever.
@@ -129,7 +129,7 @@ fn order_holds_and_nothing_is_lost_or_doubled_when_the_network_loses() {
         "{reported}"
     );
     assert_eq!(String::from_utf8_lossy(&program.run(3, &lossy, &[]).stderr), reported, "losses are seeded");
-    // Nobody answers: what is given up is told to the program.
+    // Nobody answers: what is given up is reported to the program.
     let hopeless = [&reliable[..], &["--set", "portals.retries=1", "--set", "portals.loss=1.0"]].concat();
     let out = program.run(2, &hopeless, &[]);
     assert_eq!(out.status.code(), Some(12), "{}", String::from_utf8_lossy(&out.stderr));
@@ -327,7 +327,7 @@ fn records_come_whole_or_not_at_all() {
     assert_eq!(program.run(2, &[options[0], options[1], "--force"], &[]).status.code(), Some(4));
     assert_eq!((fs::read(&record).expect("it is there"), left()), (whole, 0));
     fs::remove_file(&record).expect("removed");
-    // Why there is no record is told, and how the program ended is the status.
+    // Why there is no record is reported, and how the program ended is the status.
     let threads = "#include <pthread.h>\n#include <stdlib.h>\nstatic void *none(void *p) { return p; }\n\
                    int main(int n, char **v) { pthread_t t; pthread_create(&t, 0, none, 0); pthread_join(t, 0); return atoi(v[1]); }\n";
     let Some(threads) = compile_text(threads) else { return };

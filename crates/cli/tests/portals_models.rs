@@ -5,7 +5,7 @@
 use crate::program::{Compiled, compile, netloom};
 use std::{fs, path::Path, process::Output};
 
-/// A switch with links of 10 GB/s and 500 ns, and parameters with which the three models say the same of a lone message but for what is told in the tests.
+/// A switch with links of 10 GB/s and 500 ns, and parameters with which the three models give the same for a single message but for what is reported in the tests.
 const SWITCH: &str = r#"
 [experiment]
 name = "switch"

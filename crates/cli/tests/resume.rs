@@ -35,7 +35,7 @@ fn checkpoint(out: &Path) -> PathBuf {
     out.with_extension("checkpoint")
 }
 
-/// Everything in an output directory but the manifest, which tells wall times; the summary without its performance.
+/// Everything in an output directory but the manifest, which says wall times; the summary without its performance.
 fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     gather(out, &mut all);
@@ -138,7 +138,7 @@ fn studies_leave_and_go_on() {
         let rows = table["rows"].as_array().unwrap();
         let errors = rows.iter().filter(|r| r["key"].as_str().unwrap().contains("mape"));
         tables.push(errors.cloned().collect::<Vec<_>>());
-        // What is told of a run is computed from what is kept under its name.
+        // What is reported of a run is computed from what is kept under its name.
         plant(&out.join("runs"));
         let output = start().output().unwrap();
         let columns = String::from_utf8_lossy(&output.stderr);

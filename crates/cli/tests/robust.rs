@@ -1,4 +1,4 @@
-//! Whatever the file holds, reading it tells mistakes and never panics.
+//! Whatever the file holds, reading it reports mistakes and never panics.
 
 use base::diag::Diagnostics;
 use netloom::experiment;

@@ -158,7 +158,7 @@ fn reading_an_experiment_touches_no_machine() {
     assert_eq!(places(&["crates/netloom/src/experiment"], &machine, code), [""; 0]);
 }
 
-/// What the library and the studies find out, whoever called them tells: no terminal, no exit status, no command line, nothing global.
+/// What the library and the studies find out, whoever called them reports: no terminal, no exit status, no command line, nothing global.
 #[test]
 fn the_library_knows_no_terminal_and_no_global_state() {
     let rooms = ["crates/netloom/src", "crates/studies/src"];

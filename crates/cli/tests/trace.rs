@@ -245,7 +245,7 @@ fn archives_replay_on_delay_and_packet() {
     }
 }
 
-/// Fits are made by one command and taken by a run; what they do not cover is told with its key.
+/// Fits are made by one command and taken by a run; what they do not cover is reported with its key.
 #[test]
 fn fits_take_the_place_of_samples() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -6,7 +6,7 @@ use super::{
 };
 use workload::levels::Pair;
 
-/// What is asked for beyond histograms; each costs a pass over the ways.
+/// What is asked for beyond histograms; each costs a pass over the paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
     /// Sums of congestion by link.
@@ -85,7 +85,7 @@ impl<'a, R: Routes> Counter<'a, R> {
         }
     }
 
-    /// Finds the ways and counts them. A message that does not arrive counts nowhere.
+    /// Finds the paths and counts them. A message that does not arrive counts nowhere.
     fn route(&mut self, pairs: &[Pair], hosts: &[u32], draw: u64, run: &mut Run) {
         self.links.clear();
         self.ends.clear();
@@ -152,7 +152,7 @@ impl<'a, R: Routes> Counter<'a, R> {
             let start = if first { self.before[from as usize] } else { 0 };
             let end = start + u64::from(weight);
             longest = longest.max(end);
-            // Times are kept plus one, to tell a message without congestion from none.
+            // Times are kept plus one, to distinguish a message without congestion from none.
             if now[to as usize] == 0 {
                 now[to as usize] = end + 1;
             }

@@ -4,7 +4,7 @@
 //!
 //! `routes` says which links a message crosses: by forwarding tables of a subnet, or by a routing of a fabric in closed form. `mapping`
 //! deals ranks to hosts. `count` counts one mapping, `metrics` gathers mappings, `run` spreads them over threads (the same
-//! result for any number), `map` draws the links. CONGESTION.md tells the rules and what they cost.
+//! result for any number), `map` draws the links. CONGESTION.md describes the rules and what they cost.
 
 pub mod build;
 pub mod count;

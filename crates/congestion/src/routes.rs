@@ -10,7 +10,7 @@ use fabric::{
     subnet::{Lost, Subnet, Tables},
 };
 
-/// A way through the network for every message: oblivious, so a function of the message alone.
+/// A path through the network for every message: oblivious, so a function of the message alone.
 pub trait Routes: Sync {
     /// Hosts, the ends of messages.
     fn hosts(&self) -> u32;
@@ -240,7 +240,7 @@ mod tests {
     use fabric::faults::{Faults, degrade};
     use model::samples::{int, routing, topology};
 
-    /// Many at once go the ways of each alone: messages to oneself, random choices and hosts without a way included.
+    /// Many at once go the paths of each alone: messages to oneself, random choices and hosts without a path included.
     #[test]
     fn messages_together_go_as_each_alone() {
         let whole = topology("fat-tree", &[("k", int(3)), ("levels", int(3))]);

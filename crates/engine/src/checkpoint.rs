@@ -3,7 +3,7 @@
 //! A checkpoint is taken between two events. It holds every table of every partition, all pending events, what was measured so far and
 //! the director's memory, and nothing that can be made anew from the experiment. It belongs to one build and one number of
 //! partitions; who stores it says so beside it. Tables and alarms of a partition may hold numbers of its own rows, since they go back into
-//! the same partition; messages and what was measured tell things by numbers that are the same everywhere.
+//! the same partition; messages and what was measured name things by numbers that are the same everywhere.
 
 use crate::{
     domain::{Domain, Observer},

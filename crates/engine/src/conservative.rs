@@ -15,7 +15,7 @@ use crate::{
 };
 use base::time::Ps;
 
-/// What the threads of a run are told.
+/// What the threads of a run are given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crew {
     /// Virtual time at which the run ends.
@@ -113,7 +113,7 @@ impl<M: Copy + Send> Share<'_, M> {
         round - 1
     }
 
-    /// Posts what the last window left for others, and tells where the group stands.
+    /// Posts what the last window left for others, and says where the group stands.
     fn announce<D, O>(&self, group: &mut Group<'_, D, O>, round: u64)
     where
         D: Domain<Message = M>,

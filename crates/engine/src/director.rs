@@ -23,21 +23,21 @@ pub enum Network {
 /// A partition only summarises and applies, from shared references, so that threads and ranks can do it side by side; one
 /// place decides.
 pub trait Director<D: Domain, O> {
-    /// What a partition tells: integers, so that merging in any grouping gives one answer.
+    /// What a partition reports: integers, so that merging in any grouping gives one answer.
     type Summary;
-    /// What a partition is told.
+    /// What a partition is given.
     type Order: Copy;
 
     /// The next tick after `now`, [`NEVER`] for none.
     fn next_tick(&self, now: Ps) -> Ps;
 
-    /// Tells what the decision needs of one partition; `agenda` holds what is under way to it.
+    /// Reports what the decision needs of one partition; `agenda` holds what is under way to it.
     fn summarise(&self, now: Ps, domain: &D, observer: &mut O, agenda: &Agenda<D::Message>) -> Self::Summary;
 
     /// Merges two summaries; called in the order of partitions.
     fn merge(&self, left: Self::Summary, right: Self::Summary) -> Self::Summary;
 
-    /// Decides; `None` stops the run. `dry` tells that no event is pending anywhere.
+    /// Decides; `None` stops the run. `dry` says that no event is pending anywhere.
     fn decide(&mut self, now: Ps, summary: Self::Summary, dry: bool) -> Option<(Network, Self::Order)>;
 
     /// Carries the order out in one partition; may schedule at or after the tick. Runs on the network lane, or on the

@@ -30,7 +30,7 @@ pub(crate) struct Group<'a, D: Domain, O> {
 }
 
 impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
-    /// A group of partitions with their numbers; `homes` tells of all partitions where they are.
+    /// A group of partitions with their numbers; `homes` says where all partitions are.
     pub fn new(
         me: u32,
         mut members: Vec<(u32, &'a mut Partition<D, O>)>,

@@ -27,7 +27,7 @@ impl Lookahead {
             }
         }
         // Shortest paths between all pairs (Floyd and Warshall): a message may cause another one that comes back sooner than any direct
-        // one. The diagonal starts at never, so it ends as the shortest way around.
+        // one. The diagonal starts at never, so it ends as the shortest path around.
         for via in 0..n {
             for from in 0..n {
                 for to in 0..n {

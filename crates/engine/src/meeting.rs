@@ -102,7 +102,7 @@ impl<M> Meeting<M> {
         std::mem::swap(&mut *waiting, mail);
     }
 
-    /// Announces that `me` has done its share of `round`; rounds count from 1. `sent` tells by receiver when the first message is due
+    /// Announces that `me` has done its share of `round`; rounds count from 1. `sent` says by receiver when the first message is due
     /// that was posted in this round, [`NEVER`] if none was.
     pub fn announce(&self, me: usize, round: u64, next: Ps, events: u64, sent: &[Ps]) {
         assert!(sent.len() == self.threads, "every thread is told of");

@@ -253,7 +253,7 @@ impl Wheel {
         self.occupied[index / 64] &= !(1 << (index % 64));
         self.words.clear();
         self.members.clear();
-        // True as long as the words alone tell the order; if they do not, keys are compared, which is always right.
+        // True as long as the words alone determine the order; if they do not, keys are compared, which is always right.
         let mut reported = self.shift <= LONGEST;
         while node != NIL {
             let Node { entry, next } = &mut self.nodes[node as usize];

@@ -403,7 +403,7 @@ fn a_run_continues_from_its_checkpoint() {
     }
 }
 
-/// Whatever is cut off or changed, loading tells or goes on with something else, and never panics.
+/// Whatever is cut off or changed, loading fails with a reason or goes on with something else, and never panics.
 #[test]
 fn damaged_states_are_refused() {
     let mut executor = Executor::new(Phold::all(2, false), OPTIONS);

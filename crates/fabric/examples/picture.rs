@@ -53,7 +53,7 @@ fn spoke(t: u32, fabric: &Fabric, class: &str) -> String {
     format!("<path class='{class}' d='M{x:.1} {y:.1}L{u:.1} {v:.1}'/>\n")
 }
 
-/// Routers of the minimal way that visits four, from router 0 to the fourth group after its own.
+/// Routers of the minimal path that visits four, from router 0 to the fourth group after its own.
 fn way(fabric: &Fabric) -> Vec<u32> {
     let target = 4;
     let leaves = |&(_, peer): &(u32, u32)| peer / ROUTERS_PER_GROUP == target;

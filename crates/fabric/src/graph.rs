@@ -53,7 +53,7 @@ pub(crate) struct Parts {
     /// Geometry for routings of this topology; see [`Fabric::shape`].
     pub(crate) shape: Arc<dyn Any + Send + Sync>,
     /// Links between routers that failed, by plane: its length is the number of planes, 1 unless [`crate::planes`] made more.
-    /// Failed links' ports have [`Peer::None`], and [`Fabric::shape`] still tells of them.
+    /// Failed links' ports have [`Peer::None`], and [`Fabric::shape`] still has them.
     pub(crate) failed: Vec<u32>,
     /// See [`Fabric::cut_off`].
     pub(crate) cut_off: Vec<u32>,
@@ -149,7 +149,7 @@ impl Fabric {
         self.parts.cut_off = terminals;
     }
 
-    /// True if nothing failed. Only then may a routing trust [`Fabric::shape`]; others find their ways in the graph.
+    /// True if nothing failed. Only then may a routing trust [`Fabric::shape`]; others find their paths in the graph.
     #[must_use]
     pub fn intact(&self) -> bool {
         self.failed_links() == 0 && self.parts.cut_off.is_empty()

@@ -19,7 +19,7 @@ pub enum End {
 }
 
 impl End {
-    /// As tables tell it: kind, number and port.
+    /// As tables name it: kind, number and port.
     #[must_use]
     pub fn columns(&self) -> (&'static str, u32, u32) {
         match *self {

@@ -1,8 +1,8 @@
-//! Shortest ways in the graph, weighted by link class, and all next hops that lie on them.
+//! Shortest paths in the graph, weighted by link class, and all next hops that lie on them.
 
 use crate::graph::Fabric;
 
-/// Distance of a router that has no way.
+/// Distance of a router that has no path.
 pub const NO_WAY: u32 = u32::MAX;
 
 /// Distances from all routers to the router `to`: the least sum of the weights of the links on a way. `weights` has one
@@ -37,7 +37,7 @@ pub fn distances_to(fabric: &Fabric, to: u32, weights: &[u32]) -> Vec<u32> {
     distance
 }
 
-/// Appends the ports of `router` that begin a shortest way, given [`distances_to`] its end.
+/// Appends the ports of `router` that begin a shortest path, given [`distances_to`] its end.
 pub fn next_ports(fabric: &Fabric, router: u32, distance: &[u32], weights: &[u32], out: &mut Vec<u32>) {
     let here = distance[router as usize];
     if here == 0 || here == NO_WAY {

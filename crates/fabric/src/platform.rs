@@ -1,4 +1,4 @@
-//! Platforms: hosts, links and the routes between hosts, told one by one instead of following from a graph.
+//! Platforms: hosts, links and the routes between hosts, given one by one instead of following from a graph.
 //!
 //! [`crate::topology::platform`] reads them from files. A fabric made of a platform is one router with all hosts around it; the platform is its
 //! [`crate::graph::Fabric::shape`], and only models that follow explicit routes can use it.

@@ -263,7 +263,7 @@ fn values_of(routing: &str) -> Values {
     values(find(ROUTINGS, routing).expect("registered").about.params, &[])
 }
 
-/// One packet's way: its length in links between routers, after checking every step.
+/// One packet's path: its length in links between routers, after checking every step.
 fn walk(
     fabric: &Fabric,
     routing: &dyn Routing,
@@ -305,7 +305,7 @@ fn walk(
     }
 }
 
-/// How long a routing's ways may be.
+/// How long a routing's paths may be.
 enum Length {
     /// As the graph's distance.
     Shortest,
@@ -314,7 +314,7 @@ enum Length {
 }
 
 /// The rule of each routing. On a dragonfly minimal means at most one global link, which may be longer than two global
-/// links; up*/down* may be forced on a long detour; the rest takes at most two minimal ways.
+/// links; up*/down* may be forced on a long detour; the rest takes at most two minimal paths.
 fn length(routing: &str, fabric: &Fabric) -> Length {
     match routing {
         "dimension-order"
@@ -327,7 +327,7 @@ fn length(routing: &str, fabric: &Fabric) -> Length {
         | "minimal-adaptive" => Length::Shortest,
         _ if fabric.topology() == "single-switch" => Length::Shortest,
         "up-down" | "forwarding" => Length::UpTo(fabric.routers()),
-        // A way through two-dimensional groups may have two links in each of two groups.
+        // A path through two-dimensional groups may have two links in each of two groups.
         _ if fabric.topology() == "cray-dragonfly" => Length::UpTo(2 * 5),
         _ => Length::UpTo(2 * diameter(fabric).expect("connected")),
     }

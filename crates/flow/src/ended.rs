@@ -1,4 +1,4 @@
-//! A run that came to its end, before it is told.
+//! A run that came to its end, before it is reported.
 
 use super::{domain::FlowDomain, observe::Observer};
 use ranks::programs::Programs;

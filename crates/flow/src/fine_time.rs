@@ -62,7 +62,7 @@ impl FineTime {
         whole as f64 + rest as f64 / (1u64 << DIGITS) as f64
     }
 
-    /// Until when things count as simultaneous with this: 2^-10 ps, or what a float can tell of a long time.
+    /// Until when things count as simultaneous with this: 2^-10 ps, or what a float can resolve of a long time.
     #[must_use]
     pub fn simultaneous_until(self) -> Self {
         Self(self.0.saturating_add((1 << (DIGITS - 10)) + (self.0 >> 50)))

@@ -38,7 +38,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     summary.messages = Some(Counts { injected: begun, delivered, in_flight: begun - delivered });
     summary.bytes_delivered = o.bytes.0;
     summary.message_latency_ps = o.latency.latency();
-    // A platform tells links, not routers.
+    // A platform has links, not routers.
     let by_hops = if cx.platform().is_some() { &[][..] } else { &o.by_hops };
     let rows = by_hops.iter().enumerate();
     summary.latency_by_hops = rows.filter_map(|(h, m)| m.by_hops(h as u32)).collect::<Vec<HopLatency>>();

@@ -35,7 +35,7 @@ pub struct Network {
     pub after: bool,
 }
 
-/// A pair without a way, or whose way has no end.
+/// A pair without a path, or whose path has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Source terminal.
@@ -143,7 +143,7 @@ impl Network {
         }
     }
 
-    /// Links fail: the routing after it holds from now on, and all routes are found anew. Tells which of the solver's links are gone.
+    /// Links fail: the routing after it holds from now on, and all routes are found anew. Returns which of the solver's links are gone.
     pub fn fail(&mut self, cx: &Context) -> Vec<bool> {
         let mut gone = vec![false; self.shared.len()];
         if let Some(change) = &cx.change {
@@ -160,7 +160,7 @@ impl Network {
     }
 }
 
-/// A way through a fabric.
+/// A path through a fabric.
 #[derive(Clone, Debug, Default)]
 struct Path {
     links: Vec<u32>,
@@ -227,7 +227,7 @@ impl Congestion for Loads<'_> {
     }
 }
 
-/// Follows a routing from terminal to terminal; tells whether it had no choice on the way. `None` if it goes astray.
+/// Follows a routing from terminal to terminal; returns whether it had no choice on the path. `None` if it goes astray.
 fn walk(
     fabric: &Fabric,
     routing: &dyn Routing,

@@ -27,7 +27,7 @@ const BUDGET: u64 = 1 << 16;
 /// Simulates. `progress` is called from time to time; it stops the run by returning false.
 ///
 /// # Errors
-/// A setup that cannot be simulated, a message without a way, a program that turns out to be damaged, or a stop by `progress`.
+/// A setup that cannot be simulated, a message without a path, a program that turns out to be damaged, or a stop by `progress`.
 pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
     let clock = Clock::start(Scheduling::Sequential { partitions: 1 });
     let cx = Arc::new(context(setup)?);

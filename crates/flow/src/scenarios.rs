@@ -5,7 +5,7 @@
 //! - `links`: `[name, bytes/s, latency in s, policy]`, policy `SHARED` or `FATPIPE`;
 //! - `flows`: `[start in s, source, destination, bytes, [links in the order of the route]]` and perhaps a cap in bytes/s; a link is an index
 //!   or a name;
-//! - `reverse_routes`: `[source, destination, [links]]`, the ways that acknowledgements take; a way that is not given is that of a flow in
+//! - `reverse_routes`: `[source, destination, [links]]`, the paths that acknowledgements take; a path that is not given is that of a flow in
 //!   the opposite direction, or else the way forward, reversed;
 //! - `bandwidth_events`: `[time in s, link, new bytes/s]`;
 //! - `completion`: for every set of rules the times at which the flows end, in s, in their order.
@@ -46,7 +46,7 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Flows.
     pub flows: Vec<Flow>,
-    /// Ways back by source and destination of the acknowledgements.
+    /// Paths back by source and destination of the acknowledgements.
     pub reverse: BTreeMap<(String, String), Vec<u32>>,
     /// Time in seconds, link, bytes per second.
     pub events: Vec<(f64, u32, f64)>,

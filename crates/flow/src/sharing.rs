@@ -100,7 +100,7 @@ const NONE: u32 = u32::MAX;
 /// A flow that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Over {
-    /// What [`Sharing::begin`] was told.
+    /// What [`Sharing::begin`] was given.
     pub tag: u32,
     /// When the last byte was there.
     pub at: FineTime,
@@ -321,7 +321,7 @@ impl Sharing {
         self.look_ahead();
     }
 
-    /// Flows whose route has a link that `failed` tells of: flow and tag, in the order in which they began.
+    /// Flows whose route has a link that `failed` reports: flow and tag, in the order in which they began.
     #[must_use]
     pub fn crossing(&self, failed: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         let mut found: Vec<(u64, u32, u32)> = Vec::new();

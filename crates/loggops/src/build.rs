@@ -148,7 +148,7 @@ fn energy(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Energy> {
     Some(Energy { links: energy.links.last().copied().into_iter().collect(), ..energy })
 }
 
-/// A run, with what is told about it beforehand.
+/// A run, with what is reported about it beforehand.
 pub struct DelayRun {
     setup: DelaySetup,
     jobs: Vec<JobSetup>,

@@ -1,4 +1,4 @@
-//! The delay model as a carrier: messages of any host, each under way for a time that a formula tells, with interfaces at its ends that are busy with it.
+//! The delay model as a carrier: messages of any host, each under way for a time that a formula gives, with interfaces at its ends that are busy with it.
 //!
 //! Of LogGOPS only what belongs to the network and its interfaces counts: a message of s bytes holds the sender's interface for g + (s-1) G, its first byte
 //! is there after L (and the hops), and holds the receiver's for as long; it is complete when its last byte is in, (s-1) G later. What the

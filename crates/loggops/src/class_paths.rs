@@ -22,7 +22,7 @@ pub struct ClassPaths {
 }
 
 impl ClassPaths {
-    /// Ways of a fabric.
+    /// Paths of a fabric.
     ///
     /// # Errors
     /// If it has too many routers for a table, or too many different paths.
@@ -75,7 +75,7 @@ impl ClassPaths {
     }
 }
 
-/// By router: the one before it on a shortest way from `from`, and the class of the link between them.
+/// By router: the one before it on a shortest path from `from`, and the class of the link between them.
 fn search(fabric: &Fabric, from: u32) -> Vec<Option<(u32, u8)>> {
     let mut before = vec![None; fabric.routers() as usize];
     let mut queue = VecDeque::from([from]);

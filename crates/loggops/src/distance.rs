@@ -6,7 +6,7 @@ use super::config::DelayConfig;
 use base::time::Ps;
 use fabric::metrics::Hops;
 
-/// Latency, a time per link on a shortest way, and a time per byte.
+/// Latency, a time per link on a shortest path, and a time per byte.
 pub struct Linear {
     latency: Ps,
     hop_latency: Ps,

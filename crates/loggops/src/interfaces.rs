@@ -1,4 +1,4 @@
-//! Messages of interfaces by the delay model: each takes a time that a formula tells, and the interfaces at its ends are busy with it.
+//! Messages of interfaces by the delay model: each takes a time that a formula gives, and the interfaces at its ends are busy with it.
 //!
 //! Of LogGOPS only what belongs to the network and its interfaces counts: a message of s bytes holds the sender's interface for g + (s-1) G, its first byte
 //! is there after L (and the hops), and holds the receiver's for as long; it has arrived when its last byte is in, (s-1) G later. What the

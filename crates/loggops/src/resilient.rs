@@ -248,7 +248,7 @@ impl ResilientDelays {
     /// Delays over these distances.
     ///
     /// # Errors
-    /// If next to nothing is delivered over the longest way.
+    /// If next to nothing is delivered over the longest path.
     pub fn new(config: &Resilient, hops: Hops, fabric: Option<&Fabric>) -> Result<Self, String> {
         if let (Some(losses), Some(fabric)) = (&config.class_loss, fabric) {
             let classes = ClassPaths::of(fabric)?;

@@ -175,7 +175,7 @@ impl DelayDomain {
     fn held(&self, from: u32, message: &Message) -> Ps {
         let place = |host: u32| self.cx.places[host as usize].terminal;
         let delay = self.cx.delays.delay(place(from), place(message.to), message.bytes);
-        // Where messages are held back, hosts are not coupled: the stamp tells when it was sent.
+        // Where messages are held back, hosts are not coupled: the stamp says when it was sent.
         message.arrival.saturating_sub(message.stamp.created + self.cx.config.overhead + delay)
     }
 

@@ -1,4 +1,4 @@
-//! Where the ranks of the delay model stand at the end: what [`Stuck`] tells of them.
+//! Where the ranks of the delay model stand at the end: what [`Stuck`] reports of them.
 
 use super::domain::DelayDomain;
 use ranks::stuck::{self, Left, RankState, Stuck};

@@ -365,7 +365,7 @@ fn a_short_message_does_not_overtake() {
     }
 }
 
-/// The time of a short message counts that it was held back behind a long one, on the direct way, in partitions, and if its rank does not run ahead.
+/// The time of a short message counts that it was held back behind a long one, without the engine, in partitions, and if its rank does not run ahead.
 #[test]
 fn times_of_messages_tell_that_one_was_held_back() {
     for source in [0, ANY_SOURCE] {

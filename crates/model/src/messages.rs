@@ -24,7 +24,7 @@ pub trait MessageNetwork {
     /// Seed of the run.
     fn seed(&self) -> u64;
 
-    /// Sends a message from one terminal to another; false if there is no way.
+    /// Sends a message from one terminal to another; false if there is no path.
     fn send(&mut self, now: Ps, ends: (u32, u32), message: Message) -> bool;
 
     /// When something happens next.

@@ -75,7 +75,7 @@ impl Written<'_> {
 }
 
 impl Parts<'_> {
-    /// True if the network's routes are told one by one.
+    /// True if the network's routes are given one by one.
     #[must_use]
     pub fn is_platform(&self) -> bool {
         let platform = fabric::topology::platform::TOPOLOGY.about.name;
@@ -91,7 +91,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Refuses several rails, for a model that knows one way between two nodes; `help` is the way out.
+    /// Refuses several rails, for a model that knows one path between two nodes; `help` is the way out.
     pub fn refuse_rails(&self, help: &str, diagnostics: &mut Diagnostics) {
         let planes = self.fabric.as_ref().map(|f| f.planes());
         if let (Some(planes @ 2..), Some(chosen)) = (planes, self.written.fabric) {

@@ -15,7 +15,7 @@ pub struct Done {
     pub partitions: u32,
     /// Threads that were used.
     pub threads: u32,
-    /// Windows after which threads met; told only of several threads.
+    /// Windows after which threads met; reported only of several threads.
     pub windows: Option<u64>,
 }
 
@@ -70,12 +70,12 @@ impl Clock {
     }
 }
 
-/// Processor time in seconds, where the system tells: of this thread if the run has one, else of the whole process.
+/// Processor time in seconds, where the system says: of this thread if the run has one, else of the whole process.
 fn cpu_time(scheduling: Scheduling) -> Option<f64> {
     if scheduling.threads().count > 1 { process_time() } else { thread_time() }
 }
 
-/// Processor time of the calling thread in seconds, where the system tells.
+/// Processor time of the calling thread in seconds, where the system says.
 #[must_use]
 pub fn thread_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -93,7 +93,7 @@ fn process_time() -> Option<f64> {
     None
 }
 
-/// Largest resident memory of this process so far, where the system tells.
+/// Largest resident memory of this process so far, where the system says.
 #[must_use]
 pub fn peak_rss() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -1,4 +1,4 @@
-//! What is told while a run goes on, and what it leaves.
+//! What is reported while a run goes on, and what it leaves.
 
 use base::time::Ps;
 use results::{summary::Summary, table::Table};
@@ -26,7 +26,7 @@ pub struct Finished {
     pub tables: Vec<Table>,
 }
 
-/// What is done in a pause: told where the run stands and what gives its state as bytes; stops the run by returning false.
+/// What is done in a pause: given where the run stands and what gives its state as bytes; stops the run by returning false.
 pub type Pause<'a> = dyn FnMut(Progress, &mut dyn FnMut() -> Vec<u8>) -> bool + 'a;
 
 /// Who watches a run, and how it can be taken up again.

@@ -70,7 +70,7 @@ impl JobSetup {
     /// Computations as long as the program says.
     pub const COMPUTE_AS_IS: u64 = 1_000_000_000;
 
-    /// What tables tell of the job.
+    /// What tables say of the job.
     #[must_use]
     pub fn described(&self) -> JobOf<'_> {
         JobOf { name: &self.name, program: self.work.program().map(|p| &**p), start: self.start }

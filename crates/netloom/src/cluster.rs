@@ -62,7 +62,7 @@ impl Network {
 /// Mistakes in files that the command line names.
 fn input_failure(problems: Vec<Problem>) -> Error {
     let named = problems.into_iter().map(|mut p| {
-        // A mistake without a line is told with the file's name.
+        // A mistake without a line is reported with the file's name.
         if let Some(input) = p.input.as_ref().filter(|i| i.line == 0 && !i.file.is_empty()) {
             p.message = format!("{}: {}", input.file, p.message);
         }

@@ -1,11 +1,11 @@
-//! The deadlock check of an experiment's routings, told at the routing's name.
+//! The deadlock check of an experiment's routings, reported at the routing's name.
 
 use crate::experiment::sections::Experiment;
 use base::diag::{Diagnostic, Diagnostics, Place};
 use fabric::deadlock;
 use model::Run;
 
-/// Runs the deadlock check; a routing that can deadlock or go astray is told at its name.
+/// Runs the deadlock check; a routing that can deadlock or go astray is reported at its name.
 pub fn check_deadlock(
     experiment: &Experiment,
     run: &dyn Run,
@@ -17,7 +17,7 @@ pub fn check_deadlock(
     let Some(change) = run.change() else { return Some(report) };
     let after = check(&change.fabric, change.routing.as_ref());
     report_deadlock(experiment, &after, diagnostics);
-    // The weaker of the two answers is told.
+    // The weaker of the two answers is reported.
     let sample = matches!(after, deadlock::Report::Free { exhaustive: false, .. });
     Some(if sample { after } else { report })
 }

@@ -45,7 +45,7 @@ pub fn execute_saved(
 }
 
 /// The experiment without its `[engine]`, which changes no result: results must be the same bytes for every engine. The engine is
-/// told in the `performance` block, and the manifest holds the whole file.
+/// reported in the `performance` block, and the manifest holds the whole file.
 fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
     let mut experiment = experiment.clone();
     if let Some(sections) = experiment.as_object_mut() {

@@ -1,4 +1,4 @@
-//! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is told.
+//! What `[faults]` does to a network: from the section to what is left of the fabric, and how that is reported.
 
 use crate::experiment::sections::Experiment;
 use base::{
@@ -76,7 +76,7 @@ pub fn text(run: &dyn Run) -> Option<String> {
 /// What failed in a fabric, in words; `None` if nothing did.
 #[must_use]
 pub fn left_text(fabric: &Fabric) -> Option<String> {
-    /// Terminals told by number.
+    /// Terminals given by number.
     const LISTED: usize = 8;
     if fabric.intact() {
         return None;

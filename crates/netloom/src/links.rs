@@ -61,7 +61,7 @@ fn terminal_bandwidth(experiment: &Experiment) -> Option<Bandwidth> {
     }
 }
 
-/// Refuses links so slow that a message or a full buffer would take longer than virtual time can tell.
+/// Refuses links so slow that a message or a full buffer would take longer than virtual time can express.
 fn check_transfers(experiment: &Experiment, links: &[Option<LinkParams>], diagnostics: &mut Diagnostics) {
     let messages = experiment.jobs.iter().filter_map(|j| match j.section.get("message") {
         Some(Value::Int(bytes)) => Some(*bytes),

@@ -30,7 +30,7 @@ pub fn build(
     Some((run.message_network().map_err(report).ok()?, params))
 }
 
-/// Tells what Portals programs cannot have, where it stands.
+/// Refuses what Portals programs cannot have, where it stands.
 fn refuse(experiment: &Experiment, run: &dyn Run, diagnostics: &mut Diagnostics) {
     if let (Some(_), Some(faults)) = (run.change(), &experiment.faults) {
         let message = "[faults] at: links do not fail while Portals programs run";

@@ -5,7 +5,7 @@ use crate::{
     options::MemoryLimit,
 };
 
-/// The limit in bytes; `None` if there is none or the machine does not tell.
+/// The limit in bytes; `None` if there is none or the machine does not say.
 #[must_use]
 pub fn limit_in_bytes(limit: Option<MemoryLimit>) -> Option<u64> {
     match limit {

@@ -10,7 +10,7 @@ use model::Finished;
 use results::output::{Input, Manifest, OutputError, check_target, write_run};
 use std::{io, path::Path, sync::Arc};
 
-/// The program that runs, as it is told in results.
+/// The program that runs, as it is reported in results.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// Version and revision in one: what tells builds apart.
@@ -102,7 +102,7 @@ pub struct Begun {
 /// Who saves a run whose results go to `target`.
 ///
 /// # Errors
-/// If the present directory cannot be told, or the target names no directory.
+/// If the present directory cannot be determined, or the target names no directory.
 pub fn saver(
     target: &Target<'_>,
     program: &Program,
@@ -128,7 +128,7 @@ pub fn saver(
     Ok(Saver::new(checkpoint::path_of(target.directory)?, header, prepared.intervals, signals))
 }
 
-/// What is told of a run beside its results; `ended` is a wall time as that of its begin.
+/// What is reported of a run beside its results; `ended` is a wall time as that of its begin.
 #[must_use]
 pub fn manifest(
     program: &Program,
@@ -169,7 +169,7 @@ pub fn inputs(prepared: &Prepared) -> Vec<Input> {
     inputs
 }
 
-/// Name of the machine, where it tells.
+/// Name of the machine, where it says.
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| String::new(), |s| s.trim().to_owned())

@@ -94,7 +94,7 @@ impl Saver {
         true
     }
 
-    /// Why a pause stopped the run, if one did; `help` tells how it goes on.
+    /// Why a pause stopped the run, if one did; `help` says how it goes on.
     pub fn interrupted(&mut self, help: &str) -> Option<Error> {
         let interrupted = |now| {
             let message = format!(

@@ -97,7 +97,7 @@ fn save(path: &Path, text: &str) -> Result<(), Error> {
         .map_err(|e| Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display())))
 }
 
-/// Hosts and routes of a scenario. Flows of a pair that take different ways get hosts of their own.
+/// Hosts and routes of a scenario. Flows of a pair that take different paths get hosts of their own.
 #[derive(Default)]
 struct Hosts {
     names: Vec<String>,

@@ -1,7 +1,7 @@
 //! The JSON schema of the experiment file, for editors and checkers.
 //!
 //! It is made from the registries. It knows types, ranges and names; what only a strategy can judge (does this
-//! dragonfly exist?) `netloom check` tells.
+//! dragonfly exist?) `netloom check` says.
 
 use crate::{
     experiment::{

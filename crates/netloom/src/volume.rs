@@ -16,7 +16,7 @@ pub struct Volume {
     pub messages: u64,
     /// Their payload.
     pub bytes: u128,
-    /// Links between routers that they cross on shortest ways, all together; none without a network, or if it is too large to
+    /// Links between routers that they cross on shortest paths, all together; none without a network, or if it is too large to
     /// search.
     pub link_hops: Option<u128>,
 }

@@ -13,7 +13,7 @@ pub trait Watcher: Sync {
     /// Something that is worth a line, and no failure.
     fn remark(&self, _text: &str) {}
 
-    /// What was told by [`Watcher::phase`] or [`Watcher::progress`] has ended.
+    /// What was reported by [`Watcher::phase`] or [`Watcher::progress`] has ended.
     fn ended(&self) {}
 }
 

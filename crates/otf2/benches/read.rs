@@ -2,7 +2,7 @@
 //! Bytes read per CPU second: `cargo bench -p netloom-otf2 --bench read [-- MEGABYTES]`.
 //!
 //! Writes an archive of 64 locations with the events of a wavefront code (a time stamp, enter, message, leave), lets the events of all locations pass by, and
-//! prints megabytes (10^6 B) of event files per CPU second (elapsed where the system does not tell it): the median of five passes, and the best. The files are in the
+//! prints megabytes (10^6 B) of event files per CPU second (elapsed where the system does not say): the median of five passes, and the best. The files are in the
 //! cache of the system then. Times are measured, never asserted.
 
 use otf2::{Archive, Definitions, EventKind, Location, LocationGroup, SystemTreeNode, Writer};

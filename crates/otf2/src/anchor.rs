@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Version of the library whose format is written.
 const VERSION: [u8; 3] = [3, 0, 0];
 
-/// What the anchor file tells.
+/// What the anchor file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// Version of the library that wrote the archive.

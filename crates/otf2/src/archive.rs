@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Archive {
     directory: PathBuf,
-    /// What the anchor file tells.
+    /// What the anchor file says.
     pub anchor: Anchor,
     /// Global definitions.
     pub definitions: Definitions,

@@ -185,7 +185,7 @@ impl Definitions {
         number
     }
 
-    /// Locations of the ranks of MPI's world, by rank; empty if no group tells.
+    /// Locations of the ranks of MPI's world, by rank; empty if no group says.
     #[must_use]
     pub fn ranks(&self) -> &[u64] {
         let mut groups = self.groups.values().filter(|g| g.kind == GroupType::Locations);

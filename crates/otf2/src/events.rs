@@ -81,7 +81,7 @@ impl Events {
         Self { chunks, local, time: 0, failed: false }
     }
 
-    /// Place in the file of the next record: for telling mistakes.
+    /// Place in the file of the next record: for reporting errors.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.chunks.offset()

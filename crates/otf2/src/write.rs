@@ -1,7 +1,7 @@
 //! Writing an archive: definitions, and events location by location in any interleaving.
 //!
 //! Each location keeps a small buffer; when it is full it is appended to the location's file, which is open only for that. When a chunk is full, it is
-//! padded and its head, which tells its events, is corrected.
+//! padded and its head, which counts its events, is corrected.
 
 use crate::{
     Anchor, Error, Result,

@@ -121,7 +121,7 @@ fn long_streams_cross_chunks() {
     assert!(fs::metadata(&path).unwrap().len() > 2 << 20);
     let archive = Archive::open(&directory.path().join("traces.otf2")).unwrap();
     assert!(archive.events(0).unwrap().map(Result::unwrap).eq(events));
-    // Heads of chunks tell their events, without a gap.
+    // Heads of chunks count their events, without a gap.
     let bytes = fs::read(&path).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let mut next = 1;
@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// An archive of the official collection, unpacked beside this repository; `None`, told loudly, if it is not there.
+/// An archive of the official collection, unpacked beside this repository; `None`, said loudly, if it is not there.
 fn foreign(packed: &str, anchor: &str) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
     let data = std::env::var_os("NETLOOM_DATA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), Into::into);

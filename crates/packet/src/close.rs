@@ -1,7 +1,7 @@
-//! Closing a run: each partition tells what it leaves ([`Part`]), the parts are merged in the order of partitions, and one place decides.
+//! Closing a run: each partition reports what it leaves ([`Part`]), the parts are merged in the order of partitions, and one place decides.
 //!
 //! A part is plain data about the numbers that things have in the whole network, so it could come from another process: no partition
-//! reads another's state. What a part must tell is asked for beforehand ([`Asked`]).
+//! reads another's state. What a part must report is asked for beforehand ([`Asked`]).
 
 use crate::{
     check::Books,
@@ -27,7 +27,7 @@ use ranks::{programs, roster::Place, stuck::Standing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What parts tell beside what every one tells.
+/// What parts report beside what every one reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// When the run stopped, virtual time.
@@ -48,7 +48,7 @@ pub struct Part {
     counts: Counts,
     /// Hash of the final state of all that lives here.
     state: Fingerprint,
-    /// Ids of zombies; some partitions may tell of the same one.
+    /// Ids of zombies; some partitions may report the same one.
     zombies: Vec<u64>,
     copied: u64,
     discarded: u64,

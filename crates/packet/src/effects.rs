@@ -1,4 +1,4 @@
-//! What handlers of the packet model may do besides changing state: set alarms, send, and tell what is observed.
+//! What handlers of the packet model may do besides changing state: set alarms, send, and report what is observed.
 
 use super::{
     rows::Packet,
@@ -110,7 +110,7 @@ pub enum Record {
         /// What arrived.
         packet: Predicted,
     },
-    /// [`Record::Created`] and [`Record::Alone`] of one packet, of at most 2^32 bytes, told together.
+    /// [`Record::Created`] and [`Record::Alone`] of one packet, of at most 2^32 bytes, reported together.
     Through {
         /// When it is complete.
         time: Ps,
@@ -150,7 +150,7 @@ pub enum Record {
 const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
 
 impl Record {
-    /// The packet that is complete, if the record tells of one, and when: a row with what the record says, nothing else.
+    /// The packet that is complete, if the record reports one, and when: a row with what the record says, nothing else.
     #[inline]
     #[must_use]
     pub fn delivered(&self) -> Option<(Ps, Packet)> {
@@ -190,7 +190,7 @@ impl Record {
         Some((time, row))
     }
 
-    /// The operation that is finished, if the record tells of one.
+    /// The operation that is finished, if the record reports one.
     #[must_use]
     pub fn finished(&self) -> Option<Finished> {
         let &Self::Operation {
@@ -231,7 +231,7 @@ impl From<Finished> for Record {
     }
 }
 
-/// Tells that a packet is complete: first what it is a part of.
+/// Reports that a packet is complete: first what it is a part of.
 pub fn tell_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
     fx.record(Record::Of { created: p.message_created, number: p.message, packets: p.message_packets });
     fx.record(Record::Delivered {
@@ -269,9 +269,9 @@ pub enum Wire {
     },
     /// An acknowledgement beside the network.
     Ack {
-        /// Terminal that tells.
+        /// Terminal that informs it.
         from: u32,
-        /// Terminal that is told.
+        /// Terminal that is informed.
         to: u32,
         /// Message of the pair.
         number: u32,

@@ -1,6 +1,6 @@
 //! What happens in a partition: names that order ties ([`Name`]), and alarms ([`Alarm`]).
 //!
-//! A name is 64 bits: four of its kind, 28 of a place (link, router or terminal, by its number in the network), 32 that tell
+//! A name is 64 bits: four of its kind, 28 of a place (link, router or terminal, by its number in the network), 32 that distinguish
 //! apart what one place has pending. Names are an enum with explicit values, so the compiler refuses two of one value:
 //!
 //! ```compile_fail,E0081
@@ -37,7 +37,7 @@ pub enum Name {
     Output = 4,
     /// A transport's timer ends: terminal, number of the packet.
     Timer = 5,
-    /// A port tells another partition, or itself, what started: link.
+    /// A port informs another partition, or itself, what started: link.
     Tick = 6,
     /// A transport begins messages: terminal, count of its names.
     Offer = 7,
@@ -110,7 +110,7 @@ pub enum RouterAlarm {
 pub enum Alarm {
     /// The first chunk on a port's link arrives.
     Pull(LocalPort),
-    /// A port tells what started.
+    /// A port reports what started.
     Tick(LocalPort),
     /// A router's architecture set it.
     Router(RouterAlarm),

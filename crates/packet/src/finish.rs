@@ -105,7 +105,7 @@ pub fn state_hash<R: Router>(
                     sum.add(15 << 32 | u64::from(*number), key.time, who, stamp ^ u64::from(*word));
                 }
                 Due::Message(Wire::Predicted(p)) => hash_predicted(key.time, p, &mut sum),
-                // It goes ahead at once within a partition and as a message to another one: where it is tells nothing.
+                // It goes ahead at once within a partition and as a message to another one: where it is says nothing.
                 Due::Message(Wire::Ahead { .. }) | Due::Wake(_) => {}
             }
         }

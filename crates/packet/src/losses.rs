@@ -59,7 +59,7 @@ impl Losses {
         probability > 0.0 && self.draw(id, u64::from(link) << 1 | 1) < threshold(probability)
     }
 
-    /// True if a combination tells nothing new to a receiver that lacks `missing` dimensions: probability 256^-missing.
+    /// True if a combination brings nothing new to a receiver that lacks `missing` dimensions: probability 256^-missing.
     #[must_use]
     pub fn is_worthless(&self, id: u64, missing: u32) -> bool {
         missing < 8 && self.draw(id, 1 << 63) < 1 << (64 - 8 * missing.max(1))

@@ -61,7 +61,7 @@ pub struct Tallies {
     pub lost: Vec<[u64; 2]>,
     /// Tampered with: data and acknowledgements.
     pub tampered: [u64; 2],
-    /// Data that told nothing new.
+    /// Data that brought nothing new.
     pub duplicates: u64,
     /// Acknowledgements that arrived.
     pub acknowledged: u64,

@@ -118,7 +118,7 @@ impl Observer {
         }
     }
 
-    /// A packet is complete; what it was a part of is told.
+    /// A packet is complete; what it was a part of is reported.
     fn arrived(&mut self, time: Ps, packet: &Packet) {
         debug_assert!(self.end == NEVER || time <= self.end, "nothing happens after the end");
         self.sums.last = self.sums.last.max(time);

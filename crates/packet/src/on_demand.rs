@@ -1,4 +1,4 @@
-//! The packet network without a workload: messages come from outside, one at a time, and whoever sends them is told when they have arrived.
+//! The packet network without a workload: messages come from outside, one at a time, and whoever sends them is informed when they have arrived.
 //!
 //! [`OnDemand`] steps the engine event by event, so that whoever drives it can act between any two. Each terminal has a queue of messages for each of
 //! its *classes* (virtual networks). Messages are cut into packets here, and classes take turns packet by packet: an acknowledgement does not
@@ -160,7 +160,7 @@ impl OnDemand {
     }
 
     /// Does what happens up to and including `until`, or to the first arrival: appends the tags of messages that arrived and
-    /// tells when that was.
+    /// says when that was.
     pub fn advance(&mut self, until: Ps, arrived: &mut Vec<u32>) -> Ps {
         loop {
             let due = self.due.peek().map_or(NEVER, |d| d.0.0);

@@ -1,7 +1,7 @@
 //! Rails: which plane of the network a message takes ([`fabric::planes`]).
 //!
 //! The choice is a pure function of the two nodes and of the message's number at its source, so that both ends and every
-//! partition agree without telling each other. Every terminal of a node reads the node's one sequence of messages and
+//! partition agree without messages to each other. Every terminal of a node reads the node's one sequence of messages and
 //! takes those that are its own: what waits for one rail does not keep another from sending, and no queue is
 //! needed between the node and its rails. A node's terminals, and with them the same router of every plane, are in one partition.
 //!

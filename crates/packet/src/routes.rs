@@ -7,7 +7,7 @@
 //!   that started at t or later the routing *after* it. The two use disjoint sets of virtual channels, as in the
 //!   double scheme of Pinkston, Pang and Duato: neither can wait for the other's buffers.
 //! - A chunk of the first kind that is routed at t or later to a link that failed is *diverted*: from this router on it takes
-//!   up*/down* ways around the failures, on one more virtual channel of their own. It never comes back, so that the channels
+//!   up*/down* paths around the failures, on one more virtual channel of their own. It never comes back, so that the channels
 //!   before the failure may wait for those of diverted chunks and not the other way round: as long as each of the three
 //!   routings is free of deadlock, so is the whole.
 //! - What was routed to a failing link before t still crosses it, and a router that is cut off from the network passes on what is in it:
@@ -166,7 +166,7 @@ fn failing(before: &Fabric, after: &Fabric) -> Vec<bool> {
     before.ports().iter().zip(after.ports()).map(|(before, after)| before.peer != after.peer).collect()
 }
 
-/// Routers without a way to the terminals of the network.
+/// Routers without a path to the terminals of the network.
 fn cut_off(fabric: &Fabric) -> Vec<bool> {
     let mut off = vec![true; fabric.routers() as usize];
     let ends = fabric.ends();

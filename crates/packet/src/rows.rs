@@ -100,7 +100,7 @@ pub struct Vc<V> {
 
 /// A chunk between its terminals.
 ///
-/// Most of a saturated network's memory is chunks that wait, so what can be told from the list that a chunk is in (its VC),
+/// Most of a saturated network's memory is chunks that wait, so what is known from the list that a chunk is in (its VC),
 /// or is needed on links only ([`Flight`]), is not stored here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chunk {

@@ -17,7 +17,7 @@ use engine::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What a partition tells at a tick.
+/// What a partition reports at a tick.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
     /// When.

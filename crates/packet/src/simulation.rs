@@ -47,7 +47,7 @@ fn partitions(setup: &Setup) -> u32 {
     setup.scheduling.partitions().clamp(1, most)
 }
 
-/// Simulates with routers of one architecture, in one mode: results do not tell which.
+/// Simulates with routers of one architecture, in one mode: results do not say which.
 pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
     assert!(R::Mode::FEATURES || is_plain(setup), "the setup asks for what plain runs lack");
     let partitions = partitions(setup);
@@ -102,7 +102,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     Ok(Finished { summary, tables })
 }
 
-/// Closes a run whose partitions are settled: they tell, what they tell is merged, and the verdict is found.
+/// Closes a run whose partitions are settled: they report, the reports are merged, and the verdict is found.
 fn close<R: Router>(
     setup: &Setup,
     net: &Network,

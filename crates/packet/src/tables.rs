@@ -143,7 +143,7 @@ fn pairs(observer: &Measured) -> Table {
     table
 }
 
-/// One row per packet or message, by time of delivery. Sources and destinations are nodes; with several planes, `rail` tells the
+/// One row per packet or message, by time of delivery. Sources and destinations are nodes; with several planes, `rail` says the
 /// terminals, and `number` counts the messages of one.
 fn rows(net: &Network, name: &str, rows: &[Row], packets: bool) -> Table {
     let mut sorted = rows.to_vec();

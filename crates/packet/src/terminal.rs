@@ -381,7 +381,7 @@ impl<R: Router> State<R> {
         posting.number
     }
 
-    /// Chunks that local terminal `i` holds, or has been told of, and not started onto its link before now.
+    /// Chunks that local terminal `i` holds, or has been informed of, and not started onto its link before now.
     pub(super) fn held(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) -> u32 {
         let u = cx.local.port_of(i);
         self.catch_up_terminal(cx, u, fx.now(), fx);

@@ -63,7 +63,7 @@ pub fn deadlock<R: Router>(domains: &[&PacketDomain<R>]) -> Vec<Channel> {
 pub struct Waits {
     /// Of each channel: its chunks that wait at the far end, and what they wait for.
     waiting: BTreeMap<Channel, (u32, BTreeSet<Channel>)>,
-    /// Chunks that own buffer of a channel: more than wait if some are on their way. Its upstream partition tells; none are left out.
+    /// Chunks that own buffer of a channel: more than wait if some are on their way. Its upstream partition reports them; none are left out.
     occupancy: BTreeMap<Channel, u32>,
 }
 

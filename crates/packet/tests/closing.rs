@@ -34,7 +34,7 @@ fn sent(part: &Part) -> Part {
     part
 }
 
-/// Summary and tables, told in words, of a run in so many partitions whose parts go through `carry`.
+/// Summary and tables, reported in words, of a run in so many partitions whose parts go through `carry`.
 fn run(setup: &Setup, partitions: u32, carry: impl Fn(&Part) -> Part) -> String {
     let net = Arc::new(Network::new(setup, partitions));
     let part = |p| {

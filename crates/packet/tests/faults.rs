@@ -194,7 +194,7 @@ fn each_of_the_three_routings_is_free_of_deadlock() {
 }
 
 /// With buffers that nothing has to wait for, the last chunk on a failed link was accepted before it failed; clocked routers take
-/// some cycles from routing to the link. Virtual channels tell who went which way.
+/// some cycles from routing to the link. Virtual channels say who went which way.
 #[test]
 fn nothing_is_routed_to_a_failed_link() {
     for machine in machines() {

@@ -208,7 +208,7 @@ fn every_handler_can_be_undone() {
     }
 }
 
-/// Chunks of a packet keep to one way and one VC per link, whatever the unit of routing is said to be.
+/// Chunks of a packet keep to one path and one VC per link, whatever the unit of routing is said to be.
 #[test]
 fn route_per_chunk_changes_nothing() {
     for (name, mut setup) in variety().into_iter().filter(|(n, _)| n.contains("5 chunks")) {

@@ -37,7 +37,7 @@ fn machines() -> Vec<(String, Arc<Fabric>, Arc<dyn Routing>)> {
         for sample in topology.small {
             let fabric = Arc::new((topology.build)(&values(topology.about.params, sample)).unwrap());
             let mut bound = 0;
-            // A routing that must be told something, such as a file of tables, has tests of its own.
+            // A routing that must be given something, such as a file of tables, has tests of its own.
             for routing in ROUTINGS.iter().filter(|r| r.about.params.iter().all(|p| p.default.is_some())) {
                 let Ok(built) = (routing.build)(Arc::clone(&fabric), &values(routing.about.params, &[]))
                 else {

@@ -21,7 +21,7 @@ use std::sync::{
 
 const TIE_SEED: u64 = 77;
 
-/// What a record tells that the naive simulator tells too.
+/// What a record says that the naive simulator says too.
 fn seen(record: &Record) -> Option<Seen> {
     let seen = match *record {
         Record::Created { time, id, bytes, .. } => Seen::Created { time, id, bytes: u64::from(bytes) },
@@ -232,7 +232,7 @@ fn answers_and_messages_of_one_instant_are_the_naive_ones() {
     }
 }
 
-/// Asks for the backlog of every port of the router, and adds up what it was told.
+/// Asks for the backlog of every port of the router, and adds up what it was given.
 struct Nosy {
     inner: Arc<dyn Routing>,
     ports: Vec<u32>,
@@ -266,7 +266,7 @@ impl Routing for Nosy {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// An adaptive routing is told the same backlogs: told once by the model and once by the naive simulator, they cancel.
+    /// An adaptive routing is given the same backlogs: given once by the model and once by the naive simulator, they cancel.
     #[test]
     fn backlogs_are_the_naive_ones(sketch in sketch(), partitions in 1u32..=4) {
         let mut setup = sketch.setup(10);

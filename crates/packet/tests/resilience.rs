@@ -208,7 +208,7 @@ fn redundancy_saves_rounds() {
     assert!(redundant.redundant > 0 && redundant.retransmitted < rounds.retransmitted);
 }
 
-/// A short timer sends packets again that are merely slow. Each counts once all the same; if it does not, the ledger tells.
+/// A short timer sends packets again that are merely slow. Each counts once all the same; if it does not, the ledger says.
 #[test]
 fn duplicates_that_count_are_found() {
     for protocol in Protocol::PAPER {

@@ -131,7 +131,7 @@ type Timer = (Ps, u32, (u64, u32));
 pub enum Happening {
     /// A rank may find what it waits for.
     Rank(u32),
-    /// What [`Machine::wake_at`] was told.
+    /// What [`Machine::wake_at`] was given.
     Wake(u64),
 }
 
@@ -283,12 +283,12 @@ impl Machine {
         self.due.push(Reverse((time, self.counter, due)));
     }
 
-    /// Tells [`Machine::next`] something at a time.
+    /// Something for [`Machine::next`] at a time.
     pub fn wake_at(&mut self, time: Ps, what: u64) {
         self.at(time, Due::Wake(what));
     }
 
-    /// From now on tells of all that is served at a rank's interface, since it may have changed its memory.
+    /// From now on reports all that is served at a rank's interface, since it may have changed its memory.
     pub fn watch(&mut self, rank: u32) {
         self.watched[rank as usize] = true;
     }
@@ -305,7 +305,7 @@ impl Machine {
         idle
     }
 
-    /// True if nothing is due but what [`Machine::wake_at`] was told: only programs can make more happen.
+    /// True if nothing is due but what [`Machine::wake_at`] was given: only programs can make more happen.
     #[must_use]
     pub fn is_idle(&mut self) -> bool {
         self.happened.is_empty() && self.due.only_wakes() && self.net.next().is_none()

@@ -444,7 +444,7 @@ mod tests {
         }
     }
 
-    /// A record of what `write` tells, as bytes.
+    /// A record of what `write` writes, as bytes.
     fn recorded(ranks: u32, write: impl FnOnce(&mut Recorder)) -> Vec<u8> {
         let to = Shared::default();
         let mut recorder = Recorder::new(Box::new(to.clone()), "test", ranks, 1).expect("memory takes it");

@@ -1,5 +1,5 @@
 //! What a network model offers to those who live on its terminals, whom it does not know: it takes messages, and leaves those that are complete to be
-//! fetched. The contract is cut at the message; `HOST.md` tells state, invariants and cost.
+//! fetched. The contract is cut at the message; `HOST.md` describes state, invariants and cost.
 
 use super::tally::Finished;
 use engine::domain::{Domain, Effects};
@@ -53,7 +53,7 @@ pub struct Alarm {
     pub processor: u32,
     /// Whether it is the first.
     pub ring: Ring,
-    /// What the host is told when it rings: fewer than 2^28.
+    /// What the host is given when it rings: fewer than 2^28.
     pub number: u32,
 }
 
@@ -67,7 +67,7 @@ pub trait Carrier: Domain<Record: From<Finished>> {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>);
 
     /// The next message that is complete at this instant; asked after every handler until there is none. Answers that were posted in
-    /// between are under way by then, so a model whose next completion depends on them is told in time.
+    /// between are under way by then, so a model whose next completion depends on them is informed in time.
     fn next_delivery(&mut self, fx: &mut impl Effects<Self>) -> Option<Delivery>;
 
     /// Sets an alarm of a host. Which identity it has among the model's own alarms, and so which order at ties, is the model's to say.

@@ -21,7 +21,7 @@ pub trait HostEffects {
     /// Sends a message now.
     fn post(&mut self, posting: Posting);
 
-    /// Tells that an operation is over.
+    /// Reports that an operation is over.
     fn record(&mut self, finished: Finished);
 }
 

@@ -1,6 +1,6 @@
 //! Collective calls one by one: when the first rank began, when the last one was done, and who waited.
 //!
-//! A call is named by its job, its communicator (which its matching context tells) and its place among the collective calls of that communicator (which is the
+//! A call is named by its job, its communicator (which its matching context names) and its place among the collective calls of that communicator (which is the
 //! tag of its messages). A rank's part lasts from the first of its operations that could begin to the end of its last; it waits for what
 //! of that its processor neither computes nor handles messages.
 

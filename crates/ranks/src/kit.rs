@@ -1,4 +1,4 @@
-//! The checks that every carrier must pass, for the tests of models: a host that posts what it is told to and keeps what it is handed, what must hold of
+//! The checks that every carrier must pass, for the tests of models: a host that posts what it is given and keeps what it is handed, what must hold of
 //! that, and carriers with planted faults, which show that the checks find what they look for.
 
 use super::{
@@ -68,7 +68,7 @@ pub fn random(terminals: u32, count: u32, bytes: u64, within: Ps, seed: u64) -> 
 pub struct Seen {
     /// When.
     pub at: Ps,
-    /// What the carrier told.
+    /// What the carrier reported.
     pub delivery: Delivery,
 }
 
@@ -118,7 +118,7 @@ impl<R> Observer<R> for Nobody {
     fn commit(&mut self, _: &R) {}
 }
 
-/// Runs a plan through a network in one or several partitions; `home` tells which of them a terminal belongs to.
+/// Runs a plan through a network in one or several partitions; `home` says which of them a terminal belongs to.
 #[must_use]
 pub fn run<C: Carrier, F>(carriers: Vec<C>, home: impl Fn(u32) -> usize, plan: &Plan<F>) -> Vec<Seen> {
     let part = |p: usize| {

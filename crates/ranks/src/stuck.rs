@@ -25,7 +25,7 @@ pub struct Waiting {
     pub context: u32,
     /// Bytes.
     pub bytes: u64,
-    /// Where the operation comes from, as the program tells.
+    /// Where the operation comes from, as the program says.
     pub origin: String,
     /// True if the other rank has done all its operations.
     pub peer_ended: bool,
@@ -161,7 +161,7 @@ impl Standing {
         self.ranks.extend(other.ranks);
     }
 
-    /// Why they cannot go on, once all are there; `describe` tells where an operation of one of a job's ranks comes from.
+    /// Why they cannot go on, once all are there; `describe` says where an operation of one of a job's ranks comes from.
     #[must_use]
     pub fn stuck(mut self, describe: &dyn Fn(u32, u32, &Op) -> String) -> Stuck {
         self.ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
@@ -175,7 +175,7 @@ impl Standing {
 }
 
 impl Stuck {
-    /// Tells of ranks, by job and rank. `op` finds an operation of `ranks[i]` by its number, `describe` tells where one of a job's rank comes from.
+    /// Reports of ranks, by job and rank. `op` finds an operation of `ranks[i]` by its number, `describe` says where one of a job's rank comes from.
     #[must_use]
     pub fn of(
         ranks: &[RankState],

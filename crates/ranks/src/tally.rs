@@ -119,7 +119,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing done yet; `programs` tells whether some job is a program.
+    /// Nothing done yet; `programs` says whether some job is a program.
     #[must_use]
     pub fn new(programs: bool) -> Self {
         Self { programs, ..Self::default() }

@@ -20,9 +20,9 @@ pub struct Panel {
 pub struct Bars {
     /// Title.
     pub title: String,
-    /// What the horizontal axis tells.
+    /// What the horizontal axis shows.
     pub x: String,
-    /// What the vertical axis tells, with its unit.
+    /// What the vertical axis shows, with its unit.
     pub y: String,
     /// Panels, row by row.
     pub panels: Vec<Panel>,

@@ -30,7 +30,7 @@ pub struct Series {
 pub struct Dots {
     /// Title.
     pub title: String,
-    /// What the axis tells, with its unit.
+    /// What the axis shows, with its unit.
     pub y: String,
     /// Names of rows.
     pub rows: Vec<String>,

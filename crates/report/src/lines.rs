@@ -28,9 +28,9 @@ pub struct Curve {
 pub struct Lines {
     /// Title.
     pub title: String,
-    /// What the horizontal axis tells, with its unit.
+    /// What the horizontal axis shows, with its unit.
     pub x: String,
-    /// What the vertical axis tells, with its unit.
+    /// What the vertical axis shows, with its unit.
     pub y: String,
     /// Curves; drawn in order, the first below and wider, so that it shows where others lie on it.
     pub curves: Vec<Curve>,

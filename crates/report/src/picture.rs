@@ -9,7 +9,7 @@ use plotters::{
 /// Size of a picture.
 pub(crate) const SIZE: (u32, u32) = (900, 480);
 
-/// Colours of curves, in order; the first told apart by colour-blind eyes (Okabe and Ito), then darker ones.
+/// Colours of curves, in order; the first distinguished by colour-blind eyes (Okabe and Ito), then darker ones.
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 0, 0),
     RGBColor(230, 159, 0),

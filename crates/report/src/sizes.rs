@@ -21,7 +21,7 @@ pub struct Series {
 pub struct BySize {
     /// Title.
     pub title: String,
-    /// What the vertical axis tells, with its unit.
+    /// What the vertical axis shows, with its unit.
     pub y: String,
     /// Series; drawn in order, the first below.
     pub series: Vec<Series>,

@@ -73,7 +73,7 @@ struct Generation {
     /// Before this nothing is streamed: the slowest station of the path would only queue it.
     paced: Tick,
     sent: u64,
-    /// Best rank that acknowledgements have told by the end of the round.
+    /// Best rank that acknowledgements have reported by the end of the round.
     reported: usize,
 }
 

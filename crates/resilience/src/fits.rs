@@ -2,7 +2,7 @@
 //!
 //! A file is of one protocol with all its parameters but the loss. For each number of hops it holds two fits of loss and packets of a
 //! window: until the packets are there, and until they are acknowledged. Both are used only within the losses, packets and hops that they were made
-//! from; whoever asks for more is told.
+//! from; whoever asks for more gets an error.
 
 use super::{
     fit::{Axis, Fit, Grid, Off, Shape},

@@ -129,7 +129,7 @@ impl Means {
     /// Mean delay of a message; over 0 hops the injection alone.
     ///
     /// # Panics
-    /// If there are more hops than [`Means::new`] was told.
+    /// If there are more hops than [`Means::new`] was given.
     #[inline]
     #[must_use]
     pub fn delay(&self, hops: u32, bytes: u64) -> Ps {

@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// A combination of one packet is worthless once in 256, on every hop. Lost, it costs a timer; worthless, the time until the acknowledgement
-    /// tells rank 0, or a timer if that is lost.
+    /// reports rank 0, or a timer if that is lost.
     #[test]
     fn one_packet_of_coding_takes_its_exact_expectation() {
         for (timeout, counted, loss) in

@@ -23,7 +23,7 @@ const MAX_SCALE: u64 = 1_000;
 pub enum Protocol {
     /// `DOR_r`: windows, every packet acknowledged, retransmission.
     Dor,
-    /// `PNC_r`: random linear network coding, rounds by the rank that the receiver tells.
+    /// `PNC_r`: random linear network coding, rounds by the rank that the receiver reports.
     Pnc,
     /// `PNC_r` that sends combinations until the full rank is acknowledged.
     PncRateless,

@@ -130,7 +130,7 @@ impl Line {
         }
     }
 
-    /// Carries a packet that leaves the sender at `leave`; packets come in the order of leaving. `at` is told each node that takes it in, the
+    /// Carries a packet that leaves the sender at `leave`; packets come in the order of leaving. `at` is called with each node that takes it in, the
     /// receiver last. Returns when the receiver has processed it, if it comes so far.
     #[inline]
     pub fn carry(

@@ -13,7 +13,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-/// Faults that can be planted in the naive one: whatever tells them tells the same faults in the other.
+/// Faults that can be planted in the naive one: whatever detects them in one detects the same in the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -145,7 +145,7 @@ struct Packet {
 /// What happens; at one instant in this order, so that an acknowledgement is heard before its timer ends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The sender has processed an acknowledgement: window, packet, transmission, rank told.
+    /// The sender has processed an acknowledgement: window, packet, transmission, rank reported.
     Heard(usize, usize, usize, usize),
     /// A node has processed a packet.
     Out(usize, Packet),

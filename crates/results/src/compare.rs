@@ -21,7 +21,7 @@ pub struct Difference {
     pub b: Option<f64>,
     /// |a - b| / |a|: 0 if both are equal, none if that has no meaning.
     pub relative: Option<f64>,
-    /// Greatest relative difference that is allowed; none if it is only told.
+    /// Greatest relative difference that is allowed; none if it is only reported.
     pub tolerance: Option<f64>,
     /// False if it is beyond its tolerance, or one run lacks it.
     pub within: bool,
@@ -120,7 +120,7 @@ fn numbers(s: &Summary) -> BTreeMap<String, f64> {
     all
 }
 
-/// Numbers that models define differently: they are told and not judged, unless a tolerance names them.
+/// Numbers that models define differently: they are reported and not judged, unless a tolerance names them.
 const REPORTED: [&str; 4] = ["hops_mean", "packets", "latency_ps", "links"];
 
 /// Compares two runs.

@@ -2,7 +2,7 @@
 //!
 //! Made from the tables `operations` (what each rank computed and when) and `transfers` (when each was sent and there, over how many links). A rank is in the region
 //! `compute` while it computes, else in `MPI`; sends and receives stand where messages left and arrived, with their transfer time and hops as
-//! attributes. Tags are not told: messages of a pair keep their order by number.
+//! attributes. Tags are not reported: messages of a pair keep their order by number.
 
 use crate::table::{Column, Table, TextColumn};
 use otf2::{

@@ -12,7 +12,7 @@ use std::{
 
 /// The time line of rank programs, if operations were asked for.
 const TIMELINE: &str = "timeline.json";
-/// Directory of the simulated trace, if operations were asked for and the model tells its messages.
+/// Directory of the simulated trace, if operations were asked for and the model reports its messages.
 const OTF2: &str = "otf2";
 /// File that marks a directory as ours.
 const MANIFEST: &str = "manifest.json";
@@ -111,7 +111,7 @@ pub enum OutputError {
     },
 }
 
-/// Tells before a run whether [`write_run`] would accept the directory.
+/// Checks before a run whether [`write_run`] would accept the directory.
 ///
 /// # Errors
 /// [`OutputError::Exists`], [`OutputError::NotOurs`] or [`OutputError::Unusable`].

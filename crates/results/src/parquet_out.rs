@@ -1,6 +1,6 @@
 //! Tables as Parquet files: the same table and metadata give the same bytes.
 //!
-//! Row groups have a fixed size, the writer's name is fixed, and nothing tells the time or the host.
+//! Row groups have a fixed size, the writer's name is fixed, and nothing depends on the time or the host.
 
 use crate::table::{Column, Table, TextColumn};
 use parquet::{

@@ -401,7 +401,7 @@ pub struct Congestion {
     pub levels: u32,
     /// Messages over all levels and mappings.
     pub messages: u64,
-    /// Messages without a way; they count nowhere else.
+    /// Messages without a path; they count nowhere else.
     pub unreachable: u64,
     /// Sum over levels of the highest congestion: an integer for one mapping, the mean over several.
     pub sum_max_cong: serde_json::Number,
@@ -543,7 +543,7 @@ pub struct Resilience {
     pub lost_by_class: Counted,
     /// Changed on their way, and discarded by their destination.
     pub tampered: ByPurpose,
-    /// Data that arrived and told nothing new.
+    /// Data that arrived and brought nothing new.
     pub duplicates: u64,
     /// Data packets sent for each that was needed; absent if none was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -604,7 +604,7 @@ pub struct Phase {
     pub end_ps: Ps,
     /// Elapsed seconds that it took to simulate: differs between runs, like [`Performance`].
     pub wall_s: f64,
-    /// Processor seconds that it took in a run of one thread, where the system tells.
+    /// Processor seconds that it took in a run of one thread, where the system says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Packets delivered in it.
@@ -627,7 +627,7 @@ pub struct Zombies {
 pub struct Performance {
     /// Elapsed seconds.
     pub wall_s: f64,
-    /// Processor seconds, user and system; absent where the platform does not tell.
+    /// Processor seconds, user and system; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Events committed.
@@ -640,7 +640,7 @@ pub struct Performance {
     /// Chunk-hops per second, as `events_per_s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_hops_per_s: Option<f64>,
-    /// Largest resident memory; absent where the platform does not tell.
+    /// Largest resident memory; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
     /// Scheduler used.

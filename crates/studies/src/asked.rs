@@ -29,7 +29,7 @@ pub struct Asked<'a> {
     pub out: Option<PathBuf>,
     /// Runs at a time; `None`: one, and no study refuses that.
     pub threads: Option<u32>,
-    /// Who asks, as it is told in runs that are kept.
+    /// Who asks, as it is reported in runs that are kept.
     pub program: Program,
     /// Requests to save and to leave, heeded from when this is called: only runs that are kept ask for them.
     pub heed: &'a dyn Fn() -> Arc<Signals>,

@@ -18,7 +18,7 @@ pub struct Special {
 pub struct Computed {
     /// Rows of the table.
     pub lines: Vec<Line>,
-    /// Rows that are told with the others as JSON, and in `text` else.
+    /// Rows that are reported with the others as JSON, and in `text` else.
     pub more: Vec<Line>,
     /// Further tables.
     pub text: String,

@@ -139,7 +139,7 @@ fn case<'a>(study: &Study, row: &'a Row, asked: &Asked<'_>) -> Case<'a> {
     Case { row, set, seeds }
 }
 
-/// Runs the rows of a hybrid study, each told when it is done, and draws their pictures.
+/// Runs the rows of a hybrid study, each reported when it is done, and draws their pictures.
 fn hybrid(
     study: &Study,
     files: &Files,

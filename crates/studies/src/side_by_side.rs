@@ -24,7 +24,7 @@ pub type Hear<'a, T> = dyn FnMut(Heard<T>) -> Result<(), Error> + 'a;
 
 /// Who does the works.
 pub trait Crew<T>: Sync {
-    /// Does one, in any thread; what is to be told meanwhile goes to `remark`.
+    /// Does one, in any thread; what is to be reported meanwhile goes to `remark`.
     ///
     /// # Errors
     /// If it fails, or was stopped ([`ErrorKind::Interrupted`]).
@@ -116,7 +116,7 @@ fn listen<T>(
             Some(first)
                 if first.kind() != ErrorKind::Interrupted && failed.kind() != ErrorKind::Interrupted =>
             {
-                // The first is told; that this one cannot be is no third.
+                // The first is reported; that this one cannot be is no third.
                 let _ = hear(Heard::Remark(format!("error: {failed}")));
             }
             Some(first)
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Whichever comes first, an interruption tells less than what failed; of two failures both are told.
+    /// Whichever comes first, an interruption says less than what failed; of two failures both are reported.
     #[test]
     fn interruptions_yield() {
         for ends in [

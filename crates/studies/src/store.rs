@@ -3,7 +3,7 @@
 //! With an output directory each run is stored when it ends, in `runs/NAME-HASH.json`. The hash is that of everything the run depends on:
 //! the version of the program, the resolved experiment (without `[hybrid]` in high fidelity), the order of simultaneous events, the width of the windows. A
 //! study that is started again, after a crash or with more seeds, takes what is there and runs the rest. A file that cannot be read is run anew. Each
-//! file tells which revision of the program ran it; the study says so if that was another one.
+//! file says which revision of the program ran it; the study says so if that was another one.
 //! Seconds are those of the machine that ran it.
 //!
 //! A run that takes long is saved beside, in `NAME-HASH.checkpoint`, every few minutes and when a signal ends the study; there the same
@@ -55,7 +55,7 @@ pub struct Run {
     pub revision: String,
 }
 
-/// Seconds, elapsed and of the processor (elapsed ones too where the system does not tell).
+/// Seconds, elapsed and of the processor (elapsed ones too where the system does not say).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Elapsed.
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// The run of an experiment, from the store if it is there; `ties` tells how simultaneous events are ordered, `every` how wide windows are.
+    /// The run of an experiment, from the store if it is there; `ties` says how simultaneous events are ordered, `every` how wide windows are.
     /// What is to be said of runs that had not ended goes to `remark`.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Store {
 }
 
 impl Store {
-    /// Tells who ran it.
+    /// Says who ran it.
     fn signed(&self, run: Run) -> Run {
         Run { revision: self.program.revision.to_owned(), ..run }
     }
@@ -247,7 +247,7 @@ fn file_of_program() -> Option<String> {
     Some(format!("{} B of {} ns", file.len(), date.as_nanos()))
 }
 
-/// What a study's checkpoint tells beside the state: its name is a hash of all that the run depends on, so only the program is asked for.
+/// What a study's checkpoint says beside the state: its name is a hash of all that the run depends on, so only the program is asked for.
 fn header(program: &Program, file: Option<String>) -> Header {
     let set = file.into_iter().collect();
     Header { build: program.build.to_owned(), set, threads: 1, ..Header::default() }

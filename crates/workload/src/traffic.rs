@@ -23,7 +23,7 @@ pub trait Traffic: Send + Sync {
     /// `None` when the rank sends no more. Times never decrease with the index.
     fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message>;
 
-    /// The messages of `rank` from the `index`-th on, as many as fit: what [`Traffic::message`] tells one by one. Returns how many there are; fewer
+    /// The messages of `rank` from the `index`-th on, as many as fit: what [`Traffic::message`] gives one by one. Returns how many there are; fewer
     /// than fit if the rank sends no more.
     fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
         let mut previous = previous;
@@ -52,7 +52,7 @@ pub trait Traffic: Send + Sync {
         None
     }
 
-    /// A rank that sends messages to itself, if there is one: models without a way for them refuse it.
+    /// A rank that sends messages to itself, if there is one: models without a path for them refuse it.
     fn to_itself(&self) -> Option<u32> {
         None
     }

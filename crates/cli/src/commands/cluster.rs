@@ -25,7 +25,7 @@ use netloom::{
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, time::Instant};
 
-/// Reads a cluster and tells what it holds, or writes it.
+/// Reads a cluster and says what it holds, or writes it.
 ///
 /// # Errors
 /// If it cannot be read or written.
@@ -245,7 +245,7 @@ fn report_object(subnet: &Subnet, r: &Report) -> Json {
     })
 }
 
-/// Computes tables, also around failures, and tells how good they are.
+/// Computes tables, also around failures, and says how good they are.
 ///
 /// # Errors
 /// If the engine cannot route the network.

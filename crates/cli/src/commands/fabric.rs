@@ -85,7 +85,7 @@ fn planes_text(fabric: &Fabric, measured: &[(Fabric, Metrics)]) -> String {
 /// Distances of which the pairs are listed.
 const DISTANCES_SHOWN: usize = 24;
 
-/// A mean number of ways; those on large grids have hundreds of digits.
+/// A mean number of paths; those on large grids have hundreds of digits.
 fn paths(mean: f64) -> String {
     if mean < 1e9 { format!("{mean:.3}") } else { format!("{mean:.3e}") }
 }

@@ -23,7 +23,7 @@ pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
         wrong_lookahead: args.plant.is_some(),
     };
     let (mut runs, mut hops) = (0, 0);
-    // What a run that fails prints is told once, with the command that repeats it.
+    // What a run that fails prints is printed once, with the command that repeats it.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let mut outcome = Ok(());

@@ -1,4 +1,4 @@
-//! A hash map whose changes can be undone: chains threaded through a pool. Iterated only where order tells nothing.
+//! A hash map whose changes can be undone: chains threaded through a pool. Iterated only where order does not matter.
 
 use super::{
     Journal, Linked, NIL, Pool, Row, Table,

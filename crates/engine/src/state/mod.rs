@@ -215,7 +215,7 @@ impl<T: Linked, M: Mode> Pool<T, M> {
         let index = head.used;
         assert!(index < NIL, "a pool holds fewer than 2^32 rows");
         head.used += 1;
-        // After an undo the table is longer than what is in use: growth is not taken back, so that marks need not tell lengths.
+        // After an undo the table is longer than what is in use: growth is not taken back, so that marks need not hold lengths.
         if (index as usize) < self.rows.len() {
             *self.rows.edit(index) = row;
         } else {

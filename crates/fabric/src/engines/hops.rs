@@ -1,4 +1,4 @@
-//! Shortest ways: minhop, dor, random; and the ways to switches themselves.
+//! Shortest paths: minhop, dor, random; and the paths to switches themselves.
 
 use super::job::{Job, NO_PORT, Ports};
 use crate::{
@@ -11,7 +11,7 @@ use base::{
     rng::{Purpose, Stream},
 };
 
-/// Ports of a router that begin a shortest way, each with the router behind it.
+/// Ports of a router that begin a shortest path, each with the router behind it.
 pub(super) fn shortest<'a>(
     fabric: &'a Fabric,
     router: u32,
@@ -91,12 +91,12 @@ pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
     Ok(Ports { next, level: None, map: None })
 }
 
-/// The lowest port on a shortest way; among parallel cables to the same router the least loaded.
+/// The lowest port on a shortest path; among parallel cables to the same router the least loaded.
 pub(super) fn dor(job: &Job<'_>) -> Result<Ports, Problem> {
     lowest(job, true)
 }
 
-/// The lowest port on a shortest way, spread over parallel cables or not.
+/// The lowest port on a shortest path, spread over parallel cables or not.
 pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
@@ -120,7 +120,7 @@ pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
     Ok(Ports { next, level: None, map: None })
 }
 
-/// The last port of a host's ways.
+/// The last port of a host's paths.
 pub(super) fn home(job: &Job<'_>, host: u32, next: &mut [u16]) {
     let (router, port) = job.fabric.attached(host);
     for plane in 0..job.planes {
@@ -128,7 +128,7 @@ pub(super) fn home(job: &Job<'_>, host: u32, next: &mut [u16]) {
     }
 }
 
-/// Any port on a shortest way.
+/// Any port on a shortest path.
 pub(super) fn random(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
@@ -150,7 +150,7 @@ pub(super) fn random(job: &Job<'_>) -> Result<Ports, Problem> {
     Ok(Ports { next, level: None, map: None })
 }
 
-/// Ways to switches: those of their first host, which pass through them; else shortest by the lowest port.
+/// Paths to switches: those of their first host, which pass through them; else shortest by the lowest port.
 pub(super) fn to_switches(subnet: &Subnet, fabric: &Fabric, tables: &mut Tables, edge: &[Vec<u32>]) {
     let width = subnet.switches.len();
     let mut first = vec![NONE; width];

@@ -7,10 +7,10 @@ use std::sync::Arc;
 /// No way.
 pub(crate) const NO_PORT: u16 = u16::MAX;
 
-/// What an engine is told.
+/// What an engine is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Each host has 2^lmc local identifiers, each with ways of its own.
+    /// Each host has 2^lmc local identifiers, each with paths of its own.
     pub lmc: u8,
     /// Most lanes that may be used, 1 to 16.
     pub lanes: u8,

@@ -1,10 +1,10 @@
 //! Routing engines: forwarding tables for any fabric, as a subnet manager computes them.
 //!
-//! An engine fills one port per (destination, router): the way to a destination depends on where a message is, not on where it came
+//! An engine fills one port per (destination, router): the path to a destination depends on where a message is, not on where it came
 //! from. Deadlock-free engines that need it also put every pair of routers on a lane; the lane is the service level, and every switch maps
 //! it to itself (torus: by dimension). What an engine claims, [`Engine::free`], is checked by [`crate::verify`] in tests.
 //!
-//! Engines work on a [`Fabric`]; [`route`] takes a subnet's and gives tables back to it, with ways to switches added. Hosts are
+//! Engines work on a [`Fabric`]; [`route`] takes a subnet's and gives tables back to it, with paths to switches added. Hosts are
 //! taken switch by switch, switches with more hosts first, and by port: the order of OpenSM, on which balancing depends. Switches with equally
 //! many come in the order of their GUIDs read backwards, byte by byte, as OpenSM's table has them.
 
@@ -33,9 +33,9 @@ use std::sync::Arc;
 pub struct Engine {
     /// Name and documentation.
     pub about: About,
-    /// Ways are free of credit loops on (link, lane), on every fabric that it routes.
+    /// Paths are free of credit loops on (link, lane), on every fabric that it routes.
     pub free: bool,
-    /// Ways are those of `route` backwards: they depend on the source, and tables of destinations cannot hold them.
+    /// Paths are those of `route` backwards: they depend on the source, and tables of destinations cannot hold them.
     pub by_source: bool,
     route: fn(&Job<'_>) -> Result<Ports, Problem>,
 }
@@ -48,7 +48,7 @@ impl Registered for Engine {
 
 const OPENSM: &str = "OpenSM, doc/current-routing.txt";
 
-/// What is told of an engine.
+/// What is known of an engine.
 const fn about(name: &'static str, summary: &'static str, doc: &'static str, source: &'static str) -> About {
     About { name, summary, doc, source, params: &[] }
 }
@@ -200,7 +200,7 @@ pub const ENGINES: &[Engine] = &[
     },
 ];
 
-/// Computes tables for a subnet. Hosts that cannot reach each other have no ways.
+/// Computes tables for a subnet. Hosts that cannot reach each other have no paths.
 ///
 /// # Errors
 /// If the subnet is no fabric, the engine does not suit it, or lanes do not suffice.

@@ -1,4 +1,4 @@
-//! Shortest ways that avoid loaded links: SSSP.
+//! Shortest paths that avoid loaded links: SSSP.
 //!
 //! Links begin with a weight so great that no longer way can be lighter; so a way is shortest first and light second. After each
 //! destination every link's weight grows by the sources that cross it: every identifier of every host, and every router, which is a source too

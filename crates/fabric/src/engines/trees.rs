@@ -1,4 +1,4 @@
-//! Ways over ranks: updn, dnup, ftree, d-mod-k. Each router has a rank; links lead up, down or level.
+//! Paths over ranks: updn, dnup, ftree, d-mod-k. Each router has a rank; links lead up, down or level.
 
 use super::{
     hops::{Balance, home},
@@ -41,7 +41,7 @@ impl Down {
     }
 }
 
-/// Ways that go up only before they go down, as short as that allows, by the least loaded port.
+/// Paths that go up only before they go down, as short as that allows, by the least loaded port.
 fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     let fabric = job.fabric;
     let routers = fabric.routers() as usize;
@@ -83,7 +83,7 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     Ports { next, level: None, map: None }
 }
 
-/// Lengths of ways to a router: down alone, and up before down (where there is a way down it is taken).
+/// Lengths of paths to a router: down alone, and up before down (where there is a path down it is taken).
 fn lengths(fabric: &Fabric, down: &Down, target: u32) -> (Vec<u32>, Vec<u32>) {
     let mut by_down = vec![NONE; fabric.routers() as usize];
     by_down[target as usize] = 0;
@@ -96,7 +96,7 @@ fn lengths(fabric: &Fabric, down: &Down, target: u32) -> (Vec<u32>, Vec<u32>) {
             }
         }
     }
-    // Lengths grow by one; routers with ways down begin at theirs.
+    // Lengths grow by one; routers with paths down begin at theirs.
     let mut by_any = by_down.clone();
     let mut start: Vec<u32> = (0..fabric.routers()).filter(|&r| by_any[r as usize] != NONE).collect();
     start.sort_by_key(|&r| by_any[r as usize]);

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 /// Largest unicast LID.
 const MOST: u32 = 0xbfff;
-/// Port of a LID that a switch has no way to.
+/// Port of a LID that a switch has no path to.
 const NO_PORT: u32 = 255;
 
 /// Entries of all switches as they are read.
 pub(super) struct Entries {
     /// Node by GUID, of its port or itself.
     by_guid: BTreeMap<u64, u32>,
-    /// Port GUID by LID, where the dump tells; 0 else.
+    /// Port GUID by LID, where the dump says; 0 else.
     guid_of: Vec<u64>,
     /// (switch index, LID, edge), edges already checked; [`NONE`] for no way.
     entries: Vec<(u32, u32, u32)>,
@@ -69,7 +69,7 @@ impl Entries {
         Err(format!("no switch of the network has GUID {guid:#018x}"))
     }
 
-    /// An entry of the present switch; `guid` is 0 if the line does not tell whose the LID is.
+    /// An entry of the present switch; `guid` is 0 if the line does not say whose the LID is.
     pub(super) fn entry(
         &mut self,
         subnet: &Subnet,
@@ -78,7 +78,7 @@ impl Entries {
         guid: u64,
         line: u64,
     ) -> Result<(), String> {
-        // An unknown switch was told at its head.
+        // An unknown switch was reported at its head.
         let Some(node) = self.switch else { return Ok(()) };
         let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
         let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;

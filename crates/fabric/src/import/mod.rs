@@ -1,6 +1,6 @@
 //! Reading clusters from the files that people have of them.
 //!
-//! | file | tells | reader |
+//! | file | holds | reader |
 //! | --- | --- | --- |
 //! | DOT with routes in edge comments (ORCS) | nodes, links, routes | `dot` |
 //! | ibsim `.net`, ibnetdiscover's output | nodes, cables, GUIDs, LIDs | `net` |
@@ -10,8 +10,8 @@
 //! | `opensm-sl2vl.dump` | lanes of service levels at switches | `sl2vl` |
 //! | `slid dlid sl`, a line per path | service levels of paths | `path_sl` |
 //!
-//! What a file is, is told by its first lines ([`Format::of`]). [`load`] takes all files of a cluster in any order: first what tells
-//! nodes, then tables, then lanes. All mistakes of a file are told at once, with their lines. Files may be packed by gzip, and `-`
+//! What a file is, is recognised by its first lines ([`Format::of`]). [`load`] takes all files of a cluster in any order: first what names
+//! nodes, then tables, then lanes. All mistakes of a file are reported at once, with their lines. Files may be packed by gzip, and `-`
 //! is standard input. Readers hold one line (DOT: one token) at a time.
 
 mod dot;
@@ -82,7 +82,7 @@ impl Format {
         None
     }
 
-    /// True if the file tells nodes and cables.
+    /// True if the file has nodes and cables.
     #[must_use]
     pub fn topology(self) -> bool {
         matches!(self, Self::Dot | Self::Net | Self::SubnetLst)

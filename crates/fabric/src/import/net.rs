@@ -52,13 +52,13 @@ struct Record {
 struct Cable {
     record: u32,
     port: u32,
-    /// GUID of the port itself, if the line tells.
+    /// GUID of the port itself, if the line says.
     own: u64,
     peer: u32,
     peer_port: u32,
     /// GUID of the other end's port.
     other: u64,
-    /// LID and LMC of an adapter's port, if its line tells.
+    /// LID and LMC of an adapter's port, if its line says.
     lid: Option<(u32, u8)>,
     /// LID of the other end.
     peer_lid: u32,
@@ -257,7 +257,7 @@ impl File {
         draft.finish(&lines.name)
     }
 
-    /// GUIDs of records that tell none, as ibsim numbers them.
+    /// GUIDs of records that have none, as ibsim numbers them.
     fn give_guids(&mut self) {
         let (mut adapter, mut switch) = (0x10_0000, 0x20_0000);
         for record in &mut self.records {
@@ -274,7 +274,7 @@ impl File {
         }
     }
 
-    /// Every cable once: its ends as (record, port), lower first, and the line that tells of it.
+    /// Every cable once: its ends as (record, port), lower first, and the line that reports it.
     fn join(&self, lines: &mut Lines) -> Vec<([End; 2], u32)> {
         // (record, port) -> the other end, and the line; sorted to find contradictions.
         let mut ends: Vec<(End, End, u32)> = Vec::new();
@@ -340,7 +340,7 @@ impl File {
         node
     }
 
-    /// Port GUIDs and LIDs that a cable's line tells.
+    /// Port GUIDs and LIDs that a cable's line has.
     fn tell(&self, cable: &Cable, draft: &mut Draft) {
         let find = |record: u32, port: u32| {
             let head = &self.records[record as usize];

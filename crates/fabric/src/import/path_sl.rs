@@ -1,4 +1,4 @@
-//! Service levels of paths, as path records of the subnet administrator tell them: `slid dlid sl` on a line, in decimal or `0x..`.
+//! Service levels of paths, as path records of the subnet administrator give them: `slid dlid sl` on a line, in decimal or `0x..`.
 //! Paths that are not listed stay unknown.
 
 use super::{

@@ -18,7 +18,7 @@ struct End {
 pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     let mut draft = Draft::default();
     let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
-    // Ends of cables by (node, port), and the line that told.
+    // Ends of cables by (node, port), and the line that gave them.
     let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
     let mut text = String::new();
     while lines.next(&mut text) {

@@ -1,4 +1,4 @@
-//! Ways between two routers that share no cable: a maximum flow with one unit per cable (Menger's theorem).
+//! Paths between two routers that share no cable: a maximum flow with one unit per cable (Menger's theorem).
 
 use super::reach::{ends, spread};
 use crate::graph::{Fabric, Peer};
@@ -6,7 +6,7 @@ use crate::graph::{Fabric, Peer};
 /// Pairs of routers looked at, at most.
 const PAIRS: usize = 64;
 
-/// Numbers of ways that share no cable, which is also the number of cables whose loss separates the pair.
+/// Numbers of paths that share no cable, which is also the number of cables whose loss separates the pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disjoint {
     /// Fewest over the pairs that were looked at.
@@ -63,7 +63,7 @@ impl MaxFlow {
         Self { out: vec![0; fabric.ports().len()], by: vec![u32::MAX; fabric.routers() as usize], looks: 0 }
     }
 
-    /// Maximum flow from one router to another, one shortest augmenting way after another.
+    /// Maximum flow from one router to another, one shortest augmenting path after another.
     fn between(&mut self, fabric: &Fabric, from: u32, to: u32) -> u32 {
         self.out.fill(0);
         let mut paths = 0;

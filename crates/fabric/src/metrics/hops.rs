@@ -3,7 +3,7 @@
 use super::reach::distances;
 use crate::{graph::Fabric, planes, topology::grid::GridShape};
 
-/// Number of links between the routers of two terminals on a shortest way.
+/// Number of links between the routers of two terminals on a shortest path.
 #[derive(Clone, Debug)]
 pub enum Hops {
     /// No fabric: always 0.
@@ -23,7 +23,7 @@ pub enum Hops {
         row: Vec<u32>,
         /// Number of rows.
         rows: u32,
-        /// Distances, row by row; 65535 where there is no way.
+        /// Distances, row by row; 65535 where there is no path.
         table: Vec<u16>,
     },
 }

@@ -43,7 +43,7 @@ pub struct Metrics {
     pub distances: Distances,
     /// Fewest cables found between two halves of the terminals; `None` if one router has them all.
     pub bisection: Option<Bisection>,
-    /// How many shortest ways there are; `None` if one router has all terminals.
+    /// How many shortest paths there are; `None` if one router has all terminals.
     pub shortest: Option<ShortestPaths>,
     /// How many ways there are that share no cable; `None` if one router has all terminals.
     pub disjoint: Option<Disjoint>,
@@ -97,7 +97,7 @@ fn cables(fabric: &Fabric) -> Vec<u64> {
     ends.into_iter().map(|n| n / 2).collect()
 }
 
-/// Greatest distance between two routers that have terminals; `None` if some pair has no way. Exact however large the
+/// Greatest distance between two routers that have terminals; `None` if some pair has no path. Exact however large the
 /// network is: the time grows with routers times links.
 #[must_use]
 pub fn diameter(fabric: &Fabric) -> Option<u32> {

@@ -25,7 +25,7 @@ pub(super) fn neighbours(fabric: &Fabric, router: u32) -> impl Iterator<Item = u
     })
 }
 
-/// Fewest links from a router to every router (breadth first); `u32::MAX` where there is no way.
+/// Fewest links from a router to every router (breadth first); `u32::MAX` where there is no path.
 #[must_use]
 pub fn distances(fabric: &Fabric, from: u32) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.routers() as usize];

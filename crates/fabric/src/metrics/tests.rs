@@ -180,7 +180,7 @@ fn shortest_ways_are_counted() {
     let cube = build("hypercube", &[("dimensions", Constant::Int(3))]);
     let counted = shortest_paths(&cube, u64::MAX).unwrap();
     assert_eq!((counted.mean, counted.least, counted.sources), ((3.0 + 3.0 * 2.0 + 6.0) / 7.0, 1.0, 8));
-    // Parallel cables are ways of their own: 2 along one dimension, 2 orders of 2 x 2 along both.
+    // Parallel cables are paths of their own: 2 along one dimension, 2 orders of 2 x 2 along both.
     let sample = [("dims", Constant::Ints(&[2, 2])), ("cables", Constant::Ints(&[2, 2]))];
     let mean = |fabric: &Fabric| shortest_paths(fabric, u64::MAX).unwrap().mean;
     assert!((mean(&build("hyperx", &sample)) - 4.0).abs() < 1e-12);

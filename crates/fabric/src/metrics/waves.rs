@@ -10,9 +10,9 @@ use crate::graph::{Fabric, Peer};
 /// router are 0 apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distances {
-    /// Greatest distance; `None` if some pair has no way. A lower bound unless all sources were taken.
+    /// Greatest distance; `None` if some pair has no path. A lower bound unless all sources were taken.
     pub diameter: Option<u32>,
-    /// Mean distance over the pairs that have a way; 0 if there is no pair.
+    /// Mean distance over the pairs that have a path; 0 if there is no pair.
     pub mean: f64,
     /// Pairs at each distance from 0.
     pub histogram: Vec<u64>,
@@ -172,18 +172,18 @@ impl Weights {
     }
 }
 
-/// How many shortest ways lead from router to router. Ways that differ in a parallel cable only are different ways.
+/// How many shortest paths lead from router to router. Paths that differ in a parallel cable only are different paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortestPaths {
     /// Mean over the ordered pairs of different routers with terminals that were looked at.
     pub mean: f64,
-    /// Fewest over these pairs; 0 if some have no way.
+    /// Fewest over these pairs; 0 if some have no path.
     pub least: f64,
     /// Sources that were taken, of all routers with terminals.
     pub sources: u32,
 }
 
-/// Counts the shortest ways from all routers that have terminals, or from as many as `budget` looks at links allow; `None`
+/// Counts the shortest paths from all routers that have terminals, or from as many as `budget` looks at links allow; `None`
 /// if fewer than two routers have terminals. Counts above 2^53 are rounded.
 #[must_use]
 pub fn shortest_paths(fabric: &Fabric, budget: u64) -> Option<ShortestPaths> {

@@ -157,7 +157,7 @@ impl Routing for DimensionAdaptive {
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
-        // The channel of the last link tells the number of links; before the first one there is none.
+        // The channel of the last link gives the number of links; before the first one there is none.
         u64::from(hop.visited > 0)
     }
 }

@@ -73,7 +73,7 @@ pub trait Congestion {
     fn backlog(&mut self, port: u32) -> u64;
 
     /// Bytes of free buffer for virtual channel `vc` behind the output `port` of the asking router, as far as its
-    /// credits tell. A view that knows no buffers by channel answers with the complement of the backlog.
+    /// credits say. A view that knows no buffers by channel answers with the complement of the backlog.
     fn credits(&mut self, port: u32, vc: u8) -> u64 {
         let _ = vc;
         u64::MAX - self.backlog(port)

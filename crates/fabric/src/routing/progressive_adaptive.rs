@@ -328,7 +328,7 @@ mod tests {
                 .count()
         };
         assert_eq!(diverted(0, 100, 50), 0);
-        // One of seven intermediate groups lies behind router 3 as well: its backlog is that of the minimal way.
+        // One of seven intermediate groups lies behind router 3 as well: its backlog is that of the minimal path.
         assert!((140..200).contains(&diverted(0, 100, 49)));
         assert_eq!(diverted(99, 100, 49), diverted(0, 100, 49));
         assert_eq!(diverted(100, 100, 49), 0);

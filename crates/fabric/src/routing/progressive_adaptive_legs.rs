@@ -27,7 +27,7 @@ pub(super) struct Legs<L> {
     pub(super) fabric: Arc<Fabric>,
     pub(super) leg: L,
     pub(super) groups: u32,
-    /// Backlog in bytes up to which the minimal way is taken.
+    /// Backlog in bytes up to which the minimal path is taken.
     pub(super) threshold: u64,
     /// Parallel global links that are compared.
     pub(super) picks: u32,
@@ -307,7 +307,7 @@ mod tests {
         testing::build("cray-dragonfly", &sample)
     }
 
-    /// Idle, all ways are minimal. A packet in group 0 bound for group 2 with router 0's row link to router 1 busy goes by group
+    /// Idle, all paths are minimal. A packet in group 0 bound for group 2 with router 0's row link to router 1 busy goes by group
     /// 1 or 3, and only by links that its own router or the rest of its row has.
     #[test]
     fn two_dimensional_groups_are_left_for_a_detour() {

@@ -1,6 +1,6 @@
 //! Shortest paths on any graph, by tables made beforehand.
 //!
-//! Two kinds of table: *all* ways (every port on a shortest way, one plane), for decisions hop by hop; or
+//! Two kinds of table: *all* paths (every port on a shortest path, one plane), for decisions hop by hop; or
 //! *predetermined* routes (one port per entry, a plane for each), for static choices and for source routing. Either gets
 //! virtual channels by layers (see `layers`) or by counting hops.
 
@@ -121,7 +121,7 @@ struct ShortestPath {
     table: Table,
     channels: Channels,
     select: Select,
-    /// Predetermined paths; 0 if the table holds all ways.
+    /// Predetermined paths; 0 if the table holds all paths.
     routes: u32,
 }
 
@@ -135,7 +135,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     Ok(Box::new(ShortestPath { fabric, table, channels, select, routes }))
 }
 
-/// Predetermined paths of a pair; 0 if all ways are kept.
+/// Predetermined paths of a pair; 0 if all paths are kept.
 fn routes(values: &Values) -> u32 {
     let fixed =
         Select::from_values(values, SELECT.name) == Select::Static || values.text("decide") == "source";
@@ -160,7 +160,7 @@ fn weights(fabric: &Fabric, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
     Ok(std::iter::once(1).chain(given.iter().map(|&w| w as u32)).collect())
 }
 
-/// The table of all shortest ways (`routes` = 0) or of that many predetermined ones.
+/// The table of all shortest paths (`routes` = 0) or of that many predetermined ones.
 pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<Table, Vec<Problem>> {
     table::connected(fabric)?;
     let mut table = Table::new(fabric, routes.max(1))?;
@@ -350,7 +350,7 @@ impl Routing for ShortestPath {
     }
 
     fn memory(&self, hop: &Hop) -> u64 {
-        // Later on, state and VC tell all; at the first router the pair does if the choice is static.
+        // Later on, state and VC determine all; at the first router the pair does if the choice is static.
         match self.select {
             Select::Static if hop.visited == 0 => select::pair(hop) % u64::from(self.routes),
             _ => 0,

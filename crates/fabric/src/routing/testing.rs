@@ -73,7 +73,7 @@ pub(crate) fn pairs(fabric: &Fabric) -> impl Iterator<Item = (u32, u32)> + use<>
     (0..n).flat_map(move |s| (0..n).map(move |d| (s, d)))
 }
 
-/// Routers, ports and VCs of a packet's way without congestion, the ejection last.
+/// Routers, ports and VCs of a packet's path without congestion, the ejection last.
 pub(crate) fn path(
     fabric: &Fabric,
     routing: &dyn Routing,

@@ -54,7 +54,7 @@ pub(crate) enum Rule {
     Straight { select: Select },
     /// Always over an intermediate router; likewise.
     Valiant { select: Select },
-    /// Over it if that costs less, among so many drawn ones; the threshold favours the straight way.
+    /// Over it if that costs less, among so many drawn ones; the threshold favours the straight path.
     Ugal { threshold: u64, candidates: u32, global: bool },
     /// Straight or by way of one of so many other areas.
     Among { others: u32, select: Select },
@@ -211,7 +211,7 @@ impl<L: Leg> TwoLegs<L> {
         following.take(others as usize).filter_map(|area| self.number(self.leg.member(area)))
     }
 
-    /// Chooses among the straight way and those by other areas.
+    /// Chooses among the straight path and those by other areas.
     fn among(
         &self,
         hop: &mut Hop,

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_packet_takes_the_links_that_were_summed_up() {
-        // Two cables per pair: the cheaper of a packet's ways is idle all along.
+        // Two cables per pair: the cheaper of a packet's paths is idle all along.
         let sample = [("dims", Constant::Ints(&[4, 4])), ("cables", Constant::Ints(&[2, 2]))];
         let fabric = testing::build("hyperx", &sample);
         let routing = bind(&GLOBAL, &fabric, &[("candidates", Constant::Int(64))]);

@@ -1,8 +1,8 @@
 //! Up*/down* routing: any graph, one virtual channel.
 //!
 //! All routers are put in one order, beginning with a root, in which each has a neighbour before it. A link leads *up*
-//! if it leads to a router earlier in the order. A way is legal if it never goes up after it went down: then no cycle of
-//! links can form, and over the root every router reaches every other. Packets take shortest legal ways.
+//! if it leads to a router earlier in the order. A path is legal if it never goes up after it went down: then no cycle of
+//! links can form, and over the root every router reaches every other. Packets take shortest legal paths.
 
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
@@ -84,7 +84,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values, SELECT.name), came_down }))
 }
 
-/// A way around failures: up*/down* from any router to any terminal that is not cut off, one port per router and
+/// A path around failures: up*/down* from any router to any terminal that is not cut off, one port per router and
 /// destination, on one virtual channel and without state. Ask as at the first router ([`Hop::visited`] 0) where it
 /// begins.
 ///
@@ -118,7 +118,7 @@ fn root(fabric: &Fabric, text: &str) -> Result<u32, Vec<Problem>> {
     Ok((0..fabric.routers()).min_by_key(|&r| (sums[r as usize], r)).unwrap_or(0))
 }
 
-/// Refuses a root without a way to the terminals, as a failed router has none.
+/// Refuses a root without a path to the terminals, as a failed router has none.
 fn reaches(fabric: &Fabric, root: u32) -> Result<(), Vec<Problem>> {
     let distance = distances(fabric, root);
     match fabric.ends().iter().find(|&&end| distance[end as usize] == u32::MAX) {
@@ -170,7 +170,7 @@ fn ranks(order: &[u32]) -> Vec<u32> {
     rank
 }
 
-/// Lengths of the shortest legal ways to one router.
+/// Lengths of the shortest legal paths to one router.
 struct Lengths {
     /// Of ways that only go down; `u32::MAX` if there is none.
     down: Vec<u32>,
@@ -193,7 +193,7 @@ fn lengths(fabric: &Fabric, rank: &[u32], order: &[u32], to: u32) -> Lengths {
         }
     }
     let mut any = down.clone();
-    // Ways up lead to routers earlier in the order, whose lengths are known by then.
+    // Paths up lead to routers earlier in the order, whose lengths are known by then.
     for &router in order {
         for (_, peer) in fabric.neighbours(router).filter(|&(_, p)| rank[p as usize] < rank[router as usize])
         {
@@ -203,7 +203,7 @@ fn lengths(fabric: &Fabric, rank: &[u32], order: &[u32], to: u32) -> Lengths {
     Lengths { down, any }
 }
 
-/// The table of all shortest legal ways.
+/// The table of all shortest legal paths.
 fn legal(fabric: &Fabric, rank: &[u32]) -> Result<Table, Vec<Problem>> {
     let mut table = Table::new(fabric, 2)?;
     let mut order: Vec<u32> = (0..fabric.routers()).collect();

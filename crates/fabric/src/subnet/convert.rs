@@ -61,7 +61,7 @@ impl Subnet {
     /// The fabric that this is the image of.
     ///
     /// # Errors
-    /// If a host has not exactly one cable, to a switch, or a link has no way back.
+    /// If a host has not exactly one cable, to a switch, or a link has no path back.
     pub fn fabric(&self) -> Result<Fabric, Vec<Problem>> {
         let mut problems = Vec::new();
         for &host in &self.hosts {

@@ -1,4 +1,4 @@
-//! A subnet: a cluster's hosts, switches and cables together with its forwarding tables, as files of real machines tell
+//! A subnet: a cluster's hosts, switches and cables together with its forwarding tables, as files of real machines say
 //! them and as [`crate::engines`] compute them.
 //!
 //! Beside [`crate::graph::Fabric`], of which it is the image (`convert`), a subnet knows names, GUIDs and local

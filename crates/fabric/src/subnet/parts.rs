@@ -9,10 +9,10 @@ pub const MAX_PORTS: u64 = 65_534;
 /// Most entries of a set of tables: destinations times switches. InfiniBand's 49,151 identifiers at 10,000 switches fit.
 pub const MAX_ENTRIES: u64 = 1 << 29;
 
-/// Mistakes that are told of a file; one with more has another problem.
+/// Mistakes that are reported of a file; one with more has another problem.
 pub const MAX_MISTAKES: usize = 100;
 
-/// The service level of a path that nobody told.
+/// The service level of a path for which none was given.
 pub const UNKNOWN: u8 = u8::MAX;
 
 /// What a node is.
@@ -54,7 +54,7 @@ pub struct Edge {
     pub port: u32,
     /// Node that it enters.
     pub to: u32,
-    /// Port that it enters, from 1; 0 if there is no way back.
+    /// Port that it enters, from 1; 0 if there is no path back.
     pub to_port: u32,
     /// The other direction of the cable; [`NONE`] if a DOT file has none.
     pub reverse: u32,
@@ -116,7 +116,7 @@ pub struct Tables {
     pub planes: u32,
     /// Rows for switches follow those of hosts.
     pub to_switches: bool,
-    /// Edge by row and switch; [`NONE`] where a switch knows no way.
+    /// Edge by row and switch; [`NONE`] where a switch knows no path.
     pub next: Vec<u32>,
     /// How each host sends.
     pub exits: Vec<Exit>,
@@ -136,7 +136,7 @@ pub enum Exit {
 /// Service levels of paths and how switches map them to lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// SL by destination row (of hosts) and source host: `row * hosts + source`; [`UNKNOWN`] where not told.
+    /// SL by destination row (of hosts) and source host: `row * hosts + source`; [`UNKNOWN`] where not given.
     pub sl: Vec<u8>,
     /// By switch: lanes of (input port, output port), `input * (ports + 1) + output`, input 0 for messages of the switch
     /// itself. Empty where a switch maps every SL to the lane of the same number.
@@ -160,9 +160,9 @@ pub struct Subnet {
     pub(super) out_begin: Vec<u32>,
     /// Edges by the node that they leave, in the order of ports.
     pub(super) out: Vec<u32>,
-    /// How switches forward, if the files told.
+    /// How switches forward, if the files say.
     pub tables: Option<Tables>,
-    /// Service levels and virtual lanes, if the files told.
+    /// Service levels and virtual lanes, if the files say.
     pub lanes: Option<Lanes>,
 }
 
@@ -201,7 +201,7 @@ impl Subnet {
         if n.guid == 0 { n.name.clone() } else { format!("{} ({:#x})", n.name, n.port_guid.max(n.guid)) }
     }
 
-    /// Names that are unique and tell hosts (`H..`) from switches, as DOT and `.net` files need them: the nodes' own if they
+    /// Names that are unique and distinguish hosts (`H..`) from switches, as DOT and `.net` files need them: the nodes' own if they
     /// do, else `H` or `S` and the GUID.
     #[must_use]
     pub fn unique_names(&self) -> Vec<String> {

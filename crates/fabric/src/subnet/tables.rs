@@ -8,7 +8,7 @@ use super::parts::{Exit, NONE, Subnet, Tables};
 /// Why a message does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// This node knows no way to the destination.
+    /// This node knows no path to the destination.
     NoWay(u32),
     /// The message visits this node again.
     Loop(u32),
@@ -71,7 +71,7 @@ impl Tables {
         self.next[row as usize * subnet.switches.len() + switch as usize] = edge;
     }
 
-    /// Edge by which any node passes on a message of a row; [`NONE`] if it knows no way.
+    /// Edge by which any node passes on a message of a row; [`NONE`] if it knows no path.
     #[inline]
     #[must_use]
     pub fn edge(&self, subnet: &Subnet, row: u32, node: u32) -> u32 {

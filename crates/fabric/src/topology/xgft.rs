@@ -2,7 +2,7 @@
 //!
 //! Terminals are level 0, leaf switches level 1, the top level h. Terminal t has the digits a_1..a_h of its number in the
 //! mixed base m, a_1 fastest. A switch of level l is named by a *subtree* (the digits above l: terminals t with
-//! t / (m_1..m_l) = subtree are below it) and a *word* below w_1..w_l that tells apart the switches above one subtree.
+//! t / (m_1..m_l) = subtree are below it) and a *word* below w_1..w_l that distinguishes the switches above one subtree.
 //! Switches are numbered level by level, leaves first; within a level by subtree, then word. So no table is needed.
 //!
 //! Ports of a switch at level l: m_l groups of p_l cables down (group = digit a_l), then w_(l+1) groups of p_(l+1) up.

@@ -1,11 +1,11 @@
 //! Verification of forwarding tables: does every message arrive, by how long a way, how even are the cables' loads, and can
 //! messages wait for each other in a circle?
 //!
-//! *Reach*: every pair of hosts and every local identifier is followed. *Loops* are ways that come back to a switch. A way is
+//! *Reach*: every pair of hosts and every local identifier is followed. *Loops* are paths that come back to a switch. A path is
 //! *minimal* if no way over the switches is shorter. The *load* of a directed link is the number of ordered pairs of hosts that cross
 //! it by first identifiers: the edge forwarding index. *Credit loops*: a channel is a lane of a link between switches; channel b follows
 //! channel a if some pair's message crosses both one after the other. A cycle of channels can deadlock (Dally, Seitz 1987).
-//! Without service levels all messages use one lane; paths whose level nobody told are left out and counted.
+//! Without service levels all messages use one lane; paths whose level is not known are left out and counted.
 
 mod cycle;
 
@@ -30,13 +30,13 @@ pub struct Report {
     pub lost: Vec<(u32, u32, Lost)>,
     /// Arriving pairs by links of their way, host links included.
     pub lengths: Vec<u64>,
-    /// Arriving pairs on a shortest way.
+    /// Arriving pairs on a shortest path.
     pub minimal: u64,
     /// Loads of directed links between switches.
     pub load: Load,
     /// Load of every directed link.
     pub loads: Vec<u64>,
-    /// Lanes in use, 1 if nobody told any.
+    /// Lanes in use, 1 if none are known.
     pub lanes: u8,
     /// Paths whose service level is unknown, although others are known.
     pub unknown: u64,
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// Follows all ways of the tables.
+/// Follows all paths of the tables.
 #[must_use]
 pub fn verify(subnet: &Subnet, tables: &Tables) -> Report {
     let mut walk = Walk::new(subnet, tables);
@@ -109,7 +109,7 @@ fn load(subnet: &Subnet, loads: &[u64]) -> Load {
     }
 }
 
-/// Shortest ways to one node, kept for the rows of one switch.
+/// Shortest paths to one node, kept for the rows of one switch.
 struct Distances<'a> {
     subnet: &'a Subnet,
     of: u32,
@@ -127,7 +127,7 @@ impl Distances<'_> {
     }
 }
 
-/// Links from every node to a switch, over switches; [`NONE`] if there is no way.
+/// Links from every node to a switch, over switches; [`NONE`] if there is no path.
 #[must_use]
 pub fn distances(subnet: &Subnet, to: u32) -> Vec<u32> {
     let mut by = vec![NONE; subnet.nodes.len()];

@@ -154,7 +154,7 @@ fn use_is_counted_by_window() {
 }
 
 proptest::proptest! {
-    /// Flows that meet nobody stay aside; with windows of link use all are on their links. Both tell the same moments in the same order.
+    /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
     #[test]
     fn staying_aside_changes_nothing(
         flows in proptest::collection::vec((0u64..40, proptest::collection::btree_set(0u32..8, 1..4), 1u64..4, proptest::bool::ANY), 1..60),

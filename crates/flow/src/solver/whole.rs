@@ -24,7 +24,7 @@ impl Solver {
             self.tries += 1;
             self.whole = self.tries < TRIES;
         } else if asked * 8 <= self.alive {
-            // Where most was changed from outside the work tells nothing.
+            // Where most was changed from outside the work is no measure.
             let dear = visit * visits > entry * self.uses + link * self.used.len() as u64;
             self.whole = dear && self.alive >= 64 && self.pipes == 0;
             self.tries = 0;

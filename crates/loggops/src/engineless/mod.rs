@@ -1,4 +1,4 @@
-//! Ranks that run ahead, without the engine: the direct way of `run_ahead.rs` for a run in one partition in which all ranks are of this kind.
+//! Ranks that run ahead, without the engine: the engineless form of `run_ahead.rs` for a run in one partition in which all ranks are of this kind.
 //!
 //! With pure delays, what a rank does next depends on the contents of its messages' queues alone (Kahn: The semantics of a simple language for parallel
 //! programming, IFIP 1974), so any order of ranks gives one answer. Ranks that can go on wait in a list; each does some operations in its turn, until it waits
@@ -150,7 +150,7 @@ impl Engineless {
     pub fn stuck(&self) -> Stuck {
         let cx = &self.cx;
         let ranks: Vec<RankState> = (0..cx.places.len()).map(|host| self.standing(host)).collect();
-        // Operations are not kept: the few that are told of are read once more.
+        // Operations are not kept: the few that are reported are read once more.
         let op = |host: usize, number: u32| {
             let place = cx.places[host];
             let mut cursor = cx.programs[place.job as usize].open(place.rank);
@@ -361,7 +361,7 @@ impl Engineless {
             // Next, while its message is at hand; those whose turn is over come behind.
             self.state.queue.push_front(to);
         }
-        // Of the receive, its posting and its collective are told; the rest is in the label.
+        // Of the receive, its posting and its collective are reported; the rest is in the label.
         let collective = receive.bytes as u16;
         let part = part(&Op { collective, ..*op });
         let done = record(Act::Recv, (to, receive.number), part, (at, at), (host, bytes));

@@ -1,4 +1,4 @@
-//! What the direct way keeps of a rank.
+//! What a run without the engine keeps of a rank.
 
 use super::channels::Channels;
 use base::time::Ps;

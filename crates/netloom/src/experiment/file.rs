@@ -16,7 +16,7 @@ use model::section::{Chosen, Section};
 pub(super) struct File<'a> {
     /// The tree.
     pub root: &'a Table,
-    /// Where missing sections are told: the end of the file.
+    /// Where missing sections are reported: the end of the file.
     pub end: Place,
     /// What it may name.
     pub choices: &'a Choices,
@@ -28,7 +28,7 @@ impl<'a> File<'a> {
         nearest(name, self.choices.root.iter().copied()).first().copied().filter(|near| *near != name)
     }
 
-    /// True if a wrong name in the file most likely means this section; that was told already.
+    /// True if a wrong name in the file most likely means this section; that was reported already.
     pub fn is_misspelt(&self, name: &str) -> bool {
         self.root.entries.iter().any(|e| self.nearest(&e.key) == Some(name))
     }
@@ -52,7 +52,7 @@ impl<'a> File<'a> {
         diagnostic.help(format!("its sections are {}", self.choices.root.join(", ")))
     }
 
-    /// A section's table and place; one that is needed and missing, or no table, is told.
+    /// A section's table and place; one that is needed and missing, or no table, is reported.
     pub fn part(
         &self,
         name: &str,

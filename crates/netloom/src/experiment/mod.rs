@@ -37,7 +37,7 @@ pub fn read(
     Some(sections::resolve(&root, end, &Choices::of(registry), diagnostics))
 }
 
-/// Reads the fabric of an experiment and what fails in it; nothing else need be there, and mistakes elsewhere are not told.
+/// Reads the fabric of an experiment and what fails in it; nothing else need be there, and mistakes elsewhere are not reported.
 pub fn read_fabric(
     registry: &Registry,
     name: &str,

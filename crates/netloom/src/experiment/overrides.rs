@@ -10,7 +10,7 @@ use base::diag::{Diagnostic, Diagnostics, Place};
 /// Name of the options as a source of diagnostics.
 pub const SOURCE: &str = "--set";
 
-/// Puts one option into the tree, or tells why it cannot be.
+/// Puts one option into the tree, or says why it cannot be.
 pub fn apply(root: &mut Table, option: &str, diagnostics: &mut Diagnostics) {
     let source = diagnostics.add_source(SOURCE, option);
     let Some((path, value)) = option.split_once('=') else {

@@ -29,11 +29,11 @@ pub struct Spec<'a> {
     pub also: &'a [&'a str],
     /// Keys that other choices in this section would take: a key and what it belongs to.
     pub elsewhere: Vec<(&'static str, String)>,
-    /// True if it is not known which keys are valid: unknown ones are then not told.
+    /// True if it is not known which keys are valid: unknown ones are then not reported.
     pub lenient: bool,
 }
 
-/// Reads a section; every mistake in it is told.
+/// Reads a section; every mistake in it is reported.
 pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Section {
     let before = diagnostics.len();
     let mut section = Section {
@@ -66,7 +66,7 @@ pub fn read(spec: &Spec<'_>, table: &Table, home: Place, diagnostics: &mut Diagn
         }
     }
     for param in &spec.params {
-        // A misspelt key was told already; that the right one is missing is no news.
+        // A misspelt key was reported already; that the right one is missing is no news.
         if table.get(param.name).is_none() && !meant.iter().any(|m| m == param.name) {
             fill(spec, param, &mut section, diagnostics);
         }
@@ -85,7 +85,7 @@ fn located(value: Value, kind: Kind, source: &str) -> Value {
     }
 }
 
-/// The default of a key that was left out; a mandatory one is told.
+/// The default of a key that was left out; a mandatory one is reported.
 fn fill(spec: &Spec<'_>, param: &Param, section: &mut Section, diagnostics: &mut Diagnostics) {
     match param.default_value() {
         Some(value) => drop(section.values.0.insert(param.name.to_owned(), value)),
@@ -143,7 +143,7 @@ impl<E: Registered + ?Sized> Choice<E> {
         self.entries.iter().copied().find(|e| e.about().name == name)
     }
 
-    /// The chosen entry; a missing or unknown name is told.
+    /// The chosen entry; a missing or unknown name is reported.
     pub fn choose(&self, table: &Table, home: Place, diagnostics: &mut Diagnostics) -> Option<&'static E> {
         let Some(entry) = table.get(self.key) else {
             if let Some(name) = self.default {

@@ -31,7 +31,7 @@ const DEFAULT_LIMIT: Ps = S;
 /// The same if all jobs are programs, which end by themselves: six days, near the longest time that runs can have.
 const PROGRAM_LIMIT: Ps = 6 * 86_400 * S;
 
-/// A resolved experiment. What a mistake left open is `None` or an incomplete [`Section`]; the mistake was told.
+/// A resolved experiment. What a mistake left open is `None` or an incomplete [`Section`]; the mistake was reported.
 pub struct Experiment {
     /// `[experiment]`.
     pub experiment: Section,
@@ -102,7 +102,7 @@ impl General {
     }
 }
 
-/// Checks a tree; `end` is where missing sections are told, the end of the file.
+/// Checks a tree; `end` is where missing sections are reported, the end of the file.
 pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Diagnostics) -> Experiment {
     let file = File { root, end, choices };
     file.refuse_unknown(diagnostics);
@@ -157,7 +157,7 @@ fn give_programs_time(section: &mut Section, jobs: &[Job]) {
 }
 
 impl Choices {
-    /// The model that `[model]` names; a wrong name is told elsewhere.
+    /// The model that `[model]` names; a wrong name is reported elsewhere.
     fn model_of(&self, model: &Table) -> Option<&'static ModelEntry> {
         self.model.named(model.get(self.model.key)?.node.data.text()?)
     }

@@ -1,5 +1,5 @@
 //! A swarm: random small experiments under every scheduler, in pieces and whole, with the checkers on. All must give the same
-//! bytes; the first that does not is told with the command that repeats it.
+//! bytes; the first that does not is reported with the command that repeats it.
 
 mod draw;
 
@@ -68,7 +68,7 @@ impl Swarm {
         ))
     }
 
-    /// Runs one experiment in all ways. A panic of one is caught; what it prints is up to the hook for panics.
+    /// Runs one experiment under all schedules. A panic of one is caught; what it prints is up to the hook for panics.
     ///
     /// # Errors
     /// If two runs differ, or a checker finds a fault.
@@ -145,7 +145,7 @@ fn schedules(dice: &mut Dice, stretch: Ps) -> Vec<Schedule> {
     ]
 }
 
-/// Runs an experiment in one way; a panic is a failure.
+/// Runs an experiment under one schedule; a panic is a failure.
 fn result(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, String> {
     let run = AssertUnwindSafe(|| pieces(prepared, schedule));
     match catch_unwind(run) {

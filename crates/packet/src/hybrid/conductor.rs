@@ -1,6 +1,6 @@
 //! The engine's director of a packet run: samples, and in hybrid runs the switches.
 //!
-//! At a tick every partition tells its sample, its counts, what it learned and, where a switch is possible, the packets in its part of the
+//! At a tick every partition reports its sample, its counts, what it learned and, where a switch is possible, the packets in its part of the
 //! network. One decision is taken; a new predictor is trained from the merged sums. What partitions apply they read from here.
 
 use super::{
@@ -83,7 +83,7 @@ struct Stage {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cost {
     wall_s: f64,
-    /// Of this thread, where the system tells.
+    /// Of this thread, where the system says.
     cpu_s: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ impl Since {
     }
 }
 
-/// What a partition tells.
+/// What a partition reports.
 pub struct Report {
     /// None where [`Conductor::samples`] says no.
     share: Option<Share>,
@@ -219,7 +219,7 @@ impl Conductor {
     }
 
     /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
-    /// Only a run of `one_thread` tells what its phases cost of the processor.
+    /// Only a run of `one_thread` knows what its phases cost the processor.
     ///
     /// # Errors
     /// If zombies are missing.

@@ -34,7 +34,7 @@ impl Shape {
         Ok(Self { terminals: fabric.terminals(), node_of, hops, floor, most })
     }
 
-    /// Routers on a shortest way between two terminals.
+    /// Routers on a shortest path between two terminals.
     #[must_use]
     pub fn routers(&self, source: u32, destination: u32) -> u32 {
         self.hops.between(self.node_of[source as usize], self.node_of[destination as usize]) + 1
@@ -83,7 +83,7 @@ impl Seen {
 pub struct Learned {
     /// By source and destination terminal.
     pub pairs: BTreeMap<(u32, u32), Seen>,
-    /// By routers on a shortest way, from 1.
+    /// By routers on a shortest path, from 1.
     pub classes: Vec<LatencyHistogram>,
     /// Latency over the mean of the pair's packets before it, in units of 2^-20, by the same; pairs with fewer than eight are left out.
     pub ratios: Vec<LatencyHistogram>,
@@ -135,7 +135,7 @@ impl Learned {
     }
 }
 
-/// What a learner is told at a tick.
+/// What a learner is given at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
     /// Nothing.

@@ -29,7 +29,7 @@ impl<R: Router> Net<R> {
         self.after_credit(cx, from, fx);
     }
 
-    /// Tells another partition that a chunk no longer holds a buffer of its link.
+    /// Informs another partition that a chunk no longer holds a buffer of its link.
     fn send_credit(&mut self, cx: &Static, inbound: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
         let line = &cx.local.inbound[inbound as usize];
         let release = at + cx.net.timings[line.timing as usize].credit_delay;

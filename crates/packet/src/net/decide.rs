@@ -84,7 +84,7 @@ impl<R: Router> Net<R> {
         };
         let (many, first, last) = (packet.chunks > 1, chunk.index() == 0, chunk.is_last());
         let route_of = cx.net.routes.route_of(packet.start, vc);
-        // Diverted chunks all go one way.
+        // Diverted chunks all go one path.
         let trail = follow && many && !R::RULES.heads_only && !route_of.diverted && !route_of.oblivious;
         // An adaptive routing sees other queues by the time that later chunks come, so its first answer is kept for them.
         let choice = if trail && !first {
@@ -113,7 +113,7 @@ impl<R: Router> Net<R> {
         }
     }
 
-    /// Touches the output that the chunk of a flight on link `u` will take, if that can be told ahead.
+    /// Touches the output that the chunk of a flight on link `u` will take, if that is known ahead.
     #[inline]
     pub fn prefetch_output(&self, cx: &Static, u: LocalPort, flight: u32) {
         let End::Router { router, base, in_port, .. } = Self::line(cx, u).end else { return };

@@ -38,7 +38,7 @@ impl<R: Router> Net<R> {
         let port = self.ports.edit(u);
         let time = port.clock.advance(start, span, timing.denominator) + timing.delay;
         debug_assert!(time > start, "nothing arrives when it starts");
-        // Chunks on a link are told apart by their number: ties of arrivals hang on it in every partitioning alike.
+        // Chunks on a link are distinguished by their number: ties of arrivals hang on it in every partitioning alike.
         let number = port.sent;
         port.sent = number.wrapping_add(1);
         let flight = Flight { time, chunk: c, number, next: NIL, vc };
@@ -50,7 +50,7 @@ impl<R: Router> Net<R> {
         }
     }
 
-    /// Takes the first chunk off a link in whose partition both ends are, and tells when the next one arrives.
+    /// Takes the first chunk off a link in whose partition both ends are, and says when the next one arrives.
     #[inline]
     pub fn take_flight(&mut self, u: LocalPort) -> (Flight, Option<Ps>) {
         let first = self.ports.get(u).flight.head;
@@ -123,7 +123,7 @@ impl<R: Router> Net<R> {
         if losses.lossy && losses.loses(timing, link, id, bytes.max(1)) {
             self.chunks.give(c);
             self.packets.edit(chunk.packet).here -= 1;
-            // All chunks of a packet share its fate on a link: it is told once, with the last.
+            // All chunks of a packet share its fate on a link: it is decided once, with the last.
             if chunk.is_last() {
                 let class = if timing == cx.net.injection() { 0 } else { timing };
                 fx.record(Record::Ended { time, id, ack, how: How::Lost { class } });

@@ -51,7 +51,7 @@ pub struct Static {
     pub waits: Arc<Vec<Wait>>,
     /// See [`Queues::slowness`](crate::hybrid::queues::Queues::slowness). Changes likewise.
     pub slowness: u64,
-    /// The next tick that asks what was delivered: deliveries before it may be told at once. Changes likewise.
+    /// The next tick that asks what was delivered: deliveries before it may be reported at once. Changes likewise.
     pub asked: Ps,
 }
 

@@ -53,7 +53,7 @@ impl<R: Router> Net<R> {
         R::arrive(self, cx, c, &line, Upstream::afar(inbound), t.vc, fx);
     }
 
-    /// A chunk leaves for partition `to`; `flight` tells when it will arrive there.
+    /// A chunk leaves for partition `to`; `flight` says when it will arrive there.
     pub fn send_afar(&mut self, cx: &Static, u: LocalPort, to: u32, flight: &Flight, fx: &mut impl Fx) {
         let c = flight.chunk;
         debug_assert_ne!(to, cx.local.partition, "what stays here is put on a link");

@@ -47,7 +47,7 @@ pub struct RouterEntry {
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
     pub bytes: fn(u64, u64) -> u64,
-    /// Simulates setups that [`is_plain`] tells.
+    /// Simulates setups that [`is_plain`] accepts.
     pub plain: Compiled,
     /// Simulates any setup.
     pub full: Compiled,

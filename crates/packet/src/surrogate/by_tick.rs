@@ -1,5 +1,5 @@
 //! The surrogate without events: where nobody answers and each message is one packet, all that is handed over before a tick is done at the
-//! tick, terminal by terminal. What is due before a tick that asks for it is told with its hand-over; the rest is held.
+//! tick, terminal by terminal. What is due before a tick that asks for it is reported with its hand-over; the rest is held.
 //!
 //! This is what a surrogate packet costs, so it works on copies of the terminal's rows and divides once per terminal. It does what
 //! `bypass.rs` does, packet by packet, which terminals with something unusual in hand still take.

@@ -13,7 +13,7 @@ use base::time::{NEVER, Ps};
 use engine::{agenda::Agenda, state::NIL};
 use std::sync::Arc;
 
-/// What a partition is told to do at a switch.
+/// What a partition has to do at a switch.
 pub struct Switch<'a> {
     /// New predictor.
     pub predictor: &'a Arc<dyn Predictor>,
@@ -113,7 +113,7 @@ impl<R: Router> PacketDomain<R> {
         }
     }
 
-    /// The packets that have a chunk here or on its way to here and are no zombies; some partitions may tell of the same one.
+    /// The packets that have a chunk here or on its way to here and are no zombies; some partitions may report the same one.
     #[must_use]
     pub fn flying(&self, agenda: &Agenda<Wire>) -> Vec<Predicted> {
         let mut flying = Vec::new();

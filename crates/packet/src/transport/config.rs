@@ -8,7 +8,7 @@ use base::{
 };
 use resilience::Protocol;
 
-/// How a receiver tells the sender what came.
+/// How a receiver reports to the sender what came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ack {
     /// By packets of so many bytes.

@@ -185,7 +185,7 @@ impl<M: Mode> Transport<M> {
         self.senders.rows().get(terminal as usize).is_some_and(|s| s.open > 0 || !s.acks.is_empty())
     }
 
-    /// Number of the next message from one terminal to another, told beforehand.
+    /// Number of the next message from one terminal to another, known beforehand.
     pub(super) fn name(&mut self, source: u32, destination: u32) -> u32 {
         let key = pair(source, destination);
         let flow = self.flows.get(key, 0).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Receiving: what is new, what is complete, what the sender is told; and where lost packets end. See `TRANSPORT.md`.
+//! Receiving: what is new, what is complete, what the sender hears; and where lost packets end. See `TRANSPORT.md`.
 
 use super::{Arrival, How, Word, config::Ack, pair, sender::mask};
 use crate::places::LocalPort;
@@ -96,7 +96,7 @@ impl<R: Router> State<R> {
         Found { new, complete: row.complete, rank }
     }
 
-    /// Tells the sender of a packet that it came, and how many have come from there.
+    /// Informs the sender of a packet that it came, and how many have come from there.
     fn acknowledge(&mut self, cx: &Static, i: u32, packet: &Packet, rank: u32, fx: &mut impl Fx) {
         let (to, number) = ((packet.id >> 32) as u32, packet.message);
         let terminal = cx.local.terminals[i as usize];

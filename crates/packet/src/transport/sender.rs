@@ -305,7 +305,7 @@ impl<R: Router> State<R> {
         self.set_due(cx, u, fx);
     }
 
-    /// Terminal `from` told local terminal `i` what it has of message `number`; `stamp` holds its count of received packets and the number of
+    /// Terminal `from` reported to local terminal `i` what it has of message `number`; `stamp` holds its count of received packets and the number of
     /// the one that it answers.
     pub(super) fn acknowledged(
         &mut self,

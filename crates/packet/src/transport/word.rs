@@ -74,7 +74,7 @@ pub enum How {
     },
     /// Changed on its way, which its destination found out.
     Tampered,
-    /// It told nothing that was not known.
+    /// It brought nothing that was not known.
     Duplicate,
     /// An acknowledgement that arrived.
     Acknowledged,

@@ -83,7 +83,7 @@ pub struct Sketch {
     pub seed: u64,
 }
 
-/// A happening, as the model and the naive simulator both tell it.
+/// A happening, as the model and the naive simulator both report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seen {
     Created { time: Ps, id: u64, bytes: u64 },

@@ -286,7 +286,7 @@ impl Process {
         self.wait_for(index, on.0, on.1, Action::Unlink(generation, place), memory)
     }
 
-    /// The data of an operation have left: its SEND event, if that was not told.
+    /// The data of an operation have left: its SEND event, if that was not reported.
     pub fn sent(
         &mut self,
         index: usize,

@@ -161,7 +161,7 @@ impl Process {
         false
     }
 
-    /// The first unexpected header at or after `from` that an entry matches, with its place; takes it out if told to.
+    /// The first unexpected header at or after `from` that an entry matches, with its place; takes it out if asked to.
     fn find_header(
         &mut self,
         index: usize,

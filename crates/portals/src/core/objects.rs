@@ -376,7 +376,7 @@ pub struct Ni {
     pub descriptors: Slab<Descriptor>,
     /// List entries.
     pub entries: Slab<Entry>,
-    /// Operations of which not all events are told.
+    /// Operations of which not all events are reported.
     pub pending: Slab<Pending>,
     /// Headers on all unexpected lists.
     pub headers: usize,

@@ -1,4 +1,4 @@
-//! Data movements: what is asked for, and what is still to be told of them.
+//! Data movements: what is asked for, and what is still to be reported of them.
 
 use super::{
     message::Request,
@@ -51,7 +51,7 @@ impl Op {
     }
 }
 
-/// An operation of which not all events are told.
+/// An operation of which not all events are reported.
 #[derive(Clone, Debug)]
 pub struct Pending {
     /// Descriptor of the data that were sent, by place and generation.

@@ -101,7 +101,7 @@ impl Process {
         Ok((index, self.open(index)?))
     }
 
-    /// `PtlNIInit`. `taken` tells whether another process of the node has a number.
+    /// `PtlNIInit`. `taken` says whether another process of the node has a number.
     ///
     /// # Errors
     /// As the interface says.

@@ -104,7 +104,7 @@ impl Process {
         Fail::PtDisabled
     }
 
-    /// Moves the data of a request and tells of it.
+    /// Moves the data of a request and reports it.
     fn execute(
         &mut self,
         m: &Message,

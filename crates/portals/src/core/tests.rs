@@ -192,7 +192,7 @@ fn unexpected_messages_wait_for_their_entry() {
     assert_eq!(w.p[1].entry_unlink(overflow), Err(Code::InUse));
     w.put(md, 8, 4, 6);
     assert_eq!(w.kinds(1, eq1), [E::Link, E::Put, E::Put, E::AutoUnlink], "4 bytes left are fewer than 8");
-    // Searching tells, deleting takes; bits 6 stay.
+    // Searching says, deleting takes; bits 6 stay.
     w.p[1].search((w.ni, pt), &entry(0, 0, 0), (false, 9), &mut w.m).unwrap();
     w.p[1].search((w.ni, pt), &Me { match_bits: 7, ..entry(0, 0, 0) }, (false, 9), &mut w.m).unwrap();
     let told = w.events(1, eq1);
@@ -321,7 +321,7 @@ fn handles_of_what_is_gone_name_nothing() {
 }
 
 proptest! {
-    /// Whatever the order of messages, entries and searches: every message is told of exactly once at the target, as taken by an entry or as dropped,
+    /// Whatever the order of messages, entries and searches: every message is reported exactly once at the target, as taken by an entry or as dropped,
     /// and an overflow buffer is free when its last header is gone.
     #[test]
     fn every_message_is_accounted_for(steps in prop::collection::vec((0u8..4, 5u64..8), 1..60)) {

@@ -27,7 +27,7 @@ pub enum Code {
 /// What a call gives, or the code that it returns.
 pub type Answer<T = ()> = Result<T, Code>;
 
-/// How an operation fared at the other end, as events tell it (`ptl_ni_fail_t`).
+/// How an operation fared at the other end, as events name it (`ptl_ni_fail_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names are the interface's")]

@@ -57,7 +57,7 @@ impl Agenda {
         if self.rings() { self.timers.peek() } else { self.near.peek() }
     }
 
-    /// True if nothing is due but what the program's side asked to be told.
+    /// True if nothing is due but what the program's side asked for.
     pub(super) fn only_wakes(&self) -> bool {
         self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.2, Due::Wake(_)))
     }

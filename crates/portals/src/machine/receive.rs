@@ -30,7 +30,7 @@ impl Machine {
         self.admit(flight, memory);
     }
 
-    /// True if a message is lost, by chance, because the network has no way for it, or because the link of one of its ends was out of order while it was on the network.
+    /// True if a message is lost, by chance, because the network has no path for it, or because the link of one of its ends was out of order while it was on the network.
     fn is_lost(&mut self, flight: u32) -> bool {
         if self.params.loss > 0.0 {
             self.counter += 1;

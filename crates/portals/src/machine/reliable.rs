@@ -110,7 +110,7 @@ impl Machine {
         }
     }
 
-    /// A message is sent no more: its initiator is told.
+    /// A message is sent no more: its initiator is informed.
     fn give_up(&mut self, flight: u32, memory: &mut dyn Memory) {
         self.counts.given_up += 1;
         let f = &mut self.flights[flight as usize];

@@ -124,7 +124,7 @@ thread_local! {
 /// Ends the rank that runs by a signal at an address.
 pub type Ending = fn(i32, u64) -> !;
 
-/// Tells whether a rank's code runs.
+/// Reports whether a rank's code runs.
 pub fn rank_runs(runs: bool) {
     RANK_RUNS.set(runs);
 }

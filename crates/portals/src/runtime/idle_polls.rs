@@ -15,7 +15,7 @@ pub const ENOUGH: u64 = 1 << 20;
 const AGAIN: u64 = 1 << 12;
 
 impl World {
-    /// Something happened or was done: looks before it tell nothing.
+    /// Something happened or was done: looks before it count for nothing.
     pub fn active(&mut self) {
         self.done += 1;
     }

@@ -2,7 +2,7 @@
 //!
 //! A shared object's dynamic relocations name what it imports. After `dlopen` (lazy, so that functions nobody else has are no error) the cells of names that
 //! we define are overwritten, in the program and in the libraries of which each rank has a copy; what neither we nor a library defines is a missing symbol,
-//! told before anything runs. Libraries that ranks share are loaded once: they are looked through, and keep their cells.
+//! reported before anything runs. Libraries that ranks share are loaded once: they are looked through, and keep their cells.
 
 #![allow(unsafe_code, reason = "loading programs")]
 
@@ -57,7 +57,7 @@ const RELOCATION_64: u64 = 1;
 const GLOB_DAT: u64 = 6;
 const JUMP_SLOT: u64 = 7;
 
-/// A library of which each rank has a copy: its name, as programs that need it tell it, and its contents.
+/// A library of which each rank has a copy: its name, as programs that need it give it, and its contents.
 pub type Library = (String, Vec<u8>);
 
 /// Loads a copy of a program, made in `directory` under a name of its own, and of the libraries that are private.
@@ -164,7 +164,7 @@ struct Import {
 fn imports(map: *const LinkMap) -> Vec<Import> {
     let mut all = Vec::new();
     // SAFETY: the link map of a library that dlopen gave is valid while that is open (none is closed), and its dynamic section leads to tables of the sizes
-    // it tells, in memory that is mapped.
+    // it says, in memory that is mapped.
     unsafe {
         let mut entry = (*map).dynamic;
         let mut tags = [0usize; 32];
@@ -243,7 +243,7 @@ fn shared(
     missing
 }
 
-/// Where a program's code lies: the segment of its file that can be executed. Empty if the file does not tell.
+/// Where a program's code lies: the segment of its file that can be executed. Empty if the file does not say.
 fn code(program: &[u8], base: usize) -> Range<usize> {
     let number = |at: usize, bytes: usize| {
         let field = program.get(at..at + bytes)?;

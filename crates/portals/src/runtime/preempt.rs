@@ -174,7 +174,7 @@ pub fn install(polled: fn()) {
     arm(FIRST);
 }
 
-/// A rank with this code goes on; `polls` tells that it has polled before.
+/// A rank with this code goes on; `polls` says that it has polled before.
 pub fn begin(code: &Range<usize>, polls: bool) {
     CODE.set((code.start, code.end));
     let now = RESUMED.get().0 + 1;

@@ -1,4 +1,4 @@
-//! Names of private copies: a shared object tells in its dynamic section which libraries it needs; there the names of copies take the places of the names of libraries.
+//! Names of private copies: a shared object says in its dynamic section which libraries it needs; there the names of copies take the places of the names of libraries.
 //!
 //! A copy's name is as long as the library's, so that nothing moves, and begins with "./": it is looked for where copies are made.
 

@@ -17,7 +17,7 @@ const HOPS: u32 = 6;
 /// Window sizes, and those that are drawn.
 const WINDOWS: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const DRAWN: [u32; 3] = [1, 5, 10];
-/// The paper's mean relative error in percent; it does not tell of which protocol.
+/// The paper's mean relative error in percent; it does not say of which protocol.
 const PUBLISHED: f64 = 0.248;
 
 /// How closely to sample: losses from 0 to 5 %, samples to begin with, relative standard error to reach.

@@ -146,7 +146,7 @@ impl Iterator for Sends {
     }
 }
 
-/// Links between nodes on a shortest way in 16 x 16 x 16.
+/// Links between nodes on a shortest path in 16 x 16 x 16.
 #[must_use]
 pub fn hops(a: u32, b: u32, torus: bool) -> u32 {
     let mut sum = 0;

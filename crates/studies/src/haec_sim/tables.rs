@@ -1,4 +1,4 @@
-//! The paper's tables: published numbers as `tables.toml` tells them, ours beside them, and why they differ.
+//! The paper's tables: published numbers as `tables.toml` has them, ours beside them, and why they differ.
 
 use super::{
     replay::{Replay, Run},

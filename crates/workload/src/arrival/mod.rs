@@ -23,7 +23,7 @@ pub trait Arrival: Send + Sync {
     /// A pure function; `None` beyond the end of time.
     fn time(&self, rank: u32, index: u64, previous: Ps) -> Option<Ps>;
 
-    /// Times of the arrivals of `rank` from the `index`-th on, as [`Arrival::time`] tells them; returns how many there are.
+    /// Times of the arrivals of `rank` from the `index`-th on, as [`Arrival::time`] gives them; returns how many there are.
     fn times(&self, rank: u32, index: u64, previous: Ps, into: &mut [Ps]) -> usize {
         let mut last = previous;
         for (n, slot) in into.iter_mut().enumerate() {

@@ -25,7 +25,7 @@ pub(crate) const ABOUT: About = About {
 
 /// Most lines.
 const MAX_LINES: usize = 1 << 26;
-/// Mistakes that are told.
+/// Mistakes that are reported.
 const MAX_MISTAKES: usize = 100;
 
 /// A message as written.

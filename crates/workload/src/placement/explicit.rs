@@ -29,7 +29,7 @@ pub(crate) const ABOUT: About = About {
     ],
 };
 
-/// Where a terminal was written: for telling mistakes.
+/// Where a terminal was written: for reporting errors.
 enum Written {
     List,
     File(Excerpt),

@@ -36,7 +36,7 @@ pub struct PlacementContext<'a> {
     pub seed: u64,
     /// Index of the job.
     pub job: u32,
-    /// What the ranks do, if it is a program: tells who sends to whom.
+    /// What the ranks do, if it is a program: says who sends to whom.
     pub program: Option<&'a dyn Program>,
 }
 

@@ -5,7 +5,7 @@
 //! were met, so wildcards are resolved. A receive's envelope is known only when it is complete: a second reader of the same events runs
 //! ahead to find it. Waiting for any of several requests becomes waiting for those that were complete. **Communicators** other than the
 //! world are made at the start. **Collectives** carry the bytes of the calling rank; for those with different bytes by rank all ranks are
-//! read once. What a non-blocking collective is, its completion tells: it is found as a receive's envelope is. Events are streamed twice, so memory stays
+//! read once. What a non-blocking collective is, its completion says: it is found as a receive's envelope is. Events are streamed twice, so memory stays
 //! small. Not read: one-sided communication, threads' own locations, communicators between groups.
 
 use super::{
@@ -49,7 +49,7 @@ struct Trace {
 /// Reads an archive by its anchor file.
 ///
 /// # Errors
-/// If anchor, definitions or a location's files are missing or damaged, or no rank is told.
+/// If anchor, definitions or a location's files are missing or damaged, or no rank is reported.
 pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     let reported = |message: String| vec![input.problem(message)];
     let archive = Archive::open(Path::new(input.name())).map_err(|e| reported(e.to_string()))?;
@@ -65,7 +65,7 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     Ok(Arc::new(Otf2(Arc::new(Trace { archive, ranks, groups, functions, uneven: OnceLock::new() }))))
 }
 
-/// Regions of MPI: as their paradigm tells, or, since some tracers (EZTrace) call all functions the user's, as their name tells.
+/// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
 fn functions(archive: &Archive) -> BTreeSet<u32> {
     let d = &archive.definitions;
     let is = |r: &otf2::Region| {
@@ -74,7 +74,7 @@ fn functions(archive: &Archive) -> BTreeSet<u32> {
     d.regions.iter().filter(|(_, r)| is(r)).map(|(&number, _)| number).collect()
 }
 
-/// Locations by rank: as MPI's group tells, else the first location of each process.
+/// Locations by rank: as MPI's group says, else the first location of each process.
 fn ranks(archive: &Archive) -> Vec<u64> {
     let d = &archive.definitions;
     if !d.ranks().is_empty() {
@@ -213,7 +213,7 @@ impl Trace {
     }
 }
 
-/// What the completion of a request tells.
+/// What the completion of a request says.
 #[derive(Clone, Copy)]
 enum Completion {
     /// Sender, communicator, tag and bytes of a receive.
@@ -226,7 +226,7 @@ enum Completion {
 enum End {
     Is(Completion),
     Cancelled,
-    /// The archive does not tell.
+    /// The archive does not say.
     NotRecorded,
 }
 
@@ -457,7 +457,7 @@ impl Reader {
             EventKind::IsendComplete { request } => _ = self.wait(request),
             EventKind::Irecv { request, .. } | EventKind::CollectiveComplete { request, .. }
                 if self.wait(request) => {}
-            // Some tracers do not tell when a receive is posted, or a collective.
+            // Some tracers do not say when a receive is posted, or a collective.
             EventKind::Irecv { sender, comm, tag, bytes, .. }
             | EventKind::Recv { sender, comm, tag, bytes } => {
                 let envelope = self.envelope(sender, comm, tag, bytes)?;
@@ -536,7 +536,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Bytes by rank of a collective in which they differ. An archive tells what each rank sends and receives in all: an all-to-all is taken
+    /// Bytes by rank of a collective in which they differ. An archive says what each rank sends and receives in all: an all-to-all is taken
     /// to send the same to each.
     fn counts(&mut self, op: u8, comm: u32, size: u64) -> Result<Arc<[u64]>, Damage> {
         let at = self.uneven.entry(comm).or_default();
@@ -553,7 +553,7 @@ impl Reader {
             ALLGATHERV => {
                 let (sent, most) =
                     ((0..size).map(|r| of(r).0), (0..size).map(|r| of(r).1).max().unwrap_or(0));
-                // What a rank sends is told once, or once for each that gets it.
+                // What a rank sends is reported once, or once for each that gets it.
                 if sent.clone().sum::<u64>() > most {
                     sent.map(|s| s / size).collect()
                 } else {

@@ -26,7 +26,7 @@ pub struct Census {
     pub compute: Vec<Ps>,
     /// Number of different ranks to which each rank sends.
     pub peers: Vec<u32>,
-    /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs tell operations
+    /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs say operations
     /// instead of calls.
     pub collectives: BTreeMap<String, (u64, u64)>,
     /// Of programs, the messages of their collectives by name; counted in `sizes` and `bytes` too.

@@ -1,4 +1,4 @@
-//! Files of rank programs: what they hold is told by their content, never by their name.
+//! Files of rank programs: what they hold is recognised by their content, never by their name.
 
 use super::{
     Damage, Program, archive, goal,

@@ -11,13 +11,13 @@ use std::{
     path::PathBuf,
 };
 
-/// Key of the experiment that names the file; mistakes in the file are told under it.
+/// Key of the experiment that names the file; mistakes in the file are reported under it.
 pub const KEY: &str = "file";
 
 /// Longest line of a text file. Longer ones are no text written by or for people.
 pub const MAX_LINE: u64 = 1 << 20;
 
-/// Most mistakes that are told of one file.
+/// Most mistakes reported of one file.
 const MAX_MISTAKES: usize = 20;
 
 /// Most bytes of a line that are kept to be shown.

@@ -82,7 +82,7 @@ pub struct Op {
     pub mode: mpi::Mode,
     /// Bytes of a message, or picoseconds of a computation.
     pub amount: u64,
-    /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also tells which
+    /// Where it comes from, as the [`Program`] counts: a line of a file, a call of a trace; for diagnoses. Also says which
     /// call of the application it belongs to ([`Program::describe`]).
     pub origin: u32,
     /// 1 + index in [`Program::collectives`] if it is part of a collective, else 0: for statistics.

@@ -37,7 +37,7 @@ pub struct Envelope {
     pub peer: u32,
     /// Tag; [`super::ANY_TAG`] for receives.
     pub tag: u32,
-    /// Payload (for receives: the size of the buffer or of the message, as far as the source tells).
+    /// Payload (for receives: the size of the buffer or of the message, as far as the source says).
     pub bytes: u64,
     /// Communicator.
     pub comm: Comm,
@@ -176,7 +176,7 @@ pub enum Call {
     /// MPI_Waitall.
     Waitall(Arc<[Request]>),
     /// MPI_Waitany and MPI_Waitsome: returns when one is complete. `completed` are those that the source saw complete (empty if it does not
-    /// tell: then the first of the list counts as complete afterwards).
+    /// say: then the first of the list counts as complete afterwards).
     Waitany {
         /// All requests asked for.
         requests: Arc<[Request]>,

@@ -1,4 +1,4 @@
-//! What a run of a Portals program tells: the output of its ranks, and how they ended.
+//! What a run of a Portals program prints: the output of its ranks, and how they ended.
 
 use crate::{
     args::{Format, PortalsRunArgs},
@@ -34,7 +34,7 @@ impl Lines {
             }
             text.extend_from_slice(line);
         }
-        // Nobody can be told that output cannot be written.
+        // Nobody can learn that output cannot be written.
         let _ = if error || self.to_stderr {
             std::io::stderr().write_all(&text)
         } else {

@@ -169,7 +169,7 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
     Ok((table, row, order))
 }
 
-/// Checks that all ways lead from routers with terminals to every terminal.
+/// Checks that all paths lead from routers with terminals to every terminal.
 fn reached(fabric: &Fabric, table: &Table, row: &[(u32, u32)]) -> Result<(), String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -2,7 +2,7 @@
 
 use crate::graph::{Fabric, Peer};
 
-/// Most mistakes that are told.
+/// Most mistakes that are reported.
 pub(in crate::routing) const REPORTED: usize = 20;
 /// Virtual channels that a table may use.
 pub(in crate::routing) const MAX_VCS: u32 = 16;

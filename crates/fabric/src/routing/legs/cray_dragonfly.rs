@@ -1,4 +1,4 @@
-//! Minimal ways on a dragonfly of two-dimensional groups: to a nearest router with a link to the right group, across, and
+//! Minimal paths on a dragonfly of two-dimensional groups: to a nearest router with a link to the right group, across, and
 //! to the end; in a group by one link along a row, a column, or both, the row first.
 //!
 //! Two channels: 1 in the group of the leg's end, 0 before. On either, rows lead to columns and those to no row; on

@@ -1,4 +1,4 @@
-//! Minimal ways on a dragonfly: local, global, local.
+//! Minimal paths on a dragonfly: local, global, local.
 //!
 //! Two channels: 1 in the group of the leg's end, 0 before. Local links lead to global ones on channel 0, global links
 //! to local ones on channel 1, and those nowhere: no cycle.

@@ -1,4 +1,4 @@
-//! Minimal ways on a dragonfly+: up to a spine, over a global link, down to a leaf.
+//! Minimal paths on a dragonfly+: up to a spine, over a global link, down to a leaf.
 //!
 //! A leg that begins at a spine without a link to the right group first goes down to any leaf. Two channels: 1 in the
 //! group of the leg's end, 0 before. On channel 0 down leads to up, up to global links; those lead to down on channel 1; on

@@ -1,4 +1,4 @@
-//! Direct ways on a hierarchical network: at most one level-3 link, and in each rack at most one of level 2.
+//! Direct paths on a hierarchical network: at most one level-3 link, and in each rack at most one of level 2.
 //!
 //! In the first rack a packet goes to a nearest switch with a link to the right rack, one on its own board if there is
 //! any; within a rack over a level-2 link between the two boards, with level-1 links before and behind if need be. Four
@@ -17,7 +17,7 @@ pub(crate) struct HierarchicalLeg {
     shape: HierarchicalShape,
     /// Switches of a rack.
     size: u32,
-    /// Row `from * size + to` of switches of a rack: ports on the shortest direct ways.
+    /// Row `from * size + to` of switches of a rack: ports on the shortest direct paths.
     inner: Rows,
     /// Row `(2 * (racks after this one - 1) + (1 if the other has the lower number)) * size + from`: ports toward a rack.
     outer: Rows,
@@ -49,7 +49,7 @@ impl Rows {
     }
 }
 
-/// Direct ways within a rack, before they are put in rows.
+/// Direct paths within a rack, before they are put in rows.
 struct Rack<'a> {
     shape: &'a HierarchicalShape,
     size: u32,
@@ -62,14 +62,14 @@ impl Rack<'_> {
         switch / self.shape.switches
     }
 
-    /// Links of the shortest way that begins with a level-2 link, if this switch has one to the right board.
+    /// Links of the shortest path that begins with a level-2 link, if this switch has one to the right board.
     fn across(&self, from: u32, to: u32) -> Option<u32> {
         let behind = self.level_2[from as usize].iter().map(|&(_, peer)| peer);
         let behind = behind.filter(|&peer| self.board(peer) == self.board(to));
         behind.map(|peer| 1 + u32::from(peer != to)).min()
     }
 
-    /// Switches of the board of `from` with the shortest ways across, and their length.
+    /// Switches of the board of `from` with the shortest paths across, and their length.
     fn length(&self, from: u32, to: u32) -> u32 {
         if self.board(from) == self.board(to) {
             return u32::from(from != to);
@@ -80,7 +80,7 @@ impl Rack<'_> {
         board.filter_map(path).min().unwrap_or(u32::MAX)
     }
 
-    /// Ports on the shortest ways.
+    /// Ports on the shortest paths.
     fn ports(&self, from: u32, to: u32) -> Vec<u32> {
         let index = |switch: u32| switch % self.shape.switches;
         let beside = |other: u32| {

@@ -1,4 +1,4 @@
-//! Legs: minimal ways between two routers, the building blocks of routes over an intermediate router.
+//! Legs: minimal paths between two routers, the building blocks of routes over an intermediate router.
 //!
 //! A leg has virtual channels of its own, free of deadlock by themselves. A route of several legs gives each its own
 //! set, in ascending order, so it is free of deadlock as a whole.
@@ -64,7 +64,7 @@ impl PortSet<'_> {
         }
     }
 
-    /// The port that a packet with this seed takes at this router: always the same, so that its whole way can be told
+    /// The port that a packet with this seed takes at this router: always the same, so that its whole path can be known
     /// beforehand.
     #[inline]
     pub(crate) fn pick(&self, router: u32, seed: impl FnOnce() -> u64) -> u32 {
@@ -75,7 +75,7 @@ impl PortSet<'_> {
     }
 }
 
-/// Minimal ways on one fabric.
+/// Minimal paths on one fabric.
 pub(crate) trait Leg: Send + Sync {
     /// Virtual channels that a leg needs.
     fn vcs(&self) -> u8;

@@ -1,4 +1,4 @@
-//! Source routing: whole ways from a file, one or more for each pair of terminals.
+//! Source routing: whole paths from a file, one or more for each pair of terminals.
 //!
 //! `parse` reads the text, this file binds it: every pair of terminals of different routers must have a route. The first router
 //! chooses one, whose number travels in [`Hop::state`]; the routers behind it take its next port. Channels that the file

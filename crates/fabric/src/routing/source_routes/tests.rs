@@ -26,7 +26,7 @@ fn bound(name: &str, fabric: &Arc<Fabric>, text: &str) -> Bound {
     bind(name, &ROUTING, fabric, text, &[])
 }
 
-/// The text of every pair's way under a routing without choices, with its channels if `vcs`.
+/// The text of every pair's path under a routing without choices, with its channels if `vcs`.
 fn routes_of(fabric: &Fabric, routing: &dyn Routing, vcs: bool) -> String {
     let mut text = String::new();
     for (s, d) in testing::pairs(fabric).filter(|&(s, d)| fabric.router_at(s) != fabric.router_at(d)) {
@@ -83,7 +83,7 @@ fn a_table_and_its_source_routes_give_identical_paths() {
     }
 }
 
-/// Ways that no table by destination has: packets of one router to one terminal part by their source.
+/// Paths that no table by destination has: packets of one router to one terminal part by their source.
 #[test]
 fn routes_may_depend_on_the_source() {
     // A ring of four; port 0 leads down, 1 up, 2 and 3 to terminals.

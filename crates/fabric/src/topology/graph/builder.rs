@@ -102,7 +102,7 @@ impl GraphBuilder {
             .map_err(|problems| problems.into_iter().map(|p| Place::default().mistake(p.message)).collect())
     }
 
-    /// Ends of cables with how many of them and where they are told, links first.
+    /// Ends of cables with how many of them and where they are given, links first.
     fn ends(&self) -> impl Iterator<Item = (End, u64, Place)> + '_ {
         let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.count, link.place)));
         links.chain(self.terminals.iter().copied())

@@ -2,7 +2,7 @@
 
 use base::param::{Excerpt, Problem, Values};
 
-/// Mistakes that are told; a file with more has another problem.
+/// Mistakes that are reported; a file with more has another problem.
 pub(super) const MAX_MISTAKES: usize = 100;
 
 /// A mistake in a file.

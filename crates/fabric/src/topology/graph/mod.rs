@@ -1,7 +1,7 @@
 //! Any network, from a file: an edge list for people or JSON as `export::json` writes it.
 //!
 //! Both readers, `text` and `json`, make a `GraphBuilder`; checking it and turning it into a fabric is the same for both. All mistakes
-//! of a file are told at once, each with its line.
+//! of a file are reported at once, each with its line.
 
 mod builder;
 mod json;

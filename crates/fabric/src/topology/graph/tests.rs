@@ -38,7 +38,7 @@ fn an_edge_list_is_built_line_by_line() {
 fn routers_and_terminals_have_defaults() {
     let fabric = parse("0 1\n1 2").unwrap();
     assert_eq!((fabric.routers(), fabric.terminals()), (3, 3));
-    // Where some routers' terminals are told, the others have none; the last word counts.
+    // Where some routers' terminals are given, the others have none; the last word counts.
     let fabric = parse("0 1\n1 2\nterminals 0 4\nterminals 2 1\nterminals 0 2").unwrap();
     assert_eq!(fabric.attachments().iter().map(|a| a.0).collect::<Vec<_>>(), [0, 0, 2]);
     // A network of one router.
@@ -79,7 +79,7 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
     assert_eq!(columns[2].2, "line 4 has told the terminals of every router already");
 }
 
-/// `ports` bounds what links and terminals may take; each router that needs more is told once.
+/// `ports` bounds what links and terminals may take; each router that needs more is reported once.
 #[test]
 fn ports_that_contradict_the_links_are_told() {
     let columns = mistakes(&format!(

@@ -80,7 +80,7 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
     here.dedup_by_key(|&mut (router, ..)| router);
     let mut terminals = Vec::new();
     let mut special = here.iter().copied().peekable();
-    // More routers than there may be are told with the rest.
+    // More routers than there may be are reported with the rest.
     for router in 0..if routers > MAX_ROUTERS { 0 } else { routers } {
         let own = special.next_if(|&(r, ..)| r == router);
         let (count, place) = own.map_or((usual, place), |(_, count, place)| (count, place));
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
             terminals.push((at(router), count, place));
         }
     }
-    // What is left speaks of routers that do not exist: told with the rest.
+    // What is left speaks of routers that do not exist: reported with the rest.
     terminals.extend(special.map(|(router, count, place)| (at(router), count, place)));
     Ok(GraphBuilder { routers, ports: None, links: said.links, terminals })
 }

@@ -4,5 +4,5 @@
 pub(super) const MAX_HOSTS: u64 = 1 << 20;
 /// Most links of a platform.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
-/// Mistakes that are told.
+/// Mistakes that are reported.
 pub(super) const MAX_MISTAKES: usize = 100;

@@ -1,6 +1,6 @@
 //! Platforms from files: JSON of our own, or SimGrid's platform XML.
 //!
-//! Both readers, `json` and `xml`, make a [`Platform`]; the fabric is one router with all hosts around it. All mistakes of a file are told at once,
+//! Both readers, `json` and `xml`, make a [`Platform`]; the fabric is one router with all hosts around it. All mistakes of a file are reported at once,
 //! each with its line.
 
 mod json;

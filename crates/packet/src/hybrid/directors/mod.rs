@@ -45,7 +45,7 @@ pub trait Strategy: Send + Sync {
     /// The next instant after `now` at which it wants to look, `NEVER` for none.
     fn next_tick(&self, now: Ps) -> Ps;
 
-    /// True if it may enter the surrogate at `now`: then partitions tell what is in the network.
+    /// True if it may enter the surrogate at `now`: then partitions report what is in the network.
     fn may_enter(&self, now: Ps) -> bool;
 
     /// True if it will enter at `now` and nothing can change that: then what was learned is handed over instead of copied.

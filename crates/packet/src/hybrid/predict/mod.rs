@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// How much longer, or shorter, than its predictor says a packet is under way, in ps.
 pub type Wait = i64;
 
-/// Tells how long packets are under way. A pure function of what it was made from.
+/// Says how long packets are under way. A pure function of what it was made from.
 pub trait Predictor: Send + Sync {
     /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
     fn latency(&self, source: u32, destination: u32, number: u32) -> Ps;

@@ -96,7 +96,7 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
         }
     };
     close(&mut real, &mut said, 0.05);
-    // Of one source to each distance the same holds, as far as 80 packets tell.
+    // Of one source to each distance the same holds, as far as 80 packets say.
     for source in [6, 7] {
         for (step, number) in [(1, 0), (60, 5000)] {
             let mut said: Vec<f64> =
@@ -109,7 +109,7 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     }
 }
 
-/// Pairs that differ much are told apart by a few packets, pairs that do not are not told apart by their chance.
+/// Pairs that differ much are distinguished by a few packets, pairs that do not are not distinguished by their chance.
 #[test]
 fn a_few_packets_count_by_how_much_pairs_differ() {
     let shape = line(60);

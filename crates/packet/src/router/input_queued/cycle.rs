@@ -172,7 +172,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let vc = idle.trailing_zeros();
             idle &= idle - 1;
             let v = row_of(input, cx.net.config.vcs, vc);
-            // Terminals inject into any VC, which tells nothing of a class.
+            // Terminals inject into any VC, which says nothing of a class.
             let class = if terminal { 0 } else { vc as u8 / self.router.each };
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
             let row = self.router.vcs.edit(v);

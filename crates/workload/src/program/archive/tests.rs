@@ -172,7 +172,7 @@ fn a_rank_that_a_communicator_does_not_have_is_told() {
     }
 }
 
-/// The bytes of a collective are told by rank and call, so none may be left out.
+/// The bytes of a collective are reported by rank and call, so none may be left out.
 #[test]
 fn a_collective_that_was_not_posted_blocks() {
     use EventKind::CollectiveComplete;
@@ -191,7 +191,7 @@ fn a_collective_that_was_not_posted_blocks() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// What a non-blocking collective is, its completion tells; two that end in another order than they began keep theirs.
+/// What a non-blocking collective is, its completion says; two that end in another order than they began keep theirs.
 #[test]
 fn non_blocking_collectives_are_posted_and_waited_for() {
     use EventKind::{CollectiveComplete, CollectiveRequest, Enter, Leave};
@@ -255,7 +255,7 @@ fn non_blocking_collectives_are_posted_and_waited_for() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// Some tracers call MPI's functions the user's: their names tell.
+/// Some tracers call MPI's functions the user's: their names say.
 #[test]
 fn functions_of_mpi_are_known_by_name() {
     use EventKind::{Enter, Leave, Send};
@@ -280,7 +280,7 @@ fn functions_of_mpi_are_known_by_name() {
     std::fs::remove_dir_all(directory).unwrap();
 }
 
-/// A receive whose end is not told cannot be done again; one that was cancelled need not.
+/// A receive whose end is not reported cannot be done again; one that was cancelled need not.
 #[test]
 fn a_receive_without_its_end_is_told() {
     use EventKind::{Cancelled, IrecvRequest};

@@ -122,7 +122,7 @@ pub(crate) fn halve(task: &Task, player: u32, step: u32, out: &mut dyn Sink) {
     out.send(peer, task.cut(given.0, given.1, fold.power));
 }
 
-/// The parts that a player holds after `steps` halvings: bit s of its number tells which half it kept in step s.
+/// The parts that a player holds after `steps` halvings: bit s of its number says which half it kept in step s.
 pub(crate) fn range(fold: Fold, player: u32, steps: u32) -> (u32, u32) {
     let first = (0..steps).map(|s| (player >> s & 1) * (fold.power >> (s + 1))).sum();
     (first, first + (fold.power >> steps))

@@ -105,7 +105,7 @@ pub(crate) fn reductions(script: &dyn Script, rank: u32) -> usize {
 }
 
 /// Runs a script with every send synchronous: it must end, sends and receives must agree in size, all members must make the same
-/// collectives in the same order, requests must be waited for, and [`Script::sent`] must tell what was sent.
+/// collectives in the same order, requests must be waited for, and [`Script::sent`] must say what was sent.
 pub(crate) fn run(script: &dyn Script) {
     let ranks = script.ranks();
     let beside = |c: &Call| matches!(c, Call::Collective(c) if c.request.is_some());

@@ -23,7 +23,7 @@ pub(super) const HEAD_BYTES: usize = 6;
 /// Bytes of an operation.
 pub(super) const NODE_BYTES: usize = 39;
 
-/// Most mistakes that are told of one file.
+/// Most mistakes reported of one file.
 const MAX_REPORTED: usize = 10;
 
 /// True if a file begins as GOAL binaries do, or did before they were used up.

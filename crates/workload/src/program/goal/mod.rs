@@ -26,7 +26,7 @@
 //! then the list that these indices point into (4 each).
 //!
 //! Source: Hoefler, Siebert, Lumsdaine 2009 (language) and the behaviour of LogGOPSim's converter and simulator (binary form).
-//! Differences: what that converter takes without a word is told here as a mistake: labels used twice, numbers that do not fit, peers that do
+//! Differences: what that converter takes without a word is reported here as a mistake: labels used twice, numbers that do not fit, peers that do
 //! not exist, ranks that are missing.
 
 mod binary;

@@ -9,7 +9,7 @@
 //! | isend, irecv, start | one each | it has started: posting order is kept |
 //! | sendrecv | the receive, then the send | both have finished |
 //! | wait, waitall, test | a join after the requests' operations | it has finished |
-//! | waitany, waitsome | a join after the requests seen complete; if the source does not tell, after any one | it has finished |
+//! | waitany, waitsome | a join after the requests seen complete; if the source does not say, after any one | it has finished |
 //! | collective | the transfers of its rounds ([`super::collective`]) | all have finished |
 //! | non-blocking collective | the same beside the chain, ended by a join for its request; a join in the chain | at once |
 //! | making a communicator | an allreduce (dup, create) or allgather (split) of 8 bytes | all have finished |
@@ -20,7 +20,7 @@
 //! the communicator: transfers of different calls never meet. Communicators are numbered by reading all ranks' calls once
 //! beforehand, unless the script says that none is made.
 //!
-//! **Mistakes** of a source are told with the call's position: waiting for a request that there is not, using a request again that is not
+//! **Mistakes** of a source are reported with the call's position: waiting for a request that there is not, using a request again that is not
 //! complete, ranks and roots out of range, unknown communicators, calls of which some ranks miss.
 //! Requests still open when a rank ends are no mistake: the job ends when their transfers do.
 

@@ -21,8 +21,8 @@
 //! `docs/rank-programs.md` is the description for users. What is read becomes a [`Script`]: blocks and loops stay as they are
 //! written, so a file with a million repetitions takes no more memory than one with two. [`write()`] writes any script.
 //!
-//! Every rank is run once at load, as long as that takes few calls, so that a wrong rank, request or communicator is told with its line
-//! before a simulation begins; whatever lies beyond is told as [`Damage`] when it is met.
+//! Every rank is run once at load, as long as that takes few calls, so that a wrong rank, request or communicator is reported with its line
+//! before a simulation begins; whatever lies beyond is reported as [`Damage`] when it is met.
 
 mod expression;
 mod file;

@@ -56,7 +56,7 @@ pub fn read(input: &Input<'_>) -> Result<Ranks, Vec<Problem>> {
     if mistakes.is_empty() { Ok(Ranks(file)) } else { Err(mistakes.problems(input)) }
 }
 
-/// Runs every rank, as far as that takes few calls, and tells the first fault of each line.
+/// Runs every rank, as far as that takes few calls, and reports the first fault of each line.
 fn try_run(file: &Arc<File>, mistakes: &mut Mistakes) {
     let mut reported = std::collections::BTreeSet::new();
     let mut left = CHECKED_CALLS;

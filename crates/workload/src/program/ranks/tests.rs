@@ -164,7 +164,7 @@ fn every_call_is_read_and_written() {
     assert_eq!((i.request, i.neighbours.as_deref()), (Some(6), Some(&[1][..])));
 }
 
-/// What is told of a line in a block of rank 0 of 4.
+/// What is reported of a line in a block of rank 0 of 4.
 fn reported(line: &str) -> (u64, String, String) {
     let problems =
         parse(&format!("ranks 4\nrank 0 {{\nisend 1 B to 1 as left\n{line}\n}}\n")).err().unwrap_or_default();

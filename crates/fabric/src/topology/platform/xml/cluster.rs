@@ -63,7 +63,7 @@ impl<'a> PlatformReader<'a> {
         Ok(Cluster { first, hosts, router, loopback, limiter, shape })
     }
 
-    /// A zone with routing Cluster: hosts with a cable each, told by `host_link`s.
+    /// A zone with routing Cluster: hosts with a cable each, given by `host_link`s.
     pub(super) fn listed_cluster(&mut self, node: Node<'a, 'a>, zone: u32) {
         let hosts: Vec<u32> =
             (0u32..).zip(&self.host_zone).filter(|(_, z)| **z == zone).map(|(h, _)| h).collect();

@@ -1,4 +1,4 @@
-//! Single calls: which operations they become, and how mistakes are told.
+//! Single calls: which operations they become, and how mistakes are reported.
 
 use super::execute::{Executor, Listed, Run};
 use crate::program::{
