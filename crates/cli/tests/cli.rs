@@ -28,7 +28,7 @@ fn help_and_version() {
 }
 
 #[test]
-fn a_wrong_command_line_is_told_on_standard_error() {
+fn a_wrong_command_line_is_reported_on_standard_error() {
     for (arguments, reported) in [
         (&[][..], "Usage"),
         (&["chek"], "tip: some similar subcommands exist"),

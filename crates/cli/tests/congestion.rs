@@ -107,7 +107,7 @@ fn options_do_what_they_say() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     for (arguments, status, part) in [
         (vec!["congestion", TREE, "-p", "bisekt"], 2, "did you mean bisect"),
         (vec!["congestion", TREE, "--ranks", "9"], 2, "4 hosts"),

@@ -52,7 +52,7 @@ fn exports_in_every_form() {
 }
 
 #[test]
-fn an_exported_file_is_not_replaced_unless_told_and_reads_back() {
+fn an_exported_file_is_not_replaced_unless_asked_and_reads_back() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("network.json");
     let path = path.to_str().expect("text");
@@ -74,7 +74,7 @@ fn an_exported_file_is_not_replaced_unless_told_and_reads_back() {
 }
 
 #[test]
-fn mistakes_in_the_fabric_are_told_and_others_are_not() {
+fn mistakes_in_the_fabric_are_reported_and_others_are_not() {
     let run = netloom(&["fabric", "metrics", "tests/bad/unknown-key.toml"]);
     assert_eq!((run.status, run.out.as_str()), (3, ""));
     assert!(run.err.contains("did you mean `groups`?"), "{}", run.err);
@@ -87,7 +87,7 @@ fn mistakes_in_the_fabric_are_told_and_others_are_not() {
 
 /// Planes are measured once if they are alike and each by itself if not; forms that hold one network need to know which.
 #[test]
-fn rails_are_told_and_exported() {
+fn rails_are_reported_and_exported() {
     let rails = ["fabric", "metrics", BARE, "--set", "fabric.rails=3"];
     assert_snapshot!("metrics-rails", out(&rails));
     let m = json(&[&rails[..], &["--format", "json"]].concat());

@@ -72,7 +72,7 @@ fn on_platform(from: &str, to: &str) -> crate::common::Run {
 }
 
 #[test]
-fn bad_platforms_and_messages_are_told_with_their_lines() {
+fn bad_platforms_and_messages_are_reported_with_their_lines() {
     assert_eq!(on_platform("", "").status, 0);
     for (from, to, status, reported) in [
         ("version=\"4.1\"", "version=\"9\"", 4, "versions 4 and 4.1"),

@@ -162,7 +162,7 @@ fn clocks_threads_streams() {
 }
 
 #[test]
-fn a_rank_that_fails_is_told_with_its_status() {
+fn a_rank_that_fails_is_reported_with_its_status() {
     let Some(program) = compile("crates/cli/tests/portals/failing.c") else { return };
     for (how, code, reported) in [
         ("exit", 12, "rank 1 exited with status 7"),

@@ -328,7 +328,7 @@ fn the_delay_model_goes_on() {
 }
 
 #[test]
-fn changed_inputs_and_missing_checkpoints_are_told() {
+fn changed_inputs_and_missing_checkpoints_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let output = netloom(&["resume"]).arg(root.path().join("nothing")).output().unwrap();
     assert_eq!(output.status.code(), Some(4));

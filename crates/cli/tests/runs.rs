@@ -122,7 +122,7 @@ fn an_output_directory_is_complete_and_not_overwritten() {
 }
 
 #[test]
-fn an_impossible_output_directory_is_told_before_the_run() {
+fn an_impossible_output_directory_is_reported_before_the_run() {
     for dir in ["Cargo.toml/run", "Cargo.toml", "/"] {
         let run = netloom(&["run", GOOD, "--set", "experiment.duration=1000 s", "--out", dir]);
         assert_eq!((run.status, run.out.as_str()), (7, ""), "{dir}: {}", run.err);
@@ -133,7 +133,7 @@ fn an_impossible_output_directory_is_told_before_the_run() {
 }
 
 #[test]
-fn what_does_not_fit_in_memory_is_refused_unless_told() {
+fn what_does_not_fit_in_memory_is_refused_unless_allowed() {
     let run = netloom(&["run", GOOD, "--memory-limit", "1 KiB"]);
     assert_eq!((run.status, run.out.as_str()), (6, ""));
     assert!(run.err.contains("--memory-limit none"), "{}", run.err);

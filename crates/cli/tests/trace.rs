@@ -138,7 +138,7 @@ fn conversions_there_and_back() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_lines() {
+fn mistakes_are_reported_with_their_lines() {
     for name in ["goal", "ranks"] {
         let run = netloom(&["trace", "info", &format!("tests/traces/wrong.{name}")]);
         assert_eq!((run.status, run.out.as_str()), (4, ""));

@@ -120,7 +120,7 @@ impl Wheel {
         let ahead = (self.position - slot).min(SLOTS);
         // `take_slot` sorts into `current`: what is served there waits aside meanwhile.
         let served = std::mem::take(&mut self.current);
-        // Lists that the new position could no longer tell from nearer ones go to the heap.
+        // Lists that the new position could no longer distinguish from nearer ones go to the heap.
         for beyond in self.position + SLOTS - ahead..self.position + SLOTS {
             if self.occupied[(beyond % SLOTS) as usize / 64] >> (beyond % 64) & 1 == 1 {
                 self.take_slot(beyond);

@@ -151,7 +151,7 @@ fn forms_of_one_table_agree() {
 
 /// Four identifiers for each host: every one of them goes OpenSM's way.
 #[test]
-fn several_identifiers_go_the_ways_of_opensm() {
+fn several_identifiers_go_the_paths_of_opensm() {
     let Some(ib) = data() else { return };
     for name in ["minhop", "updn"] {
         let dump = format!("tables/ft2_16.{name}.lmc2.opensm-lfts.dump.gz");

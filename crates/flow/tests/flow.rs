@@ -253,7 +253,7 @@ fn too_many_flows_end_the_run_by_name() {
 }
 
 #[test]
-fn use_of_links_is_told_by_window() {
+fn use_of_links_is_reported_by_window() {
     let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let mut setup = setup(&fabric, routing, list(&[(0, 0, 1, 1_000_000)]));
@@ -273,7 +273,7 @@ fn use_of_links_is_told_by_window() {
 
 /// A routing that draws finds a way per message, and gives it back: random ways spread what d-mod-k would pile up.
 #[test]
-fn random_ways_are_found_per_message() {
+fn random_paths_are_found_per_message() {
     let (fabric, fixed) = fat_tree(4);
     let random = samples::routing(&fabric, "valiant", &[]);
     let messages: Vec<_> =

@@ -100,7 +100,7 @@ mod tests {
     use model::samples::{int, topology};
 
     #[test]
-    fn ways_are_shortest_and_name_their_classes() {
+    fn paths_are_shortest_and_name_their_classes() {
         let given = [
             ("groups", int(9)),
             ("routers_per_group", int(4)),

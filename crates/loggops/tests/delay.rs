@@ -426,7 +426,7 @@ fn the_direct_way_can_be_resumed() {
 }
 
 #[test]
-fn a_limit_ends_a_run_and_is_told() {
+fn a_limit_ends_a_run_and_is_reported() {
     let free = DelayConfig { ties: Ties::Causes, ..config(&SETS[0]) };
     let mut setup = plain(Arc::new(List::new(ring(8, 64, 50))), free);
     let whole = run(&setup).summary;
@@ -445,7 +445,7 @@ fn a_limit_ends_a_run_and_is_told() {
 
 /// What is begun in time and over after the limit is not done, and neither is what lasts longer than all times.
 #[test]
-fn what_is_over_after_the_limit_is_told() {
+fn what_is_over_after_the_limit_is_reported() {
     let mut ranks = vec![Rank::default(); 2];
     ranks[0].push(send(1, 1_001, 0));
     ranks[1].push(recv(0, 1_001, 0));

@@ -106,7 +106,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn mistakes_are_told_with_their_lines() {
+    fn mistakes_are_reported_with_their_lines() {
         let error = Experiment::from_text("[experiment]\nduratoin = \"1 us\"\n").run().map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Experiment);
         assert!(error.to_string().contains("experiment:2:1: [experiment] has no key `duratoin`"), "{error}");

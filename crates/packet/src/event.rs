@@ -1,7 +1,7 @@
 //! What happens in a partition: names that order ties ([`Name`]), and alarms ([`Alarm`]).
 //!
 //! A name is 64 bits: four of its kind, 28 of a place (link, router or terminal, by its number in the network), 32 that distinguish
-//! apart what one place has pending. Names are an enum with explicit values, so the compiler refuses two of one value:
+//! what one place has pending. Names are an enum with explicit values, so the compiler refuses two of one value:
 //!
 //! ```compile_fail,E0081
 //! #[repr(u8)]

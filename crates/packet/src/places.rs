@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sides_are_told_apart() {
+    fn sides_are_distinguished() {
         assert_eq!(Upstream::here(LocalPort::new(7)).side(), Side::Here(LocalPort::new(7)));
         assert_eq!(Upstream::afar(7).side(), Side::Afar(7));
         assert_eq!((size_of::<Upstream>(), size_of::<LocalPort>()), (4, 4));

@@ -374,7 +374,7 @@ fn a_damaged_source_is_no_result() {
 }
 
 #[test]
-fn a_message_that_nobody_takes_is_told() {
+fn a_message_that_nobody_takes_is_reported() {
     let summary = run(&switch(vec![chain(&[send(1, 64, 7)]), chain(&[calc(US)])]));
     assert_eq!(
         (summary.verdict.state, summary.verdict.flags.as_slice()),
@@ -394,7 +394,7 @@ fn a_synchronous_send_to_oneself_waits_for_its_receive() {
 }
 
 #[test]
-fn who_waits_for_what_is_told() {
+fn who_waits_for_what_is_reported() {
     let setup = switch(vec![
         chain(&[recv(1, 64, 3), send(1, 64, 4)]),
         chain(&[recv(0, 64, 4), send(0, 64, 3)]),

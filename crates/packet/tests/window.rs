@@ -104,7 +104,7 @@ fn parts_sum_to_the_whole() {
 
 /// Also on links so slow that a chunk takes milliseconds, nothing waits at zero load.
 #[test]
-fn parts_are_told_on_slow_links() {
+fn parts_are_reported_on_slow_links() {
     let fabric = samples::topology("single-switch", &[("terminals", int(4))]);
     let routing = samples::routing(&fabric, "minimal", &[]);
     let links = vec![samples::link(1_000_000, 1_000, 5_000, 1 << 20)];
@@ -281,7 +281,7 @@ impl fabric::routing::Routing for Detour {
 
 /// Beyond saturation the sources' backlog takes no memory, and the verdict says so; a little below it does not.
 #[test]
-fn saturation_is_told_and_a_near_miss_is_not() {
+fn saturation_is_reported_and_a_near_miss_is_not() {
     let mut setup = samples::dragonfly(72, "minimal", ("poisson", 1.0));
     setup.jobs[0].work =
         samples::traffic("bisection", &[], ("poisson", 0.4), (72, 1024, setup.links[0].bandwidth), 1);

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_told_from_noise() {
+    fn drift_is_distinguished_from_noise() {
         let flagged = |seed, level: &dyn Fn(usize) -> u64| {
             matches!(stationarity(&noisy(seed, 32, 1000, level)), Stationarity::Drifting { .. })
         };

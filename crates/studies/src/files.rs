@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_not_there_are_told() {
+    fn files_that_are_not_there_are_reported() {
         let files = Place::Own.files("orcs");
         assert!(files.has("figures.toml") && !files.has("figure-5.toml"));
         let error = files.text("figure-5.toml").unwrap_err();

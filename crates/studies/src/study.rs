@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_in_a_study_are_told_at_once() {
+    fn mistakes_in_a_study_are_reported_at_once() {
         let mut diagnostics = Diagnostics::default();
         let text = "[study]\nsmoke = 1\n[[row]]\nname = \"a\"\npublished = { x = true }\n[more]\n\
             [[row]]\nname = \"b c\"\nexperiment = \"b\"\npublished = {}\n[[row]]\nname = \"b, c\"\nexperiment = \"b\"\npublished = {}\n";

@@ -175,7 +175,7 @@ fn small_random_graphs_are_cut_at_their_narrowest() {
 }
 
 #[test]
-fn shortest_ways_are_counted() {
+fn shortest_paths_are_counted() {
     // Between corners of a hypercube at distance d there are d! ways.
     let cube = build("hypercube", &[("dimensions", Constant::Int(3))]);
     let counted = shortest_paths(&cube, u64::MAX).unwrap();
@@ -190,7 +190,7 @@ fn shortest_ways_are_counted() {
 }
 
 #[test]
-fn disjoint_ways_are_as_many_as_links_of_a_regular_graph() {
+fn disjoint_paths_are_as_many_as_links_of_a_regular_graph() {
     for (fabric, expected) in [
         (grid("torus", &[4, 4]), 4),
         (build("hypercube", &[("dimensions", Constant::Int(5))]), 5),

@@ -95,7 +95,7 @@ fn failures_stay_in_their_plane() {
 
 /// Nodes without a plane in common cannot both carry ranks.
 #[test]
-fn nodes_without_a_common_plane_are_told() {
+fn nodes_without_a_common_plane_are_reported() {
     let one = build("mesh");
     let (a, b) = (0, one.routers() - 1);
     let faults = Faults { routers: vec![a, one.routers() + b], ..Faults::default() };

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_ways_climb_and_descend_the_levels() {
+    fn direct_paths_climb_and_descend_the_levels() {
         let fabric = fabric();
         let routing = bind(&fabric, 0, "random");
         assert_eq!(routing.vcs(), 4);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn adaptive_ways_are_direct_until_that_port_is_busier() {
+    fn adaptive_paths_are_direct_until_that_port_is_busier() {
         let fabric = fabric();
         let routing = bind(&fabric, 3, "least-queue");
         let port = |busy: &[(u32, u64)]| {

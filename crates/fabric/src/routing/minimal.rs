@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_local_global_local_on_the_stated_channels() {
+    fn paths_are_local_global_local_on_the_stated_channels() {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         let (local, global) = (1, 2);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_ways_are_drawn_evenly() {
+    fn parallel_paths_are_drawn_evenly() {
         let fabric = testing::dragonfly([33, 32, 1, 4]);
         let routing = build(fabric.clone(), &values(ROUTING.about.params, &[])).unwrap();
         let mut counts = std::collections::BTreeMap::new();

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn random_ways_use_all_common_ancestors_evenly() {
+    fn random_paths_use_all_common_ancestors_evenly() {
         let (fabric, routing) = bind(3, 3);
         let mut tops = BTreeMap::new();
         for seed in 0..9000 {

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_busy_of_the_parallel_ways_is_taken() {
+    fn the_least_busy_of_the_parallel_paths_is_taken() {
         let fabric = testing::dragonfly([33, 32, 1, 4]);
         let routing = bind(&fabric, u64::MAX);
         let ports = |backlogs: &[(u32, u64)]| -> BTreeSet<u32> {

@@ -77,7 +77,7 @@ mod tests {
         [Arrangement::Relative, Arrangement::Absolute, Arrangement::Palmtree, Arrangement::Circulant];
 
     #[test]
-    fn slots_reach_every_other_group_once_and_the_two_ways_of_asking_agree() {
+    fn slots_reach_every_other_group_once_and_the_two_forms_of_asking_agree() {
         for arrangement in ALL {
             for groups in 2..12 {
                 for group in 0..groups {

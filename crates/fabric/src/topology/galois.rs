@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prime_powers_are_told_from_other_numbers() {
+    fn prime_powers_are_distinguished_from_other_numbers() {
         let found: Vec<u32> = (0..33).filter(|&q| prime_power(q).is_some()).collect();
         assert_eq!(found, [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29, 31, 32]);
         assert_eq!(

@@ -45,7 +45,7 @@ fn a_second_lane_breaks_it() {
 }
 
 #[test]
-fn holes_and_circles_are_told() {
+fn holes_and_circles_are_reported() {
     let hole = read(&RING.replace("HB,HC", "HC"));
     let report = verify(&hole, hole.tables.as_ref().unwrap());
     assert_eq!(report.unreached, 2);

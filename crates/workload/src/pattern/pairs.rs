@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_words() {
+    fn mistakes_are_reported_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
         let problems = parse(text, 3, "p").err().unwrap();
         let reported: Vec<(u64, &str)> = problems

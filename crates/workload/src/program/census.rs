@@ -26,7 +26,7 @@ pub struct Census {
     pub compute: Vec<Ps>,
     /// Number of different ranks to which each rank sends.
     pub peers: Vec<u32>,
-    /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs say operations
+    /// Collective calls of all ranks and their bytes by name: what one rank contributes to one call counts once. Programs count operations
     /// instead of calls.
     pub collectives: BTreeMap<String, (u64, u64)>,
     /// Of programs, the messages of their collectives by name; counted in `sizes` and `bytes` too.
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_send_to_nobody_is_told() {
+    fn a_send_to_nobody_is_reported() {
         let error = Balance::new(2).send(0, 5, 0, 0).unwrap_err();
         assert_eq!(error.0, "rank 0 sends to rank 5, but there are 2");
     }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_told_by_their_content() {
+    fn formats_are_reported_by_their_content() {
         assert_eq!(format(b"/* a\n*/ // b\n\n num_ranks 3"), Ok(Format::Goal));
         assert_eq!(format(b"\xef\xbb\xbf# a\r\n\r\nranks 3"), Ok(Format::Ranks));
         assert_eq!(format(&4223u64.to_le_bytes()), Ok(Format::GoalBinary));

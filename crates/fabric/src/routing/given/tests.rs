@@ -59,7 +59,7 @@ fn packets_follow_the_file() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_places() {
+fn mistakes_are_reported_with_their_places() {
     let cases = [
         ("3 0 0", (1, 0, 1, "there is no router 3: they are 0 to 2")),
         ("\n0 7 1", (2, 2, 3, "there is no terminal 7: they are 0 to 2")),

@@ -148,7 +148,7 @@ fn a_route_ends_with_its_ports() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_places() {
+fn mistakes_are_reported_with_their_places() {
     let fabric = testing::grid(false, &[3]);
     let wrong = |text: &str| -> Vec<(u64, usize, usize, String)> {
         let problems = bound("mistake", &fabric, text).err().unwrap();

@@ -46,7 +46,7 @@ fn routers_and_terminals_have_defaults() {
 }
 
 #[test]
-fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
+fn all_mistakes_of_an_edge_list_are_reported_with_their_words() {
     let text = "routers\n0 1 lokal\n0\n0 one\n1 2 global 4\n1 2 global x0\n1 2 a x2 b\n1 2 terminal\n1 99999999999999999999\nterminals 1 2 3\n";
     let columns = mistakes(text);
     let brief: Vec<(u64, &str)> =
@@ -81,7 +81,7 @@ fn all_mistakes_of_an_edge_list_are_told_with_their_words() {
 
 /// `ports` bounds what links and terminals may take; each router that needs more is reported once.
 #[test]
-fn ports_that_contradict_the_links_are_told() {
+fn ports_that_contradict_the_links_are_reported() {
     let columns = mistakes(&format!(
         "{HEAD}\"ports\": [2, 1, 1], \"links\": [\n{{\"a\": [0, 0], \"b\": [1, 4]}},\n{{\"a\": [0, 2], \"b\": [1, 5]}}],\n\"terminals\": [[2, 0]]}}"
     ));
@@ -139,7 +139,7 @@ fn json_may_leave_ports_to_the_reader() {
 }
 
 #[test]
-fn mistakes_of_json_are_told_with_their_lines() {
+fn mistakes_of_json_are_reported_with_their_lines() {
     let text = format!(
         "{HEAD}\n\"links\": [\n  {{\"a\": [0, 0], \"b\": [1, 0]}},\n  {{\"a\": [0, 0], \"b\": [2, 0]}},\n  {{\"a\": 1, \"b\": [2, 1]}},\n  {{\"a\": [1, 2], \"b\": \"two\"}},\n  {{\"class\": \"glob\", \"a\": [1, 2], \"b\": [2, 1]}}],\n\"terminals\": [[0, 1], {{}}]}}"
     );

@@ -138,7 +138,7 @@ fn mistake(text: &str) -> (u64, String) {
 }
 
 #[test]
-fn mistakes_are_told_with_their_lines() {
+fn mistakes_are_reported_with_their_lines() {
     for (from, to, line, why) in [
         ("\"version\": 1", "\"version\": 2", 0, "version 1 can be read"),
         ("1e9", "-1e9", 6, "must be above zero"),

@@ -140,7 +140,7 @@ fn collectives_and_sendrecv() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn what_is_missing_is_reported() {
     let none: Vec<(u64, EventKind)> = Vec::new();
     let (directory, _) = written(&["main"], &[none.clone(), none]);
     let anchor = directory.join("traces.otf2");
@@ -153,7 +153,7 @@ fn what_is_missing_is_told() {
 }
 
 #[test]
-fn a_rank_that_a_communicator_does_not_have_is_told() {
+fn a_rank_that_a_communicator_does_not_have_is_reported() {
     use EventKind::{Irecv, IrecvRequest, Isend, Recv, Send};
     let events = [
         vec![(1, Send { receiver: 2, comm: 5, tag: 0, bytes: 7 })],
@@ -282,7 +282,7 @@ fn functions_of_mpi_are_known_by_name() {
 
 /// A receive whose end is not reported cannot be done again; one that was cancelled need not.
 #[test]
-fn a_receive_without_its_end_is_told() {
+fn a_receive_without_its_end_is_reported() {
     use EventKind::{Cancelled, IrecvRequest};
     let posted = |request| (1, IrecvRequest { request });
     let (directory, script) =

@@ -501,7 +501,7 @@ proptest! {
 }
 
 #[test]
-fn mistakes_in_calls_are_told() {
+fn mistakes_in_calls_are_reported() {
     let call = |kind, root, counts: Option<Vec<u64>>, neighbours: Option<Vec<u32>>| {
         let (counts, neighbours) = (counts.map(Into::into), neighbours.map(Into::into));
         let call =

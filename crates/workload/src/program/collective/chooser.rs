@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn all_unknown_names_of_a_job_are_told() {
+    fn all_unknown_names_of_a_job_are_reported() {
         let problems =
             Chooser::read("opnmpi", [("alreduce", "ring"), ("bcast", "chian"), ("scan", "linear")]);
         let columns: Vec<_> = problems.unwrap_err().into_iter().map(|p| (p.key, p.message, p.help)).collect();

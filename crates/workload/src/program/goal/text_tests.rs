@@ -112,7 +112,7 @@ fn says_what_is_wrong_and_where() {
 }
 
 #[test]
-fn circles_are_told_with_their_labels() {
+fn circles_are_reported_with_their_labels() {
     let (line, said, _) = reported("l1 requires l2\nl2 irequires l1");
     assert_eq!(line, 3);
     assert!(said.contains("2 operations can never start: they wait for each other"), "{said}");

@@ -271,7 +271,7 @@ fn created_and_duplicated_communicators_work_too() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     let columns = |calls| damage(calls);
     assert_eq!(columns(vec![Call::Wait(3)]), "trace.0:0: rank 0: there is no open request 3");
     let message_0 = "trace.0:1: rank 0: request 2 is used again, but nothing has waited for it";
@@ -297,7 +297,7 @@ fn mistakes_are_told_with_their_place() {
 }
 
 #[test]
-fn ranks_that_miss_a_communicator_call_are_told() {
+fn ranks_that_miss_a_communicator_call_are_reported() {
     let dup = |comm| Call::CommDup { comm, new: 1 };
     let columns = |ranks| program(ranks).err().unwrap().0;
     let missing = columns(vec![vec![send(1), dup(WORLD)], vec![]]);
