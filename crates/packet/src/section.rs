@@ -52,8 +52,9 @@ pub const ABOUT: About = About {
         Param {
             name: "route_per",
             kind: Kind::Choice(&["chunk", "packet"]),
-            default: Some("chunk"),
-            doc: "What is routed as one: every chunk by itself, or all chunks of a packet the way of the first. `input-queued` routers \
+            default: Some("packet"),
+            doc: "What is routed as one: all chunks of a packet the path of the first, or every chunk by itself, as in CODES. By chunk, an adaptive \
+                  routing sees the earlier chunks of the same packet as backlog, so that packets of several chunks detour in an idle network. `input-queued` routers \
                   always route whole packets, whatever is said here: a VC belongs to a packet from head to tail.",
         },
         Param {

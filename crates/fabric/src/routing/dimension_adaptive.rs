@@ -24,7 +24,10 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               compete (as in DAL and OmniWAR); the virtual channel is the number of links crossed so far, so 2 n are needed \
               for n dimensions larger than 1. `order = \"ascending\"`: only the lowest of them competes (as in \
               DimWAR); a detour uses virtual channel 0, a straight link 1, so 2 are needed. DAL's own escape channels are \
-              not modelled: a packet here waits for the port it was given. A network with failed links is refused.",
+              not modelled: a packet here waits for the port it was given. A network with failed links is refused. Reads: \
+              the outputs of the router that it is asked at, without delay: bytes that wait for them or hold buffer behind \
+              them, until their credits are back. With `route_per = \"chunk\"` the earlier chunks of the same packet count, \
+              so that packets of several chunks detour in an idle network.",
         source: "Ahn, Binkert, Davis, McLaren, Schreiber: HyperX, SC 2009, section 3.3 (DAL); McDonald et al.: Practical \
                  and Efficient Incremental Adaptive Routing for HyperX Networks, SC 2019 (DimWAR, OmniWAR)",
         params: &[Param {

@@ -32,7 +32,9 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               the last one larger than 1: 2^(n-1) for n such dimensions. On a torus each is doubled for every ring \
               edge that a packet may cross: n + 1 levels. So a 2-D mesh needs 2 virtual channels, a 3-D mesh 4, a 2-D \
               torus 6, a 3-D torus 16; more than 16 are refused (`shortest-path` with `deadlock = \"hops\"` is the \
-              alternative). A network with failed links is refused.",
+              alternative). A network with failed links is refused. Reads, where `select` looks at queues: the outputs of the \
+              router that it is asked at, without delay; with `route_per = \"chunk\"` the earlier chunks of the same packet \
+              count.",
         source: "Linder, Harden: An Adaptive and Fault Tolerant Wormhole Routing Strategy for k-ary n-cubes, IEEE Trans. \
                  Computers 1991; Dally, Towles: Principles and Practices of Interconnection Networks, 2004, chapter 10",
         params: &[Param { default: Some("least-queue"), ..SELECT }],

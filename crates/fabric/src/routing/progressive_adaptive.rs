@@ -37,7 +37,11 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               to the least busy leaf and up again. In the two-dimensional groups of a Cray dragonfly every router of the source group \
               decides by the same rules: a packet that is on its straight way diverts only to groups that the router has a link \
               to, one that is bound for an intermediate group goes there by row and column. Virtual channels of both \
-              (3): source group 0, intermediate 1, destination 2. A network with failed links is refused.",
+              (3): source group 0, intermediate 1, destination 2. A network with failed links is refused. \
+              Reads: the outputs of the router that it is asked at, without delay: bytes that wait for them or hold \
+              buffer behind them, until their credits are back; nothing of other routers. With `route_per = \"chunk\"`, as \
+              in CODES, the earlier chunks of the same packet count, so that packets of several chunks detour in an idle \
+              network.",
         source: "Jiang, Kim, Dally: Indirect Adaptive Routing on Large Scale Interconnection Networks, ISCA 2009 (PAR); \
                  rule, scoring (`delta`), draws and virtual channels as `prog-adaptive` of CODES, model dragonfly-dally",
         params: &[

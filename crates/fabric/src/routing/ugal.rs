@@ -38,7 +38,10 @@ pub const LOCAL: RoutingEntry = RoutingEntry {
               virtual channels) of the way's first port times the number of links. The minimal way is taken if it \
               costs at most `threshold` more than the others, else the cheapest of them; then the packet keeps to it. \
               Minimal ways, intermediate routers and virtual channels as for `valiant`; a packet that goes straight \
-              uses the channels of the last leg. If links failed, ways are those of tables of all shortest paths.",
+              uses the channels of the last leg. If links failed, ways are those of tables of all shortest paths. Reads: the \
+              outputs of the first router, without delay: bytes that wait for them or hold buffer behind them, until \
+              their credits are back. With `route_per = \"chunk\"` the earlier chunks of the same packet count, so that \
+              packets of several chunks detour in an idle network.",
         source: SOURCE,
         params: PARAMS,
     },
@@ -52,7 +55,8 @@ pub const GLOBAL: RoutingEntry = RoutingEntry {
         name: "ugal-g",
         summary: "any topology: minimal or Valiant, by the queues of all routers on the way",
         doc: "As `ugal-l`, but a way costs the sum of the backlogs of all its links: the first router's as they are, the \
-              others' as they last published them (the model says how old that is). In the literature UGAL-G is \
+              others' as they last published them: one to two times `[model] info_delay` old. The packet's own chunks count as for \
+              `ugal-l`. In the literature UGAL-G is \
               the ideal that knows all queues at once. Every packet takes exactly the links that were summed up. If \
               links failed, ways are those of tables of all shortest paths.",
         source: SOURCE,
