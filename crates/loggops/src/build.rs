@@ -2,6 +2,7 @@
 
 use crate::{
     config::{self, DelayConfig},
+    derived::{self, Costs},
     interfaces::Interfaces,
     observe,
     resilient::{MOST_CLASSES, MOST_LOSS},
@@ -16,6 +17,7 @@ use base::{
 use fabric::graph::Fabric;
 use model::{
     Failure, Finished, ModelEntry, Parts, Run, Watch,
+    contract::Parameter,
     energy::{self, Energy},
     entry::{JobKeys, Needs},
     memory::Prediction,
@@ -23,6 +25,7 @@ use model::{
     section::Refusal,
     setup::{JobSetup, Measure, Scheduling, Until},
 };
+use std::sync::Arc;
 
 /// Model `delay`.
 pub const DELAY: ModelEntry = ModelEntry {
@@ -69,11 +72,14 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     if !diagnostics.is_empty() {
         return None;
     }
+    let mut config = config?;
+    let Costs { derived, parameters } = derived::costs(&mut config, &parts);
     let (Until::Time(limit) | Until::WorkloadDone { limit }) = parts.until?;
     let setup = DelaySetup {
         jobs: Vec::new(),
-        config: config?,
+        config,
         fabric: parts.fabric,
+        derived: derived.map(Arc::new),
         seed: parts.seed,
         scheduling: parts.scheduling,
         limit,
@@ -81,7 +87,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         energy,
     };
     match DelayRun::new(setup, parts.jobs, parts.measure) {
-        Ok(run) => Some(Box::new(run)),
+        Ok(run) => Some(Box::new(DelayRun { parameters, ..run })),
         Err(index) => {
             let message = "model \"delay\" carries rank programs, and this workload is traffic by rule";
             let help = "use model \"packet\", or a program such as \"trace\"";
@@ -153,6 +159,7 @@ pub struct DelayRun {
     setup: DelaySetup,
     jobs: Vec<JobSetup>,
     measure: Measure,
+    parameters: Vec<Parameter>,
 }
 
 impl DelayRun {
@@ -176,13 +183,17 @@ impl DelayRun {
             pairs: measure.pairs,
             operations: measure.operations,
         };
-        Ok(Self { setup, jobs, measure })
+        Ok(Self { setup, jobs, measure, parameters: Vec::new() })
     }
 }
 
 impl Run for DelayRun {
     fn watch(&self, watch: Watch<'_>) -> Result<Finished, Failure> {
-        let done = run::watch(&self.setup, watch)?;
+        let mut done = run::watch(&self.setup, watch)?;
+        for warning in self.parameters.iter().filter_map(|p| p.warning.clone()) {
+            done.summary.verdict.flag("contradicts-fabric");
+            done.summary.verdict.detail.push(warning);
+        }
         Ok(Finished { summary: done.summary, tables: done.tables })
     }
 
@@ -192,6 +203,10 @@ impl Run for DelayRun {
 
     fn memory(&self) -> Prediction {
         ranks::memory::predict(&self.jobs)
+    }
+
+    fn parameters(&self) -> &[Parameter] {
+        &self.parameters
     }
 
     fn jobs(&self) -> &[JobSetup] {

@@ -73,7 +73,7 @@ pub const ABOUT: About = About {
     params: &ALL,
 };
 
-const LOGGOPS: [Param; 10] = [
+const LOGGOPS: [Param; 13] = [
     Param {
         name: "cost",
         kind: Kind::Choice(&["loggops", "loggp", "pure", "resilient"]),
@@ -87,7 +87,8 @@ const LOGGOPS: [Param; 10] = [
         name: "latency",
         kind: Kind::Time,
         default: Some("2500 ns"),
-        doc: "L, the latency of every message.",
+        doc: "L, the latency of every message. If neither it nor `hop_latency` is in the file and [fabric] has links, it is that of each pair's \
+                  shortest path.",
     },
     Param {
         name: "hop_latency",
@@ -99,13 +100,13 @@ const LOGGOPS: [Param; 10] = [
         name: "byte_time",
         kind: Kind::Time,
         default: Some("0 s"),
-        doc: "Added to the latency for every byte, with `cost = \"pure\"`.",
+        doc: "Added to the latency for every byte, with `cost = \"pure\"`. If it is not in the file and [fabric] has links, it is that of the slowest link.",
     },
     Param {
         name: "overhead",
         kind: Kind::Time,
         default: Some("1500 ns"),
-        doc: "o, processor time of a send, and of a message at its receiver.",
+        doc: "o, processor time of a send, and of a message at its receiver. If it is not in the file and [fabric] has links, it is 0 s, as of model \"packet\".",
     },
     Param {
         name: "byte_overhead",
@@ -117,13 +118,13 @@ const LOGGOPS: [Param; 10] = [
         name: "gap",
         kind: Kind::Time,
         default: Some("1000 ns"),
-        doc: "g, interface time of a message at either end.",
+        doc: "g, interface time of a message at either end. If it is not in the file and [fabric] has links, it is 0 s.",
     },
     Param {
         name: "byte_gap",
         kind: Kind::Time,
         default: Some("6 ns"),
-        doc: "G, interface time of every byte but the first.",
+        doc: "G, interface time of every byte but the first. If it is not in the file and [fabric] has links, it is that of the slowest link on the path.",
     },
     Param {
         name: "eager",
@@ -139,6 +140,24 @@ const LOGGOPS: [Param; 10] = [
         doc: "Order of what happens at the same time and wants the same processor. `queue`: as it was created, counted over all ranks, \
                   exactly as LogGOPSim; all ranks run in one partition. `causes`: by time of creation, then the creator's, then rank; ranks can be \
                   partitioned. The two differ only where two things were created at the same instant. `pure` costs always use `causes`.",
+    },
+    Param {
+        name: "router_delay",
+        kind: Kind::Time,
+        default: Some(""),
+        doc: "Time in a router, for a latency that [fabric] gives; 100 ns if left out, as of model \"packet\".",
+    },
+    Param {
+        name: "chunk",
+        kind: Kind::Bytes,
+        default: Some(""),
+        doc: "Bytes that a router takes in before it sends them on, for a latency that [fabric] gives; 64 B if left out, as of model \"packet\".",
+    },
+    Param {
+        name: ranks::params::CONTROL.name,
+        kind: Kind::Bytes,
+        default: Some(""),
+        doc: "Bytes of a request or grant of a message beyond `eager`, for a latency that [fabric] gives; 16 B if left out.",
     },
 ];
 

@@ -138,7 +138,8 @@ impl<'a> Past<'a> {
             let send = self.sends.partition_point(|&i| (at(i).host, at(i).number) < key);
             let send = at(*self.sends.get(send)?);
             let (from, to) = (self.cx.places[send.host as usize], self.cx.places[host as usize]);
-            let delay = self.cx.delays.delay(from.terminal, to.terminal, send.bytes);
+            let delay = self.cx.delays.delay(from.terminal, to.terminal, send.bytes)
+                + self.cx.landing(send.host, host, send.bytes);
             let there = send.start + self.cx.config.overhead + delay == now;
             ((send.host, send.number) == key && there).then_some(*send)
         })

@@ -1,6 +1,7 @@
 //! How long a message is under way between two ranks' terminals.
 
 use base::time::Ps;
+use std::sync::Arc;
 
 /// Time of a message in the network: from the end of the sender's overhead o to its arrival.
 pub trait Delays: Send + Sync {
@@ -10,6 +11,29 @@ pub trait Delays: Send + Sync {
     /// No delay is shorter.
     fn least(&self) -> Ps;
 
+    /// How much longer than by the interfaces' own pace a message holds them, because a link on its path is slower.
+    fn slower(&self, _from: u32, _to: u32, _bytes: u64) -> Ps {
+        0
+    }
+
     /// Links between two places, as far as they count.
     fn hops(&self, from: u32, to: u32) -> u32;
+}
+
+impl<D: Delays + ?Sized> Delays for Arc<D> {
+    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        (**self).delay(from, to, bytes)
+    }
+
+    fn least(&self) -> Ps {
+        (**self).least()
+    }
+
+    fn slower(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        (**self).slower(from, to, bytes)
+    }
+
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        (**self).hops(from, to)
+    }
 }

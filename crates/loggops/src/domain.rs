@@ -63,6 +63,8 @@ pub struct Context {
     pub holds: bool,
     /// Times depend on sizes alone: a short message would overtake a long one of its pair if it did not stay behind it.
     pub overtaking: bool,
+    /// Interfaces take messages in by themselves, at the pace of the path; a processor pays its overhead when the last byte is in.
+    pub landing: bool,
     /// There is one partition: what hosts do next stands in a calendar. The slots of uncoupled hosts are no longer than it takes a message
     /// to reach anybody.
     pub filed: bool,
@@ -80,6 +82,16 @@ impl Context {
     #[must_use]
     pub fn partition_of(&self, host: u32) -> u32 {
         (self.bounds.partition_point(|&b| b <= host) - 1) as u32
+    }
+
+    /// From the first byte of a message to its last at an interface that takes it in by itself; 0 if the processor does.
+    #[must_use]
+    pub fn landing(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        if !self.landing {
+            return 0;
+        }
+        let place = |host: u32| self.places[host as usize].terminal;
+        self.config.passing(bytes).1 + self.delays.slower(place(from), place(to), bytes)
     }
 
     /// Shortest time from the start of a send to its arrival.
@@ -114,6 +126,8 @@ pub struct Message {
     pub cpu: u8,
     /// See `cpu`.
     pub nic: u8,
+    /// All of it is in, and waits for its processor; only if [`Context::landing`].
+    pub landed: bool,
     pub(super) next: u32,
     pub(super) child: u32,
 }

@@ -17,7 +17,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// The first byte of a message reaches an interface.
-    There { to: u32, bytes: u64, tag: u32 },
+    There { from: u32, to: u32, bytes: u64, tag: u32 },
     /// The last byte is in.
     In(u32),
 }
@@ -59,11 +59,14 @@ impl Interfaces {
     }
 
     /// A message begins to pass a side of an interface once that is free: when it begins, and when its last byte has passed.
-    fn pass(&mut self, now: Ps, terminal: u32, side: usize, bytes: u64) -> (Ps, Ps) {
+    fn pass(&mut self, now: Ps, (from, to): (u32, u32), side: usize, bytes: u64) -> (Ps, Ps) {
+        let terminal = if side == 0 { from } else { to };
         if self.free.len() <= terminal as usize {
             self.free.resize(terminal as usize + 1, [0; 2]);
         }
         let (busy, passing) = self.config.passing(bytes);
+        let slower = self.delays.slower(from, to, bytes);
+        let (busy, passing) = (busy + slower, passing + slower);
         let clock = &mut self.free[terminal as usize][side];
         let begin = now.max(*clock);
         *clock = begin + busy;
@@ -85,9 +88,9 @@ impl MessageNetwork for Interfaces {
     }
 
     fn send(&mut self, now: Ps, (from, to): (u32, u32), Message { bytes, tag, .. }: Message) -> bool {
-        let (begin, _) = self.pass(now, from, 0, bytes);
+        let (begin, _) = self.pass(now, (from, to), 0, bytes);
         let there = begin + self.delays.delay(from, to, bytes);
-        self.at(there, Due::There { to, bytes, tag });
+        self.at(there, Due::There { from, to, bytes, tag });
         true
     }
 
@@ -99,8 +102,8 @@ impl MessageNetwork for Interfaces {
         while let Some(&Reverse((time, _, due))) = self.due.peek().filter(|d| d.0.0 <= until) {
             self.due.pop();
             match due {
-                Due::There { to, bytes, tag } => {
-                    let (_, last) = self.pass(time, to, 1, bytes);
+                Due::There { from, to, bytes, tag } => {
+                    let (_, last) = self.pass(time, (from, to), 1, bytes);
                     self.at(last, Due::In(tag));
                 }
                 Due::In(tag) => {

@@ -209,7 +209,7 @@ impl Observer {
     fn received(&mut self, r: &Record) {
         let (cx, to) = (&self.cx, self.cx.places[r.host as usize]);
         let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
-        let transfer = cx.config.overhead + delay + r.held;
+        let transfer = cx.config.overhead + delay + cx.landing(r.peer, r.host, r.bytes) + r.held;
         let received = (r.end + transfer).saturating_sub(r.there);
         let one = MessageTimes {
             messages: 1,

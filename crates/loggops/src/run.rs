@@ -194,7 +194,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let runs_ahead = places.iter().map(|p| chained[p.job as usize]).collect();
-    let overtaking = config.cost == Cost::Pure && config.byte_time > 0;
+    // Larger messages are longer under way, or ask first.
+    let slow = config.cost == Cost::Pure && config.byte_time > 0;
+    let overtaking = slow || setup.derived.as_ref().is_some_and(|d| d.by_size());
     let mut cx = Context {
         delays,
         programs: jobs().map(Arc::clone).collect(),
@@ -206,8 +208,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
-        holds: setup.measure.messages && (overtaking || config.resilient.is_some()),
+        holds: setup.measure.messages && (slow || config.resilient.is_some()),
         overtaking,
+        landing: setup.derived.is_some() && config.cost == Cost::LogGops,
         filed: parts == 1,
         runs_ahead,
         slot_shift: 7,
@@ -259,6 +262,9 @@ fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
 /// [`Failure::Setup`] if distances are asked for and there is no topology, or one too large.
 pub fn delays(setup: &DelaySetup) -> Result<Box<dyn Delays>, Failure> {
     let refuse = |text: &str| Err(Failure::Setup(text.into()));
+    if let Some(derived) = &setup.derived {
+        return Ok(Box::new(Arc::clone(&derived.delays)));
+    }
     let config = &setup.config;
     let hops = match &setup.fabric {
         Some(fabric) if config.hop_latency > 0 || config.resilient.is_some() => {
@@ -302,6 +308,7 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         jobs: vec![job],
         config,
         fabric: None,
+        derived: None,
         seed: 1,
         scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,

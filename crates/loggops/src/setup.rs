@@ -1,6 +1,6 @@
 //! What a run of the delay model is made from.
 
-use super::{config::DelayConfig, observe::Measure};
+use super::{config::DelayConfig, derived::Derived, observe::Measure};
 use base::time::Ps;
 use fabric::graph::Fabric;
 use model::{energy::Energy, setup::Scheduling};
@@ -31,6 +31,8 @@ pub struct DelaySetup {
     pub config: DelayConfig,
     /// The network whose distances count, if any.
     pub fabric: Option<Arc<Fabric>>,
+    /// What the network gave of the parameters, if anything.
+    pub derived: Option<Arc<Derived>>,
     /// Seed of the order of simultaneous events; results do not depend on it.
     pub seed: u64,
     /// Scheduler; programs that must be one cell run in one partition, and so in one thread, whatever is said here.

@@ -62,7 +62,8 @@ impl DelayDomain {
                 }
                 if lane.ready != NIL {
                     let stamp = self.messages.get(lane.ready).stamp;
-                    offer(core.free.max(clock.receive), stamp, What::Ready { cpu, nic }, lane.ready);
+                    let receive = if self.cx.landing { 0 } else { clock.receive };
+                    offer(core.free.max(receive), stamp, What::Ready { cpu, nic }, lane.ready);
                 }
             }
         }
@@ -76,8 +77,11 @@ impl DelayDomain {
 
     /// When a host's resources for a message are free.
     #[inline]
-    pub(super) fn available(&self, host: u32, cpu: u8, nic: u8) -> Ps {
-        if self.cx.config.cost == Cost::Pure {
+    pub(super) fn available(&self, host: u32, &Message { cpu, nic, landed, .. }: &Message) -> Ps {
+        if self.cx.landing && landed {
+            return self.hosts.core(host, cpu).free;
+        }
+        if self.cx.landing || self.cx.config.cost == Cost::Pure {
             return 0;
         }
         self.hosts.core(host, cpu).free.max(self.hosts.nic(host, nic).receive)
@@ -90,8 +94,9 @@ impl DelayDomain {
             if inbox == NIL {
                 return;
             }
-            let &Message { arrival, cpu, nic, .. } = self.messages.get(inbox);
-            if arrival >= self.available(host, cpu, nic) {
+            let message = *self.messages.get(inbox);
+            let Message { arrival, cpu, nic, .. } = message;
+            if arrival >= self.available(host, &message) {
                 return;
             }
             self.leave_inbox(host);
@@ -130,7 +135,11 @@ impl DelayDomain {
             }
             What::Arrival => {
                 let message = self.leave_inbox(host);
-                self.arrive(host, message, next.time, fx);
+                if self.cx.landing && !self.messages.get(message).landed {
+                    self.land(host, message);
+                } else {
+                    self.arrive(host, message, next.time, fx);
+                }
             }
         }
         if !self.freed.is_empty() {
@@ -217,7 +226,9 @@ impl DelayDomain {
         let (busy, gap) = cx.config.sending(op.amount);
         let here = cx.places[(self.first + host) as usize];
         let to = cx.bases[here.job as usize] + op.peer;
-        let delay = cx.delays.delay(here.terminal, cx.places[to as usize].terminal, op.amount);
+        let there = cx.places[to as usize].terminal;
+        let gap = gap + if cx.landing { cx.delays.slower(here.terminal, there, op.amount) } else { 0 };
+        let delay = cx.delays.delay(here.terminal, there, op.amount);
         let mut arrival = now + cx.config.overhead + delay;
         if cx.overtaking || (cx.config.resilient.is_some() && !self.runs_ahead(host)) {
             let pair = u64::from(self.first + host) << 32 | u64::from(to);
@@ -246,6 +257,7 @@ impl DelayDomain {
             number,
             cpu: op.cpu,
             nic: op.nic,
+            landed: false,
             next: NIL,
             child: NIL,
         };
@@ -281,14 +293,14 @@ impl DelayDomain {
         if self.runs_ahead(local) {
             return self.meet(local, message, fx);
         }
-        let Message { arrival, cpu, nic, .. } = message;
+        let arrival = message.arrival;
         self.take_in(local, message);
         if local == from {
             // What it does next is found out after this step.
             return;
         }
         if !self.cx.filed {
-            self.set_alarm(local, arrival.max(self.available(local, cpu, nic)), fx);
+            self.set_alarm(local, arrival.max(self.available(local, &message)), fx);
             return;
         }
         // A message that is there at the very time of what the host does next may have been created before that, where stamps are times.
@@ -326,14 +338,29 @@ impl DelayDomain {
         self.cx.bases[self.cx.places[m.to as usize].job as usize] + m.from
     }
 
+    /// The first byte of a message is there: its interface takes it in once it is free, and it goes back to the inbox until the last byte is in.
+    fn land(&mut self, host: u32, row: u32) {
+        let m = *self.messages.get(row);
+        self.messages.give(row);
+        let time = self.cx.landing(self.source(&m), m.to, m.bytes);
+        let clock = self.hosts.edit_nic(host, m.nic);
+        let last = m.arrival.max(clock.receive) + time;
+        clock.receive = last + self.cx.config.gap;
+        self.take_in(host, Message { arrival: last, landed: true, ..m });
+    }
+
     fn arrive(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
         let m = *self.messages.get(row);
         let (busy, gap) = self.cx.config.receiving(m.bytes);
         let mut end = now;
         if self.cx.config.cost == Cost::LogGops {
             end += busy;
+            if self.cx.landing {
+                end = now + self.cx.config.sending(m.bytes).0;
+            } else {
+                self.hosts.edit_nic(host, m.nic).receive = now + gap;
+            }
             self.hosts.edit_core(host, m.cpu).free = end;
-            self.hosts.edit_nic(host, m.nic).receive = now + gap;
         }
         let peer = self.source(&m);
         let record = Record {

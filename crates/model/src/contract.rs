@@ -9,6 +9,21 @@ use crate::{
 };
 use fabric::{graph::Fabric, routing::Routing};
 
+/// A cost that a model goes by, and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its key in `[model]`.
+    pub key: &'static str,
+    /// Least, mean and greatest over pairs of nodes, with units; the same text thrice where it is one value.
+    pub values: [String; 3],
+    /// Where it is from, in words.
+    pub from: String,
+    /// It follows from other sections, so the file leaves it out.
+    pub derived: bool,
+    /// Why it cannot be right, if another section says otherwise.
+    pub warning: Option<String>,
+}
+
 /// A run of some model, resolved. One call of a method per run: nothing here is asked per event.
 pub trait Run: Send + Sync {
     /// Simulates, watched. A model that cannot be saved gives an empty state and begins anew.
@@ -25,6 +40,11 @@ pub trait Run: Send + Sync {
 
     /// Memory that the run may need.
     fn memory(&self) -> Prediction;
+
+    /// What it goes by that the file may leave out; nothing for a model whose parameters are all in the file.
+    fn parameters(&self) -> &[Parameter] {
+        &[]
+    }
 
     /// The jobs.
     fn jobs(&self) -> &[JobSetup];

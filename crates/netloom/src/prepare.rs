@@ -101,7 +101,7 @@ pub fn prepare_text(
     }
     Ok(Prepared {
         file: (name, text),
-        experiment: resolved::json(&experiment),
+        experiment: resolved::with_parameters(resolved::json(&experiment), run.parameters()),
         run,
         model: model.entry,
         routing,

@@ -9,6 +9,7 @@ use crate::{
 use netloom::{
     Prepared, Registry, RunOptions, faults,
     memory::rounded,
+    model::contract::Parameter,
     prepare,
     volume::{Volume, volumes},
 };
@@ -49,6 +50,12 @@ fn text(prepared: &Prepared) -> String {
     for job in run.jobs() {
         lines.push(("job", format!("{}: {} ranks", job.name, job.placement.len())));
     }
+    let mut name = "costs";
+    for parameter in run.parameters() {
+        lines.push((std::mem::take(&mut name), parameter_line(parameter)));
+    }
+    let warnings = run.parameters().iter().filter_map(|p| p.warning.clone());
+    lines.extend(warnings.map(|warning| ("warning", warning)));
     for volume in volumes(run) {
         lines.push(("will send", volume.line()));
     }
@@ -64,6 +71,13 @@ fn text(prepared: &Prepared) -> String {
     }
     lines.push(("verdict", "this experiment can run".to_owned()));
     lined(&lines)
+}
+
+/// A cost and where it is from: "latency 250 ns (140 ns to 330 ns), from ..".
+fn parameter_line(parameter: &Parameter) -> String {
+    let [least, mean, most] = &parameter.values;
+    let span = if least == most { String::new() } else { format!(" ({least} to {most})") };
+    format!("{} {mean}{span}, from {}", parameter.key, parameter.from)
 }
 
 fn lined(lines: &[(&str, String)]) -> String {
@@ -91,6 +105,15 @@ fn object(prepared: &Prepared) -> Json {
     }
     if let Some(report) = &prepared.routing {
         object["routing"] = json!(report.to_string());
+    }
+    if !run.parameters().is_empty() {
+        let all = run.parameters().iter().map(|p| {
+            let [least, mean, most] = &p.values;
+            let value =
+                json!({"least": least, "mean": mean, "most": most, "from": p.from, "warning": p.warning});
+            (p.key.to_owned(), value)
+        });
+        object["costs"] = Json::Object(all.collect());
     }
     if let Some(ranks) = prepared.machine {
         object["portals"] = json!({"ranks_per_node": ranks});

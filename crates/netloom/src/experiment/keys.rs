@@ -22,6 +22,9 @@ use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
 /// `[portals]`.
 pub const PORTALS: About = portals::nic::ABOUT;
 
+/// What a run derived, as `summary.json` has it in `[model]`: a table that is left alone when it is read back, since it is derived anew.
+pub const DERIVED: &str = "derived";
+
 /// Most partitions that can be asked for.
 pub const MAX_PARTITIONS: u32 = 65_536;
 

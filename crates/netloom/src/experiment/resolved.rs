@@ -3,7 +3,7 @@
 //! This is the `experiment` block of `summary.json`. Read back as an experiment file it gives the same experiment.
 
 use super::{jobs::Job, sections::Experiment, value};
-use model::section::Section;
+use model::{contract::Parameter, section::Section};
 use serde_json::{Map, Value as Json, json};
 use workload::registry::Takes;
 
@@ -56,6 +56,28 @@ pub fn json(experiment: &Experiment) -> Json {
     root.insert("engine".to_owned(), Json::Object(engine));
     root.insert("output".to_owned(), Json::Object(keys(&experiment.output)));
     Json::Object(root)
+}
+
+/// What a run goes by instead of declared defaults stands in `model.derived`: it follows from other sections, so the experiment reads back the same
+/// without it.
+#[must_use]
+pub fn with_parameters(mut experiment: Json, parameters: &[Parameter]) -> Json {
+    if let (Some(model), true) = (experiment["model"].as_object_mut(), parameters.iter().any(|p| p.derived)) {
+        let mut derived = Object::new();
+        for parameter in parameters.iter().filter(|p| p.derived) {
+            model.shift_remove(parameter.key);
+            let [least, mean, most] = &parameter.values;
+            let from = &parameter.from;
+            let value = if least == most {
+                json!({"value": mean, "from": from})
+            } else {
+                json!({"least": least, "mean": mean, "most": most, "from": from})
+            };
+            derived.insert(parameter.key.to_owned(), value);
+        }
+        model.insert(super::keys::DERIVED.to_owned(), Json::Object(derived));
+    }
+    experiment
 }
 
 fn job(job: &Job) -> Json {

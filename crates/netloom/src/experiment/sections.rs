@@ -6,7 +6,7 @@
 use super::{
     file::{File, chosen, plain},
     jobs::{Job, read_jobs},
-    keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
+    keys::{Choices, DERIVED, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
     network::{Links, read_fabric},
     own::read_own,
     portals::read_nodes,
@@ -173,7 +173,7 @@ fn read_model(
     let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
     let own: Vec<&str> = choices.model_of(table).into_iter().flat_map(keys).collect();
     let others = choices.model.entries.iter().copied().flat_map(keys).filter(|key| !own.contains(key));
-    let also: Vec<&str> = others.collect();
+    let also: Vec<&str> = others.chain([DERIVED]).collect();
     chosen(&choices.model, &[], table, home, &also, diagnostics)
 }
 

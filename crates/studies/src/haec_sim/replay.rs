@@ -117,6 +117,7 @@ pub fn run(
                     fits: None,
                 }),
                 fabric: Some(Arc::clone(&nets[s.net].fabric)),
+                derived: None,
                 seed: 1,
                 scheduling: Scheduling::Sequential { partitions: 1 },
                 limit: NEVER,

@@ -1,0 +1,254 @@
+//! Costs that follow from the network, where the file does not set them: one machine for every model.
+//!
+//! L is that of a shortest path (see [`routes`](super::routes)), G the pace of its slowest link. The host is that of the packet model: `overhead` is the
+//! same key, and its interfaces take message after message without a gap. What the file sets stands, and is told if the network contradicts it.
+
+use super::{
+    config::{Cost, DelayConfig},
+    routes::{Given, PathDelays, Pieces, Spread},
+};
+use base::{
+    param::{Value, Values},
+    time::Ps,
+    units::{print_bytes, print_time},
+};
+use model::{Parts, contract::Parameter, section::Section};
+use std::sync::Arc;
+
+/// Time in a router, as of model `packet`.
+pub const ROUTER_DELAY: &str = "100 ns";
+/// Bytes of a chunk, as of model `packet`.
+pub const CHUNK: &str = "64 B";
+
+/// What the network gave.
+#[derive(Debug)]
+pub struct Derived {
+    /// Delays by path.
+    pub delays: Arc<PathDelays>,
+    /// The latency follows from the paths, and so grows with the size of a message up to a chunk.
+    latency: bool,
+}
+
+impl Derived {
+    /// Larger messages are longer under way: a smaller one could overtake.
+    #[must_use]
+    pub fn by_size(&self) -> bool {
+        self.latency
+    }
+}
+
+/// Parameters and where they are from: all of LogGOPS costs and pure delays, none of resilient protocols.
+pub struct Costs {
+    /// What the network gave, if it gave anything.
+    pub derived: Option<Derived>,
+    /// All parameters, as used.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Fills in what the file does not set and the network gives.
+#[must_use]
+pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
+    let section = parts.written.model;
+    if config.resilient.is_some() {
+        return Costs { derived: None, parameters: Vec::new() };
+    }
+    let keys = Keys { section, config: config.clone() };
+    let links = parts.sound_links().filter(|l| !l.is_empty());
+    let (Some(fabric), Some(links)) = (&parts.fabric, links) else {
+        let from = "default: no [fabric] with links";
+        let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
+        return Costs { derived: None, parameters };
+    };
+    if links.len() != fabric.classes().len() {
+        let from = "default: [fabric] does not tell all its links";
+        let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
+        return Costs { derived: None, parameters };
+    }
+    let latency = !keys.has("latency") && !keys.has("hop_latency");
+    let per_byte = if config.cost == Cost::Pure { "byte_time" } else { "byte_gap" };
+    host(config, &keys);
+    let pieces = pieces(&section.values, config.eager);
+    let terminal = links[0].bandwidth.time(1 << 20).map_or(0, |t| t.whole >> 20);
+    let byte = keys.has(per_byte);
+    let given = Given {
+        cost: config.cost,
+        latency: (!latency).then_some((config.latency, config.hop_latency)),
+        byte: byte.then_some(if config.cost == Cost::Pure { config.byte_time } else { config.byte_gap }),
+        interface: terminal,
+    };
+    let delays = PathDelays::new(fabric, &links, pieces, given);
+    let mut places: Vec<u32> = parts.jobs.iter().flat_map(|j| j.placement.iter().copied()).collect();
+    if places.is_empty() {
+        places = (0..fabric.nodes()).collect();
+    }
+    places.sort_unstable();
+    places.dedup();
+    let spread = delays.spread(&places);
+    if latency {
+        config.latency = spread.map_or(delays.spread(&[0, 0]).map_or(1, |s| s.0.mean), |s| s.0.mean).max(1);
+    }
+    match (byte, config.cost) {
+        (true, _) => {}
+        (false, Cost::Pure) => config.byte_time = terminal.max(1),
+        (false, Cost::LogGops) => config.byte_gap = terminal,
+    }
+    let found = Found { spread, by_pair: delays.by_pair(), latency, byte, per_byte };
+    let parameters = told(&keys, config, &found);
+    let derived = latency || !byte;
+    Costs { derived: derived.then(|| Derived { delays: Arc::new(delays), latency }), parameters }
+}
+
+/// The host of the packet model: its processor's time, no gap, its threshold.
+fn host(config: &mut DelayConfig, keys: &Keys<'_>) {
+    if config.cost == Cost::Pure {
+        return;
+    }
+    if !keys.has("overhead") {
+        config.overhead = quantity(ranks::params::OVERHEAD.default_value());
+    }
+    if !keys.has("gap") {
+        config.gap = 0;
+    }
+    if !keys.has("eager") && config.eager < u64::MAX {
+        config.eager = quantity(ranks::params::EAGER.default_value());
+    }
+}
+
+/// What packets meet, as the file says or as the packet model has it.
+fn pieces(values: &Values, eager: u64) -> Pieces {
+    let or = |key: &str, default: Option<Value>| quantity(values.0.get(key).cloned().or(default));
+    let time = |text: &str| base::units::parse_time(text).ok().map(Value::Time);
+    let bytes = |text: &str| base::units::parse_bytes(text).ok().map(Value::Int);
+    Pieces {
+        router_delay: or("router_delay", time(ROUTER_DELAY)),
+        chunk: or("chunk", bytes(CHUNK)).max(1),
+        control: or("control", ranks::params::CONTROL.default_value()),
+        eager,
+    }
+}
+
+fn quantity(value: Option<Value>) -> u64 {
+    match value {
+        Some(Value::Time(n) | Value::Int(n)) => n,
+        _ => 0,
+    }
+}
+
+/// What the paths say.
+struct Found {
+    /// Latencies of a byte, and times of 2^20 bytes; none if there is one terminal.
+    spread: Option<(Spread, Spread)>,
+    by_pair: bool,
+    /// The latency is theirs.
+    latency: bool,
+    /// The file has the time of a byte.
+    byte: bool,
+    per_byte: &'static str,
+}
+
+/// All parameters, with what the network says against those of the file.
+fn told(keys: &Keys<'_>, config: &DelayConfig, found: &Found) -> Vec<Parameter> {
+    let after = Keys { section: keys.section, config: config.clone() };
+    let mut all = Vec::new();
+    for key in keys.used() {
+        let mut parameter = match key {
+            "latency" if found.latency => from_paths(key, found),
+            _ if key == found.per_byte && !found.byte => from_paths(key, found),
+            "overhead" | "eager" if !keys.has(key) => {
+                let from = "as model \"packet\" takes it where the file does not say";
+                Parameter { derived: true, ..after.written(key, from) }
+            }
+            "gap" if !keys.has(key) => {
+                let from = "interfaces of model \"packet\" have no gap between messages";
+                Parameter { derived: true, ..after.written(key, from) }
+            }
+            _ => after.written(key, "default"),
+        };
+        parameter.warning = found.spread.and_then(|s| contradiction(key, config, found, s));
+        all.push(parameter);
+    }
+    all
+}
+
+/// A parameter that the paths give.
+fn from_paths(key: &'static str, found: &Found) -> Parameter {
+    let times = |s: Spread, shift: u32| {
+        [s.least, s.mean, s.most].map(|t| print_time((t + (1 << shift >> 1)) >> shift))
+    };
+    let values = found.spread.map_or_else(Default::default, |(latency, byte)| {
+        if key == "latency" { times(latency, 0) } else { times(byte, 20) }
+    });
+    let what = if key == "latency" { "shortest path of each pair" } else { "slowest link on the path" };
+    let whose = if found.by_pair { "" } else { "; too many routers, so the mean is taken for all pairs" };
+    Parameter { key, values, from: format!("[fabric]: {what}{whose}"), derived: true, warning: None }
+}
+
+/// Why a parameter of the file cannot be that of the network; more than a quarter away is not told as rounding.
+fn contradiction(
+    key: &str,
+    config: &DelayConfig,
+    found: &Found,
+    (latency, byte): (Spread, Spread),
+) -> Option<String> {
+    let far = |given: Ps, own: Spread| {
+        let given = u128::from(given) * 4;
+        given < u128::from(own.least) * 3 || given > u128::from(own.most) * 5
+    };
+    if key == "latency" && !found.latency && config.hop_latency == 0 && far(config.latency, latency) {
+        let [least, most] = [latency.least, latency.most].map(print_time);
+        let given = print_time(config.latency);
+        return Some(format!("`latency` is {given}, and paths of [fabric] take {least} to {most}"));
+    }
+    if key == found.per_byte && found.byte {
+        let given = if config.cost == Cost::Pure { config.byte_time } else { config.byte_gap };
+        if far(given << 20, byte) {
+            let [least, most] = [byte.least, byte.most].map(|t| print_time((t + (1 << 19)) >> 20));
+            let given = print_time(given);
+            let span = if least == most { least } else { format!("{least} to {most}") };
+            return Some(format!("`{key}` is {given}, and links of [fabric] take {span} for a byte"));
+        }
+    }
+    None
+}
+
+/// Parameters as the file has them.
+struct Keys<'a> {
+    section: &'a Section,
+    config: DelayConfig,
+}
+
+impl Keys<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.section.places.contains_key(key)
+    }
+
+    /// Keys that have an effect with these costs.
+    fn used(&self) -> Vec<&'static str> {
+        if self.config.cost == Cost::Pure {
+            return vec!["latency", "hop_latency", "byte_time"];
+        }
+        let mut all = vec!["latency", "hop_latency", "overhead", "gap", "byte_gap"];
+        if self.config.eager < u64::MAX {
+            all.extend(["byte_overhead", "eager"]);
+        }
+        all
+    }
+
+    /// A parameter of the file, or of its declaration: then `from` says why.
+    fn written(&self, key: &'static str, from: &str) -> Parameter {
+        let c = &self.config;
+        let value = match key {
+            "latency" => print_time(c.latency),
+            "hop_latency" => print_time(c.hop_latency),
+            "byte_time" => print_time(c.byte_time),
+            "overhead" => print_time(c.overhead),
+            "byte_overhead" => print_time(c.byte_overhead),
+            "gap" => print_time(c.gap),
+            "byte_gap" => print_time(c.byte_gap),
+            _ => print_bytes(c.eager),
+        };
+        let from = if self.has(key) { "file" } else { from };
+        let values = [value.clone(), value.clone(), value];
+        Parameter { key, values, from: from.to_owned(), derived: false, warning: None }
+    }
+}

@@ -1,0 +1,324 @@
+//! Delays that follow from a network's links: shortest paths between terminals, and what the links on them take.
+//!
+//! A message of s bytes travels in chunks. Its first chunk is sent again by every router, so it pays its serialisation on each link; the
+//! chunks behind it follow at the pace of the slowest link. The interfaces at the ends pay for that pace (G), so the delay holds the latencies, the
+//! routers, and the first chunk on all links but the slowest.
+
+use super::{config::Cost, delays::Delays};
+use base::{rate::Bandwidth, time::Ps};
+use fabric::{
+    graph::{Fabric, Peer},
+    planes,
+};
+use model::setup::{LONGEST, LinkParams};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most routers with terminals for which each pair is looked up; beyond, all pairs cost the mean.
+pub const MOST_ROUTERS: usize = 8_192;
+
+/// Sources of which the mean is taken where there are too many routers.
+const SAMPLED: usize = 64;
+
+/// No path.
+const NONE: u16 = u16::MAX;
+
+/// What the packets of a message meet beside links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pieces {
+    /// Time in each router.
+    pub router_delay: Ps,
+    /// Bytes that a router takes in before it sends them on.
+    pub chunk: u64,
+    /// Bytes of a request or grant.
+    pub control: u64,
+    /// A larger message asks first: request and grant go before it.
+    pub eager: u64,
+}
+
+/// Which delays the network gives, and which the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// What messages cost.
+    pub cost: Cost,
+    /// The file's latency, and its time per link between routers; none if paths give them.
+    pub latency: Option<(Ps, Ps)>,
+    /// The file's time per byte; none if the slowest link of a path gives it.
+    pub byte: Option<Ps>,
+    /// What interfaces take for a byte, whatever the path.
+    pub interface: Ps,
+}
+
+/// What links take together on a path; paths of the same links are alike.
+#[derive(Clone, Debug)]
+struct Path {
+    /// Links between routers.
+    links: u32,
+    /// Latencies and routers.
+    fixed: Ps,
+    /// A full first chunk on all links but the slowest.
+    first: Ps,
+    slowest: Bandwidth,
+}
+
+/// Least, mean and greatest over pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Least.
+    pub least: Ps,
+    /// Mean, rounded down.
+    pub mean: Ps,
+    /// Greatest.
+    pub most: Ps,
+}
+
+/// Delays by shortest paths.
+#[derive(Clone, Debug)]
+pub struct PathDelays {
+    pieces: Pieces,
+    given: Given,
+    /// Row of each terminal's router; empty if all pairs cost the mean.
+    row: Vec<u32>,
+    rows: usize,
+    table: Vec<u16>,
+    paths: Vec<Path>,
+}
+
+impl PathDelays {
+    /// Delays of a network with these links by class, the terminals' first. Of several rails the first counts.
+    #[must_use]
+    pub fn new(fabric: &Fabric, links: &[LinkParams], pieces: Pieces, given: Given) -> Self {
+        let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
+        let fabric = plane.as_ref().unwrap_or(fabric);
+        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut kinds = Kinds::new(fabric.classes().len());
+        if ends.len() > MOST_ROUTERS {
+            return Self::mean(fabric, (links, &ends), &mut kinds, (pieces, given));
+        }
+        let row = fabric.attachments().iter().map(|a| ends.partition_point(|&e| e < a.0) as u32).collect();
+        let mut table = Vec::with_capacity(ends.len() * ends.len());
+        for &from in &ends {
+            let at = kinds.search(fabric, from);
+            table.extend(ends.iter().map(|&to| at[to as usize]));
+        }
+        let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
+        Self { pieces, given, row, rows: ends.len(), table, paths }
+    }
+
+    /// The same for all pairs: the mean over those of some routers.
+    fn mean(
+        fabric: &Fabric,
+        (links, ends): (&[LinkParams], &[u32]),
+        kinds: &mut Kinds,
+        (pieces, given): (Pieces, Given),
+    ) -> Self {
+        let mut count = BTreeMap::<u16, u64>::new();
+        for n in 0..SAMPLED.min(ends.len()) {
+            let at = kinds.search(fabric, ends[n * ends.len() / SAMPLED.min(ends.len())]);
+            for &to in ends {
+                *count.entry(at[to as usize]).or_default() += 1;
+            }
+        }
+        count.remove(&NONE);
+        let of = |kind: u16| path(&kinds.counts[usize::from(kind)], links, &pieces);
+        let all: Vec<(Path, u64)> = count.iter().map(|(&kind, &n)| (of(kind), n)).collect();
+        let pairs = all.iter().map(|(_, n)| u128::from(*n)).sum::<u128>().max(1);
+        let mean = |value: &dyn Fn(&Path) -> u64| {
+            let sum: u128 = all.iter().map(|(p, n)| u128::from(value(p)) * u128::from(*n)).sum();
+            (sum / pairs) as u64
+        };
+        let commonest = all.iter().max_by_key(|(_, n)| *n).map_or(links[0].bandwidth, |(p, _)| p.slowest);
+        let (fixed, first) = (mean(&|p| p.fixed), mean(&|p| p.first));
+        let links = mean(&|p| p.links.into()) as u32;
+        let paths = vec![Path { links, fixed, first, slowest: commonest }];
+        Self { pieces, given, row: Vec::new(), rows: 0, table: Vec::new(), paths }
+    }
+
+    #[inline]
+    fn path(&self, from: u32, to: u32) -> &Path {
+        if self.row.is_empty() {
+            return &self.paths[0];
+        }
+        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+        // Ranks are not placed where there is no path.
+        self.paths.get(usize::from(self.table[a * self.rows + b])).unwrap_or(&self.paths[0])
+    }
+
+    /// Whether each pair is looked up.
+    #[must_use]
+    pub fn by_pair(&self) -> bool {
+        !self.row.is_empty()
+    }
+
+    /// What the network itself would give: latency of one byte, whatever the file says.
+    fn network_latency(&self, path: &Path) -> Ps {
+        path.fixed.saturating_add(self.first(path, 1))
+    }
+
+    /// The first chunk on all links but the slowest.
+    fn first(&self, path: &Path, bytes: u64) -> Ps {
+        let part = u128::from(path.first) * u128::from(bytes.min(self.pieces.chunk));
+        (part / u128::from(self.pieces.chunk.max(1))) as Ps
+    }
+
+    /// Delay of a message that is sent at once.
+    fn alone(&self, path: &Path, bytes: u64) -> Ps {
+        let delay = match self.given.latency {
+            Some((latency, hop)) => latency + hop * u64::from(path.links),
+            None => path.fixed.saturating_add(self.first(path, bytes)),
+        };
+        match (self.given.cost, self.given.byte) {
+            (Cost::LogGops, _) => delay,
+            (Cost::Pure, Some(each)) => delay.saturating_add(each.saturating_mul(bytes)),
+            (Cost::Pure, None) => delay.saturating_add(time(path.slowest, bytes)),
+        }
+        .min(LONGEST)
+    }
+
+    /// Latencies of a byte between these terminals, and times of 2^20 bytes on the slowest link of a path, as the network gives them; none if there is no pair. Of
+    /// more than 2,048 terminals evenly spread ones are the sources.
+    #[must_use]
+    pub fn spread(&self, terminals: &[u32]) -> Option<(Spread, Spread)> {
+        const SOURCES: usize = 2_048;
+        let mut kinds = vec![0u64; self.paths.len()];
+        let sources = terminals.len().min(SOURCES);
+        for n in 0..sources {
+            let from = terminals[n * terminals.len() / sources];
+            for &to in terminals.iter().filter(|&&to| to != from) {
+                let kind = match self.row.is_empty() {
+                    true => 0,
+                    false => {
+                        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+                        usize::from(self.table[a * self.rows + b])
+                    }
+                };
+                if let Some(kind) = kinds.get_mut(kind) {
+                    *kind += 1;
+                }
+            }
+        }
+        let of = |value: &dyn Fn(&Path) -> Ps| {
+            let all = self.paths.iter().zip(&kinds).filter(|(_, n)| **n > 0);
+            let all: Vec<(Ps, u64)> = all.map(|(p, &n)| (value(p), n)).collect();
+            let pairs: u128 = all.iter().map(|(_, n)| u128::from(*n)).sum();
+            let sum: u128 = all.iter().map(|(v, n)| u128::from(*v) * u128::from(*n)).sum();
+            let values = || all.iter().map(|(v, _)| *v);
+            Some(Spread { least: values().min()?, mean: (sum / pairs.max(1)) as Ps, most: values().max()? })
+        };
+        Some((of(&|p| self.network_latency(p))?, of(&|p| time(p.slowest, 1 << 20))?))
+    }
+}
+
+impl Delays for PathDelays {
+    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        let path = self.path(from, to);
+        let delay = self.alone(path, bytes);
+        if bytes <= self.pieces.eager || self.given.latency.is_some() || self.given.cost == Cost::Pure {
+            return delay;
+        }
+        let asks = self.alone(path, self.pieces.control) + time(path.slowest, self.pieces.control);
+        delay.saturating_add(asks.saturating_mul(2)).min(LONGEST)
+    }
+
+    fn least(&self) -> Ps {
+        self.paths.iter().map(|p| self.alone(p, 0)).min().unwrap_or(0)
+    }
+
+    fn hops(&self, from: u32, to: u32) -> u32 {
+        self.path(from, to).links
+    }
+
+    fn slower(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        if self.given.byte.is_some() || self.given.cost == Cost::Pure {
+            return 0;
+        }
+        let rest = bytes.saturating_sub(1);
+        time(self.path(from, to).slowest, rest).saturating_sub(rest.saturating_mul(self.given.interface))
+    }
+}
+
+fn time(bandwidth: Bandwidth, bytes: u64) -> Ps {
+    bandwidth.time_rounded(bytes).unwrap_or(LONGEST).min(LONGEST)
+}
+
+/// What a path takes over so many links of each class, and a terminal's link at either end.
+fn path(counts: &[u16], links: &[LinkParams], pieces: &Pieces) -> Path {
+    let many = |class: usize| u64::from(counts[class]) + if class == 0 { 2 } else { 0 };
+    let on =
+        || links.iter().enumerate().filter(|(class, _)| many(*class) > 0).map(|(c, link)| (many(c), link));
+    let between: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+    let mut fixed = pieces.router_delay.saturating_mul(between + 1);
+    let (mut first, mut slowest) = (0u64, links[0].bandwidth);
+    for (n, link) in on() {
+        fixed = fixed.saturating_add(link.latency.saturating_mul(n));
+        first = first.saturating_add(time(link.bandwidth, pieces.chunk).saturating_mul(n));
+        if time(link.bandwidth, 1 << 20) > time(slowest, 1 << 20) {
+            slowest = link.bandwidth;
+        }
+    }
+    first = first.min(LONGEST) - time(slowest, pieces.chunk).min(first);
+    Path { links: between as u32, fixed: fixed.min(LONGEST), first, slowest }
+}
+
+/// Kinds of paths: how many links of each class.
+struct Kinds {
+    classes: usize,
+    counts: Vec<Vec<u16>>,
+    /// By kind and class: the kind with one link more, or [`NONE`] if it is not known yet.
+    next: Vec<Vec<u16>>,
+    known: BTreeMap<Vec<u16>, u16>,
+}
+
+impl Kinds {
+    fn new(classes: usize) -> Self {
+        let empty = vec![0; classes];
+        Self {
+            classes,
+            counts: vec![empty.clone()],
+            next: vec![vec![NONE; classes]],
+            known: BTreeMap::from([(empty, 0)]),
+        }
+    }
+
+    /// The kind with one link of a class more. Beyond 65,534 kinds a path counts as the one before it.
+    fn longer(&mut self, kind: u16, class: usize) -> u16 {
+        let known = self.next[usize::from(kind)][class];
+        if known != NONE {
+            return known;
+        }
+        let mut counts = self.counts[usize::from(kind)].clone();
+        counts[class] = counts[class].saturating_add(1);
+        let number = match self.known.get(&counts) {
+            Some(&number) => number,
+            None if self.counts.len() >= usize::from(NONE) => kind,
+            None => {
+                let number = self.counts.len() as u16;
+                self.known.insert(counts.clone(), number);
+                self.counts.push(counts);
+                self.next.push(vec![NONE; self.classes]);
+                number
+            }
+        };
+        self.next[usize::from(kind)][class] = number;
+        number
+    }
+
+    /// The kind of a shortest path to each router, the first that a search finds that takes ports in ascending order.
+    fn search(&mut self, fabric: &Fabric, from: u32) -> Vec<u16> {
+        let mut at = vec![NONE; fabric.routers() as usize];
+        at[from as usize] = 0;
+        let mut queue = VecDeque::from([from]);
+        while let Some(router) = queue.pop_front() {
+            for port in fabric.ports_of(router) {
+                if let Peer::Router { router: next, .. } = port.peer
+                    && at[next as usize] == NONE
+                {
+                    at[next as usize] = self.longer(at[router as usize], port.class.into());
+                    queue.push_back(next);
+                }
+            }
+        }
+        at
+    }
+}
