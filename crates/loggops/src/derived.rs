@@ -1,7 +1,7 @@
 //! Costs that follow from the network, where the file does not set them: one machine for every model.
 //!
 //! L is that of a shortest path (see [`routes`](super::routes)), G the pace of its slowest link. The host is that of the packet model: `overhead` is the
-//! same key, and its interfaces take message after message without a gap. What the file sets stands, and is told if the network contradicts it.
+//! same key, and its interfaces take message after message without a gap. What the file sets stands, and is reported if the network contradicts it.
 
 use super::{
     config::{Cost, DelayConfig},
@@ -93,7 +93,7 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
         (false, Cost::LogGops) => config.byte_gap = terminal,
     }
     let found = Found { spread, by_pair: delays.by_pair(), latency, byte, per_byte };
-    let parameters = told(&keys, config, &found);
+    let parameters = reported(&keys, config, &found);
     let derived = latency || !byte;
     Costs { derived: derived.then(|| Derived { delays: Arc::new(delays), latency }), parameters }
 }
@@ -147,7 +147,7 @@ struct Found {
 }
 
 /// All parameters, with what the network says against those of the file.
-fn told(keys: &Keys<'_>, config: &DelayConfig, found: &Found) -> Vec<Parameter> {
+fn reported(keys: &Keys<'_>, config: &DelayConfig, found: &Found) -> Vec<Parameter> {
     let after = Keys { section: keys.section, config: config.clone() };
     let mut all = Vec::new();
     for key in keys.used() {
@@ -183,7 +183,7 @@ fn from_paths(key: &'static str, found: &Found) -> Parameter {
     Parameter { key, values, from: format!("[fabric]: {what}{whose}"), derived: true, warning: None }
 }
 
-/// Why a parameter of the file cannot be that of the network; more than a quarter away is not told as rounding.
+/// Why a parameter of the file cannot be that of the network; more than a quarter away is not reported: it may be rounding.
 fn contradiction(
     key: &str,
     config: &DelayConfig,
