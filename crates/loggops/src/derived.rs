@@ -69,7 +69,8 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     host(config, &keys);
     let pieces = pieces(&section.values, config.eager);
     let terminal = links[0].bandwidth.time(1 << 20).map_or(0, |t| t.whole >> 20);
-    let byte = keys.has(per_byte);
+    // Pure delays with a latency of the file are the file's altogether.
+    let byte = keys.has(per_byte) || (config.cost == Cost::Pure && !latency);
     let given = Given {
         cost: config.cost,
         latency: (!latency).then_some((config.latency, config.hop_latency)),
