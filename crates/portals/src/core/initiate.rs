@@ -98,6 +98,7 @@ impl Process {
             data,
             pending: (row, generation),
             fail: Fail::Ok,
+            list: List::Priority,
             md_options,
         };
         self.out.push(Out::Send(Box::new(message)));
@@ -126,17 +127,16 @@ impl Process {
             _ => md::SUCCESS_DISABLE,
         };
         if let Some(eq) = eq.filter(|_| event.fail != Fail::Ok || options & quiet == 0) {
-            self.tell(index, eq, event, false);
+            self.tell(index, eq, event);
         }
     }
 
-    /// Puts an event under way to a queue, unless that is full.
-    pub(super) fn tell(&mut self, index: usize, place: u16, event: Event, always: bool) {
+    /// Puts an event under way to a queue.
+    pub(super) fn tell(&mut self, index: usize, place: u16, event: Event) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let generation = ni.queues.generation(place);
-        if let Some(queue) = ni.queues.at(place)
-            && queue.reserve(always)
-        {
+        if let Some(queue) = ni.queues.at(place) {
+            queue.reserve();
             self.out.push(Out::Event { ni: index, queue: (place, generation), event });
         }
     }
@@ -328,6 +328,7 @@ impl Process {
             remote_offset: m.remote_offset,
             fail: m.fail,
             kind: if m.request == Request::Ack { EventKind::Ack } else { EventKind::Reply },
+            list: m.list,
             ..Event::default()
         };
         match (m.request, put, get) {

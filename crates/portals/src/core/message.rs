@@ -1,6 +1,6 @@
 //! What interfaces send each other.
 
-use super::types::{AckReq, Fail, ProcessId};
+use super::types::{AckReq, Fail, List, ProcessId};
 use serde::{Deserialize, Serialize};
 
 /// Kinds of messages.
@@ -76,6 +76,8 @@ pub struct Message {
     pub pending: (u16, u16),
     /// How it fared; in answers.
     pub fail: Fail,
+    /// List of the entry that took it; in answers.
+    pub list: List,
     /// Options of the memory descriptor that it came from; in requests.
     pub md_options: u32,
 }

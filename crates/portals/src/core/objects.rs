@@ -283,15 +283,16 @@ pub struct Table {
     pub unexpected: VecDeque<Header>,
 }
 
-/// An event queue.
+/// An event queue: a ring. Where there is no room, an event takes the place of the oldest, and the one that is then the oldest says so.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     /// Events that it holds; those of flow control have places of their own.
     pub capacity: usize,
     events: VecDeque<(Event, bool)>,
+    /// Events among them that say that an entry of the portal table was disabled: these are never lost.
+    disabled: usize,
     /// Events on their way.
     coming: usize,
-    gap: bool,
 }
 
 impl Queue {
@@ -307,25 +308,46 @@ impl Queue {
         self.events.len() + self.coming + events <= self.capacity
     }
 
-    /// Takes a place for an event to come; false if there is none and it is lost. `always`: it has a place of its own.
-    pub fn reserve(&mut self, always: bool) -> bool {
-        if !always && !self.has_room(1) {
-            self.gap = true;
-            return false;
-        }
+    /// An event is on its way.
+    pub fn reserve(&mut self) {
         self.coming += 1;
-        true
     }
 
-    /// An event for which a place was taken is there.
+    /// An event that was on its way is there.
     pub fn push(&mut self, event: Event) {
         self.coming = self.coming.saturating_sub(1);
-        self.events.push_back((event, std::mem::take(&mut self.gap)));
+        let mut gap = false;
+        if event.kind == EventKind::PtDisabled {
+            self.disabled += 1;
+        } else if self.events.len() - self.disabled >= self.capacity {
+            gap = self.overwrite();
+        }
+        self.events.push_back((event, gap));
+        debug_assert!(
+            self.events.len() <= self.capacity + self.disabled,
+            "a full queue has lost its oldest event"
+        );
+    }
+
+    /// The oldest event that may be lost makes room. True if none is behind it to say so: then the new one does.
+    fn overwrite(&mut self) -> bool {
+        let oldest = self.events.iter().position(|(event, _)| event.kind != EventKind::PtDisabled);
+        let Some(at) = oldest else { return false };
+        self.events.remove(at);
+        match self.events.get_mut(at) {
+            Some((_, gap)) => {
+                *gap = true;
+                false
+            }
+            None => true,
+        }
     }
 
     /// The oldest event, and whether some before it were lost.
     pub fn pop(&mut self) -> Option<(Event, bool)> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        self.disabled -= usize::from(event.0.kind == EventKind::PtDisabled);
+        Some(event)
     }
 }
 

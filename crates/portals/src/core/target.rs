@@ -99,7 +99,7 @@ impl Process {
         let event =
             Event { kind: EventKind::PtDisabled, pt_index: m.pt, fail: Fail::PtDisabled, ..Event::default() };
         if let Some(eq) = eq.filter(|_| options.is_none_or(|o| o & quiet == 0)) {
-            self.tell(m.ni, eq, event, true);
+            self.tell(m.ni, eq, event);
         }
         Fail::PtDisabled
     }
@@ -114,7 +114,8 @@ impl Process {
     ) -> (Message, bool) {
         let Found { place, entry, offset, mlength } = found;
         let (offset, mlength) = (*offset, *mlength);
-        let mut answer = Message { length: mlength, remote_offset: offset, ..Message::default() };
+        let mut answer =
+            Message { length: mlength, remote_offset: offset, list: entry.list, ..Message::default() };
         let copied = if m.request == Request::Get { mlength.min(self.copy_most) } else { mlength };
         if touch(m, entry, (offset, copied as usize), &mut answer, memory).is_err() {
             answer.fail = Fail::Segv;
@@ -155,7 +156,7 @@ impl Process {
         let success = answer.fail == Fail::Ok;
         let quiet = if success { me::COMM_DISABLE | me::SUCCESS_DISABLE } else { me::COMM_DISABLE };
         if let Some(eq) = self.queue_at(m.ni, entry.pt).filter(|_| entry.options & quiet == 0) {
-            self.tell(m.ni, eq, event, false);
+            self.tell(m.ni, eq, event);
         }
         self.use_up(m.ni, found);
         (answer, entry.options & me::ACK_DISABLE == 0)
@@ -192,7 +193,7 @@ impl Process {
         if let Some(eq) =
             self.queue_at(index, found.entry.pt).filter(|_| found.entry.options & me::UNLINK_DISABLE == 0)
         {
-            self.tell(index, eq, event, false);
+            self.tell(index, eq, event);
         }
         if holds && empty {
             self.free_entry(index, found.place);

@@ -231,17 +231,55 @@ fn flow_control_disables_instead_of_losing() {
 }
 
 #[test]
-fn without_flow_control_a_full_queue_tells_of_its_loss() {
+fn without_flow_control_a_full_queue_loses_its_oldest_events() {
     let mut w = World::new(&Limits::default());
-    let (eq1, pt) = w.table(0, 2);
-    w.append(pt, &entry(2048, 16, me::OP_PUT | me::LINK_DISABLE), List::Priority);
-    let (md, ..) = w.md(0);
-    for _ in 0..3 {
-        w.put(md, 0, 1, 5);
+    for capacity in 1..=4u64 {
+        let (eq1, pt) = w.table(0, capacity);
+        w.append(pt, &entry(2048, 16, me::OP_PUT | me::LINK_DISABLE), List::Priority);
+        let (md, ..) = w.md(0);
+        for puts in [2, 5, 1] {
+            for length in 1..=puts {
+                w.begin(&Op { put: (md, 0), length, match_bits: 5, pt, ..to_one() });
+            }
+            let all: Vec<_> = std::iter::from_fn(|| w.p[1].eq_get(eq1).ok())
+                .map(|(event, gap)| (event.mlength, gap))
+                .collect();
+            let first = (puts - puts.min(capacity)) + 1;
+            let newest: Vec<_> = (first..=puts).map(|n| (n, n == first && first > 1)).collect();
+            assert_eq!(all, newest, "{puts} events in a queue of {capacity}");
+        }
     }
-    assert_eq!(w.kinds(1, eq1).len(), 2);
-    w.put(md, 0, 1, 5);
-    assert!(w.p[1].eq_get(eq1).unwrap().1, "something before it was lost");
+}
+
+#[test]
+fn answers_name_the_list_of_the_entry_that_took_the_request() {
+    let mut w = World::new(&Limits::default());
+    for list in [List::Overflow, List::Priority] {
+        let (_, pt) = w.table(0, 8);
+        w.append(pt, &entry(2048, 16, me::OP_PUT | me::OP_GET), list);
+        let (md, eq0, _) = w.md(0);
+        w.begin(&Op { put: (md, 0), length: 4, match_bits: 5, ack: AckReq::Full, pt, ..to_one() });
+        w.begin(&Op { request: Request::Get, get: (md, 0), length: 4, match_bits: 5, pt, ..to_one() });
+        let told = w.events(0, eq0);
+        let answers: Vec<_> =
+            told.iter().map(|e| (e.kind, e.list)).filter(|(kind, _)| *kind != E::Send).collect();
+        assert_eq!(answers, [(E::Ack, list), (E::Reply, list)]);
+    }
+}
+
+#[test]
+fn an_interface_grants_the_least_that_the_specification_demands_and_no_feature_unasked() {
+    let most = Limits::default();
+    let nothing =
+        Limits { features: 0, max_pt_index: 0, max_waw_ordered_size: 0, max_war_ordered_size: 0, ..most };
+    let granted = most.grant(&Limits { max_fetch_atomic_size: 0, ..nothing });
+    assert_eq!(
+        (granted.max_pt_index, granted.max_waw_ordered_size, granted.max_war_ordered_size),
+        (63, 64, 8)
+    );
+    assert_eq!((granted.max_fetch_atomic_size, granted.features), (32, 0));
+    assert_eq!(most.grant(&Limits { features: 2, max_pt_index: 100, ..most }).features, 2);
+    assert_eq!(most.grant(&most), most);
 }
 
 #[test]

@@ -256,8 +256,16 @@ impl Default for Limits {
     }
 }
 
+/// What every interface has, whatever is asked for (Portals 4, `ptl_ni_limits_t`): 64 entries of the portal table; bytes of ordered
+/// writes after writes and after reads; one operand of the widest datatype.
+const LEAST_PT_INDEX: i32 = 63;
+const LEAST_WAW: u64 = 64;
+const LEAST_WAR: u64 = 8;
+const LEAST_FETCH: u64 = 32;
+
 impl Limits {
-    /// What is granted to who wishes for `desired`: no more than `self`, no less than nothing.
+    /// What is granted to who wishes for `desired`: no more than `self`, no less than the least that every interface has, and the
+    /// features that were asked for.
     #[must_use]
     pub fn grant(&self, desired: &Self) -> Self {
         let int = |most: i32, wish: i32| wish.clamp(0, most);
@@ -267,17 +275,19 @@ impl Limits {
             max_mds: int(self.max_mds, desired.max_mds),
             max_cts: int(self.max_cts, desired.max_cts),
             max_eqs: int(self.max_eqs, desired.max_eqs),
-            max_pt_index: int(self.max_pt_index, desired.max_pt_index),
+            max_pt_index: int(self.max_pt_index, desired.max_pt_index.max(LEAST_PT_INDEX)),
             max_iovecs: int(self.max_iovecs, desired.max_iovecs),
             max_list_size: int(self.max_list_size, desired.max_list_size),
             max_triggered_ops: int(self.max_triggered_ops, desired.max_triggered_ops),
             max_msg_size: self.max_msg_size.min(desired.max_msg_size),
             max_atomic_size: self.max_atomic_size.min(desired.max_atomic_size),
-            max_fetch_atomic_size: self.max_fetch_atomic_size.min(desired.max_fetch_atomic_size),
-            max_waw_ordered_size: self.max_waw_ordered_size.min(desired.max_waw_ordered_size),
-            max_war_ordered_size: self.max_war_ordered_size.min(desired.max_war_ordered_size),
+            max_fetch_atomic_size: self
+                .max_fetch_atomic_size
+                .min(desired.max_fetch_atomic_size.max(LEAST_FETCH)),
+            max_waw_ordered_size: self.max_waw_ordered_size.min(desired.max_waw_ordered_size.max(LEAST_WAW)),
+            max_war_ordered_size: self.max_war_ordered_size.min(desired.max_war_ordered_size.max(LEAST_WAR)),
             max_volatile_size: self.max_volatile_size.min(desired.max_volatile_size),
-            features: self.features & 7,
+            features: self.features & desired.features,
         }
     }
 }
