@@ -12,6 +12,7 @@ mod hops;
 mod job;
 mod layered;
 mod nue;
+mod roots;
 mod sssp;
 mod torus;
 mod trees;
@@ -70,7 +71,7 @@ pub const ENGINES: &[Engine] = &[
         about: about(
             "updn",
             "up*/down*: no link up after a link down",
-            "Routers are ranked by distance from the roots. A router that has a way down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as told, else the routers farthest from hosts if they are, else the one with least distance to all.",
+            "Routers are ranked by distance from the roots. A router that has a way down takes it, the others go up toward the nearest that has; of equal ports the one with fewest destinations. Unlike OpenSM's, a message never goes up again: free of deadlock on any fabric. Roots: as told; else of the routers farthest from hosts, those from which nearly all hosts are equally far, and those with no or few hosts the set that loads the links most evenly; else the one with least distance to all.",
             OPENSM,
         ),
         free: true,

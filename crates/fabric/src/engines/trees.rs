@@ -3,30 +3,14 @@
 use super::{
     hops::{Balance, home},
     job::{Job, Ports},
+    roots::{ranks, roots},
 };
 use crate::{
     graph::{Fabric, Peer},
-    metrics::distances,
     subnet::NONE,
 };
 use base::param::Problem;
 use std::collections::VecDeque;
-
-/// Distances of all routers from the nearest of some.
-fn ranks(fabric: &Fabric, from: &[u32]) -> Vec<u32> {
-    let mut rank = vec![NONE; fabric.routers() as usize];
-    let mut queue: VecDeque<u32> = from.iter().copied().collect();
-    from.iter().for_each(|&r| rank[r as usize] = 0);
-    while let Some(router) = queue.pop_front() {
-        for (_, peer) in fabric.neighbours(router) {
-            if rank[peer as usize] == NONE {
-                rank[peer as usize] = rank[router as usize] + 1;
-                queue.push_back(peer);
-            }
-        }
-    }
-    rank
-}
 
 /// Which links lead down: from (rank, number) to greater ones; `level`: links between equal ranks count as down both ways.
 struct Down {
@@ -116,31 +100,14 @@ fn lengths(fabric: &Fabric, down: &Down, target: u32) -> (Vec<u32>, Vec<u32>) {
     (by_down, by_any)
 }
 
-/// Routers farthest from hosts if hosts have a distance at all, else the one nearest to all routers with hosts.
-fn roots(job: &Job<'_>) -> Vec<u32> {
-    if !job.options.roots.is_empty() {
-        return job.options.roots.clone();
-    }
-    let fabric = job.fabric;
-    let rank = ranks(fabric, &fabric.ends());
-    let most = rank.iter().copied().filter(|&r| r != NONE).max().unwrap_or(0);
-    if most > 0 {
-        return (0..fabric.routers()).filter(|&r| rank[r as usize] == most).collect();
-    }
-    let sum = |r: u32| {
-        let d = distances(fabric, r);
-        fabric.ends().iter().map(|&e| u64::from(d[e as usize])).sum::<u64>()
-    };
-    (0..fabric.routers()).min_by_key(|&r| sum(r)).into_iter().collect()
-}
-
 /// Up*/down* from the roots.
 pub(super) fn updn(job: &Job<'_>) -> Result<Ports, Problem> {
     if let Some(root) = job.options.roots.iter().find(|&&r| r >= job.fabric.routers()) {
         return Err(Job::unsuited("updn", format!("there is no router {root} to be a root")));
     }
-    let rank = ranks(job.fabric, &roots(job));
-    Ok(up_down(job, &Down { rank, level: false }))
+    let from =
+        |job: &Job<'_>, roots: &[u32]| up_down(job, &Down { rank: ranks(job.fabric, roots), level: false });
+    Ok(from(job, &roots(job, from)))
 }
 
 /// The same with ranks counted from the hosts, the top being far from them.
