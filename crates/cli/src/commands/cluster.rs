@@ -73,7 +73,8 @@ fn reported(subnet: &Subnet) -> String {
         ("tables", tables),
         ("lanes", lanes),
     ];
-    lines.iter().map(|(name, text)| format!("{name:12}{text}\n")).collect()
+    let notes = subnet.notes.iter().map(|note| ("note", note.clone()));
+    lines.into_iter().chain(notes).map(|(name, text)| format!("{name:12}{text}\n")).collect()
 }
 
 fn object(subnet: &Subnet) -> Json {
@@ -82,6 +83,7 @@ fn object(subnet: &Subnet) -> Json {
     json!({
         "hosts": subnet.hosts.len(), "switches": subnet.switches.len(), "edges": subnet.edges.len(), "cables_by_speed": speeds,
         "local_identifiers": subnet.tables.as_ref().map(|t| t.planes), "lanes": subnet.lanes.as_ref().map(|l| l.count()),
+        "notes": subnet.notes,
     })
 }
 

@@ -298,8 +298,8 @@ pub fn sl2vl(subnet: &Subnet, out: &mut impl Write) -> io::Result<()> {
 }
 
 impl Subnet {
-    /// The same with a GUID and an LID for every node that has none (LIDs anew for all if one is missing, those of a host aligned
-    /// to its number of them).
+    /// The same with a GUID and an LID for every node that has none. LIDs that are there stay, unless hosts have fewer of them than the
+    /// tables have planes: then all are numbered anew, those of a host aligned to its number of them.
     ///
     /// # Errors
     /// If there are more than the 49,151 unicast LIDs.
@@ -319,20 +319,33 @@ impl Subnet {
             }
         }
         let lmc = planes.next_power_of_two().trailing_zeros() as u8;
-        let short = |n: &Node| n.lid == 0 || n.kind == Kind::Host && n.lmc < lmc;
-        if subnet.nodes.iter().any(short) {
-            let mut next = 1u64;
-            for node in &mut subnet.nodes {
-                let count = if node.kind == Kind::Host { 1u64 << lmc } else { 1 };
-                next = next.next_multiple_of(count);
-                node.lid = u32::try_from(next).unwrap_or(u32::MAX);
-                node.lmc = if node.kind == Kind::Host { lmc } else { 0 };
-                next += count;
-            }
-            if next > 0xc000 {
-                return Err(format!("this network needs {} LIDs, and InfiniBand has 49,151", next - 1));
-            }
+        if subnet.nodes.iter().any(|n| n.kind == Kind::Host && n.lid != 0 && n.lmc < lmc) {
+            subnet.nodes.iter_mut().for_each(|node| node.lid = 0);
         }
+        subnet.give_lids(lmc)?;
         Ok(subnet)
+    }
+
+    /// LIDs for nodes that have none: the first free ones in the order of nodes.
+    fn give_lids(&mut self, lmc: u8) -> Result<(), String> {
+        let span = |n: &Node| u64::from(n.lid)..u64::from(n.lid) + (1 << n.lmc.min(7));
+        let mut taken: Vec<_> =
+            self.nodes.iter().chain(&self.left_out).filter(|n| n.lid != 0).map(span).collect();
+        taken.sort_unstable_by_key(|span| span.start);
+        let (mut taken, mut next) = (taken.into_iter().peekable(), 1u64);
+        for node in self.nodes.iter_mut().filter(|n| n.lid == 0) {
+            node.lmc = if node.kind == Kind::Host { lmc } else { 0 };
+            let count = 1u64 << node.lmc;
+            next = next.next_multiple_of(count);
+            while let Some(other) = taken.next_if(|other| other.start < next + count) {
+                next = next.max(other.end).next_multiple_of(count);
+            }
+            node.lid = u32::try_from(next).unwrap_or(u32::MAX);
+            next += count;
+        }
+        if next > 0xc000 {
+            return Err(format!("this network needs {} LIDs, and InfiniBand has 49,151", next - 1));
+        }
+        Ok(())
     }
 }

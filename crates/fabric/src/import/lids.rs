@@ -1,9 +1,9 @@
 //! What table dumps have in common: entries by local identifier (LID), gathered and then bound to nodes.
 
 use super::lines::Lines;
-use crate::subnet::{MAX_ENTRIES, NONE, Subnet, Tables};
+use crate::subnet::{MAX_ENTRIES, NONE, Node, Subnet, Tables};
 use base::param::Problem;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest unicast LID.
 const MOST: u32 = 0xbfff;
@@ -21,6 +21,8 @@ pub(super) struct Entries {
     /// Line of the first entry of each LID.
     line_of: Vec<u32>,
     switch: Option<u32>,
+    /// Port GUIDs and LIDs of nodes that are left out: what tables say of them is skipped.
+    left_out: BTreeSet<(bool, u64)>,
 }
 
 /// LID and LMC offset by LID: node and plane, [`NONE`] if nobody has it.
@@ -45,6 +47,16 @@ impl LidMap {
     }
 }
 
+const GUID: bool = true;
+const LID: bool = false;
+
+/// What tables may call a node by.
+fn names(node: &Node) -> impl Iterator<Item = (bool, u64)> + use<> {
+    let lids = (node.lid != 0).then(|| u64::from(node.lid)..u64::from(node.lid) + (1 << node.lmc.min(7)));
+    let guids = [node.guid, node.port_guid].into_iter().filter(|g| *g != 0);
+    guids.map(|g| (GUID, g)).chain(lids.into_iter().flatten().map(|lid| (LID, lid)))
+}
+
 impl Entries {
     pub(super) fn new(subnet: &Subnet) -> Self {
         let nodes = (0u32..).zip(&subnet.nodes);
@@ -56,6 +68,7 @@ impl Entries {
             entries: Vec::new(),
             line_of: vec![0; MOST as usize + 1],
             switch: None,
+            left_out: subnet.left_out.iter().flat_map(names).collect(),
         }
     }
 
@@ -82,6 +95,9 @@ impl Entries {
         let Some(node) = self.switch else { return Ok(()) };
         let lid = u32::try_from(lid).ok().filter(|l| (1..=MOST).contains(l));
         let lid = lid.ok_or_else(|| format!("a unicast LID is from 1 to {MOST:#x}"))?;
+        if self.left_out.contains(&(GUID, guid)) || self.left_out.contains(&(LID, u64::from(lid))) {
+            return Ok(());
+        }
         let known = &mut self.guid_of[lid as usize];
         if guid != 0 && *known != 0 && *known != guid {
             return Err(format!(

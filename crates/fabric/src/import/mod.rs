@@ -21,6 +21,7 @@ mod lids;
 mod lines;
 mod net;
 mod path_sl;
+mod role;
 mod sl2vl;
 mod source;
 mod subnet_lst;

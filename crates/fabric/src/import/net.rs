@@ -7,10 +7,17 @@
 //! [4]  "H-003048c749cd0000"[1](3048c749cd0001)   # "description" lid 72 4xDDR
 //! ```
 //!
+//! Aggregation nodes (SHARP's, which are adapters inside switches) and routers to other subnets carry no ranks: they are left out with
+//! their cables, and so are cables to nodes that have no record. Lines that the tools print among the records when a node does not answer,
+//! and what stands before the first record, are skipped. [`Subnet::notes`] tells how many of each.
+//!
 //! A cable may stand at one end or both. Records of hand-written files without GUIDs get those that ibsim gives: 0x100000 and
 //! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
 
-use super::lines::{Lines, hex};
+use super::{
+    lines::{Lines, hex},
+    role::{Role, notes_of},
+};
 use crate::subnet::{Draft, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet};
 use base::param::Problem;
 
@@ -35,9 +42,22 @@ pub(super) const BEGINNINGS: &[&str] = &[
 /// A record and its port.
 type End = (u32, u32);
 
+/// Words with which tools warn in the middle of their output.
+const NOISE: &[&str] = &[
+    "ibwarn:",
+    "ibpanic:",
+    "ibdebug:",
+    "iberror:",
+    "umad",
+    "query_smp",
+    "src/query_smp",
+    "mad_rpc",
+    "_do_madrpc",
+];
+
 /// A record's head.
 struct Record {
-    switch: bool,
+    role: Role,
     ports: u32,
     guid: u64,
     description: String,
@@ -92,6 +112,12 @@ struct File {
     cables: Vec<Cable>,
     /// GUID that stands before the next record.
     guid: u64,
+    /// Lines that were skipped.
+    skipped: u32,
+    /// Cables whose speed is written and unknown, and the first of these words.
+    strange: (u32, String),
+    /// Cables to nodes without a record, and the first of these nodes.
+    strangers: (u32, String),
 }
 
 /// Text in quotes at the beginning, and what follows.
@@ -111,6 +137,11 @@ fn after(comment: &str, key: &str) -> Option<u32> {
     words.next()?.parse().ok()
 }
 
+/// True of a word that tells a speed, known or not: `4xQDR`, `4x???`.
+fn is_speed(word: &str) -> bool {
+    word.split_once('x').is_some_and(|(width, rate)| width.parse::<u8>().is_ok() && !rate.is_empty())
+}
+
 impl File {
     fn line(&mut self, line: &str, number: u64) -> Result<(), String> {
         if line.starts_with('[') {
@@ -127,11 +158,18 @@ impl File {
             "vendid" | "devid" | "sysimgguid" | "Chassis" | "Spine" | "Line" | "Non-Chassis" | "GUID:" => {
                 Ok(())
             }
-            "Switch" | "Ca" | "Hca" | "Rt" => {
-                self.record(word == "Switch", line[word.len()..].trim_start(), number)
+            "Switch" | "Ca" | "Hca" | "Rt" => self.record(word, line[word.len()..].trim_start(), number),
+            _ if self.is_noise(line) => {
+                self.skipped += 1;
+                Ok(())
             }
             _ => Err("this is neither a record (Switch, Ca, Hca) nor a port ([1] ..)".to_owned()),
         }
+    }
+
+    /// Warnings of tools, and all that stands before the first record and its GUIDs, such as a prompt.
+    fn is_noise(&self, line: &str) -> bool {
+        NOISE.iter().any(|word| line.starts_with(word)) || self.records.is_empty() && self.guid == 0
     }
 
     fn name(&mut self, name: &str) -> u32 {
@@ -142,7 +180,7 @@ impl File {
         number
     }
 
-    fn record(&mut self, switch: bool, rest: &str, line: u64) -> Result<(), String> {
+    fn record(&mut self, word: &str, rest: &str, line: u64) -> Result<(), String> {
         let (ports, rest) = rest.split_once([' ', '\t']).ok_or("a record is written: Switch 8 \"name\"")?;
         let ports: u64 = ports.parse().map_err(|_| format!("`{ports}` is no number of ports"))?;
         if ports > MAX_PORTS {
@@ -164,7 +202,7 @@ impl File {
         };
         self.record_of[number as usize] = self.records.len() as u32;
         self.records.push(Record {
-            switch,
+            role: Role::of(word, description),
             ports: ports as u32,
             guid,
             description: description.to_owned(),
@@ -207,7 +245,7 @@ impl File {
         if port == 0 || port > head.ports {
             return Err(format!("this node has ports 1 to {}, not {port}", head.ports));
         }
-        let (switch, options) = (head.switch, rest.split('#').next().unwrap_or(""));
+        let (switch, options) = (head.role == Role::Switch, rest.split('#').next().unwrap_or(""));
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
         // In a comment of an adapter's port its own LID stands before the other's description, which stands last.
         let told = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
@@ -217,6 +255,13 @@ impl File {
             let width = options.split_whitespace().find_map(|w| w.strip_prefix("w="))?.parse().ok()?;
             Some(Speed { width, ..Speed::USUAL })
         });
+        let unknown = speed.is_none().then(|| told.split_whitespace().find(|w| is_speed(w))).flatten();
+        if let Some(word) = unknown {
+            self.strange.0 += 1;
+            if self.strange.1.is_empty() {
+                self.strange.1 = word.to_owned();
+            }
+        }
         let peer = self.name(peer);
         let peer_lid = after(told, "lid").unwrap_or(0);
         let lid = lid.map(|lid| (lid, lmc));
@@ -242,11 +287,14 @@ impl File {
         lines.done()?;
         joined.sort_unstable();
         for record in 0..self.records.len() {
-            if self.records[record].switch {
+            if self.records[record].role == Role::Switch {
                 self.node(record as u32, 0, &mut draft);
             }
         }
         for &([a, b], cable) in &joined {
+            if [a, b].iter().any(|end| self.records[end.0 as usize].role.is_left_out()) {
+                continue;
+            }
             let speed = self.cables[cable as usize].speed.unwrap_or(Speed::USUAL);
             let (a_node, b_node) = (self.node(a.0, a.1, &mut draft), self.node(b.0, b.1, &mut draft));
             draft.cable((a_node, a.1), (b_node, b.1), speed);
@@ -254,6 +302,8 @@ impl File {
         for cable in &self.cables {
             self.tell(cable, &mut draft);
         }
+        draft.left_out = self.left_out();
+        draft.notes = self.notes();
         draft.finish(&lines.name)
     }
 
@@ -264,7 +314,7 @@ impl File {
             if record.guid != 0 {
                 continue;
             }
-            if record.switch {
+            if record.role == Role::Switch {
                 record.guid = switch;
                 switch += 1;
             } else {
@@ -275,18 +325,18 @@ impl File {
     }
 
     /// Every cable once: its ends as (record, port), lower first, and the line that reports it.
-    fn join(&self, lines: &mut Lines) -> Vec<([End; 2], u32)> {
+    fn join(&mut self, lines: &mut Lines) -> Vec<([End; 2], u32)> {
         // (record, port) -> the other end, and the line; sorted to find contradictions.
         let mut ends: Vec<(End, End, u32)> = Vec::new();
+        let mut strangers = (0, String::new());
         for (i, cable) in (0u32..).zip(&self.cables) {
             let peer = self.record_of[cable.peer as usize];
             let name = self.names.get(cable.peer);
             if peer == NONE {
-                lines.at(
-                    cable.line,
-                    &format!("\"{name}\""),
-                    format!("\"{name}\" has no record in this file"),
-                );
+                strangers.0 += 1;
+                if strangers.1.is_empty() {
+                    strangers.1 = name.to_owned();
+                }
                 continue;
             }
             let ports = self.records[peer as usize].ports;
@@ -299,6 +349,7 @@ impl File {
             ends.push((here, there, i));
             ends.push((there, here, i));
         }
+        self.strangers = strangers;
         ends.sort_unstable();
         for pair in ends.windows(2) {
             let [(here, there, a), (other, elsewhere, b)] = [pair[0], pair[1]];
@@ -318,10 +369,62 @@ impl File {
         once
     }
 
+    /// End ports of records that carry no ranks, with what cables' lines tell of them.
+    fn left_out(&self) -> Vec<Node> {
+        let mut all: Vec<Node> = Vec::new();
+        let mut add = |record: u32, port: u32, guid: u64, (lid, lmc): (u32, u8)| {
+            let head = &self.records[record as usize];
+            let port_guid = if guid == 0 { head.guid.wrapping_add(u64::from(port)) } else { guid };
+            all.push(Node {
+                name: head.description.clone(),
+                guid: head.guid,
+                port_guid,
+                kind: Kind::Host,
+                ports: head.ports,
+                port,
+                lid,
+                lmc,
+            });
+        };
+        for cable in &self.cables {
+            if self.records[cable.record as usize].role.is_left_out() {
+                add(cable.record, cable.port, cable.own, cable.lid.unwrap_or((0, 0)));
+            }
+            let peer = self.record_of[cable.peer as usize];
+            if peer != NONE && self.records[peer as usize].role.is_left_out() {
+                add(peer, cable.peer_port, cable.other, (cable.peer_lid, 0));
+            }
+        }
+        // Both ends may tell of a port; the one that knows its identifiers stays.
+        all.sort_by_key(|n| (n.guid, n.port, std::cmp::Reverse((n.lmc, n.lid))));
+        all.dedup_by_key(|n| (n.guid, n.port));
+        all
+    }
+
+    /// What was left out, skipped or taken for something else.
+    fn notes(&self) -> Vec<String> {
+        let roles: Vec<Role> = self.records.iter().map(|r| r.role).collect();
+        let (cables, name) = &self.strangers;
+        let (speeds, word) = &self.strange;
+        let all = [
+            (
+                *cables,
+                format!("cables left out: they lead to nodes without a record, the first to \"{name}\""),
+            ),
+            (
+                *speeds,
+                format!("cables tell an unknown speed, the first \"{word}\": taken for {}", Speed::USUAL),
+            ),
+            (self.skipped, "lines skipped that are neither records nor ports".to_owned()),
+        ];
+        let others = all.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        notes_of(&roles).chain(others).collect()
+    }
+
     /// Node of a record's port: a switch is one, every cabled port of an adapter is one.
     fn node(&mut self, record: u32, port: u32, draft: &mut Draft) -> u32 {
         let head = &mut self.records[record as usize];
-        let port = if head.switch { 0 } else { port };
+        let port = if head.role == Role::Switch { 0 } else { port };
         if let Some(&(_, node)) = head.nodes.iter().find(|(p, _)| *p == port) {
             return node;
         }
@@ -331,7 +434,7 @@ impl File {
             name: head.description.clone(),
             guid: head.guid,
             port_guid: head.guid.wrapping_add(u64::from(port)),
-            kind: if head.switch { Kind::Switch } else { Kind::Host },
+            kind: if head.role == Role::Switch { Kind::Switch } else { Kind::Host },
             ports: head.ports,
             port,
             lid: head.lid,
@@ -343,8 +446,8 @@ impl File {
     /// Port GUIDs and LIDs that a cable's line has.
     fn tell(&self, cable: &Cable, draft: &mut Draft) {
         let find = |record: u32, port: u32| {
-            let head = &self.records[record as usize];
-            let port = if head.switch { 0 } else { port };
+            let head = self.records.get(record as usize)?;
+            let port = if head.role == Role::Switch { 0 } else { port };
             head.nodes.iter().find(|(p, _)| *p == port).map(|&(_, node)| node as usize)
         };
         let (here, there) =

@@ -41,6 +41,9 @@ fn path(text: &str, subnet: &Subnet, map: &LidMap, lanes: &mut Lanes) -> Result<
     let Some([from, to, sl]) = words.as_deref() else {
         return Err("a path is written: slid dlid sl".to_owned());
     };
+    if subnet.left_out.iter().any(|n| [*from, *to].contains(&u64::from(n.lid))) {
+        return Ok(());
+    }
     let find = |lid: u64| map.get(lid).ok_or_else(|| format!("nobody in the network has LID {lid}"));
     let ((from, _), (to, plane)) = (find(*from)?, find(*to)?);
     let sl = u8::try_from(*sl).ok().filter(|&s| s < 16).ok_or("a service level is from 0 to 15")?;

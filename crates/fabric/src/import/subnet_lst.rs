@@ -1,15 +1,19 @@
 //! `opensm-subnet.lst` (and `ibdiagnet.lst`): a line for each end of a cable, both ends described. Numbers are hexadecimal.
 
-use super::lines::{Lines, hex};
+use super::{
+    lines::{Lines, hex},
+    role::{Role, notes_of},
+};
 use crate::subnet::{Draft, Kind, MAX_PORTS, Node, Speed, Subnet, whole};
 use base::param::Problem;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A node and its port.
 type Place = (u32, u32);
 
 /// One end of a cable.
 struct End {
+    role: Role,
     node: Node,
     port: u32,
 }
@@ -20,6 +24,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
     // Ends of cables by (node, port), and the line that gave them.
     let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
+    let (mut seen, mut roles) = (BTreeSet::new(), Vec::new());
     let mut text = String::new();
     while lines.next(&mut text) {
         if text.trim().is_empty() || text.starts_with('#') {
@@ -32,6 +37,15 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
                 continue;
             }
         };
+        if a.role.is_left_out() || b.role.is_left_out() {
+            for end in [a, b].into_iter().filter(|end| end.role.is_left_out()) {
+                if seen.insert((end.node.guid, end.node.port)) {
+                    roles.push(end.role);
+                    draft.left_out.push(end.node);
+                }
+            }
+            continue;
+        }
         let [a, b] = [a, b].map(|end| {
             let key = (end.node.guid, end.node.port);
             let node = *numbers.entry(key).or_insert_with(|| {
@@ -49,6 +63,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         }
     }
     lines.done()?;
+    draft.notes = notes_of(&roles).collect();
     for (&here, &(there, speed, _)) in &cables {
         if here < there {
             draft.cable(here, there, speed);
@@ -91,6 +106,7 @@ fn end(text: &str) -> Result<(End, &str), String> {
         Some(k) if k.starts_with("CA") || k.starts_with("Rt") => Kind::Host,
         _ => return Err(form.to_owned()),
     };
+    let role = Role::of(head.split_whitespace().next().unwrap_or(""), name);
     let mut words = tail.split_whitespace();
     let lid = words.next().and_then(hex).ok_or(form)?;
     let port = words.next().and_then(|w| hex(w.strip_prefix("PN:")?)).ok_or(form)?;
@@ -113,7 +129,7 @@ fn end(text: &str) -> Result<(End, &str), String> {
         lid: u32::try_from(lid).unwrap_or(0),
         lmc: 0,
     };
-    Ok((End { node, port: port as u32 }, rest))
+    Ok((End { role, node, port: port as u32 }, rest))
 }
 
 /// Takes LIDs (and names, where a node has none but its identifier) of a subnet from the same subnet in another form.

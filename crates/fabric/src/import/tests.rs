@@ -88,7 +88,7 @@ fn bad_net_files_are_told_with_their_lines() {
         ("Switch 1000000 \"L0\"\n", 1, "claims 1000000 ports"),
         ("Switch x \"L0\"\n", 1, "no number of ports"),
         ("Switch 2 \"L0\"\n[3] \"H0\"[1]\n", 2, "ports 1 to 2"),
-        ("Switch 2 \"L0\"\n[1] \"H0\"[1]\n", 2, "no record"),
+        ("Switch 2 \"L0\"\n[1] \"H0\"[1]\n", 0, "no host"),
         ("Switch 2 \"L0\"\nSwitch 2 \"L0\"\n", 2, "record already, on line 1"),
         ("[1] \"L0\"[1]\nSwitch 2 \"L0\"\n", 1, "before the first record"),
         (
@@ -108,6 +108,76 @@ fn bad_net_files_are_told_with_their_lines() {
         let (at, message) = mistake(one("bad.net", text));
         assert!(at == line && message.contains(part), "{text:?}: line {at}: {message}");
     }
+}
+
+const DUMP: &str = r#"admin@login:~$ ibnetdiscover
+ibwarn: [7] _do_madrpc: send failed; Invalid argument
+vendid=0x2c9
+switchguid=0x10(10)
+Switch	4 "S-0000000000000010"		# "leaf" enhanced port 0 lid 3 lmc 0
+[1]	"H-0000000000000020"[1](21) 		# "node1 HCA-1" lid 5 4xHDR
+[2]	"H-0000000000000030"[1](31) 		# "Mellanox Technologies Aggregation Node" lid 6 4xHDR
+[3]	"H-0000000000000040"[1](41) 		# "gone" lid 7 4xHDR
+[4]	"R-0000000000000050"[1](51) 		# "gateway" lid 8 4x???
+src/query_smp.c:197; umad (DR path slid 0; dlid 0; 0) bad status 110; Connection timed out
+
+caguid=0x20
+Ca	1 "H-0000000000000020"		# "node1 HCA-1"
+[1](21) 	"S-0000000000000010"[1]		# lid 5 lmc 0 "leaf" lid 3 4xHDR
+
+caguid=0x30
+Ca	1 "H-0000000000000030"		# "Mellanox Technologies Aggregation Node"
+[1](31) 	"S-0000000000000010"[2]		# lid 6 lmc 0 "leaf" lid 3 4xHDR
+
+rtguid=0x50
+Rt	1 "R-0000000000000050"		# "gateway"
+[1](51) 	"S-0000000000000010"[4]		# lid 8 lmc 0 "leaf" lid 3 4xHDR
+"#;
+
+#[test]
+fn what_carries_no_ranks_is_left_out_and_told() {
+    let subnet = one("dump", DUMP).unwrap();
+    assert_eq!((subnet.hosts.len(), subnet.switches.len(), subnet.edges.len()), (1, 1, 2));
+    assert_eq!(
+        subnet.left_out.iter().map(|n| (n.port_guid, n.lid)).collect::<Vec<_>>(),
+        [(0x31, 6), (0x51, 8)]
+    );
+    assert_eq!(
+        subnet.notes,
+        [
+            "1 aggregation nodes left out: they carry no ranks",
+            "1 routers to other subnets left out: they carry no ranks",
+            "1 cables left out: they lead to nodes without a record, the first to \"H-0000000000000040\"",
+            "1 cables tell an unknown speed, the first \"4x???\": taken for 4xSDR",
+            "3 lines skipped that are neither records nor ports",
+        ]
+    );
+    // Tables may speak of them all the same.
+    let lfts = "Unicast lids [0-8] of switch Lid 3 guid 0x0000000000000010 ('leaf'):\n0x0003 000 # Switch portguid 0x10: 'leaf'\n\
+                0x0005 001 # Channel Adapter portguid 0x21: 'node1'\n0x0006 002 # Channel Adapter portguid 0x31: 'an'\n0x0008 004 \n4 lids dumped\n";
+    let routed = many(&[("dump", DUMP.as_bytes()), ("lfts", lfts.as_bytes())]).unwrap();
+    assert!(crate::verify::verify(&routed, routed.tables.as_ref().unwrap()).sound());
+}
+
+#[test]
+fn identifiers_that_two_nodes_claim_are_told() {
+    let twice = DUMP.replace("lid 5", "lid 3");
+    let subnet = one("dump", &twice).unwrap();
+    assert_eq!(subnet.notes.last().unwrap(), "local identifier 3 belongs to two nodes: leaf and node1 HCA-1");
+}
+
+/// A switch without an LID gets a free one; what the file told stays, so that tables written are read back beside it.
+#[test]
+fn identifiers_that_are_there_stay() {
+    let zero = DUMP.replace("lid 3", "lid 0");
+    let subnet = one("dump", &zero).unwrap();
+    let routed =
+        route(&subnet, find(ENGINES, "minhop").unwrap(), &Options::default()).unwrap().identified().unwrap();
+    assert_eq!(routed.nodes.iter().map(|n| n.lid).collect::<Vec<_>>(), [1, 5]);
+    let mut lfts = Vec::new();
+    write::lfts(&routed, routed.tables.as_ref().unwrap(), &mut lfts).unwrap();
+    let again = many(&[("dump", zero.as_bytes()), ("lfts", &lfts)]).unwrap();
+    assert!(crate::verify::verify(&again, again.tables.as_ref().unwrap()).sound());
 }
 
 #[test]

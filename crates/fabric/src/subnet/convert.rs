@@ -114,7 +114,7 @@ impl Subnet {
             degraded.fabric.port(at).peer == Peer::None
         };
         let gone = |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(self.place(node));
-        let mut draft = Draft { ordered: true, ..Draft::default() };
+        let mut draft = Draft { ordered: true, left_out: self.left_out.clone(), ..Draft::default() };
         let mut number = vec![NONE; self.nodes.len()];
         for node in self.switches.iter().chain(&self.hosts).copied().filter(|&n| !gone(n)) {
             number[node as usize] = draft.nodes.len() as u32;

@@ -12,6 +12,10 @@ pub struct Draft {
     pub edges: Vec<Edge>,
     /// Keep the order of `edges`, and `nodes` as the order of hosts; otherwise edges are numbered by ports and hosts by name.
     pub ordered: bool,
+    /// See [`Subnet::left_out`].
+    pub left_out: Vec<Node>,
+    /// See [`Subnet::notes`].
+    pub notes: Vec<String>,
 }
 
 /// A problem with a file as a whole.
@@ -33,11 +37,12 @@ impl Draft {
     /// # Errors
     /// Two nodes with one GUID, no host at all, or more links than can be numbered.
     pub fn finish(self, file: &str) -> Result<Subnet, Vec<Problem>> {
-        let Self { nodes, mut edges, ordered } = self;
+        let Self { nodes, mut edges, ordered, left_out, mut notes } = self;
         if edges.len() as u64 >= u64::from(NONE) {
             return Err(vec![whole(file, "there are too many links")]);
         }
         check_guids(&nodes, file)?;
+        notes.extend(shared_lids(&nodes));
         let all = 0..nodes.len() as u32;
         let (switches, mut hosts): (Vec<u32>, Vec<u32>) =
             all.partition(|&n| nodes[n as usize].kind == Kind::Switch);
@@ -63,7 +68,19 @@ impl Draft {
         for i in 0..nodes.len() {
             out_begin[i + 1] += out_begin[i];
         }
-        Ok(Subnet { nodes, edges, hosts, switches, place, out_begin, out, tables: None, lanes: None })
+        Ok(Subnet {
+            nodes,
+            edges,
+            hosts,
+            switches,
+            place,
+            out_begin,
+            out,
+            tables: None,
+            lanes: None,
+            left_out,
+            notes,
+        })
     }
 }
 
@@ -82,6 +99,24 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
         })
         .collect();
     if told.is_empty() { Ok(()) } else { Err(told) }
+}
+
+/// Local identifiers that two nodes claim, in one line: tables by LID then say nothing sure about either.
+fn shared_lids(nodes: &[Node]) -> Option<String> {
+    let mut spans: Vec<(u32, u32, &Node)> = nodes
+        .iter()
+        .filter(|n| n.lid != 0)
+        .map(|n| (n.lid, n.lid.saturating_add(1 << n.lmc.min(7)), n))
+        .collect();
+    spans.sort_by_key(|(first, end, _)| (*first, *end));
+    let mut shared = spans.windows(2).filter(|w| w[0].1 > w[1].0);
+    let first = shared.next()?;
+    let (lid, one, other) = (first[1].0, &first[0].2.name, &first[1].2.name);
+    let more = match shared.count() {
+        0 => String::new(),
+        n => format!(", and {n} more such pairs"),
+    };
+    Some(format!("local identifier {lid} belongs to two nodes: {one} and {other}{more}"))
 }
 
 /// By name if that tells them apart, else by GUID.

@@ -164,6 +164,10 @@ pub struct Subnet {
     pub tables: Option<Tables>,
     /// Service levels and virtual lanes, if the files say.
     pub lanes: Option<Lanes>,
+    /// End ports that carry no ranks and are left out with their cables: aggregation nodes, and routers to other subnets.
+    pub left_out: Vec<Node>,
+    /// What readers left out, skipped or could not judge: a line each.
+    pub notes: Vec<String>,
 }
 
 impl Subnet {
