@@ -1,7 +1,10 @@
 //! From a fabric with its routing, or a platform, to links and routes that flows share.
 
 use super::{
-    changes::BandwidthChange, context::Context, fine_time::FineTime, sharing::Sharing, solver::Policy,
+    changes::BandwidthChange,
+    context::Context,
+    fine_time::FineTime,
+    sharing::{Policy, Sharing},
 };
 use base::rng::{Purpose, Stream};
 use engine::state::map::Map;

@@ -7,13 +7,9 @@
 //! All that happens at one moment (flows that leave their latency, end, bandwidths that change) is taken together and the levels are found
 //! once. See `FLOW.md`.
 
-use super::{
-    alarms::Alarms,
-    fine_time::FineTime,
-    rules::Rules,
-    solver::{Policy, Solver},
-};
+use super::{alarms::Alarms, fine_time::FineTime, rules::Rules, solver::Solver};
 use base::time::Ps;
+pub use fabric::platform::Policy;
 use std::{
     cmp::{Ordering, Reverse},
     collections::BinaryHeap,
@@ -24,8 +20,10 @@ use std::{
 pub struct Route {
     /// Its links, in order.
     pub links: Vec<u32>,
-    /// What a unit of share takes of each link: its own, and those of the way back.
+    /// What a unit of share takes of each shared link: its own, and those of the way back.
     uses: Vec<(u32, f64)>,
+    /// The same of fat pipes, each of which limits every flow by itself.
+    pipes: Vec<(u32, f64)>,
     /// Sum of its links' latencies, in seconds.
     pub latency: f64,
     /// Bundles of its flows.
@@ -117,7 +115,7 @@ pub struct Use {
 
 /// Counts what flows use of the links of a route.
 fn meter(used: &mut [f64], route: &Route, bytes: f64) {
-    for &(link, usage) in &route.uses {
+    for &(link, usage) in route.uses.iter().chain(&route.pipes) {
         used[link as usize] += bytes * usage;
     }
 }
@@ -129,6 +127,7 @@ pub struct Sharing {
     rules: Rules,
     solver: Solver,
     latencies: Vec<f64>,
+    policies: Vec<Policy>,
     /// By link, the bundle that is aside there.
     alone: Vec<u32>,
     routes: Vec<Route>,
@@ -167,6 +166,7 @@ impl Sharing {
             rules,
             solver: Solver::new(),
             latencies: Vec::new(),
+            policies: Vec::new(),
             alone: Vec::new(),
             routes: Vec::new(),
             forgotten: Vec::new(),
@@ -193,10 +193,11 @@ impl Sharing {
     /// Adds a link: bytes per second, seconds.
     pub fn link(&mut self, bandwidth: f64, latency: f64, policy: Policy) -> u32 {
         self.latencies.push(latency);
+        self.policies.push(policy);
         self.alone.push(NONE);
         self.used.push(0.0);
         self.before.push(0.0);
-        self.solver.link(bandwidth, policy)
+        self.solver.link(bandwidth)
     }
 
     /// Bandwidth of a link now.
@@ -222,19 +223,30 @@ impl Sharing {
         let mut summed: Vec<(u32, f64)> = Vec::with_capacity(uses.len());
         for (link, usage) in uses {
             match summed.iter_mut().find(|s| s.0 == link) {
-                Some(s) if self.solver.policy(link) == Policy::FatPipe => s.1 = s.1.max(usage),
+                Some(s) if self.is_pipe(link) => s.1 = s.1.max(usage),
                 Some(s) => s.1 += usage,
                 None => summed.push((link, usage)),
             }
         }
         let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
-        let route = Route { links, uses: summed, latency, bundles: Vec::new(), passing: false };
+        let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
+        let route = Route { links, uses, pipes, latency, bundles: Vec::new(), passing: false };
         if let Some(free) = self.forgotten.pop() {
             self.routes[free as usize] = route;
             return free;
         }
         self.routes.push(route);
         (self.routes.len() - 1) as u32
+    }
+
+    fn is_pipe(&self, link: u32) -> bool {
+        self.policies[link as usize] == Policy::FatPipe
+    }
+
+    /// The most that a flow may get whose own cap is `cap`: no more than any fat pipe of its route lets through.
+    fn limited(&self, route: u32, cap: f64) -> f64 {
+        let pipes = self.routes[route as usize].pipes.iter();
+        pipes.fold(cap, |cap, &(link, usage)| cap.min(self.solver.capacity(link) / usage))
     }
 
     /// Says that a route is for one message alone.
@@ -448,8 +460,8 @@ impl Sharing {
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
         let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
-        let row = &self.routes[route as usize];
-        if work <= 0.0 || (row.uses.is_empty() && cap.is_infinite()) {
+        let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
+        if work <= 0.0 || (row.uses.is_empty() && limited.is_infinite()) {
             over.push(Over { tag, at });
             self.free.push(flow);
             self.active -= 1;
@@ -473,12 +485,12 @@ impl Sharing {
             None => {
                 let detached = self.is_alone(row);
                 let bundle = if detached {
-                    self.solver.add_detached(&row.uses, weight, cap)
+                    self.solver.add_detached(&row.uses, weight, limited)
                 } else {
                     for n in 0..row.uses.len() {
                         self.meet(self.routes[route as usize].uses[n].0);
                     }
-                    self.solver.add(self.routes[route as usize].uses.iter().copied(), weight, cap)
+                    self.solver.add(self.routes[route as usize].uses.iter().copied(), weight, limited)
                 };
                 if self.bundles.len() <= bundle as usize {
                     self.bundles.resize_with(bundle as usize + 1, Bundle::default);
@@ -520,11 +532,13 @@ impl Sharing {
         let at = at.max(self.now);
         self.meet(link);
         self.solver.set_capacity(link, bandwidth);
+        if self.is_pipe(link) {
+            self.limit_again(at, link);
+        }
         if !self.rules.weighted || self.rules.scale == 0.0 || bandwidth == 0.0 {
             return;
         }
-        let bundles: Vec<u32> = self.solver.sharers_of(link).collect();
-        for bundle in bundles {
+        for bundle in self.bundles_over(link) {
             let row = &self.routes[self.bundles[bundle as usize].route as usize];
             if !row.links.contains(&link) {
                 continue;
@@ -533,6 +547,27 @@ impl Sharing {
             self.touch(bundle, at);
             self.bundles[bundle as usize].weight = weight;
             self.solver.set_weight(bundle, weight);
+        }
+    }
+
+    /// Bundles that use a link. Of a fat pipe the solver knows nothing, so all routes are looked at.
+    fn bundles_over(&self, link: u32) -> Vec<u32> {
+        if !self.is_pipe(link) {
+            return self.solver.sharers_of(link).collect();
+        }
+        let over = self.routes.iter().filter(|route| route.pipes.iter().any(|p| p.0 == link));
+        over.flat_map(|route| &route.bundles).copied().collect()
+    }
+
+    /// A fat pipe has another bandwidth: what its flows may get changes.
+    fn limit_again(&mut self, at: FineTime, link: u32) {
+        for bundle in self.bundles_over(link) {
+            let &Bundle { route, cap, detached, .. } = &self.bundles[bundle as usize];
+            if detached {
+                self.meet(self.routes[route as usize].uses[0].0);
+            }
+            self.touch(bundle, at);
+            self.solver.set_cap(bundle, self.limited(route, cap));
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A *sharer* is a set of `count` flows that are treated alike: same links, same weight, same cap. Its flows get the share
 //! x = level * weight each. Levels are max-min fair: a sharer's level can only grow at the cost of one with a lower or equal
-//! level. At a *shared* link the sum of use * count * x stays within the capacity; at a *fat pipe* the largest use * x does.
+//! level. At a link the sum of use * count * x stays within the capacity. (A fat pipe limits each flow by itself: it is a cap, not a link.)
 //!
 //! **State.** Every link that limits somebody has the level at which it is full; every sharer has the least level among its
 //! links and its own cap: something *supports* it there. That is the certificate of max-min fairness, and it is local.
@@ -29,7 +29,6 @@ mod isolated;
 mod rows;
 mod whole;
 
-pub use rows::Policy;
 use rows::{Entry, LITTLE, Link, Member, SAME, SHARER, SMALL, Sharer, State, Step, Sum, near, same};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -64,8 +63,6 @@ pub struct Solver {
     alive: u64,
     caps: u64,
     uses: u64,
-    /// Fat pipes.
-    pipes: u32,
     /// Links and sharers that changed aside since the last solution, and entries of routes that were looked at for them.
     detached: (u64, u64),
     /// Entries of lists that were looked at so far: the work done.
@@ -80,11 +77,9 @@ impl Solver {
     }
 
     /// Adds a link; links are numbered from 0. The capacity is at least zero.
-    pub fn link(&mut self, capacity: f64, policy: Policy) -> u32 {
-        self.note_policy(policy);
+    pub fn link(&mut self, capacity: f64) -> u32 {
         self.links.push(Link {
             capacity,
-            policy,
             level: f64::INFINITY,
             members: Vec::new(),
             epoch: 0,
@@ -112,19 +107,13 @@ impl Solver {
         self.links[link as usize].capacity
     }
 
-    /// How a link is shared.
-    #[must_use]
-    pub fn policy(&self, link: u32) -> Policy {
-        self.links[link as usize].policy
-    }
-
     /// Changes a link's capacity.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
         self.links[link as usize].capacity = capacity;
         self.touched.push(link);
     }
 
-    /// Adds a sharer of one flow: links with what a unit of share takes of each (if a link occurs several times the sum counts, at a fat pipe the greatest), a positive weight, and the most
+    /// Adds a sharer of one flow: links with what a unit of share takes of each (if a link occurs several times the sum counts), a positive weight, and the most
     /// that a flow may get (infinite for no cap).
     pub fn add(&mut self, route: impl IntoIterator<Item = (u32, f64)>, weight: f64, cap: f64) -> u32 {
         let row = self.row(weight, cap);
@@ -164,9 +153,7 @@ impl Solver {
         let mut entries = std::mem::take(&mut self.entries[row as usize]);
         entries.clear();
         for (link, usage) in route {
-            let pipe = self.links[link as usize].policy == Policy::FatPipe;
             match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
-                Some(twice) if pipe => twice.usage = twice.usage.max(usage),
                 Some(twice) => twice.usage += usage,
                 None => entries.push(Entry { link, slot: 0, usage }),
             }
@@ -196,6 +183,15 @@ impl Solver {
         self.rate_again(sharer);
     }
 
+    /// Changes the most that a flow of a sharer may get.
+    pub fn set_cap(&mut self, sharer: u32, cap: f64) {
+        let row = &mut self.sharers[sharer as usize];
+        self.caps -= u64::from(row.cap.is_finite());
+        row.cap = cap / row.weight;
+        self.caps += u64::from(row.cap.is_finite());
+        self.fresh.push(sharer);
+    }
+
     /// Changes a sharer's weight; its cap stays.
     pub fn set_weight(&mut self, sharer: u32, weight: f64) {
         let row = &mut self.sharers[sharer as usize];
@@ -210,8 +206,7 @@ impl Solver {
         for e in &self.entries[sharer as usize] {
             let link = &mut self.links[e.link as usize];
             link.total = f64::NAN;
-            let flows = if link.policy == Policy::Shared { f64::from(count) } else { 1.0 };
-            link.members[e.slot as usize].rate = e.usage * weight * flows;
+            link.members[e.slot as usize].rate = e.usage * weight * f64::from(count);
         }
         self.fresh.push(sharer);
     }
@@ -250,8 +245,7 @@ impl Solver {
     #[must_use]
     pub fn load(&self, link: u32) -> f64 {
         let link = &self.links[link as usize];
-        let used = link.members.iter().map(|m| m.rate * self.sharers[m.sharer as usize].level);
-        if link.policy == Policy::Shared { used.sum() } else { used.fold(0.0, f64::max) }
+        link.members.iter().map(|m| m.rate * self.sharers[m.sharer as usize].level).sum()
     }
 
     /// Sharers that use a link.
@@ -356,9 +350,8 @@ impl Solver {
         }
         self.links[link as usize].members = members;
         let row = &self.links[link as usize];
-        let (mut opened, mut top, mut over) = (0, 0f64, false);
+        let (mut opened, mut top) = (0, 0f64);
         let (mut left, mut open) = (row.capacity, 0f64);
-        let shared = row.policy == Policy::Shared;
         for m in &row.members {
             let s = &self.sharers[m.sharer as usize];
             if self.grows(s) {
@@ -367,18 +360,14 @@ impl Solver {
                 continue;
             }
             left -= m.rate * s.level;
-            over |= !shared && m.rate * s.level > row.capacity * (1.0 + SAME);
             if s.epoch != self.epoch {
                 top = top.max(s.level);
             }
         }
-        if !shared {
-            (left, open) = self.sums(row);
-        }
         let row = &mut self.links[link as usize];
         (row.left, row.open, row.most, row.opened, row.top) = (left, open, open, opened, top);
         row.added = false;
-        row.over = over || left < -row.capacity * SAME;
+        row.over = left < -row.capacity * SAME;
         (row.counted, row.announced, row.before) = (true, f64::INFINITY, before);
         self.announce_later(link);
     }
@@ -388,21 +377,12 @@ impl Solver {
         sharer.epoch == self.epoch && sharer.state == State::Open
     }
 
-    /// What a link has left for its open sharers, and what these take per level. A fat pipe that somebody fills is full at
-    /// that level for the others too.
+    /// What a link has left for its open sharers, and what these take per level.
     fn sums(&self, link: &Link) -> (f64, f64) {
         let (mut left, mut open) = (link.capacity, 0f64);
         for m in &link.members {
             let s = &self.sharers[m.sharer as usize];
-            match (link.policy, self.grows(s)) {
-                (Policy::Shared, true) => open += m.rate,
-                (Policy::Shared, false) => left -= m.rate * s.level,
-                (Policy::FatPipe, true) => open = open.max(m.rate),
-                (Policy::FatPipe, false) if m.rate * s.level >= link.capacity * (1.0 - SAME) => {
-                    open = open.max(m.rate);
-                }
-                (Policy::FatPipe, false) => {}
-            }
+            if self.grows(s) { open += m.rate } else { left -= m.rate * s.level }
         }
         (left, open)
     }
@@ -415,9 +395,7 @@ impl Solver {
         }
         // Plus zero: levels are compared by their bits.
         let level = (row.left / row.open).max(self.water) + 0.0;
-        // A pipe that is filled by one whose level is known may yet be full for those above.
-        let kept = row.policy == Policy::FatPipe && row.open > 0.0 && row.top > level;
-        if row.opened > 0 || kept { level } else { f64::INFINITY }
+        if row.opened > 0 { level } else { f64::INFINITY }
     }
 
     fn announce(&mut self, link: u32) {
@@ -471,15 +449,11 @@ impl Solver {
                 continue;
             }
             let rate = row.members[slot as usize].rate;
-            if row.policy == Policy::Shared {
-                // Where more was used than there is, no digit of the rest is left.
-                row.most = if row.left < 0.0 { f64::INFINITY } else { row.most.max(row.open + rate) };
-                row.left += rate * level;
-                row.open += rate;
-                row.added = true;
-            } else {
-                row.open = row.open.max(rate);
-            }
+            // Where more was used than there is, no digit of the rest is left.
+            row.most = if row.left < 0.0 { f64::INFINITY } else { row.most.max(row.open + rate) };
+            row.left += rate * level;
+            row.open += rate;
+            row.added = true;
             row.opened += 1;
             self.announce_later(link);
         }
@@ -519,13 +493,11 @@ impl Solver {
         self.links[link as usize].members = members;
     }
 
-    /// Counts a link again before it gets its level: at a fat pipe another sharer may be the greatest of those left, and sums that fell far
-    /// or had something added back have lost digits.
+    /// Counts a link again before it gets its level: sums that fell far or had something added back have lost digits.
     fn sum_again(&mut self, link: u32) {
         let row = &self.links[link as usize];
-        let shared = row.policy == Policy::Shared;
         let lost = row.open <= row.most * SMALL || (row.added && row.left < row.capacity * LITTLE);
-        if shared && !lost {
+        if !lost {
             return;
         }
         self.visits += row.members.len() as u64;
@@ -599,11 +571,9 @@ impl Solver {
                 continue;
             }
             row.opened -= 1;
-            if row.policy == Policy::Shared {
-                let rate = row.members[slot as usize].rate;
-                row.left -= rate * level;
-                row.open = if row.opened == 0 { 0.0 } else { row.open - rate };
-            }
+            let rate = row.members[slot as usize].rate;
+            row.left -= rate * level;
+            row.open = if row.opened == 0 { 0.0 } else { row.open - rate };
         }
         self.entries[sharer as usize] = entries;
         if moved {

@@ -5,7 +5,7 @@
 use fabric::platform::Link;
 use flow::{
     scenarios::{read, rules},
-    solver::Policy,
+    sharing::Policy,
 };
 use serde_json::Value as Json;
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::{
 };
 use flow::{
     scenarios::{self, Scenario},
-    solver::Policy,
+    sharing::Policy,
 };
 use results::table::{Column, Table};
 use serde_json::{Value as Json, json};

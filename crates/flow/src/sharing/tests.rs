@@ -107,6 +107,36 @@ fn a_bandwidth_that_changes_splits_the_time() {
     assert_eq!(run(&mut s, 1), [6 * MS + US]);
 }
 
+/// Of flows with other weights too, each gets the whole of a fat pipe: what one fills is not taken from the others.
+#[test]
+fn a_fat_pipe_limits_each_flow_by_itself() {
+    for rules in [Rules::plain(), Rules::maxmin()] {
+        let mut s = Sharing::new(rules, 0);
+        let pipe = s.link(1e9, 1e-6, Policy::FatPipe);
+        let far = s.link(3e9, 9e-6, Policy::Shared);
+        let near = s.route(vec![pipe], &[], 0.0);
+        let long = s.route(vec![pipe, far], &[], 0.0);
+        for (tag, route) in [near, long, long].into_iter().enumerate() {
+            s.begin(FineTime::at(0), route, 10_000_000, None, tag as u32);
+        }
+        assert_eq!(run(&mut s, 3), [10 * MS + US, 10 * MS + 10 * US, 10 * MS + 10 * US]);
+    }
+}
+
+/// A fat pipe that changes limits the flows that are under way, alone or not, and lets a flow's own cap be.
+#[test]
+fn a_fat_pipe_that_changes_limits_anew() {
+    let mut s = Sharing::new(Rules::plain(), 0);
+    let pipe = s.link(1e9, 0.0, Policy::FatPipe);
+    let (one, two) = (s.link(8e9, 0.0, Policy::Shared), s.link(8e9, 0.0, Policy::Shared));
+    let routes = [s.route(vec![pipe, one], &[], 0.0), s.route(vec![pipe, two], &[], 0.0)];
+    s.schedule(vec![(FineTime::at(2 * MS), pipe, 4e9), (FineTime::at(3 * MS), pipe, 1e9)]);
+    s.begin(FineTime::at(0), routes[0], 7_000_000, None, 0);
+    s.begin(FineTime::at(0), routes[1], 7_000_000, Some(2e9), 1);
+    // 2 MB, then 4 MB or the 2 MB of the own cap in the third millisecond, then 1 MB in each.
+    assert_eq!(run(&mut s, 2), [4 * MS, 6 * MS]);
+}
+
 #[test]
 fn the_way_back_takes_its_part() {
     let mut s = links(1, Rules::cm02());

@@ -8,7 +8,7 @@
 
 use super::{
     Solver,
-    rows::{Policy, State, near},
+    rows::{State, near},
 };
 
 /// Changes beyond this number are not looked at: some of so many meet.
@@ -45,7 +45,7 @@ impl Solver {
         let alone = |sharer: u32| {
             self.entries[sharer as usize].iter().all(|e| {
                 let link = &self.links[e.link as usize];
-                link.members.len() == 1 && link.policy == Policy::Shared && link.capacity.is_finite()
+                link.members.len() == 1 && link.capacity.is_finite()
             })
         };
         self.fresh.iter().all(|&s| self.sharers[s as usize].count == 0 || alone(s))
@@ -59,7 +59,7 @@ impl Solver {
     #[must_use]
     pub fn is_idle(&self, link: u32) -> bool {
         let link = &self.links[link as usize];
-        link.members.is_empty() && link.policy == Policy::Shared && link.capacity.is_finite()
+        link.members.is_empty() && link.capacity.is_finite()
     }
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.

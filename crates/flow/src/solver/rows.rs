@@ -1,7 +1,5 @@
 //! What the solver keeps of links and sharers.
 
-pub use fabric::platform::Policy;
-
 /// Relative difference below which a level counts as found again.
 pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;
 
@@ -28,14 +26,13 @@ pub(super) struct Member {
     pub(super) sharer: u32,
     /// Which of the sharer's links this is.
     pub(super) entry: u32,
-    /// What the sharer takes of the link per level: use * weight, times its count at a shared link.
+    /// What the sharer takes of the link per level: use * weight, times its count.
     pub(super) rate: f64,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) capacity: f64,
-    pub(super) policy: Policy,
     /// Where it is full; infinite if it limits nobody.
     pub(super) level: f64,
     pub(super) members: Vec<Member>,
@@ -46,7 +43,7 @@ pub(super) struct Link {
     pub(super) done: bool,
     /// Dirty: what is left for open sharers.
     pub(super) left: f64,
-    /// Dirty: sum (at a fat pipe the greatest) of the rates of open sharers, and their number.
+    /// Dirty: sum of the rates of open sharers, and their number.
     pub(super) open: f64,
     pub(super) opened: u32,
     /// Dirty: greatest `open` since it was counted; infinite if it must be counted again.

@@ -11,23 +11,19 @@ struct Plain {
     cap: f64,
 }
 
-/// Raises all levels together; whoever meets a full link or its cap stays there. A fat pipe is full for all when one has filled it.
-fn brute(links: &[(f64, Policy)], flows: &[Plain]) -> Vec<f64> {
+/// Raises all levels together; whoever meets a full link or its cap stays there.
+fn brute(links: &[f64], flows: &[Plain]) -> Vec<f64> {
     let mut share = vec![None; flows.len()];
     while share.iter().any(Option::is_none) {
         let mut level = f64::INFINITY;
         let mut at = vec![f64::INFINITY; links.len()];
-        for (l, &(capacity, policy)) in links.iter().enumerate() {
+        for (l, &capacity) in links.iter().enumerate() {
             let (mut left, mut open) = (capacity, 0f64);
             for (f, fixed) in flows.iter().zip(&share) {
-                let of_link = f.uses.iter().filter(|u| u.0 == l).map(|u| u.1);
-                let used: f64 =
-                    if policy == Policy::Shared { of_link.sum() } else { of_link.fold(0.0, f64::max) };
-                match (policy, fixed) {
-                    (Policy::Shared, Some(x)) => left -= used * x,
-                    (Policy::Shared, None) => open += used * f.weight,
-                    (Policy::FatPipe, None) => open = open.max(used * f.weight),
-                    (Policy::FatPipe, Some(_)) => {}
+                let used: f64 = f.uses.iter().filter(|u| u.0 == l).map(|u| u.1).sum();
+                match fixed {
+                    Some(x) => left -= used * x,
+                    None => open += used * f.weight,
                 }
             }
             if open > 0.0 {
@@ -58,6 +54,7 @@ enum Change {
     Remove(usize),
     Count(usize, u32),
     Weight(usize, f64),
+    Cap(usize, f64),
     Capacity(usize, f64),
 }
 
@@ -80,6 +77,7 @@ fn change() -> impl Strategy<Value = Change> {
         3 => any::<usize>().prop_map(Change::Remove),
         1 => (any::<usize>(), 1u32..5).prop_map(|(n, c)| Change::Count(n, c)),
         1 => (any::<usize>(), weight()).prop_map(|(n, w)| Change::Weight(n, w)),
+        1 => (any::<usize>(), prop_oneof![Just(f64::INFINITY), 1e-2f64..1e9]).prop_map(|(n, c)| Change::Cap(n, c)),
         1 => (0..LINKS, capacity()).prop_map(|(l, c)| Change::Capacity(l, c)),
     ]
 }
@@ -106,7 +104,7 @@ fn bits(solver: &Solver) -> (Vec<u64>, Vec<u64>, Vec<u32>) {
 
 /// Both solvers under the same changes.
 struct Pair {
-    links: Vec<(f64, Policy)>,
+    links: Vec<f64>,
     solver: Solver,
     active: Vec<(u32, u32, Plain)>,
     /// Which of 64 solutions in turn find all levels anew.
@@ -114,10 +112,10 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(links: &[(f64, Policy)], whole: u64) -> Self {
+    fn new(links: &[f64], whole: u64) -> Self {
         let mut solver = Solver::new();
-        for &(capacity, policy) in links {
-            solver.link(capacity, policy);
+        for &capacity in links {
+            solver.link(capacity);
         }
         Self { links: links.to_vec(), solver, active: Vec::new(), whole }
     }
@@ -148,8 +146,14 @@ impl Pair {
                     self.solver.set_weight(self.active[n].0, *weight);
                 }
             }
+            Change::Cap(n, cap) => {
+                if let Some(n) = pick(*n, &self.active) {
+                    self.active[n].2.cap = *cap;
+                    self.solver.set_cap(self.active[n].0, *cap);
+                }
+            }
             Change::Capacity(link, capacity) => {
-                self.links[*link].0 = *capacity;
+                self.links[*link] = *capacity;
                 self.solver.set_capacity(*link as u32, *capacity);
             }
         }
@@ -158,7 +162,7 @@ impl Pair {
     /// Shares agree, and whoever is not listed as changed kept its share to the bit.
     fn check(&mut self) -> Result<(), TestCaseError> {
         let before: Vec<f64> = self.active.iter().map(|l| self.solver.share(l.0)).collect();
-        self.solver.whole = self.whole & 1 > 0 && self.solver.pipes == 0;
+        self.solver.whole = self.whole & 1 > 0;
         self.whole = self.whole.rotate_right(1);
         let followed = (!self.solver.whole).then(|| follow(self.solver.clone()));
         let mut changed = self.solver.solve().to_vec();
@@ -178,13 +182,13 @@ impl Pair {
         for ((row, count, plain), before) in self.active.iter().zip(before) {
             let share = self.solver.share(*row);
             // What others leave of a large link is known to the digits of that link.
-            let large = plain.uses.iter().map(|u| self.links[u.0].0).fold(0.0, f64::max);
+            let large = plain.uses.iter().map(|u| self.links[u.0]).fold(0.0, f64::max);
             let close = close(share, exact[at]) || (share - exact[at]).abs() <= 1e-14 * large;
             prop_assert!(close, "{share} {} {plain:?} {:?}", exact[at], self.links);
             prop_assert!(changed.binary_search(row).is_ok() || share.to_bits() == before.to_bits());
             at += *count as usize;
         }
-        for (l, &(capacity, _)) in self.links.iter().enumerate() {
+        for (l, &capacity) in self.links.iter().enumerate() {
             prop_assert!(self.solver.load(l as u32) <= capacity * (1.0 + 1e-9));
         }
         Ok(())
@@ -197,13 +201,10 @@ proptest! {
     /// After every change, and after several at once.
     #[test]
     fn agrees_with_the_definition(
-        links in proptest::collection::vec((capacity(), prop_oneof![4 => Just(Policy::Shared), 1 => Just(Policy::FatPipe)]), LINKS),
+        links in proptest::collection::vec(capacity(), LINKS),
         changes in proptest::collection::vec((change(), any::<bool>()), 1..60),
-        pipes in any::<bool>(),
         whole in any::<u64>(),
     ) {
-        let policy = |policy| if pipes { policy } else { Policy::Shared };
-        let links: Vec<_> = links.into_iter().map(|(capacity, p)| (capacity, policy(p))).collect();
         let mut pair = Pair::new(&links, whole);
         for (change, solve) in &changes {
             pair.apply(change);
@@ -220,7 +221,7 @@ proptest! {
         changes in proptest::collection::vec((proptest::collection::vec(0..LINKS, 1..4), any::<u8>()), 1..60),
         whole in any::<u64>(),
     ) {
-        let mut pair = Pair::new(&[(12.0, Policy::Shared); LINKS], whole);
+        let mut pair = Pair::new(&[12.0; LINKS], whole);
         for (route, kind) in &changes {
             if *kind < 100 {
                 pair.apply(&Change::Remove(usize::from(*kind)));
@@ -237,7 +238,7 @@ proptest! {
 fn a_lone_flow_costs_its_route_whatever_else_there_is() {
     let mut solver = Solver::new();
     for _ in 0..10_000 {
-        solver.link(1e9, Policy::Shared);
+        solver.link(1e9);
     }
     for n in 0..2_000 {
         solver.add([(3 * n, 1.0), (3 * n + 1, 1.0)], 1.0, f64::INFINITY);
@@ -253,13 +254,13 @@ fn a_lone_flow_costs_its_route_whatever_else_there_is() {
 #[test]
 fn nine_orders_of_magnitude_keep_their_digits() {
     let mut solver = Solver::new();
-    let (slow, fast) = (solver.link(1.0, Policy::Shared), solver.link(1e9, Policy::Shared));
+    let (slow, fast) = (solver.link(1.0), solver.link(1e9));
     let a = solver.add([(slow, 1.0), (fast, 1.0)], 1.0, f64::INFINITY);
     let b = solver.add([(fast, 1.0)], 1.0, f64::INFINITY);
     solver.solve();
     assert_eq!((solver.share(a), solver.share(b)), (1.0, 999_999_999.0));
     // Weights too: a flow without latency beside one with 1 ns, as one link's only users.
-    let link = solver.link(1e9, Policy::Shared);
+    let link = solver.link(1e9);
     let light = solver.add([(link, 1.0)], 1.0, f64::INFINITY);
     let heavy = solver.add([(link, 1.0)], 1e9, f64::INFINITY);
     solver.solve();
@@ -284,7 +285,7 @@ fn a_flow_without_links_has_its_cap() {
 fn what_changes_cost_decides_how_levels_are_found() {
     let mut solver = Solver::new();
     for _ in 0..64 {
-        solver.link(1e9, Policy::Shared);
+        solver.link(1e9);
     }
     let route = |n: u32| [(n / 32, 1.0), (32 + n % 32, 1.0)];
     let all: Vec<u32> = (0..1024).map(|n| solver.add(route(n), 1.0, f64::INFINITY)).collect();
@@ -297,7 +298,7 @@ fn what_changes_cost_decides_how_levels_are_found() {
         whole += u32::from(solver.whole);
     }
     assert!(whole > 32, "{whole}");
-    let alone = solver.link(1e9, Policy::Shared);
+    let alone = solver.link(1e9);
     for _ in 0..40 {
         let isolated = solver.add([(alone, 1.0)], 1.0, f64::INFINITY);
         solver.solve();

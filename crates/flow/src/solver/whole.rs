@@ -6,7 +6,7 @@
 
 use super::{
     SHARER, SMALL, Solver,
-    rows::{Policy, State, Step, Sum, near, same},
+    rows::{State, Step, Sum, near, same},
 };
 use std::cmp::Reverse;
 
@@ -26,7 +26,7 @@ impl Solver {
         } else if asked * 8 <= self.alive {
             // Where most was changed from outside the work is no measure.
             let dear = visit * visits > entry * self.uses + link * self.used.len() as u64;
-            self.whole = dear && self.alive >= 64 && self.pipes == 0;
+            self.whole = dear && self.alive >= 64;
             self.tries = 0;
         }
     }
@@ -187,11 +187,6 @@ impl Solver {
             row.listed = true;
             self.used.push(link);
         }
-    }
-
-    /// Counts links that the whole solution does not know.
-    pub(super) fn note_policy(&mut self, policy: Policy) {
-        self.pipes += u32::from(policy == Policy::FatPipe);
     }
 
     /// Notes that a sharer's share may have changed.
