@@ -90,9 +90,9 @@ static void tables_and_entries(void)
     ROW(PtlPTAlloc(ni, PTL_PT_FLOWCTRL, PTL_EQ_NONE, PTL_PT_ANY, &other), PTL_PT_EQ_NEEDED);
     ROW(PtlPTAlloc(ni, 0, ct, PTL_PT_ANY, &other), PTL_ARG_INVALID);
     ROW(PtlPTAlloc(plain, 0, eq, PTL_PT_ANY, &other), PTL_ARG_INVALID);
-    ROW(PtlPTAlloc(ni, 0, eq, 5, &other), PTL_ARG_INVALID);
+    ROW(PtlPTAlloc(ni, 0, eq, 64, &other), PTL_ARG_INVALID);
     ROW(PtlPTAlloc(ni, 0, eq, pt, &other), PTL_PT_IN_USE);
-    for (int n = 0; n < 4; n++)
+    for (int n = 0; n < 63; n++)
         ROW(PtlPTAlloc(ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &other), PTL_OK);
     ROW(PtlPTAlloc(ni, 0, PTL_EQ_NONE, PTL_PT_ANY, &other), PTL_PT_FULL);
     ROW(PtlPTFree(ni, other), PTL_OK);
@@ -187,7 +187,7 @@ static void movement(void)
     ROW(PtlPut(md, 0, 2049, PTL_NO_ACK_REQ, to_rank(0), 0, 0, 0, NULL, 0), PTL_ARG_INVALID);
     ROW(PtlPut(md, 0, 8, 4, to_rank(0), 0, 0, 0, NULL, 0), PTL_ARG_INVALID);
     ROW(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, to_rank(size), 0, 0, 0, NULL, 0), PTL_ARG_INVALID);
-    ROW(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, to_rank(0), 5, 0, 0, NULL, 0), PTL_ARG_INVALID);
+    ROW(PtlPut(md, 0, 8, PTL_NO_ACK_REQ, to_rank(0), 64, 0, 0, NULL, 0), PTL_ARG_INVALID);
     ROW(PtlGet(md, 0, 2049, to_rank(0), 0, 0, 0, NULL), PTL_ARG_INVALID);
     ROW(PtlGet(md, 4090, 8, to_rank(0), 0, 0, 0, NULL), PTL_ARG_INVALID);
     ROW(PtlAtomic(md, 0, 8, PTL_NO_ACK_REQ, to_rank(0), 0, 0, 0, NULL, 0, PTL_OP_LAST, PTL_INT64_T), PTL_ARG_INVALID);
