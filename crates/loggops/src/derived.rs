@@ -64,7 +64,8 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
         let parameters = keys.used().iter().map(|key| keys.written(key, from)).collect();
         return Costs { derived: None, parameters };
     }
-    let latency = !keys.has("latency") && !keys.has("hop_latency");
+    // A `hop_latency` of 0 is what resolved files have for one that was left out.
+    let latency = !keys.has("latency") && config.hop_latency == 0;
     let per_byte = if config.cost == Cost::Pure { "byte_time" } else { "byte_gap" };
     host(config, &keys);
     let pieces = pieces(&section.values, config.eager);
