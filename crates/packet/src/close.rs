@@ -4,6 +4,7 @@
 //! reads another's state. What a part must report is asked for beforehand ([`Asked`]).
 
 use crate::{
+    census::Census,
     check::Books,
     ended::{Carried, Ended},
     finish,
@@ -32,7 +33,7 @@ use std::collections::BTreeMap;
 pub struct Asked {
     /// When the run stopped, virtual time.
     pub now: Ps,
-    /// The books of all buffers.
+    /// The books of all buffers, and where each packet is.
     pub books: bool,
     /// Who waits for whom.
     pub waits: bool,
@@ -55,6 +56,7 @@ pub struct Part {
     sent: BTreeMap<u32, Carried>,
     rests: BTreeMap<u32, (Ps, u32, Ps)>,
     books: Option<Books>,
+    census: Option<Census>,
     waits: Option<Waits>,
     standing: Standing,
     /// What is wrong with a rank's program.
@@ -81,6 +83,7 @@ impl Part {
             sent: finish::sent_by_link(&[network]),
             rests: finish::rests_by_link(&[network]),
             books: asked.books.then(|| Books::of(network, &pending)),
+            census: asked.books.then(|| Census::of(network, &pending)),
             waits: asked.waits.then(|| Waits::of(network)),
             standing: host.standing(),
             damage: host.damage().map(damaged),
@@ -102,6 +105,9 @@ impl Part {
         self.sent.extend(other.sent);
         self.rests.extend(other.rests);
         if let (Some(mine), Some(theirs)) = (&mut self.books, other.books) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.census, other.census) {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.waits, other.waits) {
@@ -143,6 +149,7 @@ impl Part {
             last: self.last,
             sent: self.sent,
             rests: self.rests,
+            census: self.census,
             samples: sampler.samples,
             half: sampler.half,
             hybrid,

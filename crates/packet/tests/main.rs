@@ -20,4 +20,5 @@ mod properties;
 mod rails;
 mod reference;
 mod resilience;
+mod verdicts;
 mod window;
