@@ -4,7 +4,6 @@
 //! reads another's state. What a part must report is asked for beforehand ([`Asked`]).
 
 use crate::{
-    census::Census,
     check::Books,
     ended::{Carried, Ended},
     finish,
@@ -33,7 +32,7 @@ use std::collections::BTreeMap;
 pub struct Asked {
     /// When the run stopped, virtual time.
     pub now: Ps,
-    /// The books of all buffers, and where each packet is.
+    /// The books of all buffers.
     pub books: bool,
     /// Who waits for whom.
     pub waits: bool,
@@ -56,7 +55,6 @@ pub struct Part {
     sent: BTreeMap<u32, Carried>,
     rests: BTreeMap<u32, (Ps, u32, Ps)>,
     books: Option<Books>,
-    census: Option<Census>,
     waits: Option<Waits>,
     standing: Standing,
     /// What is wrong with a rank's program.
@@ -83,7 +81,6 @@ impl Part {
             sent: finish::sent_by_link(&[network]),
             rests: finish::rests_by_link(&[network]),
             books: asked.books.then(|| Books::of(network, &pending)),
-            census: asked.books.then(|| Census::of(network, &pending)),
             waits: asked.waits.then(|| Waits::of(network)),
             standing: host.standing(),
             damage: host.damage().map(damaged),
@@ -105,9 +102,6 @@ impl Part {
         self.sent.extend(other.sent);
         self.rests.extend(other.rests);
         if let (Some(mine), Some(theirs)) = (&mut self.books, other.books) {
-            mine.merge(theirs);
-        }
-        if let (Some(mine), Some(theirs)) = (&mut self.census, other.census) {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.waits, other.waits) {
@@ -149,7 +143,6 @@ impl Part {
             last: self.last,
             sent: self.sent,
             rests: self.rests,
-            census: self.census,
             samples: sampler.samples,
             half: sampler.half,
             hybrid,

@@ -1,9 +1,9 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
 use super::{
+    check::Ledger,
     config::RoutePer,
     effects::Record,
-    ledger::Ledger,
     measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
     rows::Packet,
@@ -43,8 +43,6 @@ struct Part {
     created: Ps,
     number: u32,
     packets: u32,
-    /// Terminal that it arrived at.
-    terminal: u32,
 }
 
 /// Whose window of the series.
@@ -116,7 +114,7 @@ impl Observer {
             learner.offered(destination, self.net.link_time(u64::from(bytes)));
         }
         if let Some(ledger) = &mut self.sums.ledger {
-            ledger.handed_over(id, bytes, destination);
+            ledger.created(id);
         }
     }
 
@@ -126,7 +124,7 @@ impl Observer {
         self.sums.last = self.sums.last.max(time);
         self.delivered(time, packet);
         if let Some(ledger) = &mut self.sums.ledger {
-            ledger.delivered(packet, self.part.terminal);
+            ledger.delivered(packet);
             if let Some(r) = &self.net.resilience {
                 ledger.counted(packet, r.protocol.codes());
             }
@@ -322,9 +320,8 @@ impl Observe<Record> for Observer {
             Record::Created { time, id, bytes, destination } => {
                 self.created(*time, *id, *bytes, *destination)
             }
-            Record::Of { created, number, packets, terminal } => {
-                self.part =
-                    Part { created: *created, number: *number, packets: *packets, terminal: *terminal };
+            Record::Of { created, number, packets } => {
+                self.part = Part { created: *created, number: *number, packets: *packets };
             }
             Record::Delivered { .. } => {
                 let Some((time, mut packet)) = record.delivered() else { return };

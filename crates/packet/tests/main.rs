@@ -20,5 +20,4 @@ mod properties;
 mod rails;
 mod reference;
 mod resilience;
-mod verdicts;
 mod window;

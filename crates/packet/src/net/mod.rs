@@ -130,11 +130,6 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     /// and the list.
     fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32));
 
-    /// Visits the chunks that are at port `u` of a router and on no link.
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
-        Self::held(n, cx, u, &mut |_, _, chunk| visit(chunk));
-    }
-
     /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
 

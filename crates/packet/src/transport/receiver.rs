@@ -39,7 +39,7 @@ impl<R: Router> State<R> {
         }
         let found = self.take_in(cx, (source, terminal), packet);
         if found.new || cx.resilience().count_duplicates {
-            tell_delivered(packet, terminal, time, fx);
+            tell_delivered(packet, time, fx);
         } else {
             fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
         }

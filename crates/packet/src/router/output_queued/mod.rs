@@ -176,12 +176,6 @@ impl<M: Mode> Router for OutputQueued<M> {
     /// What waits at an output owns no buffer.
     fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(u32, u8, u32)) {}
 
-    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
-        for vc in 0..u32::from(cx.net.config.vcs) {
-            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
-        }
-    }
-
     /// Nobody waits while holding a buffer.
     fn waiting(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}
 
