@@ -1,6 +1,6 @@
 //! The world of ranks as coroutines: who may run, who waits for what, and how a rank ends.
 //!
-//! It lies in a cell of this thread that calls of the program borrow briefly, never across a switch. [`super::run`] resumes threads; they wait here.
+//! It lies in a cell of this thread that calls of the program borrow briefly, never across a switch. [`mod@super::run`] resumes threads; they wait here.
 
 #![allow(unsafe_code, reason = "coroutines and the C library's state")]
 
