@@ -75,6 +75,24 @@ fn a_lone_put_takes_the_same_on_every_model() {
     }
 }
 
+/// The file leaves the delays to the network, and contradicts it: puts beyond the programs' `eager` ask nobody, and the contradiction is printed.
+#[test]
+fn puts_of_any_size_ask_nobody_and_a_contradiction_is_printed() {
+    let Some(program) = compile("examples/portals/rate.c") else { return };
+    program.machine(&SWITCH.replace("latency = \"1 us\"\n", ""));
+    let [small, large] = ["65536", "131072"].map(|bytes| {
+        let each = program.on("delay", 2, &["put", bytes, "100", "1"]);
+        before(&each, " us each")
+    });
+    // 65,536 B more at 10 GB/s, and as long again over the bus (15.75 GB/s) for what is not hidden behind the link.
+    assert!((6.5..7.0).contains(&(large - small)), "{small} {large}");
+    program.machine(SWITCH);
+    let options = ["--set", "model.kind=\"delay\"", "--set", "model.latency=\"50 us\""];
+    let run = program.run(2, &options, &["put", "1", "1", "1"]);
+    let errors = text(&run.stderr);
+    assert!(errors.contains("warning: `latency` is 50 us, and paths of [fabric] take"), "{errors}");
+}
+
 /// Two pairs over one link between two routers: flow and packet share it, delay knows no such thing.
 #[test]
 fn contention_is_what_a_model_makes_of_it() {

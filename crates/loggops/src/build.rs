@@ -202,7 +202,11 @@ impl Run for DelayRun {
     }
 
     fn memory(&self) -> Prediction {
-        ranks::memory::predict(&self.jobs)
+        let mut memory = ranks::memory::predict(&self.jobs);
+        if let Some(derived) = &self.setup.derived {
+            memory.add("paths", derived.delays.bytes());
+        }
+        memory
     }
 
     fn parameters(&self) -> &[Parameter] {

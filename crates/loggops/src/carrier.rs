@@ -178,7 +178,7 @@ impl Carrier for DelayCarrier {
         let number = self.interfaces.get(source).posted;
         self.interfaces.edit(source).posted = number.wrapping_add(1);
         let (begin, _) = self.pass(fx.now(), source, SENDING, bytes);
-        let there = begin + self.delays.delay(source, destination, bytes);
+        let there = begin + self.delays.unasked(source, destination, bytes);
         let row = self.messages.take(Message { source, destination, bytes, ahead, number, next: NIL });
         assert!(row < 1 << KIND_SHIFT, "fewer than 2^29 messages are under way");
         self.set(there, THERE, row, fx);

@@ -100,7 +100,7 @@ const LOGGOPS: [Param; 13] = [
         name: "byte_time",
         kind: Kind::Time,
         default: Some("0 s"),
-        doc: "Added to the latency for every byte, with `cost = \"pure\"`. If it is not in the file and [fabric] has links, it is that of the slowest link.",
+        doc: "Added to the latency for every byte, with `cost = \"pure\"`. If neither it nor `latency` nor `hop_latency` is in the file and [fabric] has links, it is that of the slowest link of a path.",
     },
     Param {
         name: "overhead",

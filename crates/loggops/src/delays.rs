@@ -8,6 +8,11 @@ pub trait Delays: Send + Sync {
     /// Delay of `bytes` from one place to another.
     fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps;
 
+    /// The same of a message for which nobody asks first, whatever its size: where rendezvous is the business of whoever sends.
+    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        self.delay(from, to, bytes)
+    }
+
     /// No delay is shorter.
     fn least(&self) -> Ps;
 
@@ -23,6 +28,10 @@ pub trait Delays: Send + Sync {
 impl<D: Delays + ?Sized> Delays for Arc<D> {
     fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
         (**self).delay(from, to, bytes)
+    }
+
+    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        (**self).unasked(from, to, bytes)
     }
 
     fn least(&self) -> Ps {

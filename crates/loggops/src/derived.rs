@@ -5,7 +5,7 @@
 
 use super::{
     config::{Cost, DelayConfig},
-    routes::{Given, PathDelays, Pieces, Spread},
+    routes::{Given, PathDelays, Pieces, Spread, Spreads, survey},
 };
 use base::{
     param::{Value, Values},
@@ -78,26 +78,30 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
         byte: byte.then_some(if config.cost == Cost::Pure { config.byte_time } else { config.byte_gap }),
         interface: terminal,
     };
-    let delays = PathDelays::new(fabric, &links, pieces, given);
+    let derived = latency || !byte;
+    let delays = derived.then(|| PathDelays::new(fabric, &links, pieces, given));
     let mut places: Vec<u32> = parts.jobs.iter().flat_map(|j| j.placement.iter().copied()).collect();
     if places.is_empty() {
         places = (0..fabric.nodes()).collect();
     }
     places.sort_unstable();
     places.dedup();
-    let spread = delays.spread(&places);
+    let spreads = match &delays {
+        Some(delays) => delays.spreads(&places),
+        None => survey(fabric, &links, (pieces, given), &places),
+    };
     if latency {
-        config.latency = spread.map_or(delays.spread(&[0, 0]).map_or(1, |s| s.0.mean), |s| s.0.mean).max(1);
+        config.latency = spreads.map_or(1, |s| s.latency.mean).max(1);
     }
     match (byte, config.cost) {
         (true, _) => {}
         (false, Cost::Pure) => config.byte_time = terminal.max(1),
         (false, Cost::LogGops) => config.byte_gap = terminal,
     }
-    let found = Found { spread, by_pair: delays.by_pair(), latency, byte, per_byte };
+    let by_pair = delays.as_ref().is_none_or(PathDelays::by_pair);
+    let found = Found { spreads, by_pair, latency, byte, per_byte };
     let parameters = reported(&keys, config, &found);
-    let derived = latency || !byte;
-    Costs { derived: derived.then(|| Derived { delays: Arc::new(delays), latency }), parameters }
+    Costs { derived: delays.map(|delays| Derived { delays: Arc::new(delays), latency }), parameters }
 }
 
 /// The host of the packet model: its processor's time, no gap, its threshold.
@@ -138,8 +142,8 @@ fn quantity(value: Option<Value>) -> u64 {
 
 /// What the paths say.
 struct Found {
-    /// Latencies of a byte, and times of 2^20 bytes; none if there is one terminal.
-    spread: Option<(Spread, Spread)>,
+    /// None if there is one terminal.
+    spreads: Option<Spreads>,
     by_pair: bool,
     /// The latency is theirs.
     latency: bool,
@@ -166,7 +170,7 @@ fn reported(keys: &Keys<'_>, config: &DelayConfig, found: &Found) -> Vec<Paramet
             }
             _ => after.written(key, "default"),
         };
-        parameter.warning = found.spread.and_then(|s| contradiction(key, config, found, s));
+        parameter.warning = found.spreads.and_then(|s| contradiction(key, config, found, &s));
         all.push(parameter);
     }
     all
@@ -177,7 +181,7 @@ fn from_paths(key: &'static str, found: &Found) -> Parameter {
     let times = |s: Spread, shift: u32| {
         [s.least, s.mean, s.most].map(|t| print_time((t + (1 << shift >> 1)) >> shift))
     };
-    let values = found.spread.map_or_else(Default::default, |(latency, byte)| {
+    let values = found.spreads.map_or_else(Default::default, |Spreads { latency, byte, .. }| {
         if key == "latency" { times(latency, 0) } else { times(byte, 20) }
     });
     let what = if key == "latency" { "shortest path of each pair" } else { "slowest link on the path" };
@@ -190,24 +194,28 @@ fn contradiction(
     key: &str,
     config: &DelayConfig,
     found: &Found,
-    (latency, byte): (Spread, Spread),
+    Spreads { latency, given, byte }: &Spreads,
 ) -> Option<String> {
-    let far = |given: Ps, own: Spread| {
-        let given = u128::from(given) * 4;
-        given < u128::from(own.least) * 3 || given > u128::from(own.most) * 5
+    let far = |given: &Spread, own: &Spread| {
+        let (least, most) = (u128::from(given.least) * 4, u128::from(given.most) * 4);
+        most < u128::from(own.least) * 3 || least > u128::from(own.most) * 5
     };
-    if key == "latency" && !found.latency && config.hop_latency == 0 && far(config.latency, latency) {
-        let [least, most] = [latency.least, latency.most].map(print_time);
-        let given = print_time(config.latency);
-        return Some(format!("`latency` is {given}, and paths of [fabric] take {least} to {most}"));
+    let span = |s: &Spread, print: &dyn Fn(Ps) -> String| {
+        let (least, most) = (print(s.least), print(s.most));
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    if key == "latency" && !found.latency && far(given, latency) {
+        let keys = if config.hop_latency == 0 { "`latency` is" } else { "`latency` and `hop_latency` give" };
+        let [given, own] = [given, latency].map(|s| span(s, &print_time));
+        return Some(format!("{keys} {given}, and paths of [fabric] take {own}"));
     }
     if key == found.per_byte && found.byte {
         let given = if config.cost == Cost::Pure { config.byte_time } else { config.byte_gap };
-        if far(given << 20, byte) {
-            let [least, most] = [byte.least, byte.most].map(|t| print_time((t + (1 << 19)) >> 20));
+        let each = Spread { least: given << 20, mean: given << 20, most: given << 20 };
+        if far(&each, byte) {
+            let own = span(byte, &|t| print_time((t + (1 << 19)) >> 20));
             let given = print_time(given);
-            let span = if least == most { least } else { format!("{least} to {most}") };
-            return Some(format!("`{key}` is {given}, and links of [fabric] take {span} for a byte"));
+            return Some(format!("`{key}` is {given}, and links of [fabric] take {own} for a byte"));
         }
     }
     None

@@ -89,7 +89,7 @@ impl MessageNetwork for Interfaces {
 
     fn send(&mut self, now: Ps, (from, to): (u32, u32), Message { bytes, tag, .. }: Message) -> bool {
         let (begin, _) = self.pass(now, (from, to), 0, bytes);
-        let there = begin + self.delays.delay(from, to, bytes);
+        let there = begin + self.delays.unasked(from, to, bytes);
         self.at(there, Due::There { from, to, bytes, tag });
         true
     }

@@ -71,6 +71,17 @@ pub struct Spread {
     pub most: Ps,
 }
 
+/// What paths take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spreads {
+    /// Latency of a byte, as the network gives it.
+    pub latency: Spread,
+    /// The same as the file gives it, with its time per link.
+    pub given: Spread,
+    /// 2^20 bytes on the slowest link.
+    pub byte: Spread,
+}
+
 /// Delays by shortest paths.
 #[derive(Clone, Debug)]
 pub struct PathDelays {
@@ -145,28 +156,23 @@ impl PathDelays {
         self.paths.get(usize::from(self.table[a * self.rows + b])).unwrap_or(&self.paths[0])
     }
 
+    /// Bytes of the table of pairs.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.table.len() as u64 * 2 + self.row.len() as u64 * 4
+    }
+
     /// Whether each pair is looked up.
     #[must_use]
     pub fn by_pair(&self) -> bool {
         !self.row.is_empty()
     }
 
-    /// What the network itself would give: latency of one byte, whatever the file says.
-    fn network_latency(&self, path: &Path) -> Ps {
-        path.fixed.saturating_add(self.first(path, 1))
-    }
-
-    /// The first chunk on all links but the slowest.
-    fn first(&self, path: &Path, bytes: u64) -> Ps {
-        let part = u128::from(path.first) * u128::from(bytes.min(self.pieces.chunk));
-        (part / u128::from(self.pieces.chunk.max(1))) as Ps
-    }
-
     /// Delay of a message that is sent at once.
     fn alone(&self, path: &Path, bytes: u64) -> Ps {
         let delay = match self.given.latency {
-            Some((latency, hop)) => latency + hop * u64::from(path.links),
-            None => path.fixed.saturating_add(self.first(path, bytes)),
+            Some(given) => over(given, path),
+            None => path.fixed.saturating_add(self.pieces.first(path, bytes)),
         };
         match (self.given.cost, self.given.byte) {
             (Cost::LogGops, _) => delay,
@@ -176,15 +182,12 @@ impl PathDelays {
         .min(LONGEST)
     }
 
-    /// Latencies of a byte between these terminals, and times of 2^20 bytes on the slowest link of a path, as the network gives them; none if there is no pair. Of
-    /// more than 2,048 terminals evenly spread ones are the sources.
+    /// What paths between these terminals take; none if there is no pair. Of more than 2,048 terminals evenly spread ones are the sources.
     #[must_use]
-    pub fn spread(&self, terminals: &[u32]) -> Option<(Spread, Spread)> {
+    pub fn spreads(&self, terminals: &[u32]) -> Option<Spreads> {
         const SOURCES: usize = 2_048;
-        let mut kinds = vec![0u64; self.paths.len()];
-        let sources = terminals.len().min(SOURCES);
-        for n in 0..sources {
-            let from = terminals[n * terminals.len() / sources];
+        let mut pairs = vec![0u64; self.paths.len()];
+        for from in evenly(terminals, SOURCES) {
             for &to in terminals.iter().filter(|&&to| to != from) {
                 let kind = match self.row.is_empty() {
                     true => 0,
@@ -193,20 +196,72 @@ impl PathDelays {
                         usize::from(self.table[a * self.rows + b])
                     }
                 };
-                if let Some(kind) = kinds.get_mut(kind) {
-                    *kind += 1;
+                if let Some(pairs) = pairs.get_mut(kind) {
+                    *pairs += 1;
                 }
             }
         }
-        let of = |value: &dyn Fn(&Path) -> Ps| {
-            let all = self.paths.iter().zip(&kinds).filter(|(_, n)| **n > 0);
-            let all: Vec<(Ps, u64)> = all.map(|(p, &n)| (value(p), n)).collect();
-            let pairs: u128 = all.iter().map(|(_, n)| u128::from(*n)).sum();
-            let sum: u128 = all.iter().map(|(v, n)| u128::from(*v) * u128::from(*n)).sum();
-            let values = || all.iter().map(|(v, _)| *v);
-            Some(Spread { least: values().min()?, mean: (sum / pairs.max(1)) as Ps, most: values().max()? })
-        };
-        Some((of(&|p| self.network_latency(p))?, of(&|p| time(p.slowest, 1 << 20))?))
+        spreads(&self.paths, &pairs, (self.pieces, self.given))
+    }
+}
+
+/// As [`PathDelays::spreads`], of paths from 64 terminals at most: enough to tell whether a file contradicts its network, and no table of
+/// all pairs.
+#[must_use]
+pub fn survey(
+    fabric: &Fabric,
+    links: &[LinkParams],
+    (pieces, given): (Pieces, Given),
+    terminals: &[u32],
+) -> Option<Spreads> {
+    let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
+    let fabric = plane.as_ref().unwrap_or(fabric);
+    let router = |terminal: u32| fabric.attachments()[terminal as usize].0;
+    let mut kinds = Kinds::new(fabric.classes().len());
+    let mut pairs = BTreeMap::<u16, u64>::new();
+    for from in evenly(terminals, SAMPLED) {
+        let at = kinds.search(fabric, router(from));
+        for &to in terminals.iter().filter(|&&to| to != from) {
+            *pairs.entry(at[router(to) as usize]).or_default() += 1;
+        }
+    }
+    let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
+    let pairs: Vec<u64> =
+        (0..paths.len() as u16).map(|kind| pairs.get(&kind).copied().unwrap_or(0)).collect();
+    spreads(&paths, &pairs, (pieces, given))
+}
+
+/// So many of some terminals at most, evenly spread.
+fn evenly(terminals: &[u32], most: usize) -> impl Iterator<Item = u32> + '_ {
+    let count = terminals.len().min(most);
+    (0..count).map(move |n| terminals[n * terminals.len() / count])
+}
+
+/// Least, mean and greatest over paths that so many pairs have.
+fn spreads(paths: &[Path], pairs: &[u64], (pieces, given): (Pieces, Given)) -> Option<Spreads> {
+    let of = |value: &dyn Fn(&Path) -> Ps| {
+        let all: Vec<(Ps, u64)> =
+            paths.iter().zip(pairs).filter(|(_, n)| **n > 0).map(|(p, &n)| (value(p), n)).collect();
+        let pairs: u128 = all.iter().map(|(_, n)| u128::from(*n)).sum();
+        let sum: u128 = all.iter().map(|(v, n)| u128::from(*v) * u128::from(*n)).sum();
+        let values = || all.iter().map(|(v, _)| *v);
+        Some(Spread { least: values().min()?, mean: (sum / pairs.max(1)) as Ps, most: values().max()? })
+    };
+    let network = |p: &Path| p.fixed.saturating_add(pieces.first(p, 1));
+    let file = |p: &Path| given.latency.map_or_else(|| network(p), |given| over(given, p));
+    Some(Spreads { latency: of(&network)?, given: of(&file)?, byte: of(&|p| time(p.slowest, 1 << 20))? })
+}
+
+/// A file's latency and time per link, over a path.
+fn over((latency, hop): (Ps, Ps), path: &Path) -> Ps {
+    latency.saturating_add(hop.saturating_mul(u64::from(path.links)))
+}
+
+impl Pieces {
+    /// The first chunk on all links but the slowest.
+    fn first(&self, path: &Path, bytes: u64) -> Ps {
+        let part = u128::from(path.first) * u128::from(bytes.min(self.chunk));
+        (part / u128::from(self.chunk.max(1))) as Ps
     }
 }
 
@@ -219,6 +274,10 @@ impl Delays for PathDelays {
         }
         let asks = self.alone(path, self.pieces.control) + time(path.slowest, self.pieces.control);
         delay.saturating_add(asks.saturating_mul(2)).min(LONGEST)
+    }
+
+    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+        self.alone(self.path(from, to), bytes)
     }
 
     fn least(&self) -> Ps {

@@ -153,6 +153,8 @@ pub fn machine_of_text(
             format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     };
+    let warnings = run.parameters().iter().filter_map(|p| p.warning.as_ref());
+    warnings.for_each(|warning| watcher.remark(&format!("warning: {warning}")));
     deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
     machine::build((&experiment, section), &*run, Some(ranks), &mut diagnostics)
         .ok_or_else(|| refused(diagnostics))

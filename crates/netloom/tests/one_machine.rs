@@ -196,6 +196,18 @@ fn a_file_against_its_network_is_flagged_and_keeps_its_values() {
         assert!(verdict.flags.iter().any(|f| f == "contradicts-fabric"), "{verdict:?}");
         assert!(verdict.detail.iter().any(|d| d.contains(word)), "{verdict:?}");
     }
+    // A time per link counts too, with the latency that the file leaves at its default or sets.
+    for (latency, hop, against) in
+        [("2500 ns", "1 ns", true), ("50 us", "1 ns", true), ("150 ns", "180 ns", false)]
+    {
+        let run = experiment("hops", TORUS, &turns("8 KiB", 3), "delay").set("model.latency", latency);
+        let verdict = run.set("model.hop_latency", hop).run().unwrap().summary.verdict;
+        assert_eq!(
+            verdict.flags.iter().any(|f| f == "contradicts-fabric"),
+            against,
+            "{latency} {hop}: {verdict:?}"
+        );
+    }
     for (key, value) in [("latency", "220 ns"), ("byte_gap", "90 ps"), ("overhead", "1 us")] {
         assert!(far(&format!("model.{key}"), value).detail.is_empty(), "{key}");
     }
