@@ -13,7 +13,7 @@ use fabric::{
     planes,
     registry::Topology,
     routing::Routing,
-    topology::MAX_LINKS,
+    topology::{MAX_LINKS, imported::ImportedShape},
 };
 use model::{section::Chosen, setup::Change};
 use std::sync::Arc;
@@ -51,6 +51,9 @@ pub fn build(
             Some(broken) => (Some(whole), Some(broken)),
         },
     };
+    if let Some(imported) = fabric.as_ref().and_then(|f| f.shape::<ImportedShape>()) {
+        imported.subnet.notes.iter().for_each(|note| phases.0.remark(&format!("note: [fabric]: {note}")));
+    }
     let left = later.as_ref().map(|b| &b.fabric).or(fabric.as_ref());
     let nodes = left.map(planes::nodes);
     let (Some(chosen), Some(whole)) = (&experiment.routing, &fabric) else {

@@ -49,8 +49,7 @@ pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[u32]) -> Ports) ->
 /// them; those without hosts; those with few. If there is none of these, the router nearest to all hosts. No set twice.
 fn candidates(fabric: &Fabric) -> Vec<Vec<u32>> {
     let ends = fabric.ends();
-    let mut hosts = vec![0u64; fabric.routers() as usize];
-    (0..fabric.terminals()).for_each(|t| hosts[fabric.router_at(t) as usize] += 1);
+    let hosts = hosts(fabric);
     let all = || 0..fabric.routers();
     let rank = ranks(fabric, &ends);
     let most = rank.iter().copied().filter(|&r| r != NONE).max().unwrap_or(0);
@@ -60,7 +59,7 @@ fn candidates(fabric: &Fabric) -> Vec<Vec<u32>> {
     }
     sets.push(equally_far(fabric, &hosts));
     sets.push(all().filter(|&r| hosts[r as usize] == 0 && rank[r as usize] != NONE).collect());
-    let mean = u64::from(fabric.terminals()) / ends.len().max(1) as u64;
+    let mean = hosts.iter().sum::<u64>() / ends.len().max(1) as u64;
     sets.push(all().filter(|&r| 4 * hosts[r as usize] < mean && rank[r as usize] != NONE).collect());
     let mut once: Vec<Vec<u32>> = Vec::new();
     for set in sets {
@@ -76,6 +75,13 @@ fn candidates(fabric: &Fabric) -> Vec<Vec<u32>> {
         once.push(all().min_by_key(|&r| sum(r)).into_iter().collect());
     }
     once
+}
+
+/// Hosts of each router that are not cut off.
+fn hosts(fabric: &Fabric) -> Vec<u64> {
+    let mut hosts = vec![0; fabric.routers() as usize];
+    fabric.reachable().for_each(|t| hosts[fabric.router_at(t) as usize] += 1);
+    hosts
 }
 
 /// Routers from which more than nine tenths of the hosts are equally far and no other distance has a twentieth of them; the nearest.
@@ -99,14 +105,13 @@ fn equally_far(fabric: &Fabric, hosts: &[u64]) -> Vec<u32> {
 /// Sum over links of the square of the pairs that cross them, pairs without a way counting as if they crossed all.
 fn contention(job: &Job<'_>, ports: &Ports) -> u128 {
     let fabric = job.fabric;
-    let mut hosts = vec![0u64; fabric.routers() as usize];
-    (0..fabric.terminals()).for_each(|t| hosts[fabric.router_at(t) as usize] += 1);
+    let (hosts, ends) = (hosts(fabric), fabric.ends());
     let mut load = vec![0u64; fabric.ports().len()];
     let mut lost = 0u64;
     for &host in &job.order {
         let (row, target) = (job.row(host, 0), fabric.router_at(host));
         let next = &ports.next[row];
-        for source in fabric.ends() {
+        for &source in &ends {
             let mut at = source;
             while at != target {
                 let port = next[at as usize];

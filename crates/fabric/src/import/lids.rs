@@ -57,6 +57,11 @@ fn names(node: &Node) -> impl Iterator<Item = (bool, u64)> + use<> {
     guids.map(|g| (GUID, g)).chain(lids.into_iter().flatten().map(|lid| (LID, lid)))
 }
 
+/// Local identifiers of nodes that are left out.
+pub(super) fn left_out(subnet: &Subnet) -> BTreeSet<u64> {
+    subnet.left_out.iter().flat_map(names).filter(|(kind, _)| *kind == LID).map(|(_, lid)| lid).collect()
+}
+
 impl Entries {
     pub(super) fn new(subnet: &Subnet) -> Self {
         let nodes = (0u32..).zip(&subnet.nodes);

@@ -16,7 +16,7 @@
 
 use super::{
     lines::{Lines, hex},
-    role::{Role, notes_of},
+    role::{Role, Strange, notes_of},
 };
 use crate::subnet::{Draft, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet};
 use base::param::Problem;
@@ -114,8 +114,7 @@ struct File {
     guid: u64,
     /// Lines that were skipped.
     skipped: u32,
-    /// Cables whose speed is written and unknown, and the first of these words.
-    strange: (u32, String),
+    strange: Strange,
     /// Cables to nodes without a record, and the first of these nodes.
     strangers: (u32, String),
 }
@@ -257,10 +256,7 @@ impl File {
         });
         let unknown = speed.is_none().then(|| told.split_whitespace().find(|w| is_speed(w))).flatten();
         if let Some(word) = unknown {
-            self.strange.0 += 1;
-            if self.strange.1.is_empty() {
-                self.strange.1 = word.to_owned();
-            }
+            self.strange.count(word);
         }
         let peer = self.name(peer);
         let peer_lid = after(told, "lid").unwrap_or(0);
@@ -405,20 +401,12 @@ impl File {
     fn notes(&self) -> Vec<String> {
         let roles: Vec<Role> = self.records.iter().map(|r| r.role).collect();
         let (cables, name) = &self.strangers;
-        let (speeds, word) = &self.strange;
-        let all = [
-            (
-                *cables,
-                format!("cables left out: they lead to nodes without a record, the first to \"{name}\""),
-            ),
-            (
-                *speeds,
-                format!("cables tell an unknown speed, the first \"{word}\": taken for {}", Speed::USUAL),
-            ),
-            (self.skipped, "lines skipped that are neither records nor ports".to_owned()),
-        ];
-        let others = all.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-        notes_of(&roles).chain(others).collect()
+        let lost = (*cables > 0).then(|| {
+            format!("{cables} cables left out: they lead to nodes without a record, the first to \"{name}\"")
+        });
+        let skipped = (self.skipped > 0)
+            .then(|| format!("{} lines skipped that are neither records nor ports", self.skipped));
+        notes_of(&roles).chain(lost).chain(self.strange.note()).chain(skipped).collect()
     }
 
     /// Node of a record's port: a switch is one, every cabled port of an adapter is one.

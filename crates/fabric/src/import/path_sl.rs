@@ -2,12 +2,13 @@
 //! Paths that are not listed stay unknown.
 
 use super::{
-    lids::LidMap,
+    lids::{LidMap, left_out},
     lines::{Lines, hex},
     sl2vl,
 };
 use crate::subnet::{Lanes, Subnet};
 use base::param::Problem;
+use std::collections::BTreeSet;
 
 /// A decimal or hexadecimal number.
 pub(super) fn number(text: &str) -> Option<u64> {
@@ -21,13 +22,13 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
         lines.done()?;
     }
     let mut lanes = subnet.lanes.take().unwrap_or_else(|| Lanes::new(&subnet, sl2vl::planes(&subnet)));
-    let map = LidMap::new(&subnet);
+    let (map, left_out) = (LidMap::new(&subnet), left_out(&subnet));
     let mut text = String::new();
     while lines.next(&mut text) {
         if text.trim().is_empty() || text.starts_with('#') {
             continue;
         }
-        if let Err(message) = path(&text, &subnet, &map, &mut lanes) {
+        if let Err(message) = path(&text, &subnet, (&map, &left_out), &mut lanes) {
             lines.mistake(&text, message);
         }
     }
@@ -36,12 +37,17 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
     Ok(subnet)
 }
 
-fn path(text: &str, subnet: &Subnet, map: &LidMap, lanes: &mut Lanes) -> Result<(), String> {
+fn path(
+    text: &str,
+    subnet: &Subnet,
+    (map, left_out): (&LidMap, &BTreeSet<u64>),
+    lanes: &mut Lanes,
+) -> Result<(), String> {
     let words: Option<Vec<u64>> = text.split_whitespace().map(number).collect();
     let Some([from, to, sl]) = words.as_deref() else {
         return Err("a path is written: slid dlid sl".to_owned());
     };
-    if subnet.left_out.iter().any(|n| [*from, *to].contains(&u64::from(n.lid))) {
+    if left_out.contains(from) || left_out.contains(to) {
         return Ok(());
     }
     let find = |lid: u64| map.get(lid).ok_or_else(|| format!("nobody in the network has LID {lid}"));

@@ -1,5 +1,7 @@
 //! What the records of a cluster are of: switches, adapters, and adapters that carry no ranks.
 
+use crate::subnet::Speed;
+
 /// What a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -36,4 +38,30 @@ pub(super) fn notes_of(roles: &[Role]) -> impl Iterator<Item = String> + use<> {
         (count(Role::Router), "routers to other subnets left out: they carry no ranks"),
     ];
     all.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"))
+}
+
+/// Cables whose speed is written and unknown, and the first of these words.
+#[derive(Default)]
+pub(super) struct Strange {
+    cables: u32,
+    first: String,
+}
+
+impl Strange {
+    /// Counts a cable.
+    pub(super) fn count(&mut self, word: &str) {
+        self.cables += 1;
+        if self.first.is_empty() {
+            self.first = word.to_owned();
+        }
+    }
+
+    /// What is reported of them.
+    pub(super) fn note(&self) -> Option<String> {
+        let Self { cables, first } = self;
+        let usual = Speed::USUAL;
+        (*cables > 0).then(|| {
+            format!("{cables} cables tell an unknown speed, the first \"{first}\": taken for {usual}")
+        })
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     lines::{Lines, hex},
-    role::{Role, notes_of},
+    role::{Role, Strange, notes_of},
 };
 use crate::subnet::{Draft, Kind, MAX_PORTS, Node, Speed, Subnet, whole};
 use base::param::Problem;
@@ -24,13 +24,14 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
     // Ends of cables by (node, port), and the line that gave them.
     let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
-    let (mut seen, mut roles) = (BTreeSet::new(), Vec::new());
+    let (mut seen, mut records, mut roles) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let mut strange = Strange::default();
     let mut text = String::new();
     while lines.next(&mut text) {
         if text.trim().is_empty() || text.starts_with('#') {
             continue;
         }
-        let (a, b, speed) = match line(&text) {
+        let (a, b, speed) = match line(&text, &mut strange) {
             Ok(found) => found,
             Err(message) => {
                 lines.mistake(&text, message);
@@ -40,7 +41,9 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         if a.role.is_left_out() || b.role.is_left_out() {
             for end in [a, b].into_iter().filter(|end| end.role.is_left_out()) {
                 if seen.insert((end.node.guid, end.node.port)) {
-                    roles.push(end.role);
+                    if records.insert(end.node.guid) {
+                        roles.push(end.role);
+                    }
                     draft.left_out.push(end.node);
                 }
             }
@@ -63,7 +66,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         }
     }
     lines.done()?;
-    draft.notes = notes_of(&roles).collect();
+    draft.notes = notes_of(&roles).chain(strange.note()).collect();
     for (&here, &(there, speed, _)) in &cables {
         if here < there {
             draft.cable(here, there, speed);
@@ -72,13 +75,15 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     draft.finish(&lines.name)
 }
 
-fn line(text: &str) -> Result<(End, End, Speed), String> {
+fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> {
     let (a, rest) = end(text)?;
     let (b, rest) = end(rest)?;
     let word = |key: &str| rest.split_whitespace().find_map(|w| w.strip_prefix(key));
     let width =
         word("PHY=").and_then(|w| w.trim_end_matches('x').parse().ok()).filter(|w| (1..=12).contains(w));
-    let rate = match word("SPD=").unwrap_or("2.5") {
+    let told = word("SPD=").unwrap_or("2.5");
+    let rate = match told {
+        "2.5" => 0,
         "5" | "5.0" => 1,
         "10" | "10.0" => 2,
         "FDR10" => 3,
@@ -87,7 +92,10 @@ fn line(text: &str) -> Result<(End, End, Speed), String> {
         "50" => 6,
         "100" => 7,
         "200" => 8,
-        _ => 0,
+        _ => {
+            strange.count(told);
+            0
+        }
     };
     Ok((a, b, Speed { width: width.unwrap_or(4), rate }))
 }
@@ -134,9 +142,10 @@ fn end(text: &str) -> Result<(End, &str), String> {
 
 /// Takes LIDs (and names, where a node has none but its identifier) of a subnet from the same subnet in another form.
 pub(super) fn identify(mut known: Subnet, lst: Subnet, file: &str) -> Result<Subnet, Vec<Problem>> {
-    let by_guid: BTreeMap<u64, &Node> = lst.nodes.iter().map(|n| (n.port_guid, n)).collect();
+    let by_guid: BTreeMap<u64, &Node> =
+        lst.nodes.iter().chain(&lst.left_out).map(|n| (n.port_guid, n)).collect();
     let mut found = 0;
-    for node in &mut known.nodes {
+    for node in known.nodes.iter_mut().chain(&mut known.left_out) {
         if let Some(n) = by_guid.get(&node.port_guid).or_else(|| by_guid.get(&node.guid)) {
             (node.lid, found) = (n.lid, found + 1);
         }

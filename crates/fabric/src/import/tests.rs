@@ -159,6 +159,39 @@ fn what_carries_no_ranks_is_left_out_and_told() {
     assert!(crate::verify::verify(&routed, routed.tables.as_ref().unwrap()).sound());
 }
 
+/// The same network in the other form: what is left out keeps its identifiers, speeds that nobody knows are counted.
+#[test]
+fn lists_of_ends_leave_out_the_same() {
+    let end = |word: &str, guid: u32, name: &str, lid: u32, port: u32, ports: u32| {
+        format!(
+            "{{ {word} Ports:{ports:02} SystemGUID:{guid:x} NodeGUID:{guid:016x} PortGUID:{:016x} VenID:0 DevID:0 Rev:0 {{{name}}} LID:{lid:04x} PN:{port:02} }}",
+            guid + u32::from(word != "SW") * port
+        )
+    };
+    let cable = |a: String, b: String, speed: &str| format!("{a} {b} PHY=4x LOG=ACT SPD={speed}\n");
+    let leaf = |port| end("SW", 0x10, "leaf", 3, port, 4);
+    let list = cable(leaf(1), end("CA", 0x20, "node1 HCA-1", 5, 1, 1), "??")
+        + &cable(leaf(2), end("CA", 0x30, "Mellanox Technologies Aggregation Node", 6, 1, 1), "50")
+        + &cable(leaf(3), end("Rt", 0x50, "gateway", 8, 1, 2), "50")
+        + &cable(leaf(4), end("Rt", 0x50, "gateway", 9, 2, 2), "50");
+    let subnet = one("list", &list).unwrap();
+    assert_eq!(
+        subnet.notes,
+        [
+            "1 aggregation nodes left out: they carry no ranks",
+            "1 routers to other subnets left out: they carry no ranks",
+            "1 cables tell an unknown speed, the first \"??\": taken for 4xSDR",
+        ]
+    );
+    // Nodes without identifiers get them from the list, those left out too: tables by identifier alone then skip them.
+    let bare = DUMP.replace(" lid 3", "").replace(" lid 5", "").replace(" lid 6", "").replace(" lid 8", "");
+    let fdbs = "dump_ucast_routes: Switch 0x0000000000000010\nLID    : Port : Hops : Optimal\n0x0003 : 000  : 00   : yes\n\
+                0x0005 : 001  : 01   : yes\n0x0006 : 002  : 01   : yes\n";
+    let files = [("dump", bare.as_bytes()), ("list", list.as_bytes()), ("fdbs", fdbs.as_bytes())];
+    let routed = many(&files).unwrap();
+    assert!(crate::verify::verify(&routed, routed.tables.as_ref().unwrap()).sound());
+}
+
 #[test]
 fn identifiers_that_two_nodes_claim_are_told() {
     let twice = DUMP.replace("lid 5", "lid 3");
