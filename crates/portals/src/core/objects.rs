@@ -293,6 +293,8 @@ pub struct Queue {
     disabled: usize,
     /// Events on their way.
     coming: usize,
+    /// An event was lost that no event in the queue tells of: the next does.
+    lost: bool,
 }
 
 impl Queue {
@@ -316,30 +318,30 @@ impl Queue {
     /// An event that was on its way is there.
     pub fn push(&mut self, event: Event) {
         self.coming = self.coming.saturating_sub(1);
-        let mut gap = false;
         if event.kind == EventKind::PtDisabled {
             self.disabled += 1;
+        } else if self.capacity == 0 {
+            self.lost = true;
+            return;
         } else if self.events.len() - self.disabled >= self.capacity {
-            gap = self.overwrite();
+            self.overwrite();
         }
-        self.events.push_back((event, gap));
+        self.events.push_back((event, std::mem::take(&mut self.lost)));
         debug_assert!(
             self.events.len() <= self.capacity + self.disabled,
             "a full queue has lost its oldest event"
         );
     }
 
-    /// The oldest event that may be lost makes room. True if none is behind it to say so: then the new one does.
-    fn overwrite(&mut self) -> bool {
+    /// The oldest event that may be lost makes room. The one behind it says so, or else the next that comes.
+    fn overwrite(&mut self) {
         let oldest = self.events.iter().position(|(event, _)| event.kind != EventKind::PtDisabled);
-        let Some(at) = oldest else { return false };
-        self.events.remove(at);
-        match self.events.get_mut(at) {
-            Some((_, gap)) => {
-                *gap = true;
-                false
+        if let Some(at) = oldest {
+            self.events.remove(at);
+            match self.events.get_mut(at) {
+                Some((_, gap)) => *gap = true,
+                None => self.lost = true,
             }
-            None => true,
         }
     }
 

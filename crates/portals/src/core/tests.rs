@@ -233,7 +233,7 @@ fn flow_control_disables_instead_of_losing() {
 #[test]
 fn without_flow_control_a_full_queue_loses_its_oldest_events() {
     let mut w = World::new(&Limits::default());
-    for capacity in 1..=4u64 {
+    for capacity in 0..=4u64 {
         let (eq1, pt) = w.table(0, capacity);
         w.append(pt, &entry(2048, 16, me::OP_PUT | me::LINK_DISABLE), List::Priority);
         let (md, ..) = w.md(0);
