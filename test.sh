@@ -138,8 +138,11 @@ interleavings() {
   RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom cargo test --locked --release -p netloom-engine --lib loom
 }
 
-# The binary without Parquet, OpenSM and Portals.
-bare() { cargo check --locked -p netloom-cli --no-default-features; }
+# The binary without Parquet, OpenSM and Portals, and the tables that it writes instead.
+bare() {
+  cargo check --locked -p netloom-cli --no-default-features &&
+    cargo test --locked --profile checked -p netloom-results --no-default-features --lib
+}
 
 # Every crate could be published: names, versions and files are there. Offline, since all it needs has been fetched by now.
 packages() { cargo package --workspace --exclude own-parts --no-verify --allow-dirty --offline; }
@@ -178,6 +181,9 @@ if [ -x "$netloom" ]; then
   done
   side 'study haec-sim --verify --smoke: no deviation' "$netloom" study haec-sim --verify --smoke
   meet
+else
+  failed=$((failed + 1))
+  echo "FAILED   there is no program at $netloom: examples, swarm and studies did not run"
 fi
 if command -v cargo-fuzz >/dev/null && rustup toolchain list 2>/dev/null | grep -q nightly; then
   step 'fuzz targets build' cargo +nightly fuzz build
