@@ -150,6 +150,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         action: impl FnOnce(&mut D, &mut Immediate<'_, D, O>) -> T,
     ) -> T {
         // The floor of an instant precedes all of its events: what is done here comes before whatever is pending at the tick.
+        debug_assert!(index < self.partitions.len(), "there is such a partition");
         let (now, tie_seed) = (self.now, self.options.tie_seed);
         let part = &mut self.partitions[index];
         let key = Key::floor(part.agenda.clock(lane, now));
@@ -166,6 +167,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let groups = self.threads.count as usize;
         let mut members: Vec<Vec<(u32, &mut Partition<D, O>)>> = (0..groups).map(|_| Vec::new()).collect();
         for (index, part) in self.partitions.iter_mut().enumerate() {
+            // In the order of their numbers: a group looks its members up by place.
             members[self.homes[index].group as usize].push((index as u32, part));
         }
         let (homes, tie_seed) = (&self.homes, self.options.tie_seed);

@@ -60,6 +60,7 @@ impl<M> Meeting<M> {
     #[must_use]
     pub fn new(threads: usize, patience: u32) -> Self {
         assert!(threads > 0, "somebody meets");
+        // Whole lines for each thread: two writers on one line would take it from each other at every store.
         let stride = Self::news_at(threads, 2).div_ceil(WIDTH);
         let line = |_| Line(std::array::from_fn(|_| AtomicU64::new(0)));
         Self {
@@ -142,6 +143,7 @@ impl<M> Meeting<M> {
         }
         for from in 0..self.threads {
             for to in (0..self.threads).filter(|&to| to != from) {
+                // Mail that is posted and not opened counts as the receiver's: else all could seem to be further than a message that is under way.
                 known.next[to] = self.sent(from, to, round).load(Ordering::Relaxed).min(known.next[to]);
             }
         }
@@ -159,6 +161,7 @@ impl<M> Meeting<M> {
 
     /// Lets nobody wait for a thread that has failed.
     pub fn fail(&self) {
+        // Only has to arrive some day: who waits looks again and again.
         self.failed.store(true, Ordering::Relaxed);
     }
 }

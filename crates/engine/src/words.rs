@@ -59,6 +59,7 @@ impl<T: Row> Message for T {
 }
 
 fn encode<T: Serialize>(value: &T) -> Words {
+    // Through bytes of a fixed order, not through memory: the machine at the other end may order its words otherwise.
     let mut to = Writer { bytes: [0; MESSAGE_BYTES], used: 0 };
     value.serialize(&mut to).expect("messages are plain data of a fixed size");
     std::array::from_fn(|word| u64::from_le_bytes(std::array::from_fn(|byte| to.bytes[8 * word + byte])))
@@ -108,6 +109,7 @@ struct Writer {
 impl Writer {
     #[inline]
     fn put(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        // Refused, not cut off: a payload that has grown beyond its place must show in the first test that sends it.
         let place = self.bytes.get_mut(self.used..self.used + bytes.len());
         place
             .ok_or_else(|| Refused(format!("a message takes more than {MESSAGE_BYTES} bytes")))?
@@ -118,6 +120,7 @@ impl Writer {
 
     /// One of at most 256 choices.
     fn choose(&mut self, variant: u32) -> Result<&mut Self, Refused> {
+        // Serde numbers variants in their order: a byte is enough, and is the same on every machine.
         let tag = u8::try_from(variant).map_err(|_| Refused("too many choices".to_owned()))?;
         self.put(&[tag])?;
         Ok(self)
@@ -158,6 +161,7 @@ impl ser::Serializer for &mut Writer {
         self.serialize_u32(value.into())
     }
 
+    // Text, sequences and maps have no fixed size: whoever receives could not know where the next message begins.
     fn serialize_str(self, _: &str) -> Result<(), Refused> {
         no_fixed_size()
     }
@@ -321,12 +325,14 @@ impl<'de> de::SeqAccess<'de> for Parts<'_> {
         if self.left == 0 {
             return Ok(None);
         }
+        // Counted here, as the words do not say where a value ends.
         self.left -= 1;
         seed.deserialize(&mut *self.from).map(Some)
     }
 }
 
 macro_rules! read_numbers {
+    // The counterpart of `write_numbers`: the same width and order for each type.
     ($($name:ident: $visit:ident $type:ty),*) => {$(
         #[inline]
         fn $name<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {

@@ -209,6 +209,7 @@ impl Sharing {
     /// Changes to come; at most one call.
     pub fn schedule(&mut self, mut changes: Vec<(FineTime, u32, f64)>) {
         changes.sort_by_key(|c| Reverse(c.0));
+        // Latest first: the next one is taken off the end.
         self.changes = changes;
         self.look_ahead();
     }
@@ -285,7 +286,9 @@ impl Sharing {
         let (bandwidth, latency) = self.rules.factors(bytes);
         let slowest = row.links.iter().map(|&l| self.solver.capacity(l)).fold(f64::INFINITY, f64::min);
         let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
+        // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
+        // The part of a bandwidth that headers take is put into the work, so that all bundles of a link share one capacity.
         let work = bytes as f64 / bandwidth;
         self.begun += 1;
         self.active += 1;
@@ -298,6 +301,7 @@ impl Sharing {
         self.flows[number as usize] = flow;
         self.latent.push(Reverse((until, self.begun, number)));
         if self.changes.is_empty() {
+            // Without changes to come a beginning can only make the next instant earlier: no need to look at all sources of instants.
             self.upcoming = self.upcoming.min(until);
         } else {
             self.look_ahead();
@@ -309,6 +313,7 @@ impl Sharing {
     pub fn divert(&mut self, at: FineTime, flow: u32, route: u32) {
         let Flow { bundle, order, .. } = self.flows[flow as usize];
         if bundle == NONE {
+            // Links fail rarely: a search through all that wait is cheaper than an index kept for it.
             self.latent.retain(|l| l.0.2 != flow);
         } else {
             self.touch(bundle, at);
@@ -392,6 +397,7 @@ impl Sharing {
         self.close_windows(at);
         self.now = at;
         let window = at.simultaneous_until();
+        // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
         while let Some((time, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
             self.change(time, link, bandwidth);
         }
@@ -426,6 +432,8 @@ impl Sharing {
             ended += 1;
             b.goals.pop();
         }
+        // All flows of a bundle get the same share, so one clock of work done per flow serves all; each has a goal on it, and only the nearest
+        // goal needs an alarm. A solution that changes a share moves one alarm, however many flows there are.
         b.ends += ended;
         if b.ends > b.goals.len() + 64 {
             // The clock loses digits as it grows.
@@ -444,6 +452,7 @@ impl Sharing {
     fn leave(&mut self, bundle: u32, flows: u32) {
         let b = &self.bundles[bundle as usize];
         let (route, left) = (b.route as usize, self.solver.count(bundle) - flows);
+        debug_assert!(!b.detached || left == 0, "a bundle that is detached is one flow");
         if b.detached {
             let uses = &self.routes[route].uses;
             self.solver.remove_detached(bundle, uses);
@@ -468,6 +477,7 @@ impl Sharing {
             return;
         }
         let bandwidths = row.links.iter().map(|&l| self.solver.capacity(l));
+        // Equal weight and cap on one route are one bundle. Compared by bits: a bundle must not change anybody's share by rounding.
         let weight = self.rules.weight(row.latency, bandwidths);
         let same = |b: &&u32| {
             let b = &self.bundles[**b as usize];
@@ -509,6 +519,7 @@ impl Sharing {
         };
         self.flows[flow as usize].bundle = bundle;
         let b = &mut self.bundles[bundle as usize];
+        // Flows that reach their goals together end in the order in which they began.
         b.goals.push(Reverse(Goal { clock: b.clock + work, order, flow }));
     }
 

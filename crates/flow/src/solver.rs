@@ -78,6 +78,7 @@ impl Solver {
 
     /// Adds a link; links are numbered from 0. The capacity is at least zero.
     pub fn link(&mut self, capacity: f64) -> u32 {
+        debug_assert!(capacity >= 0.0, "a link's capacity is no negative number");
         self.links.push(Link {
             capacity,
             level: f64::INFINITY,
@@ -124,6 +125,7 @@ impl Solver {
 
     /// A row for a sharer of one flow.
     fn row(&mut self, weight: f64, cap: f64) -> u32 {
+        debug_assert!(weight > 0.0, "a sharer has a positive weight");
         let row = self.free.pop().unwrap_or_else(|| {
             self.sharers.push(Sharer {
                 count: 0,
@@ -140,6 +142,7 @@ impl Solver {
             (self.sharers.len() - 1) as u32
         });
         let sharer = &mut self.sharers[row as usize];
+        // Levels are shares per weight, so the cap is divided too: then water and caps are compared without the weight.
         (sharer.count, sharer.weight, sharer.cap) = (1, weight, cap / weight);
         (sharer.level, sharer.epoch) = (0.0, 0);
         self.alive += 1;
@@ -153,11 +156,13 @@ impl Solver {
         let mut entries = std::mem::take(&mut self.entries[row as usize]);
         entries.clear();
         for (link, usage) in route {
+            // Routes are short: a search along the list is cheaper than a map, and allocates nothing.
             match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
                 Some(twice) => twice.usage += usage,
                 None => entries.push(Entry { link, slot: 0, usage }),
             }
         }
+        // Sharer and link point at each other's place, so that a sharer leaves a link in O(1) however many share it.
         for (n, e) in entries.iter_mut().enumerate() {
             let members = &mut self.links[e.link as usize].members;
             e.slot = members.len() as u32;
@@ -195,6 +200,7 @@ impl Solver {
     /// Changes a sharer's weight; its cap stays.
     pub fn set_weight(&mut self, sharer: u32, weight: f64) {
         let row = &mut self.sharers[sharer as usize];
+        // The share (level x weight) is what the outside knows: it stays the same until the next solution.
         row.cap *= row.weight / weight;
         row.level *= row.weight / weight;
         row.weight = weight;
@@ -216,6 +222,8 @@ impl Solver {
         let entries = std::mem::take(&mut self.entries[sharer as usize]);
         for e in &entries {
             let members = &mut self.links[e.link as usize].members;
+            debug_assert_eq!(members[e.slot as usize].sharer, sharer, "a place in a link's list points back");
+            // The last member moves into the gap, and its owner learns its new place.
             members.swap_remove(e.slot as usize);
             if let Some(&Member { sharer, entry, .. }) = members.get(e.slot as usize) {
                 self.entries[sharer as usize][entry as usize].slot = e.slot;
@@ -285,6 +293,7 @@ impl Solver {
         }
         for sharer in std::mem::take(&mut self.fresh) {
             let row = &self.sharers[sharer as usize];
+            // It may have come and gone since the last solution, or be exposed already by a link that changed.
             if row.count > 0 && row.epoch != self.epoch {
                 self.list(sharer);
                 self.expose(sharer);
@@ -343,6 +352,8 @@ impl Solver {
         self.visits += members.len() as u64;
         for m in members.iter().filter(|_| before < f64::INFINITY) {
             let s = &self.sharers[m.sharer as usize];
+            // Whoever had the link's level had it from this link, or from another one that was full at the same level. Only the former lose their
+            // support now; that is what keeps a change from spreading over the whole network.
             let known = s.epoch == self.epoch && (s.unsupported || s.state == State::Settled);
             if !known && same(s.level, before) && !self.is_supported(m.sharer) {
                 self.expose(m.sharer);
@@ -365,6 +376,7 @@ impl Solver {
             }
         }
         let row = &mut self.links[link as usize];
+        // `most` remembers how large the sum was: once `open` is far below it, its last digits are those of what was subtracted.
         (row.left, row.open, row.most, row.opened, row.top) = (left, open, open, opened, top);
         row.added = false;
         row.over = left < -row.capacity * SAME;
@@ -420,6 +432,7 @@ impl Solver {
     /// Opens a sharer that nothing supports: all its links become dirty.
     fn expose(&mut self, sharer: u32) {
         let row = &self.sharers[sharer as usize];
+        // An open sharer may have been opened by `open_above` alone, which leaves clean links clean: it is exposed still.
         if row.epoch == self.epoch && row.unsupported {
             return;
         }
@@ -472,6 +485,7 @@ impl Solver {
             // It was announced before some of its sharers settled.
             return self.announce(link);
         }
+        // Those above the water kept a level that this link can no longer give them: they must be found again before it is full.
         if self.links[link as usize].top > now || self.links[link as usize].over {
             return self.open_above(link, now);
         }
@@ -496,6 +510,7 @@ impl Solver {
     /// Counts a link again before it gets its level: sums that fell far or had something added back have lost digits.
     fn sum_again(&mut self, link: u32) {
         let row = &self.links[link as usize];
+        // Subtracting is O(1) and loses digits; summing again is exact and visits the whole list. So it is done where digits are gone.
         let lost = row.open <= row.most * SMALL || (row.added && row.left < row.capacity * LITTLE);
         if !lost {
             return;
@@ -536,6 +551,7 @@ impl Solver {
         if row.state == State::Settled {
             return;
         }
+        // Water rises from the lowest level: what is reached now cannot be lowered by anything still to come.
         if level >= row.cap || self.entries[sharer as usize].is_empty() {
             return self.settle_alone(sharer, row.cap);
         }
@@ -555,6 +571,7 @@ impl Solver {
     /// A sharer has its level. Links that it leaves more or less to than before become dirty.
     fn settle(&mut self, sharer: u32, level: f64) {
         let row = &mut self.sharers[sharer as usize];
+        debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let moved = !same(row.level, level);
         row.level = level;
         row.state = State::Settled;
@@ -573,6 +590,7 @@ impl Solver {
             row.opened -= 1;
             let rate = row.members[slot as usize].rate;
             row.left -= rate * level;
+            // Exactly zero, not what rounding left: a link without open sharers must not be full at any level.
             row.open = if row.opened == 0 { 0.0 } else { row.open - rate };
         }
         self.entries[sharer as usize] = entries;

@@ -39,6 +39,7 @@ impl DelayDomain {
 
     /// Lets the hosts run ahead that can, and all that get messages from them, and so on.
     pub(super) fn run_ahead(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
+        // Within a lookahead nobody elsewhere can be reached; far beyond it messages would pile up before their receivers have had a turn.
         let until = now.saturating_add(self.cx.lookahead().saturating_mul(FAR)).min(self.cx.end);
         while let Some(host) = self.running_ahead.pop_front() {
             while self.hosts.get(host).inbox != NIL {
@@ -75,6 +76,7 @@ impl DelayDomain {
     fn park(&mut self, host: u32, row: u32, now: Ps, made: Ps) {
         let r = self.window.rows().edit(row);
         r.ready = now;
+        // Parked in the host's own list of receives, which a host that runs ahead does not use: it has one operation at a time.
         r.stamp.created = made;
         self.hosts.edit_core(host, 0).recvs.push(self.window.rows(), row);
     }
@@ -101,6 +103,7 @@ impl DelayDomain {
             }
             _ => {
                 self.window.start(row, now, &mut self.freed);
+                // What only waits for the receive to be posted goes on at once; else the host goes on at the arrival.
                 let goes_on = !self.freed.is_empty();
                 let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
                 self.window.rows().edit(row).ready = now;

@@ -39,6 +39,7 @@ impl Label {
     fn hash(&self) -> u32 {
         let a = u64::from(self.rank) << 32 | u64::from(self.source);
         let b = u64::from(self.context) << 32 | u64::from(self.tag);
+        // Two words are folded into one before mixing: the odd factor keeps pairs that differ in both from cancelling.
         mix64(a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b) as u32
     }
 }
@@ -134,6 +135,7 @@ impl Index {
     fn bucket(&self, hash: u32) -> u32 {
         let Size { level, split, .. } = *self.size.get(0);
         let low = hash & ((1 << level) - 1);
+        // Buckets below `split` have been split this round, so one bit more of the hash says which half.
         if low < split { hash & ((2 << level) - 1) } else { low }
     }
 
@@ -152,6 +154,7 @@ impl Index {
 
     fn insert(&mut self, pool: &mut Pool<Item>, item: u32) {
         let label = pool.get(item).label;
+        // Equal labels hang on the first of them: a chain holds each label once, so many messages of one pair do not make it longer.
         if let Some((first, _)) = self.find(pool, &label) {
             let leader = pool.edit(first);
             let tail = leader.tail;
@@ -173,11 +176,13 @@ impl Index {
     /// Takes out the first item of its label.
     fn remove(&mut self, pool: &mut Pool<Item>, first: u32, before: u32) {
         let Item { label, next, more, tail, .. } = *pool.get(first);
+        debug_assert!(before == NIL || pool.get(before).next == first, "`before` precedes it in the chain");
         let heir = if more == NIL {
             self.size.edit(0).chained -= 1;
             next
         } else {
             let heir = pool.edit(more);
+            // The next of the same label takes the place of the first, in the middle of the chain if need be: the order of others stays.
             heir.next = next;
             heir.tail = if heir.more == NIL { NIL } else { tail };
             more
@@ -197,10 +202,12 @@ impl Index {
         if chained <= buckets || level >= 30 {
             return;
         }
+        // Undo takes back the size, not the memory: after it the table may be longer than what is in use.
         if self.heads.len() as u32 == buckets {
             self.heads.grow(NIL);
         }
         let size = self.size.edit(0);
+        // One bucket is split per insertion at most. Doubling the table at once would write all of it, and an undo would have to keep that.
         (size.level, size.split) = if split + 1 == 1 << level { (level + 1, 0) } else { (level, split + 1) };
         let mut at = *self.heads.get(split);
         *self.heads.edit(split) = NIL;
@@ -228,6 +235,7 @@ fn enlist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
 }
 
 fn delist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
+    debug_assert!(ends.count > 0, "it is in the list");
     let Item { older, newer, .. } = *pool.get(item);
     if older == NIL {
         ends.oldest = newer;
@@ -266,6 +274,7 @@ fn oldest(ends: &Ends, index: &Index, pool: &Pool<Item>, label: &Label) -> Optio
 
 /// Adds an item to its list, and to the index if the list is long.
 fn add(ends: &mut Ends, index: &mut Index, pool: &mut Pool<Item>, item: u32) {
+    // An item outside the table has fewer than NEAR before it, and never gets more: `oldest` meets it among the first.
     if ends.count >= NEAR {
         pool.edit(item).indexed = true;
         index.insert(pool, item);
@@ -326,6 +335,7 @@ impl Matching {
 
     /// A receive starts: the message that it takes, or it is posted as `value`.
     pub fn receive(&mut self, label: Label, value: u32) -> Option<u32> {
+        // Messages that wait are looked at before the receive is posted: a message and a receive that fit never wait side by side.
         if let Some(item) = self.waiting(&label) {
             let ends = &mut self.shelves.edit(label.rank).arrived;
             leave(ends, &mut self.unexpected, &mut self.items, item);
@@ -355,8 +365,10 @@ impl Matching {
     /// A message arrives: the receive that takes it, or it waits as `value`.
     pub fn arrive(&mut self, label: Label, value: u32) -> Option<u32> {
         let shelf = self.shelves.get(label.rank);
+        debug_assert!(!label.is_wild(), "a message has a source and a tag");
         let exact = oldest(&shelf.posted, &self.posted, &self.items, &label);
         let wild = listed(&shelf.wild, &self.items).find(|&i| self.items.get(i).label.takes(&label));
+        // Of the definite receive and the first wildcard that fit, MPI wants the one posted first. Their numbers wrap, hence the difference.
         let order = |i: u32| self.items.get(i).order;
         let item = match (exact, wild) {
             (None, None) => {

@@ -255,6 +255,7 @@ impl OperationWindow {
         if batch.ops.is_empty() {
             self.reach.edit(rank).over = true;
         } else {
+            // Rows are given back only here, when a batch is read: an operation that ends keeps its row until its rank reads on.
             self.retire(rank, now);
             self.append(rank, &batch, now, freed);
         }
@@ -267,6 +268,7 @@ impl OperationWindow {
         let mut kept = NIL;
         while row != NIL {
             let r = *self.rows.get(row);
+            // Finished is not enough: an end may lie ahead, and a join of any may be over while edges that lead to its row are left.
             if r.is_finished() && r.waits == 0 && r.ready <= now {
                 self.rows.give(row);
             } else {
@@ -310,6 +312,7 @@ impl OperationWindow {
             fresh.push(list);
         }
         self.link((read, old), batch, &fresh, now);
+        // Most operations follow the one before. That edge is a field of its row, the heir, and takes no row of the pool of links.
         let mut before = (read > 0).then_some(if self.is_kept(old, last) { last } else { NIL });
         for (op, &row) in batch.ops.iter().zip(&fresh) {
             match before {
@@ -422,6 +425,7 @@ impl OperationWindow {
     /// Takes an operation up at `at`; appends what that frees, the next batch included if it was the last one read.
     pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
+        debug_assert!(!r.is_finished(), "what has ended is not taken up again");
         r.state |= STARTED;
         let (list, rank, last) = (r.starts, r.rank, r.state & LAST != 0);
         let heir = if r.state & EARLY != 0 { std::mem::replace(&mut r.heir, NIL) } else { NIL };
@@ -501,6 +505,7 @@ pub fn turn(kind: Kind) -> u8 {
 impl Source {
     /// Reads batch number `index`.
     fn read(&mut self, index: u32, batch: &mut Batch) -> Result<(), String> {
+        // After an undo an earlier batch may be wanted: the program is pure, so reading it again from its beginning gives the same.
         if self.at != index || self.cursor.is_none() {
             self.cursor = Some(self.program.open(self.rank));
             self.at = 0;

@@ -50,6 +50,8 @@ impl<V: Row, M: Mode> Default for Map<V, M> {
 
 impl<V: Row, M: Mode> Map<V, M> {
     fn bucket(&self, key: u64, sub: u32) -> u32 {
+        debug_assert!((self.mask.get(0) + 1).is_power_of_two(), "a mask has only lower bits");
+        // Mixed twice, so that keys whose two parts differ alike do not fall into one bucket.
         (mix64(key ^ mix64(u64::from(sub))) as u32) & self.mask.get(0)
     }
 
@@ -153,6 +155,7 @@ impl<V: Row, M: Mode> Map<V, M> {
     fn grow(&mut self) {
         let old = *self.mask.get(0) + 1;
         assert!(old.is_power_of_two(), "a mask tells the lower bits");
+        // Collected first: the chains are threaded through the same rows that get new links below.
         let mut all = Vec::new();
         for bucket in 0..old {
             let mut at = *self.buckets.get(bucket);

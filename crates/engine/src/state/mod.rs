@@ -80,6 +80,7 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
     #[cold]
     #[inline(never)]
     fn log_row(&mut self, index: I) {
+        // The whole row, before it is handed out: what the handler will change of it is not known. Rows are small for that reason.
         self.log.push((index, self.rows[index.index()]));
     }
 
@@ -163,6 +164,7 @@ impl<T: Row, M: Mode, I: Number> Journal for Table<T, M, I> {
 
     fn forget(&mut self, mark: usize) {
         assert!(mark <= self.log.len(), "a mark of the future");
+        // What is committed is never undone: forgetting it keeps the log as long as the events that may still be taken back.
         self.log.drain(..mark);
     }
 }

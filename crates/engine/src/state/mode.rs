@@ -17,6 +17,7 @@ pub trait Mode: Copy + Debug + PartialEq + Send + Sync + 'static {
 
 /// Nothing but the common case: `edit` is plain indexing, and features are absent.
 #[derive(Clone, Copy, Debug, PartialEq)]
+// Enums without variants: modes are names for the compiler, and no value of them ever exists.
 pub enum Plain {}
 
 /// All features, no undo.

@@ -15,6 +15,8 @@ impl Sharing {
         let bundle = self.alone[link as usize];
         if bundle != NONE {
             let b = &mut self.bundles[bundle as usize];
+            debug_assert!(b.detached, "a link remembers only bundles that are detached");
+            // From now on it is on its links as all others are, even if whoever joined it leaves again: going back and forth would cost more.
             b.detached = false;
             let uses = &self.routes[b.route as usize].uses;
             self.solver.attach(bundle, uses, b.share > 0.0);

@@ -20,6 +20,7 @@ impl Solver {
         if self.fresh.len() + self.touched.len() > MOST || !self.all_alone() {
             return false;
         }
+        // Lists are taken out while they are walked and put back after, so that they keep their memory.
         let mut touched = std::mem::take(&mut self.touched);
         for link in touched.drain(..) {
             let row = &mut self.links[link as usize];
@@ -64,6 +65,7 @@ impl Solver {
 
     /// Adds a sharer of one flow that stays aside: all its links are idle. Links are given once each.
     pub fn add_detached(&mut self, uses: &[(u32, f64)], weight: f64, cap: f64) -> u32 {
+        debug_assert!(uses.iter().all(|u| self.is_idle(u.0)), "whoever is detached meets nobody");
         self.detached.0 += 1;
         self.uses += uses.len() as u64;
         let row = self.row(weight, cap);
@@ -74,6 +76,7 @@ impl Solver {
 
     /// Finds the share of a sharer that is aside.
     pub fn share_detached(&mut self, sharer: u32, uses: &[(u32, f64)]) -> f64 {
+        debug_assert!(self.sharers[sharer as usize].detached, "others are found by `solve`");
         let row = &self.sharers[sharer as usize];
         let (level, tightest) = self.alone_at(uses, row.weight, row.cap);
         self.detached.1 += uses.len() as u64 + u64::from(tightest.is_some());
@@ -84,6 +87,7 @@ impl Solver {
 
     /// Somebody joins a sharer that was aside. `found`: its share was.
     pub fn attach(&mut self, sharer: u32, uses: &[(u32, f64)], found: bool) {
+        debug_assert!(self.sharers[sharer as usize].detached, "others are on their links already");
         self.uses -= uses.len() as u64;
         self.sharers[sharer as usize].detached = false;
         self.enter(sharer, uses.iter().copied());
@@ -99,6 +103,7 @@ impl Solver {
 
     /// Removes a sharer that is aside.
     pub fn remove_detached(&mut self, sharer: u32, uses: &[(u32, f64)]) {
+        debug_assert!(self.sharers[sharer as usize].detached, "others are on their links");
         self.detached.0 += uses.len() as u64;
         self.uses -= uses.len() as u64;
         self.alive -= 1;
@@ -112,6 +117,7 @@ impl Solver {
     fn alone_at(&self, uses: &[(u32, f64)], weight: f64, cap: f64) -> (f64, Option<u32>) {
         let (mut level, mut tightest) = (f64::INFINITY, u32::MAX);
         for &(link, usage) in uses {
+            // The same operations in the same order as `settle_isolated` and `whole`: a sharer may be found by any of them, and gets the same bits.
             let full = (self.links[link as usize].capacity / (usage * weight)).max(0.0) + 0.0;
             if (full, link) < (level, tightest) {
                 (level, tightest) = (full, link);

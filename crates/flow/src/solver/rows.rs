@@ -1,6 +1,7 @@
 //! What the solver keeps of links and sharers.
 
 /// Relative difference below which a level counts as found again.
+// Six bits above the last digit of a double: room for sums whose terms came in another order.
 pub(super) const SAME: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// A sum that has fallen below this part of what it was is summed again.

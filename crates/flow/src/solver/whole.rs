@@ -22,9 +22,11 @@ impl Solver {
         let [visit, entry, link] = PRICES;
         if self.whole {
             self.tries += 1;
+            // Filling anew says nothing of what following the change would have cost, so that is tried from time to time.
             self.whole = self.tries < TRIES;
         } else if asked * 8 <= self.alive {
             // Where most was changed from outside the work is no measure.
+            // Both methods give the same bits, so that a wrong guess costs time and nothing else.
             let dear = visit * visits > entry * self.uses + link * self.used.len() as u64;
             self.whole = dear && self.alive >= 64;
             self.tries = 0;
@@ -54,6 +56,7 @@ impl Solver {
         self.begin_all();
         self.left = self.alive;
         while self.left > 0 {
+            // Bits of numbers from zero on are ordered as the numbers are, so steps compare as integers.
             let Some(&Reverse(Step { bits, row })) = self.steps.peek() else { break };
             let level = f64::from_bits(bits);
             if row & SHARER > 0 {
@@ -69,6 +72,8 @@ impl Solver {
             }
             let open = self.sums[row as usize].opened > 0;
             let now = if open { self.full(row) } else { f64::INFINITY };
+            // Others have settled since this step was made, so the link fills later than it says. Putting it back keeps one step per link, where
+            // a new one for each settled sharer would make the heap as long as all routes.
             if open && now > level {
                 if let Some(mut first) = self.steps.peek_mut() {
                     first.0.bits = now.to_bits();
@@ -87,6 +92,7 @@ impl Solver {
     fn begin_all(&mut self) {
         self.sums.resize(self.links.len(), Sum::default());
         let mut used = std::mem::take(&mut self.used);
+        // A heap made of a list at once is linear; pushing one by one is not.
         let mut steps = std::mem::take(&mut self.steps).into_vec();
         used.retain(|&link| {
             let row = &mut self.links[link as usize];
@@ -94,6 +100,7 @@ impl Solver {
             if !row.listed {
                 return false;
             }
+            // Summed in the order of the list, as following a change does: another order would round differently.
             if row.total.is_nan() {
                 self.visits += row.members.len() as u64;
                 row.total = row.members.iter().map(|m| m.rate).sum();
@@ -130,6 +137,7 @@ impl Solver {
     fn pour(&mut self, link: u32, level: f64) {
         self.water = level;
         let row = &mut self.links[link as usize];
+        // The other method leaves a link's level alone if nothing near it changed. Rounding apart, so does this one.
         let found = if near(row.before, level) { row.before } else { level };
         row.level = found;
         let members = std::mem::take(&mut row.members);
@@ -169,6 +177,7 @@ impl Solver {
         for e in &self.entries[sharer as usize] {
             let rate = e.usage * weight * flows;
             let sum = &mut self.sums[e.link as usize];
+            // All links of the route hear of it at once: whoever asks for their level next gets what is left.
             sum.left -= rate * level;
             sum.open -= rate;
             sum.opened -= 1;

@@ -64,6 +64,7 @@ pub struct Label {
 impl Label {
     #[inline]
     fn hash(self) -> u64 {
+        // Two multiplications and the upper half of the product: enough for a table, and cheaper than a full mix at every message.
         let a = (u64::from(self.source) << 32 | u64::from(self.tag)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (a ^ u64::from(self.context)).wrapping_mul(0xd6e8_feb8_6659_fd93)
     }
@@ -125,6 +126,8 @@ impl Channels {
             (channel.head, channel.tail, channel.holds) = (row, row, kind);
             return None;
         }
+        debug_assert!(channel.tail != NIL, "a queue with a head has a tail");
+        // One queue for both kinds: as soon as one of the other kind comes, it takes the first of these.
         if channel.holds == kind {
             let row = nodes.take(waits);
             nodes.rows[channel.tail as usize].next = row;
@@ -149,8 +152,10 @@ impl Channels {
     /// The place that holds a label, or the vacant one where it would be.
     #[inline]
     fn find(&self, label: Label) -> Option<usize> {
+        // The length is a power of two, so its predecessor is a mask.
         let mask = self.places.len().checked_sub(1)?;
         let mut at = (label.hash() >> 32) as usize & mask;
+        // Ends, since a table is never more than three quarters full.
         while self.places[at].label != label && self.places[at].label != VACANT.label {
             at = (at + 1) & mask;
         }
@@ -159,6 +164,7 @@ impl Channels {
 
     #[cold]
     fn make(&mut self, label: Label, found: Option<usize>) -> usize {
+        // Queues are dropped only when the table is made anew: taking one out of the middle would break the chains of others.
         let full = (self.taken + 1) * 4 > self.places.len() * 3;
         let place = match found {
             Some(place) if !full => place,

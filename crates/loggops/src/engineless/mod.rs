@@ -94,6 +94,7 @@ impl Engineless {
     pub fn new(cx: Arc<Context>, observer: Observer) -> Self {
         let ranks: Vec<Rank> = cx.places.iter().map(|p| Rank::new(cx.starts[p.job as usize])).collect();
         let span = cx.lookahead().saturating_mul(SPAN);
+        // All ranks can go on at first, in the order of their numbers. Any other order would give the same results.
         let queue = (0..ranks.len() as u32).collect();
         let first = cx.starts.iter().copied().min().unwrap_or(0);
         let state = State {
@@ -209,6 +210,7 @@ impl Engineless {
         }
         for (rank, place) in self.state.ranks.iter_mut().zip(&self.cx.places) {
             let program = self.cx.programs[place.job as usize].as_ref();
+            // Programs are pure: a batch is not saved, but read again to the same place.
             rank.reread(program, place.rank).map_err(|_| Damaged)?;
         }
         Ok(())
@@ -218,11 +220,14 @@ impl Engineless {
         let s = &mut self.state;
         let done = s.done - s.before;
         s.before = s.done;
+        // The span adapts to what was done in it. Its only effects are memory and how often the lists are gone through.
         if done < LITTLE * s.ranks.len() as u64 {
             s.span = s.span.saturating_mul(2).min(NEVER / 2);
         } else if s.nodes.used() > MANY * s.ranks.len() {
             s.span = (s.span / 2).max(self.cx.lookahead());
         }
+        debug_assert!(s.queue.is_empty(), "a horizon moves when nobody can go on below it");
+        // From the rank that is furthest behind: the next horizon lies above it, so at least one can go on.
         let least = s.later.iter().map(|l| l.0).min().unwrap_or(0);
         s.horizon = least.saturating_add(s.span);
         let (horizon, queue) = (s.horizon, &mut s.queue);
@@ -247,6 +252,7 @@ impl Engineless {
                 continue;
             };
             if left == 0 {
+                // Turns are bounded so that a rank that only sends does not fill its receivers' queues before they have had a turn.
                 return self.state.queue.push_back(host);
             }
             left -= 1;
@@ -281,11 +287,13 @@ impl Engineless {
     #[inline]
     fn step(&mut self, host: u32, op: Op) -> Then {
         let r = &mut self.state.ranks[host as usize];
+        // It is not asked again at every turn: the receive that it waits for puts it back into the queue.
         if let Err(number) = ready(r, op.after) {
             r.doing = Doing::Waiting(number);
             return Then::Stop;
         }
         if op.kind == Kind::Join {
+            // Joins take no processor time: they are over when the last of what they wait for is, or when the rank came to them.
             let end = r.ready.max(r.acted);
             let number = r.number();
             r.before = (end, end);
@@ -331,6 +339,8 @@ impl Engineless {
         r.advance();
         if self.cx.overtaking {
             let alone = arrival;
+            debug_assert!(arrival >= now, "a message takes no negative time");
+            // Messages of a pair stay in order: a short one waits behind a long one that was sent before.
             arrival = r.in_order(op.peer, alone);
             if self.cx.holds && arrival > alone {
                 self.state.held.insert((host, number), arrival - alone);
@@ -376,6 +386,7 @@ impl Engineless {
         let number = r.number();
         let label = Label { context: op.context, source: op.peer, tag: op.tag };
         let receive = Waits { time: now, bytes: u64::from(op.collective), number };
+        // The end is not known before the message is: NEVER makes whoever needs it wait.
         r.before = (now, NEVER);
         r.advance();
         if let Some(message) = r.channels.receive(nodes, label, receive) {

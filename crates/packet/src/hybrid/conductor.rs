@@ -236,6 +236,7 @@ impl Conductor {
             phase.end(now, cost, &counts);
         }
         let created = stage.log.zombies + copied;
+        // Copies are counted where they are made and where they end: one that is lost in between would be a packet delivered twice, or never.
         if created != discarded + in_network {
             return Err(Failure::Invariant(format!(
                 "{created} zombies were made, {discarded} discarded, and {in_network} are in the network"
@@ -243,12 +244,14 @@ impl Conductor {
         }
         let phases = &stage.log.phases;
         let mut errors = Vec::new();
+        // What a stay predicted is compared with what the network did right after it, as nothing is known of the network during the stay.
         for pair in phases.windows(2).filter(|p| p[0].surrogate) {
             if let (Some(said), Some(seen)) = (pair[0].mean(true), pair[1].mean(false)) {
                 errors.push((said - seen).abs() / seen);
             }
         }
         for phase in phases {
+            // Switches are part of the answer: a run that switched at other times must not have the same fingerprint.
             fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
         }
         let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
@@ -271,6 +274,7 @@ impl Conductor {
 
     /// False at a tick of the queues alone in the surrogate, unless the run ends when all is done.
     fn samples(&self, now: Ps) -> bool {
+        // A sample walks over all terminals. In a suspended network nothing changes that it could see, so ticks of the queues alone do without.
         let stay =
             self.stage.as_ref().filter(|s| s.in_surrogate() && s.queues_at(now).is_some() && !s.ticks(now));
         stay.is_none() || self.sampler.until_done() || self.sampler.tick_after(now - 1) == now
@@ -285,6 +289,7 @@ impl Conductor {
 
     /// A partition's predictions follow the queues, and it knows which tick asks next what was delivered.
     fn instruct<R: Router>(&self, stage: &Stage, now: Ps, domain: &mut PacketDomain<R>) {
+        // Deliveries before the next question may be counted when they are handed over; this is how far ahead that is allowed.
         let asked = if self.sampler.until_done() { self.tick_after(now) } else { self.sampler.asks(now) };
         domain.cx.asked = asked.min(stage.strategy.next_tick(now)).min(stage.end);
         if let Some(queues) = &stage.queues {
@@ -321,6 +326,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         }
         let enters = stage.strategy.may_enter(now);
         if let Some(learner) = &mut observer.learner {
+            // What is learned is as large as the pairs that send: it is copied only where an entry is possible, and moved where it is certain.
             report.learned = match (enters, stage.strategy.enters(now)) {
                 (false, _) => None,
                 (true, true) => Some(learner.hand_over()),
@@ -337,6 +343,11 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
     }
 
     fn merge(&self, mut a: Report, b: Report) -> Report {
+        debug_assert_eq!(
+            a.share.is_some(),
+            b.share.is_some(),
+            "all partitions sample at a tick, or none does"
+        );
         a.share = a.share.zip(b.share).map(|(a, b)| a.with(b));
         a.counts.merge(b.counts);
         if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
@@ -379,6 +390,8 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
                 stage.predictor = Some(stage.recipe.train(&learned, &stage.shape));
                 stage.log.learned = Some(learned);
                 stage.flying = flying;
+                // Chunks of one packet may lie in several partitions, each of which reports the packet. The order makes predictions the same however
+                // the network is cut.
                 stage.flying.sort_unstable_by_key(|p| p.id);
                 stage.flying.dedup_by_key(|p| p.id);
                 stage.log.zombies += stage.flying.len() as u64;
@@ -391,6 +404,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             phase.end(now, cost, &counts);
         }
         stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts));
+        // Zombies stay where they are: the network's clock stands still. With re-heating it runs, and empties and fills by itself.
         let clock = match step {
             Step::Enter if stage.treatment == Treatment::Zombies => Clock::Suspend,
             Step::Return if stage.treatment == Treatment::Zombies => Clock::Resume,
@@ -414,6 +428,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             Step::Reheat => domain.reheat(fx),
             Step::Return => domain.back(&stage.flying, fx),
         }
+        // A packet that a switch delivers may wake a program, which must go on at this instant.
         inhabited.serve(fx);
     }
 }
@@ -457,6 +472,7 @@ impl Kept for Conductor {
         if let Some(stage) = &self.stage {
             let mut log = stage.log.clone();
             if let Some(phase) = log.phases.last_mut() {
+                // A run that goes on later counts from its own start: what was spent so far is kept with the phase.
                 phase.cost.add(stage.since.cost());
             }
             put(&log, to);

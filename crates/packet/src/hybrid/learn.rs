@@ -44,6 +44,7 @@ impl Shape {
     #[inline]
     #[must_use]
     pub fn at_least(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+        // Nearly all latencies are above the greatest floor: they need no look at the table of distances.
         if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
     }
 
@@ -99,6 +100,7 @@ impl Learned {
     /// Adds a packet.
     pub fn record(&mut self, shape: &Shape, (source, destination): (u32, u32), latency: Ps) {
         let pair = self.pairs.entry((source, destination)).or_default();
+        // The ratio is to the mean of the packets *before* this one: including it would pull the ratio of rare pairs to one.
         let before = *pair;
         pair.merge(Seen { count: 1, sum: u128::from(latency) });
         let class = shape.routers(source, destination) as usize - 1;
@@ -108,6 +110,8 @@ impl Learned {
         }
         self.classes[class].record(latency);
         if before.count >= TRUSTED {
+            debug_assert!(before.count > 0);
+            // In integers, so that partitions' histograms merge to the same bits in any order.
             let ratio = (u128::from(latency) << RATIO) * u128::from(before.count) / before.sum.max(1);
             self.ratios[class].record(ratio as Ps);
         }
@@ -184,6 +188,7 @@ impl Learner {
     /// By destination, link time of what was handed over since this was last asked.
     #[must_use]
     pub fn take_offered(&mut self) -> Vec<Ps> {
+        // As long as the one that is taken: it grows to the greatest destination once, not at every tick.
         let fresh = vec![0; self.offered.len()];
         std::mem::replace(&mut self.offered, fresh)
     }
@@ -201,6 +206,7 @@ impl Learner {
     pub fn hand_over(&mut self) -> Learned {
         let mut all = std::mem::take(&mut self.halves[0]);
         let newer = std::mem::take(&mut self.halves[1]);
+        // After a return all is in the newer half: moving it spares a copy of every pair.
         if all == Learned::default() {
             return newer;
         }
@@ -220,6 +226,7 @@ impl Learner {
     pub fn forget(&mut self, what: Forget) {
         match what {
             Forget::Nothing => {}
+            // Two halves slide in steps: what is remembered is between half a window and a whole one, without a time for each packet.
             Forget::Half => self.halves.swap(0, 1),
             Forget::All => self.halves[0] = Learned::default(),
         }

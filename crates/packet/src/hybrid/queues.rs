@@ -70,6 +70,7 @@ enum Grid {
 impl Grid {
     /// About a sixteenth of a window apart, in whole periods if there are any, and no less than some packets.
     fn new(window: Ps, packet: Ps, period: Option<Interval>) -> Self {
+        // Traffic with a period has the same queue a whole number of periods later; ticks in between would take its own beat for growth.
         let wanted = (window / TICKS).max(PACKETS * packet).max(1);
         match period {
             Some(period) => Self::Periods(period, period.index_of(wanted).max(1)),
@@ -82,6 +83,7 @@ impl Grid {
         match self {
             Self::Times(apart) => (now / apart + 1).saturating_mul(*apart),
             Self::Periods(period, each) => {
+                // The index may be one off at the rounding of a period, so three candidates are enough.
                 let near = period.index_of(now) / each;
                 let at = |n: u64| near.checked_add(n)?.checked_mul(*each).and_then(|k| period.times(k));
                 (0..3).filter_map(at).find(|&t| t > now).unwrap_or(Ps::MAX)
@@ -117,9 +119,11 @@ impl Queues {
     /// A tick: `offered` is the link time of what was handed over since the last one, by destination.
     pub fn tick(&mut self, now: Ps, offered: &[Ps]) {
         let State { last, queue, sums, ticks, usual, latency, slowness, .. } = &mut self.state;
+        debug_assert!(now >= *last, "ticks come in order");
         let gone = now - *last;
         *last = now;
         for (q, &more) in queue.iter_mut().zip(offered) {
+            // All of the interval's load comes at its begin: at most a tick too early, and the same for every partitioning.
             *q = (*q + more).saturating_sub(gone);
         }
         sums[1].iter_mut().zip(&*queue).for_each(|(sum, q)| *sum += q);
@@ -156,6 +160,7 @@ impl Queues {
         let State { queue, sums, ticks, usual, entered, since, .. } = &mut self.state;
         let seen = ticks[0] + ticks[1];
         for (d, mean) in usual.iter_mut().enumerate() {
+            // The predictor has that mean queue in its latencies already: only the difference may be added. Without ticks nothing is known to differ.
             *mean = (sums[0][d] + sums[1][d]).checked_div(seen).unwrap_or(queue[d]);
         }
         entered.clone_from(queue);
@@ -187,6 +192,7 @@ impl Queues {
         let State { queue, entered, since, .. } = &self.state;
         let mut grown: Vec<Ps> = queue.iter().zip(entered).map(|(q, e)| q.saturating_sub(*e)).collect();
         under_way.retain(|p| p.created >= *since);
+        // Those handed over last are at the end of the queue: it is they who are still in the network, and they that it lacks.
         under_way.sort_unstable_by_key(|p| (std::cmp::Reverse(p.created), p.id));
         under_way.retain(|p| {
             let (grown, needs) = (&mut grown[p.destination as usize], time(p.bytes));
@@ -207,6 +213,7 @@ impl Queues {
     /// Goes on; false if it was saved for another machine.
     pub fn load(&mut self, (state, inside): (State, bool)) -> bool {
         let n = self.state.queue.len();
+        // A checkpoint comes from outside: lengths that do not fit are refused here, where an index would panic later.
         let fits = [&state.queue, &state.sums[0], &state.sums[1], &state.usual, &state.entered];
         if fits.iter().any(|v| v.len() != n) {
             return false;
@@ -226,6 +233,7 @@ fn slower(waits: &[Wait], offered: &[Ps], latency: Ps) -> u64 {
         return 1 << SLOWNESS;
     }
     let latency = i128::from(latency);
+    // By Little's law a source with a fixed number of packets under way sends in inverse proportion to how long each takes.
     u64::try_from(((latency + sum / all) << SLOWNESS) / latency).unwrap_or(u64::MAX)
 }
 

@@ -41,6 +41,7 @@ impl Steps {
             return free;
         }
         let parts = u64::from(self.part) + u64::from(self.rest);
+        // The division of `Pace::step` done once: per packet an addition and a comparison are left.
         let carry = parts >= u64::from(self.of);
         self.rest = (parts - if carry { u64::from(self.of) } else { 0 }) as u32;
         self.whole + u64::from(carry)
@@ -84,6 +85,7 @@ impl<R: Router> State<R> {
         for i in 0..cx.local.terminals.len() as u32 {
             let row = self.terminals.get(i);
             let (job, _) = cx.net.rank[cx.local.terminals[i as usize] as usize];
+            // One message, one packet, nobody who answers: what makes the short form equal to `bypass.rs`.
             let usual = !row.cutting.active && row.posts.head == NIL && !cx.net.rails.several();
             match cx.net.work.get(job as usize) {
                 Some(Work::Traffic(traffic)) if usual => self.stream(cx, i, &**traffic, t, fx),
@@ -99,6 +101,7 @@ impl<R: Router> State<R> {
             let (due, packet) = *self.surrogate.held.get(at);
             if due < asked {
                 used -= 1;
+                // The last takes its place: their order does not matter, records are summed whatever order they come in.
                 *self.surrogate.held.edit(at) = *self.surrogate.held.get(used);
                 fx.record(Record::Alone { time: due, packet });
             } else {
@@ -118,6 +121,7 @@ impl<R: Router> State<R> {
         let table = predictor.of_source(terminal);
         let plane = net.fabric.plane_of(terminal);
         let asked = t.max(cx.asked);
+        // Copies, written back once: with undo each edit of a row in a table would be noted in its journal.
         let mut row: Terminal = *self.terminals.get(i);
         let mut pace = *self.surrogate.paces.get(i);
         let (mut steps, mut held) = (Steps::of(&pace, cx.slowness), self.surrogate.phase().held);
@@ -154,6 +158,7 @@ impl<R: Router> State<R> {
                 usual = (packet.bytes, net.pace_of(packet.bytes as u32));
             }
             (pace.last, pace.next) = (created, created + steps.next(usual.1));
+            // Most predictors have a row per source: one look for all packets of the terminal.
             let latency = match table {
                 Some(table) => table[packet.destination as usize],
                 None => predictor.latency(terminal, packet.destination, packet.id as u32),

@@ -19,6 +19,7 @@ impl Static {
     #[inline]
     pub(super) fn with_wait(&self, source: u32, destination: u32, latency: Ps) -> Ps {
         let Some(&wait) = self.waits.get(destination as usize) else { return latency };
+        // A queue shorter than usual shortens the prediction, down to an empty network's latency at most.
         let then = latency.saturating_add_signed(wait);
         self.net.hybrid.as_ref().map_or(then, |h| h.shape.at_least(source, destination, then))
     }
@@ -36,6 +37,7 @@ impl<R: Router> State<R> {
     #[inline]
     pub(crate) fn offered(&self, row: &Terminal) -> (Ps, bool) {
         if row.cutting.active {
+            // A message that is begun goes on before another one starts, as in the network.
             return (row.cutting.created, false);
         }
         let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
@@ -70,6 +72,7 @@ impl<R: Router> State<R> {
     /// A terminal's alarm rings.
     pub(in super::super) fn bypass_alarm(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
         let now = fx.instant();
+        // Alarms are not taken back: one that was replaced, or that rings after the return, does nothing.
         if self.surrogate.paces.get(i).due != now || self.surrogate.phase().mode == Mode::Fidelity {
             return;
         }
@@ -98,6 +101,7 @@ impl<R: Router> State<R> {
         let most = cx.net.config.packet;
         let row = self.terminals.edit(i);
         let cutting = row.cutting;
+        // At message level one prediction stands for all packets of a message; the pace still counts each, since the link would carry them all.
         let whole = begun && cx.net.hybrid.as_ref().is_some_and(|h| h.level == Level::Message);
         let packets = if whole { cutting.packets } else { 1 };
         let bytes = if whole { cutting.left } else { cutting.left.min(u64::from(most)) };
@@ -140,6 +144,7 @@ impl<R: Router> State<R> {
             });
         }
         let due = last + self.latency(cx, &packet);
+        debug_assert!(self.surrogate.phase().mode != Mode::Fidelity, "the network delivers then");
         if self.surrogate.phase().mode == Mode::Reheat {
             self.deliver_later(cx, packet, due, fx);
             self.copy(cx, i, &packet, fx);
@@ -156,6 +161,7 @@ impl<R: Router> State<R> {
 
     /// Makes events of the deliveries that are held.
     pub(super) fn release_held(&mut self, cx: &Static, fx: &mut impl Fx) {
+        // From here on deliveries are events in order with those of the network.
         let held: Vec<(Ps, Predicted)> = self.surrogate.held().to_vec();
         self.surrogate.phase.edit(0).held = 0;
         for (due, packet) in held {
@@ -233,6 +239,7 @@ impl<R: Router> State<R> {
         let row = self.terminals.edit(i);
         row.queued += chunks;
         row.queue.push(&mut self.net.packets, packet);
+        // Another partition knows the packet by its id alone.
         if cx.net.partitions > 1 {
             self.net.known.set(p.id, 0, packet);
         }

@@ -122,6 +122,7 @@ impl<M: mode::Mode> Surrogate<M> {
             return false;
         }
         let rows = &self.ghosts.rows()[..used];
+        // Intervals ascend and do not overlap: the last that begins before decides alone.
         let after = rows.partition_point(|g| g.0 <= created);
         after > 0 && created < rows[after - 1].1
     }
@@ -135,6 +136,8 @@ impl<M: mode::Mode> Surrogate<M> {
     /// Adds an interval of zombies.
     fn add_ghosts(&mut self, interval: (Ps, Ps)) {
         let used = self.phase().ghosts;
+        debug_assert!(interval.0 <= interval.1, "an interval ends after it begins");
+        // Undo takes back how many are in use, not the rows: a row may be there already.
         if (used as usize) < self.ghosts.len() {
             *self.ghosts.edit(used) = interval;
         } else {
@@ -158,6 +161,7 @@ impl Pace {
     /// High fidelity hands over at `now`; the packet has been there since `ready`.
     #[inline]
     pub fn learn(&mut self, now: Ps, ready: Ps) {
+        // Only packets that had to wait show how fast the network takes them; others came when they pleased.
         if ready <= self.last && self.last > 0 {
             self.sum += now - self.last;
             self.count += 1;
@@ -178,6 +182,7 @@ impl Pace {
             return free;
         }
         let (total, count) = (self.sum_at(slowness) + u64::from(self.rest), u64::from(self.count));
+        // The remainder goes on to the next step, so that the mean is exact in the long run and no float is needed.
         self.rest = (total % count) as u32;
         total / count
     }

@@ -31,12 +31,15 @@ impl<R: Router> PacketDomain<R> {
         let phase = state.surrogate.phase.edit(0);
         (phase.mode, phase.suspended) = (Mode::Surrogate, suspended);
         if suspended {
+            debug_assert!(now >= phase.offset, "the network's clock is behind virtual time");
+            // Zombies are known by when they were created in network time: one interval stands for all of them, and no list of packets is kept.
             let frozen = now - phase.offset;
             phase.ghosts = 0;
             state.surrogate.add_ghosts((0, frozen));
         }
         for packet in switch.flying {
             let to = cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize];
+            // Every partition gets the whole list; the owner of the destination delivers, so each is delivered once.
             if to == cx.local.partition {
                 let due = (packet.created + state.latency(cx, packet)).max(now);
                 state.deliver_later(cx, *packet, due, fx);
@@ -46,6 +49,7 @@ impl<R: Router> PacketDomain<R> {
             let request = state.terminals.get(i).request;
             let free = if request == NEVER { None } else { Some(request + fx.suspended()) };
             let pace = state.surrogate.paces.edit(i);
+            // A source that never waited goes on when its link is free; one that was held back keeps the pace at which the network took its packets.
             let next = match free {
                 Some(free) if pace.count == 0 => free,
                 _ => pace.last + pace.step(cx.net.packet_pace, cx.slowness),
@@ -86,12 +90,14 @@ impl<R: Router> PacketDomain<R> {
         let heated = phase.mode == Mode::Reheat;
         (phase.mode, phase.suspended, phase.offset) = (Mode::Fidelity, false, fx.suspended());
         let last = phase.ghosts.wrapping_sub(1);
+        // While re-heating, ghosts were made all along: their interval ends with it.
         if heated {
             state.surrogate.ghosts.edit(last).1 = now;
         }
         state.release_held(cx, fx);
         let ghosts = !lacking.is_empty();
         if ghosts {
+            // What is lacking is created at this very instant, so the interval includes it; real packets then start a picosecond later.
             state.surrogate.ghosts.edit(last).1 = now + 1;
             state.add_ghosts(cx, lacking, now);
         }
@@ -101,6 +107,7 @@ impl<R: Router> PacketDomain<R> {
             let buffer = cx.net.injection_buffer;
             let row = state.terminals.edit(i);
             let full = u64::from(row.queued) * u64::from(cx.net.config.chunk) >= buffer;
+            // Paces are in virtual time, terminals in network time, which lags by the time of all stays.
             let next = pace.next.saturating_sub(fx.suspended()).max(now + Ps::from(ghosts));
             row.request = if full {
                 NEVER

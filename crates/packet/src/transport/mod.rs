@@ -146,6 +146,7 @@ pub struct Transport<M: Mode> {
 
 /// A pair of terminals as a key.
 fn pair(source: u32, destination: u32) -> u64 {
+    // Not symmetric: what a sender knows of a pair and what a receiver does lie in maps of their own.
     u64::from(source) << 32 | u64::from(destination)
 }
 

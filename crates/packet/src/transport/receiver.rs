@@ -29,6 +29,7 @@ impl<R: Router> State<R> {
         let (source, number) = ((packet.id >> 32) as u32, packet.message);
         let word = Word(packet.message_packets);
         let (id, ack) = (packet.id, word.is_ack());
+        // A receiver cannot know whom a changed packet came from, so it is not answered: the sender's timer takes care of it.
         if packet.tampered {
             return fx.record(Record::Ended { time, id, ack, how: How::Tampered });
         }
@@ -60,6 +61,7 @@ impl<R: Router> State<R> {
         // What an old packet is answered with.
         let old = Found { new: false, complete: false, rank: place + u32::from(codes) };
         let mut row = self.transport.arrivals.get(key, number).unwrap_or_default();
+        // Acknowledgements get lost too. Whatever is here already is answered again, else its sender would repeat it for ever.
         let gone = number < peer.floor || row.complete || word.window() < row.window;
         let known = !codes && row.got >> place & 1 == 1;
         if gone || known {
@@ -69,6 +71,7 @@ impl<R: Router> State<R> {
         debug_assert_eq!(word.window(), row.window, "a window follows when the one before is acknowledged");
         let (size, new) = if codes {
             let losses = cx.net.losses.as_ref().expect("there are losses where there is a transport");
+            // In coding a packet is new if it is no combination of those before: a draw by the packet's number, with the field's probability.
             (place + 1, !losses.is_worthless(packet.id, place + 1 - row.got))
         } else {
             (if word.is_last() { place + 1 } else { row.last }, true)
@@ -79,6 +82,7 @@ impl<R: Router> State<R> {
         } else {
             row.got |= 1 << place;
             row.last = size;
+            // How long the last window is only its last packet says; until that is there it counts as full-sized, and so as incomplete.
             row.got == mask(if size > 0 { size } else { cx.resilience().window })
         };
         let rank = if codes { row.got } else { place };
@@ -88,6 +92,7 @@ impl<R: Router> State<R> {
             row = Arrival { window: row.window + 1, ..Arrival::default() };
         }
         self.transport.arrivals.set(key, number, row);
+        // Complete messages are kept until all before them are: then one number, the floor, stands for all of them.
         while self.transport.arrivals.get(key, peer.floor).is_some_and(|a| a.complete) {
             self.transport.arrivals.remove(key, peer.floor);
             peer.floor += 1;

@@ -36,6 +36,7 @@ impl<R: Router> State<R> {
 
     /// Begins the messages of a terminal that are there now, as many as may be under way; sets its alarm for the next.
     pub(crate) fn offer(&mut self, cx: &Static, i: u32, fx: &mut impl Fx) {
+        // Terminals are lazy: what their link has taken since is done first, else this would see packets that have long left.
         let (u, now) = (cx.local.port_of(i), fx.now());
         self.catch_up_terminal(cx, u, now, fx);
         while self.transport.senders.get(i).open < cx.resilience().messages {
@@ -62,6 +63,8 @@ impl<R: Router> State<R> {
         }
         let sender = self.transport.senders.edit(i);
         sender.due = at;
+        // An alarm that an earlier one replaces is not taken back: it rings, finds another `due`, and does nothing. Each has a name of its own, so that
+        // ties are ordered alike in every partitioning.
         sender.names = sender.names.wrapping_add(1);
         let name = Name::Offer.of(cx.local.terminals[i as usize], sender.names);
         fx.wake(at, Class::Ordinary, name, Alarm::Offer(i).token());
@@ -70,6 +73,7 @@ impl<R: Router> State<R> {
     fn begin_transfer(&mut self, cx: &Static, i: u32, message: &Cutting, fx: &mut impl Fx) {
         let resilience = cx.resilience();
         let packets = message.left.div_ceil(u64::from(cx.net.payload())).max(1);
+        // A packet names its window in few bits: a message that has more windows is refused, and counted, instead of numbers that wrap.
         if packets.div_ceil(u64::from(resilience.window)) > MOST_WINDOWS {
             return fx.record(Record::Ended { time: fx.now(), id: 0, ack: false, how: How::TooLong });
         }
@@ -118,12 +122,14 @@ impl<R: Router> State<R> {
     fn send_round(&mut self, cx: &Static, i: u32, transfer: u32, first: bool, fx: &mut impl Fx) {
         let row = *self.transport.transfers.get(transfer);
         let size = row.size(cx.resilience().window);
+        debug_assert!(row.acked <= size, "the rank of a generation is its size at most");
         let missing = u64::from(size - row.acked);
         let key = pair(cx.local.terminals[i as usize], row.destination);
         let count = match self.transport.flows.get(key, 0) {
             Some(PairState { of, received, .. })
                 if cx.resilience().protocol == Protocol::Ncd && received < of =>
             {
+                // NCD sends as many more as the last round's losses suggest: missing x sent / received, rounded up, and bounded should next to nothing arrive.
                 let most = missing * MOST_COPIES;
                 (missing * u64::from(of)).div_ceil(u64::from(received.max(1))).min(most)
             }
@@ -133,6 +139,7 @@ impl<R: Router> State<R> {
         (row.round, row.leaving) = (None, count as u32);
         for n in 0..count {
             let sort = match first {
+                // The sorts are for the books alone: what redundancy costs is kept apart from what losses cost.
                 true if n < missing => Sort::First,
                 true => Sort::Redundant,
                 false => Sort::Again,
@@ -149,6 +156,7 @@ impl<R: Router> State<R> {
         // Combinations are as long as the longest packet of their generation.
         let before = u64::from(row.window) * u64::from(window) + if codes { 0 } else { u64::from(place) };
         let bytes = payload.min(row.bytes.saturating_sub(before * payload));
+        // A combination counts as the last of its generation: the receiver learns the generation's size from it.
         let end = u64::from(row.window) * u64::from(window) + u64::from(place) + 1;
         let last = end == row.packets;
         let datagram = Datagram {
@@ -202,6 +210,7 @@ impl<R: Router> State<R> {
             let datagram = list.pop(pool)?;
             let row = *pool.get(datagram);
             self.transport.datagrams.give(datagram);
+            // It may have been acknowledged while it waited for the link. Looking again here spares the link a packet that nobody needs.
             if acks || self.is_needed(cx, i, &row) {
                 return Some(row);
             }
@@ -222,6 +231,7 @@ impl<R: Router> State<R> {
         let Some(datagram) = self.next_datagram(cx, i, time) else { return };
         let Datagram { bytes, destination, sort, .. } = datagram;
         let row = self.terminals.edit(i);
+        // A packet sent again is another packet, with a number of its own: losses are drawn by it, and must not repeat.
         let id = u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(row.packets);
         row.packets = row.packets.wrapping_add(1);
         let chunks = bytes.div_ceil(cx.net.config.chunk).max(1);
@@ -260,6 +270,8 @@ impl<R: Router> State<R> {
         let row = self.transport.transfers.edit(transfer);
         let tries = if resilience.backoff { row.tries.min(MOST_DOUBLINGS) } else { 0 };
         if resilience.protocol.codes() {
+            debug_assert!(row.leaving > 0, "each packet of a round leaves once");
+            // A round has one timer, which runs from its last packet on: earlier ones would ring while the round still leaves.
             row.leaving -= 1;
             if row.leaving > 0 {
                 return;
@@ -270,6 +282,7 @@ impl<R: Router> State<R> {
         let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: NIL };
         let timer = self.transport.timers.take(timer);
         let name = Name::Timer.of(cx.local.terminals[i as usize], packet);
+        debug_assert!(tries <= MOST_DOUBLINGS);
         let at = start + (resilience.timeout << tries);
         fx.wake(at, Class::Ordinary, name, Alarm::Timer(timer).token());
     }
@@ -292,6 +305,7 @@ impl<R: Router> State<R> {
         self.catch_up_terminal(cx, u, fx.now(), fx);
         let row = self.transport.transfers.get(transfer);
         let codes = cx.resilience().protocol.codes();
+        // Timers are not taken back either. One is stale if its window is over, its round was followed by another, or its packet was acknowledged.
         let news = if codes { row.round == Some(packet) } else { row.acked >> word.place() & 1 == 0 };
         if row.window != word.window() || !news {
             return self.set_due(cx, u, fx);
@@ -362,11 +376,16 @@ impl<R: Router> State<R> {
 impl Transfer {
     /// Packets of the window in hand.
     fn size(&self, window: u32) -> u32 {
+        debug_assert!(
+            u64::from(self.window) * u64::from(window) < self.packets,
+            "an open message has a window in hand"
+        );
         (self.packets - u64::from(self.window) * u64::from(window)).min(u64::from(window)) as u32
     }
 }
 
 /// So many ones.
 pub(super) fn mask(size: u32) -> u32 {
+    debug_assert!((1..=32).contains(&size), "a window has a bit for each packet");
     (u64::MAX >> (64 - size)) as u32
 }

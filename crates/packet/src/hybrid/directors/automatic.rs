@@ -150,6 +150,7 @@ impl Automatic {
         let occupied: Vec<Batch> =
             self.periods.iter().map(|p| Batch { count: 1, sum: u128::from(p.occupied) * 1_000 }).collect();
         let still = |batches: &[Batch]| stationarity(batches) == Stationarity::Stationary;
+        // Both, since each misleads alone: full buffers stop growing while latencies rise, and latencies settle in what is still filling.
         self.periods.len() as u64 >= PERIODS && still(&latency) && still(&occupied)
     }
 
@@ -158,6 +159,7 @@ impl Automatic {
         let n = self.periods.len().max(1) as f64;
         let mean = self.periods.iter().map(|p| p.created as f64).sum::<f64>() / n;
         let variance = self.periods.iter().map(|p| (p.created as f64 - mean).powi(2)).sum::<f64>() / n;
+        // Random arrivals scatter by themselves: in a small network a tenth of the mean is nothing unusual.
         (created as f64 - mean).abs() > (4.0 * variance.sqrt()).max(self.tolerance * mean)
     }
 
@@ -170,6 +172,7 @@ impl Automatic {
         if self.memory.predicted > 0 && self.memory.fidelity == PERIODS / 2 {
             let mut seen = Seen::default();
             self.periods.iter().for_each(|p| seen.merge(p.latency));
+            // Half a window is enough to judge the last stay, and leaves the other half for what is learned after it.
             let (mean, said) = (seen.mean().unwrap_or(0) as f64, self.memory.predicted as f64);
             let wrong = (said - mean).abs() > self.tolerance * mean;
             self.memory.wait = if wrong { (self.memory.wait * 2).min(MOST_WINDOWS) } else { 1 };
@@ -190,6 +193,8 @@ impl Automatic {
             // The first period holds what the switch itself changes.
             let changed = since_then >= self.min_stay.max(2 * self.period) && self.differs(created);
             if let Some(longest) = self.longest.filter(|_| !changed) {
+                debug_assert!(self.memory.entered > 0, "`entered` is the instant plus one");
+                // A network that was stopped in the middle of a burst must wake at the same place of one: a stay of whole periods.
                 let leave = self.memory.entered - 1 + longest;
                 if leave > view.now {
                     self.memory.leave = if leave < view.now + self.period { leave } else { 0 };
@@ -199,6 +204,7 @@ impl Automatic {
                 return Step::Stay;
             }
             if self.reheat > 0 {
+                // Copies of what is predicted fill the network before it counts again, else it would be measured empty.
                 self.memory.leave = view.now + self.reheat;
                 return Step::Reheat;
             }

@@ -92,6 +92,7 @@ fn build(values: &Values) -> Built {
 }
 
 fn check(file: &File) -> Result<(), String> {
+    // Checked once here, so that predicting needs no checks: it cannot fail in the middle of a run.
     if file.table.is_empty() == file.layers.is_empty() {
         return Err("a predictor has either a `table` or `layers`".to_owned());
     }
@@ -101,6 +102,7 @@ fn check(file: &File) -> Result<(), String> {
     if let Some(unknown) = file.inputs.iter().find(|i| !INPUTS.contains(&i.as_str())) {
         return Err(format!("there is no input `{unknown}`; there are {}", INPUTS.join(", ")));
     }
+    // Each layer's rows must be as wide as the layer before is long.
     let mut width = file.inputs.len();
     for (n, layer) in file.layers.iter().enumerate() {
         if layer.weights.len() != layer.bias.len() || layer.weights.is_empty() {
@@ -144,6 +146,7 @@ impl Recipe for External {
             seen += pair.sum as f64;
         }
         if self.recalibrate && mine > 0.0 && seen > 0.0 {
+            // A file may have been made for another load. Its proportions are kept, its mean is that of this run.
             said.factor = seen / mine;
         }
         if fits(shape) {
@@ -174,6 +177,7 @@ struct Said {
 impl Said {
     /// What the file says.
     fn ns(&self, s: u32, d: u32) -> f64 {
+        // Files count in nanoseconds, tables in picoseconds.
         let mean = self.means.get(s, d) as f64 / 1000.0;
         if self.file.layers.is_empty() {
             return self.table.get(&(s, d)).copied().unwrap_or(mean);
@@ -187,6 +191,7 @@ impl Said {
         let mut values: Vec<f64> = self.file.inputs.iter().map(input).collect();
         for layer in &self.file.layers {
             let out = |(row, bias): (&Vec<f64>, &f64)| {
+                // A fixed order of sums: the same bits on every machine.
                 let sum = row.iter().zip(&values).fold(*bias, |sum, (w, x)| sum + w * x);
                 if layer.activation == Activation::Relu { sum.max(0.0) } else { sum }
             };

@@ -31,6 +31,7 @@ struct Fitted;
 impl Recipe for Fitted {
     fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
         let line = Line::fit(learned, shape);
+        // Where a table of all pairs fits, a prediction is one read.
         if fits(shape) {
             let grid = Grid::dense(shape, |s, d| line.at(s, d));
             return Arc::new(Table(grid));
@@ -78,6 +79,7 @@ impl Line {
         for (&(s, d), seen) in &learned.pairs {
             let share = seen.count as f64 / weight;
             line.features(s, d).iter().zip(&mut line.centre).for_each(|(x, c)| *c += x * share);
+            // Features are centred first: distance is a few, loads are thousands, and their products with the constant would drown the rest.
             line.mean += seen.sum as f64 / weight;
         }
         let (mut a, mut b) = ([[0.0; FEATURES]; FEATURES], [0.0; FEATURES]);
@@ -92,6 +94,7 @@ impl Line {
                 b[i] += share * x[i] * y;
             }
         }
+        // Pairs come sorted, so these sums have one order and one result.
         line.slopes = solve(a, b);
         line
     }
@@ -108,6 +111,7 @@ impl Line {
     fn at(&self, s: u32, d: u32) -> Ps {
         let x = self.centred(s, d);
         let y = x.iter().zip(self.slopes).fold(self.mean, |y, (x, slope)| y + x * slope);
+        // A line may lead below what is possible where few pairs were seen.
         (y.max(0.0).round() as Ps).max(self.shape.floor(s, d))
     }
 }
@@ -123,6 +127,7 @@ fn solve(mut a: [[f64; FEATURES]; FEATURES], mut b: [f64; FEATURES]) -> [f64; FE
     let scale: [f64; FEATURES] = std::array::from_fn(|i| a[i][i]);
     let mut used = [false; FEATURES];
     for i in 0..FEATURES {
+        // Nothing is left of this feature beside those before it: on a machine with one distance, or with equal loads. Its slope would be noise.
         if a[i][i] <= 1e-9 * scale[i] || scale[i] <= 0.0 {
             continue;
         }
