@@ -30,7 +30,7 @@ fn a_missing_file_is_unreadable_input() {
 }
 
 #[test]
-fn run_and_json_tell_the_same() {
+fn run_and_json_report_the_same() {
     for arguments in [
         ["check", "tests/bad/unknown-key.toml", "--format", "json"],
         ["run", "tests/bad/unknown-key.toml", "--format", "json"],

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use std::fs;
 
 #[test]
-fn scenarios_give_their_times_and_tell_if_not() {
+fn scenarios_give_their_times_and_say_if_not() {
     let good = netloom(&["flow", "scenarios", "tests/scenarios.json", "--format", "json"]);
     assert_eq!(good.status, 0, "{} {}", good.out, good.err);
     let json: Json = serde_json::from_str(&good.out).expect("one object");

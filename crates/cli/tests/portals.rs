@@ -285,7 +285,7 @@ fn what_libraries_lack_is_refused_by_name() {
 
 /// A program that only looks ends as a deadlock if nothing can come any more; one that counts its looks or reads a clock goes on.
 #[test]
-fn looking_in_vain_is_a_deadlock() {
+fn polling_for_nothing_is_a_deadlock() {
     let Some(program) = compile("crates/cli/tests/portals/vain.c") else { return };
     let lost = ["--set", "portals.loss=1.0"];
     for (how, reported) in [

@@ -58,7 +58,7 @@ fn before(text: &str, word: &str) -> f64 {
 /// A put that is waited for crosses the network with its data, and its acknowledgement of 32 B crosses it back. Delays count the bytes behind the
 /// first; packets are stored once, in the switch: a chunk of the data and the acknowledgement.
 #[test]
-fn a_lone_put_takes_the_same_on_every_model() {
+fn a_single_put_takes_the_same_on_every_model() {
     let Some(program) = compile("examples/portals/rate.c") else { return };
     program.machine(SWITCH);
     // Programs read their clocks in microseconds.

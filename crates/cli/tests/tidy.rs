@@ -69,6 +69,39 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Words that do not say what they name. The field, or the thing itself, has better ones: path, route, report, instant.
+const PUZZLING: &[&str] =
+    &["told", "tell", "ways", "vain", "moment", "aside", "lone", "live", "draft", "untold", "telling"];
+
+/// Folders that still have some.
+const STILL_PUZZLING: &[&str] = &[
+    "crates/fabric/src/engines",
+    "crates/fabric/src/import",
+    "crates/fabric/src/subnet",
+    "crates/packet/src/verdict.rs",
+    "crates/portals/src/core",
+];
+
+/// Folders and files whose algorithms are not obvious, and how many explaining comments each has per 1,000 lines of code at least.
+/// These numbers only grow.
+const EXPLAINED: &[(&str, usize)] = &[
+    ("crates/engine/src", 30),
+    ("crates/engine/src/state", 30),
+    ("crates/flow/src/sharing.rs", 30),
+    ("crates/flow/src/solver", 30),
+    ("crates/flow/src/solver.rs", 30),
+    ("crates/loggops/src/engineless", 24),
+    ("crates/packet/src/hybrid", 24),
+    ("crates/packet/src/net", 30),
+    ("crates/packet/src/router", 22),
+    ("crates/packet/src/surrogate", 30),
+    ("crates/packet/src/transport", 21),
+    ("crates/ranks/src/matching.rs", 24),
+];
+
+/// Documentation of one line and two words at most ("Its name."): no more than there is now.
+const SHORT_DOCS: usize = 780;
+
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
@@ -94,6 +127,15 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     found.sort();
     assert!(!found.is_empty(), "{folder} holds no sources");
     found
+}
+
+/// A file, or all of a folder, without its unit tests.
+fn sources_of(place: &str) -> Vec<PathBuf> {
+    if place.ends_with(".rs") {
+        return vec![Path::new(ROOT).join(place)];
+    }
+    let tests = |p: &PathBuf| p.to_string_lossy().contains("/tests/") || p.ends_with("tests.rs");
+    sources(place).into_iter().filter(|p| !tests(p)).collect()
 }
 
 /// A source's lines without comments; its unit tests, which stand at the end, are left out.
@@ -214,6 +256,69 @@ fn files_are_short_and_finished() {
     assert_eq!(long.collect::<Vec<_>>(), Vec::<PathBuf>::new());
     let stubs = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[ig", "nore")];
     assert_eq!(places(&["crates", "fuzz/fuzz_targets"], &stubs, read), [""; 0]);
+}
+
+/// What is defined has a name that says what it is: no word of [`PUZZLING`], alone or as a part.
+#[test]
+fn names_say_what_they_name() {
+    let kinds = ["fn", "struct", "enum", "mod", "trait", "type", "const", "static", "let", "mut"];
+    let mut found = Vec::new();
+    for path in sources("crates") {
+        let place = path.to_string_lossy().into_owned();
+        if STILL_PUZZLING.iter().any(|p| place.contains(p)) {
+            continue;
+        }
+        let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        found.extend(stem.filter(|s| PUZZLING.contains(&s.as_str())).map(|_| place.clone()));
+        let text = read(&path);
+        for line in text.lines().map(|l| l.split("//").next().unwrap_or("")) {
+            let words: Vec<&str> =
+                line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
+            for pair in words.windows(2).filter(|p| kinds.contains(&p[0])) {
+                let name = pair[1].to_lowercase();
+                if name == "way" || name.split('_').any(|part| PUZZLING.contains(&part)) {
+                    found.push(format!("{place}: {}", pair[1]));
+                }
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
+}
+
+/// Where an algorithm is not obvious, comments say why. Documentation does not count: it says what.
+#[test]
+fn algorithms_are_explained_where_they_stand() {
+    for (place, least) in EXPLAINED {
+        let (mut lines, mut comments) = (0, 0);
+        for path in sources_of(place) {
+            let text = read(&path);
+            let body = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or("");
+            for line in body.lines().map(str::trim).filter(|l| !l.is_empty()) {
+                match (line.starts_with("//"), line.starts_with("///") || line.starts_with("//!")) {
+                    (true, false) => comments += 1,
+                    (true, true) => {}
+                    _ => lines += 1,
+                }
+            }
+        }
+        assert!(comments * 1000 >= least * lines, "{place}: {comments} comments in {lines} lines of code");
+    }
+}
+
+/// A line of documentation that only repeats the name is no help.
+#[test]
+fn documentation_says_more_than_the_name() {
+    let mut short = 0;
+    for path in sources_of("crates") {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let doc = |i: usize| lines.get(i).and_then(|l| l.strip_prefix("/// "));
+        let alone = |i: usize| (i == 0 || doc(i - 1).is_none()) && doc(i + 1).is_none();
+        short += (0..lines.len())
+            .filter(|&i| alone(i) && doc(i).is_some_and(|d| d.split_whitespace().count() <= 2))
+            .count();
+    }
+    assert!(short <= SHORT_DOCS, "{short} lines of documentation have two words or fewer");
 }
 
 #[test]

@@ -357,7 +357,7 @@ mod tests {
 
     /// Keys that words cannot tell apart, and slots that words cannot describe, come in the order of keys all the same.
     #[test]
-    fn what_words_do_not_tell_is_compared() {
+    fn what_words_do_not_order_is_compared() {
         let mut random = Stream::new(7, Purpose::Test, 0);
         for (shift, count) in [(4, 40), (8, 6_000), (30, 300)] {
             let mut wheel = Wheel::new(shift);

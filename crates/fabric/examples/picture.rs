@@ -54,7 +54,7 @@ fn spoke(t: u32, fabric: &Fabric, class: &str) -> String {
 }
 
 /// Routers of the minimal path that visits four, from router 0 to the fourth group after its own.
-fn way(fabric: &Fabric) -> Vec<u32> {
+fn path(fabric: &Fabric) -> Vec<u32> {
     let target = 4;
     let leaves = |&(_, peer): &(u32, u32)| peer / ROUTERS_PER_GROUP == target;
     let (exit, entry) = (0..ROUTERS_PER_GROUP)
@@ -62,9 +62,9 @@ fn way(fabric: &Fabric) -> Vec<u32> {
         .find(leaves)
         .expect("every pair of groups has a cable");
     let last = (target * ROUTERS_PER_GROUP..).find(|&r| r != entry).expect("a group has several routers");
-    let mut way = vec![0, exit, entry, last];
-    way.dedup();
-    way
+    let mut path = vec![0, exit, entry, last];
+    path.dedup();
+    path
 }
 
 fn peers(fabric: &Fabric, router: u32) -> Vec<u32> {
@@ -95,13 +95,13 @@ fn main() {
         }
     }
     svg += &(0..fabric.terminals()).map(|t| spoke(t, &fabric, "terminal")).collect::<String>();
-    let way = way(&fabric);
-    let end = (0..).find(|&t| way.ends_with(&[fabric.router_at(t)])).expect("routers have terminals");
-    svg += &way.windows(2).map(|w| cable(w[0], w[1], "way")).collect::<String>();
+    let path = path(&fabric);
+    let end = (0..).find(|&t| path.ends_with(&[fabric.router_at(t)])).expect("routers have terminals");
+    svg += &path.windows(2).map(|w| cable(w[0], w[1], "way")).collect::<String>();
     svg += &[0, end].map(|t| spoke(t, &fabric, "way")).concat();
     for r in 0..fabric.routers() {
         let (x, y) = router(r);
-        let class = if way.contains(&r) { "hit" } else { "router" };
+        let class = if path.contains(&r) { "hit" } else { "router" };
         svg += &format!(
             "<rect class='{class}' x='{:.1}' y='{:.1}' width='12' height='12' rx='2'/>\n",
             x - 6.0,

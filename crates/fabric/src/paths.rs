@@ -3,7 +3,7 @@
 use crate::graph::Fabric;
 
 /// Distance of a router that has no path.
-pub const NO_WAY: u32 = u32::MAX;
+pub const UNREACHABLE: u32 = u32::MAX;
 
 /// Distances from all routers to the router `to`: the least sum of the weights of the links on a way. `weights` has one
 /// positive entry per link class (those of terminals' links do not count). Dijkstra's algorithm with a ring of buckets
@@ -12,7 +12,7 @@ pub const NO_WAY: u32 = u32::MAX;
 pub fn distances_to(fabric: &Fabric, to: u32, weights: &[u32]) -> Vec<u32> {
     let span = weights.iter().max().map_or(1, |&w| w as usize) + 1;
     let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); span];
-    let mut distance = vec![NO_WAY; fabric.routers() as usize];
+    let mut distance = vec![UNREACHABLE; fabric.routers() as usize];
     distance[to as usize] = 0;
     buckets[0].push(to);
     let (mut now, mut waiting) = (0usize, 1usize);
@@ -40,7 +40,7 @@ pub fn distances_to(fabric: &Fabric, to: u32, weights: &[u32]) -> Vec<u32> {
 /// Appends the ports of `router` that begin a shortest path, given [`distances_to`] its end.
 pub fn next_ports(fabric: &Fabric, router: u32, distance: &[u32], weights: &[u32], out: &mut Vec<u32>) {
     let here = distance[router as usize];
-    if here == 0 || here == NO_WAY {
+    if here == 0 || here == UNREACHABLE {
         return;
     }
     out.extend(
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_turn_the_way() {
+    fn weights_turn_the_path() {
         // With dear global links two local hops and one global link beat two global ones.
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let (from, to) = (0, 8 * 4 + 3);

@@ -172,13 +172,14 @@ impl FlowDomain {
 
     /// Sends a message of traffic now.
     fn send_plain(&mut self, ends: (u32, u32), bytes: u64, rate: Option<f64>, fx: &mut impl Effects<Self>) {
-        self.send_now(ends, bytes, rate, None, fx);
+        self.send_now(ends.0, ends.1, bytes, rate, None, fx);
     }
 
     /// Sends a message now, from and to.
     fn send_now(
         &mut self,
-        (source, destination): (u32, u32),
+        source: u32,
+        destination: u32,
         bytes: u64,
         rate: Option<f64>,
         ahead: Option<Ahead>,
@@ -375,7 +376,7 @@ impl Domain for FlowDomain {
 impl Carrier for FlowDomain {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
         let Posting { source, destination, bytes, ahead } = posting;
-        self.send_now((source, destination), bytes, None, Some(ahead), fx);
+        self.send_now(source, destination, bytes, None, Some(ahead), fx);
     }
 
     fn next_delivery(&mut self, fx: &mut impl Effects<Self>) -> Option<Delivery> {

@@ -59,7 +59,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
     let part = executor.partitions.pop().expect("there is one partition");
     let Hosted { carrier: domain, host } = part.domain;
     if let Some(lost) = domain.lost {
-        return Err(Failure::Setup(no_way(&cx, lost.source, lost.destination)));
+        return Err(Failure::Setup(no_path(&cx, lost.source, lost.destination)));
     }
     if let Some((Place { job, rank, .. }, message)) = host.damage() {
         let name = &cx.jobs[job as usize].name;
@@ -80,7 +80,7 @@ pub fn domain(cx: &Arc<Context>) -> Hosted<FlowDomain, Programs> {
     Hosted { carrier: FlowDomain::new(Arc::clone(cx)), host }
 }
 
-fn no_way(cx: &Context, source: u32, destination: u32) -> String {
+fn no_path(cx: &Context, source: u32, destination: u32) -> String {
     match cx.platform() {
         Some(platform) => {
             let (a, b) = (platform.host(source), platform.host(destination));

@@ -619,6 +619,7 @@ impl Sharing {
             && (self.active > 0 || self.dirty_window())
         {
             let end = FineTime::at(length * (number + 1));
+            // Use is counted up to the border before the window is written: what lies across it belongs to both in proportion.
             self.flush(end);
             self.report(number);
             number += 1;

@@ -282,7 +282,7 @@ impl Solver {
         } else if !self.solve_isolated() {
             self.solve_changed();
         }
-        self.choose_way(asked, self.visits - begun);
+        self.choose_method(asked, self.visits - begun);
         &self.changed
     }
 

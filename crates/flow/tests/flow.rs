@@ -171,7 +171,7 @@ fn half_duplex_directions_share_a_cable() {
 
 /// A routing for every topology, every topology for a routing: all messages arrive, twice alike.
 #[test]
-fn every_routing_that_finds_a_way_carries_flows() {
+fn every_routing_that_finds_a_path_carries_flows() {
     let mut pairs = 0;
     for topology in TOPOLOGIES {
         for sample in topology.small {
@@ -225,7 +225,7 @@ fn rendezvous_takes_three_messages() {
 
 /// A ring of routers loses the link that a message is on: it goes the other way round with what is left.
 #[test]
-fn a_flow_on_a_failed_link_takes_another_way() {
+fn a_flow_on_a_failed_link_takes_another_path() {
     let fabric = samples::topology("torus", &[("dims", base::param::Value::Ints(vec![5]))]);
     let bind = |f: &Arc<Fabric>| samples::routing(f, "shortest-path", &[]);
     let port = fabric.neighbours(0).find(|(_, r)| *r == 1).expect("a ring").0;

@@ -232,6 +232,31 @@ pub struct Record {
     pub instance: u64,
 }
 
+/// What was done, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Done {
+    /// The act.
+    pub act: Act,
+    /// When it started.
+    pub start: Ps,
+    /// When it ends.
+    pub end: Ps,
+}
+
+/// The other end of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Partner {
+    /// Its host.
+    pub peer: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+}
+
+impl Partner {
+    /// Of what is no message.
+    pub const NONE: Self = Self { peer: 0, bytes: 0 };
+}
+
 /// The ranks of one partition.
 pub struct DelayDomain {
     /// What does not change.

@@ -9,7 +9,7 @@
 //! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
 use super::{
-    domain::{Act, DelayDomain, Message, Next, Record},
+    domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
     entry::What,
 };
 use base::time::Ps;
@@ -93,7 +93,7 @@ impl DelayDomain {
                 let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
                 self.hosts.edit_core(host, 0).free = end;
                 self.window.start(row, now, &mut self.freed);
-                self.done(row, (Act::Calc, now, end), (0, 0), fx);
+                self.done(row, Done { act: Act::Calc, start: now, end: end }, Partner::NONE, fx);
                 (end, now)
             }
             Kind::Send => {
@@ -111,7 +111,7 @@ impl DelayDomain {
                 let m = *self.messages.get(message);
                 self.messages.give(message);
                 let at = now.max(m.arrival);
-                self.received(row, (at, at), &m, fx);
+                self.received(row, at, at, &m, fx);
                 if goes_on { (now, now) } else { (at, at) }
             }
         }
@@ -125,7 +125,7 @@ impl DelayDomain {
             if r.op.kind == Kind::Join {
                 let end = r.ready.max(at);
                 self.window.start(row, end, &mut self.freed);
-                self.done(row, (Act::Join, end, end), (0, 0), fx);
+                self.done(row, Done { act: Act::Join, start: end, end: end }, Partner::NONE, fx);
             } else {
                 debug_assert!(next.is_none(), "operations of a chain follow each other");
                 next = Some(row);
@@ -165,7 +165,7 @@ impl DelayDomain {
         // What the sender has freed is not the receiver's.
         std::mem::swap(&mut self.freed, &mut self.met);
         let at = self.window.get(receive).ready.max(message.arrival);
-        self.received(receive, (at, at), &message, fx);
+        self.received(receive, at, at, &message, fx);
         let made = at.max(self.hosts.nic(host, 0).send);
         if let Some(next) = self.only(made, fx) {
             let now = made.max(self.hosts.core(host, 0).free).max(self.window.get(next).ready);

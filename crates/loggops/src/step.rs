@@ -6,7 +6,7 @@
 
 use super::{
     config::Cost,
-    domain::{Act, DelayDomain, Message, Next, Record},
+    domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
     entry::What,
 };
 use base::time::Ps;
@@ -30,6 +30,13 @@ fn by_arrival(a: &Message, b: &Message) -> bool {
 
 fn by_stamp(a: &Message, b: &Message) -> bool {
     a.stamp < b.stamp
+}
+
+/// How a received message came: when it was there, and how long it was held back behind an earlier one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trip {
+    there: Ps,
+    held: Ps,
 }
 
 impl DelayDomain {
@@ -153,31 +160,28 @@ impl DelayDomain {
         let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
         self.hosts.edit_core(host, op.cpu).free = end;
         self.window.start(row, now, &mut self.freed);
-        self.done(row, (Act::Calc, now, end), (0, 0), fx);
+        self.done(row, Done { act: Act::Calc, start: now, end: end }, Partner::NONE, fx);
     }
 
     /// Ends an operation.
-    pub(super) fn done(
-        &mut self,
-        row: u32,
-        (act, start, end): (Act, Ps, Ps),
-        (peer, bytes): (u32, u64),
-        fx: &mut impl Effects<Self>,
-    ) {
-        self.over(row, (act, start, end), (peer, bytes), (0, 0), fx);
+    pub(super) fn done(&mut self, row: u32, done: Done, with: Partner, fx: &mut impl Effects<Self>) {
+        self.over(row, done, with, Trip::default(), fx);
     }
 
     /// Ends a receive of this message.
     pub(super) fn received(
         &mut self,
         row: u32,
-        (start, end): (Ps, Ps),
+        start: Ps,
+        end: Ps,
         message: &Message,
         fx: &mut impl Effects<Self>,
     ) {
         let from = self.source(message);
         let held = if self.cx.holds { self.held(from, message) } else { 0 };
-        self.over(row, (Act::Recv, start, end), (from, message.bytes), (message.arrival, held), fx);
+        let done = Done { act: Act::Recv, start, end };
+        let with = Partner { peer: from, bytes: message.bytes };
+        self.over(row, done, with, Trip { there: message.arrival, held }, fx);
     }
 
     /// How long a message was held back behind an earlier one of its pair.
@@ -189,14 +193,8 @@ impl DelayDomain {
     }
 
     #[inline]
-    fn over(
-        &mut self,
-        row: u32,
-        (act, start, end): (Act, Ps, Ps),
-        (peer, bytes): (u32, u64),
-        (there, held): (Ps, Ps),
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn over(&mut self, row: u32, done: Done, with: Partner, trip: Trip, fx: &mut impl Effects<Self>) {
+        let (Done { act, start, end }, Partner { peer, bytes }, Trip { there, held }) = (done, with, trip);
         let r = self.window.get(row);
         let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
         let posted =
@@ -276,7 +274,12 @@ impl DelayDomain {
             instance: instances::of(&op),
         });
         if eager {
-            self.done(row, (Act::Send, now, now + busy), (to, op.amount), fx);
+            self.done(
+                row,
+                Done { act: Act::Send, start: now, end: now + busy },
+                Partner { peer: to, bytes: op.amount },
+                fx,
+            );
         }
         self.deliver(host, message, fx);
     }
@@ -324,13 +327,13 @@ impl DelayDomain {
         let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
         if op.kind == Kind::Probe {
             if self.matching.probe(label, row) {
-                self.done(row, (Act::Probe, now, now), (0, 0), fx);
+                self.done(row, Done { act: Act::Probe, start: now, end: now }, Partner::NONE, fx);
             }
         } else if let Some(message) = self.matching.receive(label, row) {
             let m = *self.messages.get(message);
             self.messages.give(message);
-            self.received(row, (now, now), &m, fx);
-            self.release(&m, (op.cpu, op.nic), now, fx);
+            self.received(row, now, now, &m, fx);
+            self.release(&m, op.cpu, op.nic, now, fx);
         }
     }
 
@@ -381,20 +384,25 @@ impl DelayDomain {
         let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };
         if let Some(receive) = self.matching.arrive(label, row) {
             self.messages.give(row);
-            self.release(&m, (m.cpu, m.nic), now, fx);
-            self.received(receive, (now, end), &m, fx);
+            self.release(&m, m.cpu, m.nic, now, fx);
+            self.received(receive, now, end, &m, fx);
             return;
         }
         let mut answered = std::mem::take(&mut self.answered);
         self.matching.answer(&label, &mut answered);
         for probe in answered.drain(..) {
-            self.done(probe, (Act::Probe, now, end), (peer, m.bytes), fx);
+            self.done(
+                probe,
+                Done { act: Act::Probe, start: now, end: end },
+                Partner { peer: peer, bytes: m.bytes },
+                fx,
+            );
         }
         self.answered = answered;
     }
 
     /// Ends the send of a message that waited for its receiver; the sender's clocks move to this instant.
-    fn release(&mut self, m: &Message, (cpu, nic): (u8, u8), now: Ps, fx: &mut impl Effects<Self>) {
+    fn release(&mut self, m: &Message, cpu: u8, nic: u8, now: Ps, fx: &mut impl Effects<Self>) {
         if m.send == NIL {
             return;
         }
@@ -403,7 +411,12 @@ impl DelayDomain {
         core.free = core.free.max(now);
         let clock = self.hosts.edit_nic(sender, nic);
         clock.send = clock.send.max(now);
-        self.done(m.send, (Act::Send, now, now), (m.to, m.bytes), fx);
+        self.done(
+            m.send,
+            Done { act: Act::Send, start: now, end: now },
+            Partner { peer: m.to, bytes: m.bytes },
+            fx,
+        );
         self.touched.push(sender);
     }
 
@@ -416,7 +429,7 @@ impl DelayDomain {
             if matches!(r.op.kind, Kind::Join | Kind::JoinAny) {
                 let end = r.ready.max(now);
                 self.window.start(row, end, &mut self.freed);
-                self.done(row, (Act::Join, end, end), (0, 0), fx);
+                self.done(row, Done { act: Act::Join, start: end, end: end }, Partner::NONE, fx);
                 // It is over, and its row may be another operation's by now.
                 self.freed[at] = NIL;
             }

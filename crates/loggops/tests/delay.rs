@@ -278,7 +278,7 @@ fn jobs_start_at_their_times_and_do_not_meet() {
 /// One receive that waits for its message, one that comes too late for it: times from the send until the message was there, and until its receive
 /// was over. Ranks that run ahead and those that do not measure the same.
 #[test]
-fn times_of_messages_tell_waiting_apart() {
+fn times_of_messages_show_waiting() {
     for chained in [true, false] {
         let mut ranks = vec![Rank::default(); 2];
         let mut chain = |rank: usize, ops: Vec<Op>| {
@@ -367,7 +367,7 @@ fn a_short_message_does_not_overtake() {
 
 /// The time of a short message counts that it was held back behind a long one, without the engine, in partitions, and if its rank does not run ahead.
 #[test]
-fn times_of_messages_tell_that_one_was_held_back() {
+fn times_of_messages_show_that_one_was_held_back() {
     for source in [0, ANY_SOURCE] {
         let mut ranks = vec![Rank::default(); 2];
         for bytes in [1_000, 1] {
@@ -391,7 +391,7 @@ fn times_of_messages_tell_that_one_was_held_back() {
 
 /// Ranks that all run ahead need no engine; their state can be stored in any pause and taken up again.
 #[test]
-fn the_direct_way_can_be_resumed() {
+fn a_run_without_the_engine_can_be_resumed() {
     let mut ranks = wavefront(12, 64, 40);
     for rank in &mut ranks {
         rank.edges.clear();

@@ -7,7 +7,7 @@ use crate::{
     check::Books,
     ended::{Carried, Ended},
     finish,
-    hybrid::conductor::{Conductor, Counts},
+    hybrid::conductor::{Conductor, Counts, ZombieCounts},
     measured::Measured,
     net::Router,
     network::Network,
@@ -26,6 +26,17 @@ use model::failure::Failure;
 use ranks::{programs, roster::Place, stuck::Standing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Where and how a run stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// Virtual time at which it stopped.
+    pub now: Ps,
+    /// Why the engine stopped.
+    pub stop: Stop,
+    /// When it would have ended at the latest; `NEVER` for when all is done.
+    pub end: Ps,
+}
 
 /// What parts report beside what every one reports.
 #[derive(Clone, Copy, Debug)]
@@ -120,18 +131,23 @@ impl Part {
         setup: &Setup,
         net: &Network,
         director: Conductor,
-        (now, stop, end): (Ps, Stop, Ps),
+        ending: Ending,
     ) -> Result<Ended, Failure> {
+        let Ending { now, stop, end } = ending;
         let dry = (stop == Stop::Dry && !self.suspended) || director.sampler.stuck;
         if let Some(books) = &self.books {
             books.balance(now)?;
         }
         self.zombies.sort_unstable();
         self.zombies.dedup();
-        let zombies = (self.zombies.len() as u64, self.copied, self.discarded);
+        let zombies = ZombieCounts {
+            in_network: self.zombies.len() as u64,
+            copied: self.copied,
+            discarded: self.discarded,
+        };
         let one_thread = setup.scheduling.threads().count <= 1;
         let mut fingerprint = self.state;
-        let (sampler, hybrid) = director.close((now, self.counts), zombies, one_thread, &mut fingerprint)?;
+        let (sampler, hybrid) = director.close(now, self.counts, zombies, one_thread, &mut fingerprint)?;
         if let Some(damage) = self.damage {
             return Err(Failure::Setup(damage));
         }

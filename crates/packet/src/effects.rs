@@ -232,7 +232,7 @@ impl From<Finished> for Record {
 }
 
 /// Reports that a packet is complete: first what it is a part of.
-pub fn tell_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
+pub fn record_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
     fx.record(Record::Of { created: p.message_created, number: p.message, packets: p.message_packets });
     fx.record(Record::Delivered {
         time,

@@ -11,6 +11,7 @@ use super::{
     network::Network,
     state::{Fx, Inhabited, PacketDomain, State, Wire},
 };
+use crate::places::Ends;
 use engine::{
     domain::{Effects, Lane},
     key::Class,
@@ -24,10 +25,11 @@ use ranks::{
 use std::sync::Arc;
 
 impl<R: Router> State<R> {
-    /// A message of a host is complete at terminal `destination`: it waits to be fetched.
-    pub(super) fn completed(&mut self, cx: &Static, (source, destination): (u32, u32), number: u32) {
-        let ahead = self.posted.fetch_ahead((source, destination), number);
-        let (source, destination) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
+    /// A message of a host is complete at its destination: it waits to be fetched.
+    pub(super) fn completed(&mut self, cx: &Static, ends: Ends, number: u32) {
+        let ahead = self.posted.fetch_ahead(ends, number);
+        let fabric = &cx.net.fabric;
+        let (source, destination) = (fabric.node_of(ends.source), fabric.node_of(ends.destination));
         self.posted.complete(Delivery { source, destination, ahead });
     }
 
@@ -39,7 +41,7 @@ impl<R: Router> State<R> {
         let (source, number) = (posting.source, posting.number);
         let to = cx.net.owner[cx.net.fabric.router_at(destination) as usize];
         if to == cx.local.partition {
-            self.posted.ahead((source, posting.destination), number, ahead);
+            self.posted.ahead(Ends { source, destination: posting.destination }, number, ahead);
         } else {
             let at = fx.instant() + cx.net.message_time;
             let wire = Wire::Ahead { source, destination: posting.destination, number, ahead };

@@ -1,6 +1,6 @@
 //! Messages of interfaces through the packet network: chunk by chunk, with buffers, credits and virtual channels.
 
-use crate::{on_demand::OnDemand, setup::Setup};
+use crate::{on_demand::OnDemand, places::Ends, setup::Setup};
 use base::time::Ps;
 use model::{
     failure::Failure,
@@ -37,7 +37,8 @@ impl MessageNetwork for Interfaces {
     }
 
     fn send(&mut self, now: Ps, ends: (u32, u32), Message { network, bytes, tag }: Message) -> bool {
-        self.on_demand.send(now, ends, (network, bytes), tag);
+        let ends = Ends { source: ends.0, destination: ends.1 };
+        self.on_demand.send(now, ends, network, bytes, tag);
         true
     }
 

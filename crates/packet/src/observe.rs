@@ -11,6 +11,7 @@ use super::{
     transport::How,
 };
 use crate::hybrid::learn::{Learner, Seen};
+use crate::places::Ends;
 use base::time::{NEVER, Ps};
 use engine::domain::Observer as Observe;
 use model::setup::Measure;
@@ -209,7 +210,8 @@ impl Observer {
 
     /// A message is complete.
     #[inline(always)]
-    fn message(&mut self, time: Ps, created: Ps, (source, destination): (u32, u32), number: u32) {
+    fn message(&mut self, time: Ps, created: Ps, ends: Ends, number: u32) {
+        let Ends { source, destination } = ends;
         let what = 3 << 32 | u64::from(destination);
         self.sums.fingerprint.add(time, what, u64::from(source), u64::from(number));
         self.sums.messages += 1;
@@ -243,7 +245,8 @@ impl Observer {
     #[inline]
     fn alone(&mut self, time: Ps, p: &Predicted) {
         self.predicted(time, p);
-        self.message(time, p.message_created, (p.source(), p.destination), p.message);
+        let ends = Ends { source: p.source(), destination: p.destination };
+        self.message(time, p.message_created, ends, p.message);
     }
 
     /// A packet, or message, that was predicted has arrived.
@@ -363,7 +366,8 @@ impl Observe<Record> for Observer {
                 self.sums.tally.add(&f, job, self.measure.operations);
             }
             Record::Message { time, created, source, destination, number } => {
-                self.message(*time, *created, (*source, *destination), *number);
+                let ends = Ends { source: *source, destination: *destination };
+                self.message(*time, *created, ends, *number);
             }
             Record::Alone { time, packet } => self.alone(*time, packet),
             Record::Through { time, packet: p } => {

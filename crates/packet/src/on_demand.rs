@@ -8,7 +8,9 @@
 //!
 //! Cost: what the model costs, and per packet one entry of a map and one alarm of the driver. One partition, one thread.
 
-use crate::{network::Network, router::registry, run, setup::Setup, simulation, stepper::Stepper};
+use crate::{
+    network::Network, places::Ends, router::registry, run, setup::Setup, simulation, stepper::Stepper,
+};
 use base::{
     hash::mix64,
     time::{NEVER, Ps},
@@ -139,7 +141,8 @@ impl OnDemand {
     }
 
     /// Sends a message of a class at `now`, which nothing that was done follows. Source and destination differ.
-    pub fn send(&mut self, now: Ps, (source, destination): (u32, u32), (class, bytes): (u8, u64), tag: u32) {
+    pub fn send(&mut self, now: Ps, ends: Ends, class: u8, bytes: u64, tag: u32) {
+        let Ends { source, destination } = ends;
         let packets = bytes.div_ceil(u64::from(self.net.config.packet)).max(1) as u32;
         let message = Message { tag, destination, left: bytes, packets: (packets, packets) };
         let message = if let Some(place) = self.free.pop() {

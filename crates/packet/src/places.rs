@@ -6,6 +6,15 @@ base::numbers! {
     LocalPort(u32);
 }
 
+/// The two terminals of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Terminal that sends it.
+    pub source: u32,
+    /// Terminal that it is for.
+    pub destination: u32,
+}
+
 /// The port that accounts for the buffer a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upstream(u32);

@@ -1,5 +1,6 @@
 //! Messages of hosts that are under way, and those that are complete: the state behind `host.rs`.
 
+use crate::places::Ends;
 use engine::state::{Journal, map::Map, mode::Mode};
 use ranks::carrier::{Ahead, Delivery};
 
@@ -20,12 +21,12 @@ impl<M: Mode> Default for Posted<M> {
 
 impl<M: Mode> Posted<M> {
     /// What a host sent ahead of a message between two terminals: at most one is under way with the same number.
-    pub(super) fn ahead(&mut self, ends: (u32, u32), number: u32, ahead: Ahead) {
+    pub(super) fn ahead(&mut self, ends: Ends, number: u32, ahead: Ahead) {
         self.ahead.set(pair(ends), number, ahead);
     }
 
     /// What was sent ahead of a message that is complete now.
-    pub(super) fn fetch_ahead(&mut self, ends: (u32, u32), number: u32) -> Ahead {
+    pub(super) fn fetch_ahead(&mut self, ends: Ends, number: u32) -> Ahead {
         self.ahead.remove(pair(ends), number).expect("what is sent ahead is there before its message")
     }
 
@@ -48,6 +49,6 @@ impl<M: Mode> Posted<M> {
     }
 }
 
-fn pair((source, destination): (u32, u32)) -> u64 {
-    u64::from(source) << 32 | u64::from(destination)
+fn pair(ends: Ends) -> u64 {
+    u64::from(ends.source) << 32 | u64::from(ends.destination)
 }

@@ -1,7 +1,7 @@
 //! Runs a setup from start to results.
 
 use crate::{
-    close::{Asked, Part},
+    close::{Asked, Ending, Part},
     ended::Ended,
     event, finish, host,
     hybrid::conductor::Conductor,
@@ -117,7 +117,7 @@ fn close<R: Router>(
     let mut parts = executor.partitions.into_iter().map(|p| Part::of(p, asked));
     let mut whole = parts.next().expect("there is at least one partition");
     parts.for_each(|part| whole.merge(part));
-    whole.decide(setup, net, director, (now, stop, end))
+    whole.decide(setup, net, director, Ending { now, stop, end })
 }
 
 /// What the rules of the model exclude, whatever the routers.

@@ -14,10 +14,13 @@ use super::{
     posted::Posted,
     rows::{Cutting, Post, Terminal},
     surrogate::{Mode, Surrogate},
-    transport::Transport,
+    transport::{AckNews, MessageWith, Transport, Word},
 };
 use crate::hybrid::queues::SLOWNESS;
-use crate::{local::Local, places::LocalPort};
+use crate::{
+    local::Local,
+    places::{Ends, LocalPort},
+};
 use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects, Lane},
@@ -162,7 +165,8 @@ impl<R: Router> Domain for PacketDomain<R> {
             }
             _ if !Net::<R>::FULL => unreachable!("features that a plain run lacks send nothing"),
             Wire::Ahead { source, destination, number, ahead } => {
-                state.posted.ahead((*source, *destination), *number, *ahead);
+                let ends = Ends { source: *source, destination: *destination };
+                state.posted.ahead(ends, *number, *ahead);
             }
             Wire::Predicted(packet) => {
                 if !state.surrogate.phase().suspended {
@@ -171,7 +175,9 @@ impl<R: Router> Domain for PacketDomain<R> {
                 state.arrive_predicted(cx, packet, fx);
             }
             Wire::Ack { from, to, number, word, stamp } => {
-                state.ack_from_afar(cx, (*from, *to), *number, (*word, *stamp), fx);
+                let about = MessageWith { peer: *from, number: *number };
+                let news = AckNews { word: Word(*word), stamp: *stamp };
+                state.ack_from_afar(cx, *to, about, news, fx);
             }
         }
         state.take_up_network(cx, fx);

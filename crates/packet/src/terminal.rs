@@ -2,14 +2,14 @@
 
 use super::{
     config::Injects,
-    effects::{Fx, Record, tell_delivered},
+    effects::{Fx, Record, record_delivered},
     net::{Complete, Net, Router, Static},
     network::End,
     rows::{Chunk, Cutting, Post},
     state::State,
     surrogate::{Mode, Predicted},
 };
-use crate::places::LocalPort;
+use crate::places::{Ends, LocalPort};
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
 use workload::registry::Work;
@@ -294,7 +294,7 @@ impl<R: Router> State<R> {
         if Net::<R>::is_lossy(cx) {
             return self.arrived(cx, &packet, port, time, fx);
         }
-        tell_delivered(&packet, time, fx);
+        record_delivered(&packet, time, fx);
         let End::Terminal { terminal, local } = cx.local.lines[port].end else { return };
         debug_assert_eq!(terminal, packet.destination, "a packet reached the wrong terminal");
         debug_assert_eq!(cx.local.terminals[local as usize], terminal, "terminals are numbered");
@@ -328,7 +328,7 @@ impl<R: Router> State<R> {
         }
         let (job, rank) = cx.net.rank[destination as usize];
         if job != u32::MAX && cx.net.work[job as usize].program().is_some() {
-            self.completed(cx, (source, destination), number);
+            self.completed(cx, Ends { source, destination }, number);
             return;
         }
         let local =

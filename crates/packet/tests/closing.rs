@@ -10,7 +10,7 @@ use engine::{
 use model::setup::{Scheduling, Until};
 use packet::{
     Setup,
-    close::{Asked, Part},
+    close::{Asked, Ending, Part},
     finish, host,
     hybrid::conductor::Conductor,
     network::Network,
@@ -50,7 +50,8 @@ fn run(setup: &Setup, partitions: u32, carry: impl Fn(&Part) -> Part) -> String 
     let mut parts = executor.partitions.into_iter().map(|p| carry(&Part::of(p, asked)));
     let mut whole = parts.next().unwrap();
     parts.for_each(|p| whole.merge(p));
-    let ended = carry(&whole).decide(setup, &net, director, (asked.now, stop, END)).unwrap();
+    let ended =
+        carry(&whole).decide(setup, &net, director, Ending { now: asked.now, stop, end: END }).unwrap();
     let (summary, tables) = finish::finish(setup, &net, ended).unwrap();
     format!("{summary:?} {tables:?}")
 }

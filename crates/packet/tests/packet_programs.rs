@@ -32,7 +32,7 @@ const US: u64 = 1_000_000;
 /// Links of 1 GB/s: a byte takes 1000 ps, a chunk 64,000 ps.
 const CHUNK: u64 = 64_000;
 /// Way of a one-chunk message through one switch: twice a chunk and a wire, once the router.
-const WAY: u64 = 2 * (CHUNK + 10_000) + 100_000;
+const PATH_TIME: u64 = 2 * (CHUNK + 10_000) + 100_000;
 
 fn switch(ranks: Vec<Rank>) -> Setup {
     let n = ranks.len() as u64;
@@ -89,14 +89,14 @@ fn chain(ops: &[Op]) -> Rank {
 }
 
 #[test]
-fn one_message_takes_the_way_of_its_chunks() {
+fn one_message_takes_the_time_of_its_chunks() {
     for (bytes, expected) in [
-        (64, WAY),
-        (0, WAY - 2 * 63 * 1000),
-        (20, WAY - 2 * 44 * 1000),
-        (1024, WAY + 15 * CHUNK),
+        (64, PATH_TIME),
+        (0, PATH_TIME - 2 * 63 * 1000),
+        (20, PATH_TIME - 2 * 44 * 1000),
+        (1024, PATH_TIME + 15 * CHUNK),
         // Two packets: the second follows without a gap.
-        (2048, WAY + 31 * CHUNK),
+        (2048, PATH_TIME + 31 * CHUNK),
     ] {
         let setup = switch(vec![chain(&[send(1, bytes, 7)]), chain(&[recv(0, bytes, 7)])]);
         assert_eq!(makespan(&setup), expected, "{bytes} bytes");
@@ -109,9 +109,9 @@ fn a_large_message_asks_first() {
     setup.packet.eager = 127;
     setup.packet.control = 64;
     // The request waits for the receive; then grant and data.
-    assert_eq!(makespan(&setup), 5 * US + WAY + WAY + CHUNK);
+    assert_eq!(makespan(&setup), 5 * US + PATH_TIME + PATH_TIME + CHUNK);
     setup.jobs[0].compute_ppb = 0;
-    assert_eq!(makespan(&setup), 3 * WAY + CHUNK);
+    assert_eq!(makespan(&setup), 3 * PATH_TIME + CHUNK);
 }
 
 #[test]
@@ -126,14 +126,14 @@ fn processors_serve_in_order_and_charge_their_overhead() {
     rank.requires(late, first);
     let mut setup = switch(vec![rank, chain(&[recv(0, 64, 0)])]);
     setup.packet.overhead = 500_000;
-    assert_eq!(makespan(&setup), 6 * US + 500_000 + WAY + 500_000);
+    assert_eq!(makespan(&setup), 6 * US + 500_000 + PATH_TIME + 500_000);
     let summary = run(&setup);
     let share = 13.0 * US as f64 / (2.0 * summary.jobs[0].makespan_ps.unwrap() as f64);
     assert!((summary.jobs[0].compute_fraction.unwrap() - share).abs() < 1e-12);
 }
 
 #[test]
-fn a_ring_takes_a_way_per_step() {
+fn a_ring_takes_a_path_per_step() {
     let n = 6;
     let steps = 5;
     let rank = |r: u32| {
@@ -144,7 +144,7 @@ fn a_ring_takes_a_way_per_step() {
         }
         chain(&ops)
     };
-    assert_eq!(makespan(&switch((0..n).map(rank).collect())), steps * WAY);
+    assert_eq!(makespan(&switch((0..n).map(rank).collect())), steps * PATH_TIME);
 }
 
 #[test]
@@ -166,23 +166,23 @@ fn joins_probes_and_messages_to_oneself() {
     first.requires(last, any);
     let probe = Op { kind: Kind::Probe, ..recv(ANY_SOURCE, 0, ANY_TAG) };
     let second = chain(&[probe, recv(0, 64, 1), recv(0, 64, 4), send(0, 64, 3)]);
-    assert_eq!(makespan(&switch(vec![first, second])), 3 * US + 2 * WAY);
+    assert_eq!(makespan(&switch(vec![first, second])), 3 * US + 2 * PATH_TIME);
 }
 
 /// Collectives of one-chunk messages on one switch, with infinitely fast processors: closed forms, the same on both models. On the delay
-/// model a message takes WAY, and a sender's next one follows after the time of a chunk on its link.
+/// model a message takes PATH_TIME, and a sender's next one follows after the time of a chunk on its link.
 #[test]
 fn collectives_take_their_closed_forms_on_both_models() {
     let n = 8;
     let cases = [
-        ("allreduce 64 B", "allreduce", "recursive-doubling", 3 * WAY),
-        ("allgather 64 B", "allgather", "ring", 7 * WAY),
+        ("allreduce 64 B", "allreduce", "recursive-doubling", 3 * PATH_TIME),
+        ("allgather 64 B", "allgather", "ring", 7 * PATH_TIME),
         // The root's last child hears after two earlier sends, all others no later.
-        ("bcast 64 B root 0", "bcast", "binomial", 3 * WAY),
-        ("bcast 64 B root 0", "bcast", "linear", WAY + 6 * CHUNK),
-        ("alltoall 64 B", "alltoall", "pairwise", 7 * WAY),
-        ("alltoall 64 B", "alltoall", "linear", WAY + 6 * CHUNK),
-        ("barrier", "barrier", "dissemination", 3 * (WAY - 2 * 63 * 1000)),
+        ("bcast 64 B root 0", "bcast", "binomial", 3 * PATH_TIME),
+        ("bcast 64 B root 0", "bcast", "linear", PATH_TIME + 6 * CHUNK),
+        ("alltoall 64 B", "alltoall", "pairwise", 7 * PATH_TIME),
+        ("alltoall 64 B", "alltoall", "linear", PATH_TIME + 6 * CHUNK),
+        ("barrier", "barrier", "dissemination", 3 * (PATH_TIME - 2 * 63 * 1000)),
     ];
     for (call, key, algorithm, expected) in cases {
         let text = format!("ranks {n}\nall {{\n compute 3 us\n {call}\n}}\n");
@@ -195,7 +195,7 @@ fn collectives_take_their_closed_forms_on_both_models() {
         assert_eq!(makespan(&setup), expected, "{call} by {algorithm} on the packet model");
         let (empty, gap) = (call == "barrier", if call == "barrier" { 1000 } else { CHUNK });
         let costs = DelayConfig {
-            latency: if empty { WAY - 2 * 63 * 1000 } else { WAY },
+            latency: if empty { PATH_TIME - 2 * 63 * 1000 } else { PATH_TIME },
             overhead: 0,
             gap,
             byte_gap: 0,
@@ -241,7 +241,7 @@ fn non_blocking_collectives_in_a_loop_send_what_they_should() {
         let mut setup = switch((0..n).map(|_| Rank::default()).collect());
         setup.jobs[0].work = Work::Program(Arc::clone(&program));
         let packet = simulate(&setup, &mut |_| true).unwrap().summary;
-        for costs in [DelayConfig::loggops(), DelayConfig::pure(WAY, 0, 0)] {
+        for costs in [DelayConfig::loggops(), DelayConfig::pure(PATH_TIME, 0, 0)] {
             let done =
                 loggops::simulate(&loggops::run::plain(Arc::clone(&program), costs), &mut |_| true).unwrap();
             assert_eq!(done.summary.verdict.state, State::Ok, "{body}: {:?}", done.summary.verdict);
@@ -318,16 +318,16 @@ fn operations_are_rows_with_their_times() {
         _ => panic!("{name} is no column of integers"),
     };
     assert_eq!(times("start_ps"), [0, US, 0]);
-    assert_eq!(times("end_ps"), [US, US, US + WAY]);
+    assert_eq!(times("end_ps"), [US, US, US + PATH_TIME]);
     assert_eq!(times("bytes"), [0, 64, 64]);
     let table = done.tables.iter().find(|t| t.name() == "ranks").unwrap();
     let sums = |name| match table.column(name) {
         Some(Column::U64(column)) => column.clone(),
         _ => panic!("{name} is no column of integers"),
     };
-    assert_eq!(sums("makespan_ps"), [US, US + WAY]);
+    assert_eq!(sums("makespan_ps"), [US, US + PATH_TIME]);
     assert_eq!((sums("compute_ps"), sums("overhead_ps")), (vec![US, 0], vec![0, 0]));
-    assert_eq!((sums("transfer_ps"), sums("wait_ps")), (vec![WAY, 0], vec![0, US + WAY]));
+    assert_eq!((sums("transfer_ps"), sums("wait_ps")), (vec![PATH_TIME, 0], vec![0, US + PATH_TIME]));
     assert_eq!((sums("messages_sent"), sums("messages_received")), (vec![1, 0], vec![0, 1]));
 }
 

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_way_up_is_left_for_a_detour() {
+    fn a_busy_path_up_is_left_for_a_detour() {
         let fabric = fabric();
         let routing = bind(&fabric);
         // From group 0 to group 8, that is spine 3 and so port 3.

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_favours_the_minimal_way() {
+    fn a_threshold_favours_the_minimal_path() {
         let ring = testing::grid(true, &[8]);
         let routing = bind(&LOCAL, &ring, &[("threshold", Constant::Int(64))]);
         let mut queues = Queues { here: BTreeMap::from([(1, 64)]), everywhere: BTreeMap::new() };

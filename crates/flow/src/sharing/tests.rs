@@ -138,7 +138,7 @@ fn a_fat_pipe_that_changes_limits_anew() {
 }
 
 #[test]
-fn the_way_back_takes_its_part() {
+fn the_path_back_takes_its_part() {
     let mut s = links(1, Rules::cm02());
     let route = s.route(vec![0], &[0], 0.0);
     s.begin(FineTime::at(0), route, 100_000_000, None, 0);
@@ -186,7 +186,7 @@ fn use_is_counted_by_window() {
 proptest::proptest! {
     /// Flows that meet nobody stay detached; with windows of link use all are on their links. Both give the same times in the same order.
     #[test]
-    fn staying_aside_changes_nothing(
+    fn staying_detached_changes_nothing(
         flows in proptest::collection::vec((0u64..40, proptest::collection::btree_set(0u32..8, 1..4), 1u64..4, proptest::bool::ANY), 1..60),
         changes in proptest::collection::vec((0u64..40, 0u32..8, 1u32..4), 0..3),
         cross in proptest::bool::ANY,

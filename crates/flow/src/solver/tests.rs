@@ -235,7 +235,7 @@ proptest! {
 }
 
 #[test]
-fn a_lone_flow_costs_its_route_whatever_else_there_is() {
+fn a_single_flow_costs_its_route_whatever_else_there_is() {
     let mut solver = Solver::new();
     for _ in 0..10_000 {
         solver.link(1e9);

@@ -18,7 +18,7 @@ const PRICES: [u64; 3] = [5, 7, 30];
 impl Solver {
     /// Decides how the next levels are found, after those of this solution: `asked` is the number of links and sharers that had been changed, `visits`
     /// that of list entries it looked at.
-    pub(super) fn choose_way(&mut self, asked: u64, visits: u64) {
+    pub(super) fn choose_method(&mut self, asked: u64, visits: u64) {
         let [visit, entry, link] = PRICES;
         if self.whole {
             self.tries += 1;

@@ -20,7 +20,7 @@ mod channels;
 mod rank;
 
 use super::{
-    domain::{Act, Context, Record},
+    domain::{Act, Context, Done, Partner, Record},
     observe::Observer,
 };
 use base::time::{NEVER, Ps};
@@ -298,7 +298,7 @@ impl Engineless {
             let number = r.number();
             r.before = (end, end);
             r.advance();
-            self.done(&op, (Act::Join, end, end), host, number);
+            self.done(&op, Done { act: Act::Join, start: end, end }, host, number);
             return Then::GoOn;
         }
         let now = r.ready.max(r.clock);
@@ -320,7 +320,7 @@ impl Engineless {
                 r.clock = end;
                 r.before = (now, end);
                 r.advance();
-                self.done(&op, (Act::Calc, now, end), host, number);
+                self.done(&op, Done { act: Act::Calc, start: now, end }, host, number);
             }
             Kind::Send => self.send(host, &op, now),
             _ => self.receive(host, &op, now),
@@ -347,7 +347,8 @@ impl Engineless {
             }
         }
         let bytes = op.amount;
-        let sent = record(Act::Send, (host, number), part(op), (now, now), (to, bytes));
+        let sending = Done { act: Act::Send, start: now, end: now };
+        let sent = record(sending, OpOf { host, number }, part(op), Partner { peer: to, bytes });
         self.observer.commit(&Record { act: Act::Sending, there: arrival, ..sent });
         self.observer.commit(&sent);
         self.state.done += 1;
@@ -355,9 +356,10 @@ impl Engineless {
             self.state.cut = true;
             return;
         }
-        let there = (arrival, arrival);
+        let sender = Partner { peer: host, bytes };
         if self.observer.keeps_operations() {
-            self.observer.commit(&record(Act::Arrival, (to, number), (0, 0), there, (host, bytes)));
+            let there = Done { act: Act::Arrival, start: arrival, end: arrival };
+            self.observer.commit(&record(there, OpOf { host: to, number }, Call::NONE, sender));
         }
         let label = Label { context: op.context, source: here.rank, tag: op.tag };
         let message = Waits { time: arrival, bytes, number };
@@ -374,7 +376,8 @@ impl Engineless {
         // Of the receive, its posting and its collective are reported; the rest is in the label.
         let collective = receive.bytes as u16;
         let part = part(&Op { collective, ..*op });
-        let done = record(Act::Recv, (to, receive.number), part, (at, at), (host, bytes));
+        let received = Done { act: Act::Recv, start: at, end: at };
+        let done = record(received, OpOf { host: to, number: receive.number }, part, sender);
         let held = self.held(host, number);
         self.observer.commit(&Record { posted: receive.time, there: arrival, held, ..done });
         self.state.done += 1;
@@ -393,7 +396,9 @@ impl Engineless {
             let at = now.max(message.time);
             r.before.1 = at;
             let from = self.cx.bases[self.cx.places[host as usize].job as usize] + op.peer;
-            let done = record(Act::Recv, (host, number), part(op), (at, at), (from, message.bytes));
+            let received = Done { act: Act::Recv, start: at, end: at };
+            let sender = Partner { peer: from, bytes: message.bytes };
+            let done = record(received, OpOf { host, number }, part(op), sender);
             let held = self.held(from, message.number);
             self.observer.commit(&Record { posted: now, there: message.time, held, ..done });
             self.state.done += 1;
@@ -407,26 +412,38 @@ impl Engineless {
     }
 
     #[inline]
-    fn done(&mut self, op: &Op, (act, start, end): (Act, Ps, Ps), host: u32, number: u32) {
+    fn done(&mut self, op: &Op, done: Done, host: u32, number: u32) {
         self.state.done += 1;
-        self.observer.commit(&record(act, (host, number), part(op), (start, end), (0, 0)));
+        self.observer.commit(&record(done, OpOf { host, number }, part(op), Partner::NONE));
     }
+}
+
+/// An operation, by its host and number.
+struct OpOf {
+    host: u32,
+    number: u32,
+}
+
+/// A collective, and which call of it.
+struct Call {
+    collective: u16,
+    instance: u64,
+}
+
+impl Call {
+    const NONE: Self = Self { collective: 0, instance: 0 };
 }
 
 /// The collective that an operation belongs to, and which call.
 #[inline]
-fn part(op: &Op) -> (u16, u64) {
-    (op.collective, instances::of(op))
+fn part(op: &Op) -> Call {
+    Call { collective: op.collective, instance: instances::of(op) }
 }
 
 #[inline]
-fn record(
-    act: Act,
-    (host, number): (u32, u32),
-    (collective, instance): (u16, u64),
-    (start, end): (Ps, Ps),
-    (peer, bytes): (u32, u64),
-) -> Record {
+fn record(done: Done, op: OpOf, call: Call, with: Partner) -> Record {
+    let (Done { act, start, end }, OpOf { host, number }) = (done, op);
+    let (Call { collective, instance }, Partner { peer, bytes }) = (call, with);
     Record {
         act,
         host,

@@ -119,6 +119,17 @@ pub struct Report {
     offered: Vec<Ps>,
 }
 
+/// Zombies of a run at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZombieCounts {
+    /// Distinct ones that are left in the network.
+    pub in_network: u64,
+    /// Copies put into the network, over all partitions.
+    pub copied: u64,
+    /// Those discarded at their destination, over all partitions.
+    pub discarded: u64,
+}
+
 /// Packets delivered so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
@@ -218,18 +229,20 @@ impl Conductor {
         });
     }
 
-    /// The block of the summary; `zombies` are the distinct ones left in the network, `copied` and `discarded` sums over partitions.
+    /// The block of the summary.
     /// Only a run of `one_thread` knows what its phases cost the processor.
     ///
     /// # Errors
     /// If zombies are missing.
     pub fn close(
         mut self,
-        (now, counts): (Ps, Counts),
-        (in_network, copied, discarded): (u64, u64, u64),
+        now: Ps,
+        counts: Counts,
+        zombies: ZombieCounts,
         one_thread: bool,
         fingerprint: &mut Fingerprint,
     ) -> Result<(Sampler, Option<summary::Hybrid>), Failure> {
+        let ZombieCounts { in_network, copied, discarded } = zombies;
         let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
         let cost = stage.since.cost();
         if let Some(phase) = stage.log.phases.last_mut() {

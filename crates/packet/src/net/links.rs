@@ -79,7 +79,7 @@ impl<R: Router> Net<R> {
     fn deliver(&mut self, cx: &Static, flight: &Flight, u: LocalPort, fx: &mut impl Fx) {
         if Self::is_lossy(cx) {
             let line = Self::line(cx, u);
-            if self.discard_lost(cx, flight.chunk, (line.timing, line.link), flight.time, fx) {
+            if self.discard_lost(cx, flight.chunk, line.timing, line.link, flight.time, fx) {
                 return self.return_credit(cx, Upstream::here(u), flight.vc, flight.time, fx);
             }
         }
@@ -112,7 +112,8 @@ impl<R: Router> Net<R> {
         &mut self,
         cx: &Static,
         c: u32,
-        (timing, link): (u8, u32),
+        timing: u8,
+        link: u32,
         time: Ps,
         fx: &mut impl Fx,
     ) -> bool {

@@ -144,6 +144,24 @@ pub struct Transport<M: Mode> {
     arrivals: Map<Arrival, M>,
 }
 
+/// A message between a local terminal and another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageWith {
+    /// The other terminal.
+    pub(crate) peer: u32,
+    /// Number of the message among those of the pair.
+    pub(crate) number: u32,
+}
+
+/// What an acknowledgement brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AckNews {
+    /// Window and what is there of it.
+    pub(crate) word: Word,
+    /// Packets received of the pair in the upper half, number of the packet that is answered in the lower.
+    pub(crate) stamp: u64,
+}
+
 /// A pair of terminals as a key.
 fn pair(source: u32, destination: u32) -> u64 {
     // Not symmetric: what a sender knows of a pair and what a receiver does lie in maps of their own.

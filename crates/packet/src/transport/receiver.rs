@@ -1,9 +1,9 @@
 //! Receiving: what is new, what is complete, what the sender hears; and where lost packets end. See `TRANSPORT.md`.
 
-use super::{Arrival, How, Word, config::Ack, pair, sender::mask};
-use crate::places::LocalPort;
+use super::{AckNews, Arrival, How, MessageWith, Word, config::Ack, pair, sender::mask};
+use crate::places::{Ends, LocalPort};
 use crate::{
-    effects::{Fx, Record, Wire, tell_delivered},
+    effects::{Fx, Record, Wire, record_delivered},
     event::Name,
     net::{Router, Static},
     network::End,
@@ -35,12 +35,12 @@ impl<R: Router> State<R> {
         }
         if ack {
             fx.record(Record::Ended { time, id, ack, how: How::Acknowledged });
-            let news = (word, packet.message_created);
-            return self.acknowledged(cx, local, (source, number), news, fx);
+            let news = AckNews { word, stamp: packet.message_created };
+            return self.acknowledged(cx, local, MessageWith { peer: source, number }, news, fx);
         }
-        let found = self.take_in(cx, (source, terminal), packet);
+        let found = self.take_in(cx, Ends { source, destination: terminal }, packet);
         if found.new || cx.resilience().count_duplicates {
-            tell_delivered(packet, time, fx);
+            record_delivered(packet, time, fx);
         } else {
             fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
         }
@@ -51,8 +51,8 @@ impl<R: Router> State<R> {
     }
 
     /// Takes a packet's place among those of its message.
-    fn take_in(&mut self, cx: &Static, (source, terminal): (u32, u32), packet: &Packet) -> Found {
-        let key = pair(source, terminal);
+    fn take_in(&mut self, cx: &Static, ends: Ends, packet: &Packet) -> Found {
+        let key = pair(ends.source, ends.destination);
         let (number, word) = (packet.message, Word(packet.message_packets));
         let mut peer = self.transport.peers.get(key, 0).unwrap_or_default();
         peer.received = peer.received.wrapping_add(1);
@@ -112,7 +112,7 @@ impl<R: Router> State<R> {
             Ack::Packet(bytes) => {
                 let u = cx.local.port_of(i);
                 self.catch_up_terminal(cx, u, fx.now(), fx);
-                self.send_ack(i, (to, number), (word, stamp), bytes, fx);
+                self.send_ack(i, MessageWith { peer: to, number }, AckNews { word, stamp }, bytes, fx);
                 self.set_due(cx, u, fx);
             }
             Ack::OutOfBand(delay) => {
@@ -126,16 +126,16 @@ impl<R: Router> State<R> {
         }
     }
 
-    /// An out-of-band acknowledgement.
+    /// An out-of-band acknowledgement for terminal `to`, which lives here.
     pub(crate) fn ack_from_afar(
         &mut self,
         cx: &Static,
-        (from, to): (u32, u32),
-        number: u32,
-        (word, stamp): (u32, u64),
+        to: u32,
+        about: MessageWith,
+        news: AckNews,
         fx: &mut impl Fx,
     ) {
         let i = cx.local.terminals.binary_search(&to).expect("it reached the sender's partition") as u32;
-        self.acknowledged(cx, i, (from, number), (Word(word), stamp), fx);
+        self.acknowledged(cx, i, about, news, fx);
     }
 }

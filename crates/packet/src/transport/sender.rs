@@ -1,6 +1,9 @@
 //! Sending: messages to windows, windows to packets, timers. See `TRANSPORT.md`.
 
-use super::{Datagram, How, MOST_WINDOWS, PairState, Sort, Timer, Transfer, Word, config::Resilience, pair};
+use super::{
+    AckNews, Datagram, How, MOST_WINDOWS, MessageWith, PairState, Sort, Timer, Transfer, Word,
+    config::Resilience, pair,
+};
 use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name},
@@ -177,11 +180,12 @@ impl<R: Router> State<R> {
     pub(super) fn send_ack(
         &mut self,
         i: u32,
-        (destination, number): (u32, u32),
-        (word, stamp): (Word, u64),
+        about: MessageWith,
+        news: AckNews,
         bytes: u32,
         fx: &mut impl Fx,
     ) {
+        let (MessageWith { peer: destination, number }, AckNews { word, stamp }) = (about, news);
         let time = fx.now();
         let row =
             Datagram { time, stamp, destination, number, word: word.0, bytes, next: NIL, sort: Sort::Ack };
@@ -319,16 +323,16 @@ impl<R: Router> State<R> {
         self.set_due(cx, u, fx);
     }
 
-    /// Terminal `from` reported to local terminal `i` what it has of message `number`; `stamp` holds its count of received packets and the number of
-    /// the one that it answers.
+    /// The receiver of a message of local terminal `i` reported what it has of it.
     pub(super) fn acknowledged(
         &mut self,
         cx: &Static,
         i: u32,
-        (from, number): (u32, u32),
-        (word, stamp): (Word, u64),
+        about: MessageWith,
+        news: AckNews,
         fx: &mut impl Fx,
     ) {
+        let (MessageWith { peer: from, number }, AckNews { word, stamp }) = (about, news);
         let Some(transfer) = self.transfer(cx, i, from, number) else { return };
         let u = cx.local.port_of(i);
         self.catch_up_terminal(cx, u, fx.now(), fx);

@@ -20,7 +20,7 @@ fn check(platform: &Platform, from: &str, to: &str, links: &[&str]) {
 }
 
 #[test]
-fn json_routes_go_back_the_other_way() {
+fn json_routes_go_back_in_reverse() {
     let p = parse(STAR, false).unwrap();
     assert_eq!(p.hosts, ["a", "b", "c"]);
     check(&p, "a", "b", &["up_UP", "pipe"]);

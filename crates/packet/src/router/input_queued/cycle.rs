@@ -209,7 +209,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 }
                 // A lost chunk's row is free when its successor is asked for.
                 let next = self.chunks.get(front.head).next;
-                if !self.discard_lost(cx, front.head, (class, link), s, fx) {
+                if !self.discard_lost(cx, front.head, class, link, s, fx) {
                     break;
                 }
                 let fifo = &mut self.router.vcs.edit(v).fifo;

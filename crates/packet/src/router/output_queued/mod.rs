@@ -72,7 +72,7 @@ impl<M: Mode> Router for OutputQueued<M> {
 
     fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
-        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), now, fx) {
+        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, now, fx) {
             return n.return_credit(cx, from, vc, now, fx);
         }
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };

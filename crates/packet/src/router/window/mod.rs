@@ -83,10 +83,10 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     #[inline]
     fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
-        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, (line.timing, line.link), fx.now(), fx) {
+        if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, fx.now(), fx) {
             return n.return_credit(cx, from, vc, fx.now(), fx);
         }
-        n.pass_on(cx, c, line, (from, vc), fx);
+        n.pass_on(cx, c, line, from, vc, fx);
     }
 
     #[inline]
@@ -186,14 +186,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
     }
 
     /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
-    fn pass_on(
-        &mut self,
-        cx: &Static,
-        c: u32,
-        line: &Line,
-        (from, from_vc): (Upstream, u8),
-        fx: &mut impl Fx,
-    ) {
+    fn pass_on(&mut self, cx: &Static, c: u32, line: &Line, from: Upstream, from_vc: u8, fx: &mut impl Fx) {
         let now = fx.now();
         let choice = self.decide(cx, c, line, from_vc, fx);
         let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };

@@ -341,7 +341,7 @@ impl Reader {
         let Some(current) = self.current.take() else { return };
         let sound = self.resolve();
         if sound && let Some(circle) = cycle(self.ops.len(), &self.edges) {
-            self.tell_circle(&circle);
+            self.report_circle(&circle);
         }
         let part = Part { ops: self.ops.as_slice().into(), edges: self.edges.as_slice().into() };
         if let Some(rank) = current.rank {
@@ -384,7 +384,7 @@ impl Reader {
         sound
     }
 
-    fn tell_circle(&mut self, circle: &[u32]) {
+    fn report_circle(&mut self, circle: &[u32]) {
         const SHOWN: usize = 8;
         let name = |op: u32| {
             let line = self.ops[op as usize].origin;
