@@ -20,7 +20,7 @@ pub struct Source {
 pub struct Place {
     /// Index in [`Diagnostics::sources`].
     pub source: usize,
-    /// First byte.
+    /// Position of the first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,

@@ -30,23 +30,23 @@ pub struct Param {
 pub enum Kind {
     /// Integer within the closed range.
     Int {
-        /// Smallest value.
+        /// The smallest value that is allowed.
         min: u64,
-        /// Largest value.
+        /// The largest value that is allowed.
         max: u64,
     },
     /// List of integers, each within the closed range.
     Ints {
-        /// Smallest value.
+        /// The smallest value that is allowed.
         min: u64,
-        /// Largest value.
+        /// The largest value that is allowed.
         max: u64,
     },
     /// Real number within the closed range.
     Real {
-        /// Smallest value.
+        /// The smallest value that is allowed.
         min: f64,
-        /// Largest value.
+        /// The largest value that is allowed.
         max: f64,
     },
     /// Time with its unit, such as `"30 ns"`.

@@ -194,7 +194,7 @@ pub struct Outcome {
     pub pattern: String,
     /// Ranks over all jobs.
     pub ranks: u32,
-    /// Mappings.
+    /// Number of mappings of ranks that are counted.
     pub runs: u32,
     /// Directed links of the network.
     pub edges: u32,

@@ -85,7 +85,7 @@ impl Routes for TableRoutes<'_> {
 
 /// Routes by a routing of a fabric. Links are named as in [`Fabric::port_index`], then one injection link for each terminal.
 pub struct FabricRoutes<'a> {
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: &'a Fabric,
     /// An oblivious routing on it.
     pub routing: &'a dyn Routing,

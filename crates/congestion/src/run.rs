@@ -50,7 +50,7 @@ pub struct Task {
 pub struct Plan {
     /// Jobs that send at the same time, level by level, on different hosts.
     pub tasks: Vec<Task>,
-    /// Mappings.
+    /// Number of mappings of ranks that are counted.
     pub runs: u32,
     /// Seed of mappings and patterns.
     pub seed: u64,

@@ -59,7 +59,7 @@ pub const ABOUT: About = About {
 /// How a job is mapped and which of its levels count, for static congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statics {
-    /// Mappings.
+    /// Number of mappings of ranks that are counted.
     pub runs: u32,
     /// Deal ranks to the placement's terminals anew for each mapping.
     pub shuffle: bool,
@@ -88,7 +88,7 @@ impl Statics {
 /// A run of the congestion model.
 #[derive(Clone)]
 pub struct CongestionSetup {
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: Arc<Fabric>,
     /// An oblivious routing.
     pub routing: Arc<dyn Routing>,

@@ -15,7 +15,7 @@ const MESSAGE: u32 = 1 << 31;
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Due<M> {
-    /// An alarm.
+    /// An alarm that the partition set itself.
     Wake(u32),
     /// A message.
     Message(M),

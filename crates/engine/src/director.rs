@@ -10,7 +10,7 @@ use base::time::{NEVER, Ps};
 /// What the network's clock does after a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing changes.
+    /// Leaves the clock of the network as it is.
     Keep,
     /// The clock stops: no network event happens until it resumes.
     Suspend,
@@ -55,7 +55,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// No pauses.
+    /// The run never pauses before its end.
     pub const NONE: Self = Self { budget: u64::MAX, every: 0 };
 
     /// After about so many events.
@@ -145,7 +145,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     }
 }
 
-/// No ticks.
+/// The director that never decides: a run without ticks.
 impl<D: Domain, O> Director<D, O> for () {
     type Summary = ();
     type Order = ();

@@ -21,13 +21,13 @@ pub enum Lane {
 /// An event with a payload, addressed to a partition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Envelope<M> {
-    /// Receiving partition.
+    /// Number of the partition that receives it.
     pub to: u32,
     /// Clock that the key is read on.
     pub lane: Lane,
     /// Position in the order.
     pub key: Key,
-    /// The payload.
+    /// What the model sends, plain old data.
     pub message: M,
 }
 

@@ -34,7 +34,7 @@ pub struct Options {
     pub wheel_shift: u32,
 }
 
-/// Runs partitions.
+/// Runs partitions to an end, window by window or alone.
 pub struct Executor<D: Domain, O> {
     /// The partitions, by number.
     pub partitions: Vec<Partition<D, O>>,

@@ -10,11 +10,11 @@ use base::time::Ps;
 
 /// One partition: its LPs, what is measured of them, and their pending events.
 pub struct Partition<D: Domain, O> {
-    /// The LPs.
+    /// The logical processes, with their state.
     pub domain: D,
     /// What is measured.
     pub observer: O,
-    /// Pending events.
+    /// Events that are due and not yet handled.
     pub agenda: Agenda<D::Message>,
     /// Messages to other partitions that are not handed over yet.
     pub(crate) outbox: Vec<Envelope<D::Message>>,

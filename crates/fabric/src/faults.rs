@@ -22,7 +22,7 @@ use base::{
 pub struct Faults {
     /// Links, each named by a router and its port at either end.
     pub links: Vec<(u32, u32)>,
-    /// Routers.
+    /// Failed routers, by their number.
     pub routers: Vec<u32>,
     /// Share of the cables between routers that fails, 0 to 1, rounded to whole cables.
     pub link_fraction: f64,

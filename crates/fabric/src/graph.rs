@@ -13,7 +13,7 @@ pub enum Peer {
     Router {
         /// The router.
         router: u32,
-        /// Its port.
+        /// The port of it that is meant.
         port: u32,
     },
     /// A terminal.

@@ -9,7 +9,7 @@ pub enum End {
     Router {
         /// The router.
         router: u32,
-        /// Its port.
+        /// The port of it that is meant.
         port: u32,
     },
     /// At a terminal.

@@ -21,7 +21,7 @@ pub enum Policy {
 /// A link. One of each direction is two links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
@@ -47,7 +47,7 @@ pub struct Event {
 pub struct Platform {
     /// Names of the hosts, which are the fabric's terminals.
     pub hosts: Vec<String>,
-    /// Links.
+    /// The links, by their number.
     pub links: Vec<Link>,
     /// Routes given one by one, by source and destination.
     pub routes: BTreeMap<(u32, u32), Vec<u32>>,

@@ -10,7 +10,7 @@ use fabric::graph::{Fabric, Peer};
 /// A directed link has another bandwidth from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BandwidthChange {
-    /// When.
+    /// Virtual time at which it happens.
     pub at: Ps,
     /// Index of the port that the link leaves, or the number of ports plus the terminal.
     pub link: u32,

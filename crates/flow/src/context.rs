@@ -21,7 +21,7 @@ pub struct FlowSetup {
     pub change: Option<Change>,
     /// Parameters by link class; a platform needs none.
     pub links: Vec<LinkParams>,
-    /// The jobs.
+    /// The jobs, in the order of the experiment.
     pub jobs: Vec<JobSetup>,
     /// Parameters of the model.
     pub config: FlowConfig,

@@ -36,14 +36,14 @@ const FAILURE: u32 = 3;
 pub enum Record {
     /// A message begins.
     Begun {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
-        /// Source terminal.
+        /// Number of the terminal that it comes from.
         source: u32,
     },
     /// A message is whole.
     Delivered {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// The same with its fraction.
         exact: f64,
@@ -59,17 +59,17 @@ pub enum Record {
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
-    /// Source terminal.
+    /// Number of the terminal that it comes from.
     pub source: u32,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// The source's number of it.
     pub number: u32,
     /// Its pair, as the network numbers pairs.
     pub pair: u32,
-    /// Its route.
+    /// Number of the route that it takes.
     pub route: u32,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u64,
     /// When it was sent.
     pub created: Ps,
@@ -98,7 +98,7 @@ pub struct FlowDomain {
     pub(super) network: Network,
     messages: Vec<Message>,
     free: Vec<u32>,
-    /// By terminal.
+    /// What is kept of each terminal, by number.
     sources: Vec<Source>,
     numbers: Vec<u32>,
     /// Messages that arrived, by pair: for traffic that answers.

@@ -9,7 +9,7 @@ pub struct Ended {
     pub domain: FlowDomain,
     /// Ranks at the end.
     pub host: Programs,
-    /// Measurements.
+    /// What was measured on the run.
     pub observer: Observer,
     /// Nothing was pending any more.
     pub dry: bool,

@@ -41,9 +41,9 @@ pub struct Network {
 /// A pair without a path, or whose path has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Source terminal.
+    /// Number of the terminal that it comes from.
     pub source: u32,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
 }
 

@@ -14,24 +14,24 @@ pub struct Row {
     pub delivered: Ps,
     /// The same with its fraction.
     pub exact: f64,
-    /// Source terminal.
+    /// Number of the terminal that it comes from.
     pub source: u32,
     /// The source's number of it.
     pub number: u32,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// When it was sent.
     pub created: Ps,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u64,
 }
 
 /// A job's sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JobSums {
-    /// Messages sent.
+    /// Messages that were sent, arrived or not.
     pub begun: u64,
-    /// Messages received.
+    /// Messages that have arrived as a whole.
     pub delivered: u64,
     /// Last message or operation.
     pub last: Ps,
@@ -42,20 +42,20 @@ pub struct JobSums {
 /// A pair's sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair {
-    /// Latencies.
+    /// Latencies of messages, in picoseconds.
     pub latency: Moments,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u64,
 }
 
 /// Sums of a window of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeriesWindow {
-    /// Messages sent.
+    /// Messages that were sent, arrived or not.
     pub begun: u64,
-    /// Messages received.
+    /// Messages that have arrived as a whole.
     pub delivered: u64,
-    /// Payload received.
+    /// Payload of arrived messages in bytes.
     pub bytes: u64,
 }
 
@@ -64,9 +64,9 @@ pub struct Observer {
     cx: Arc<Context>,
     /// Sum over all happenings.
     pub fingerprint: Fingerprint,
-    /// Last happening.
+    /// Virtual time of the last thing that happened.
     pub last: Ps,
-    /// By job.
+    /// What was measured, by number of the job.
     pub jobs: Vec<JobSums>,
     /// Payload received, whole run and after the warm-up.
     pub bytes: (u64, u64),

@@ -20,7 +20,7 @@ use fabric::platform::{Link, Policy};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// A flow.
+/// A flow of a scenario, from one host to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// When it begins, in seconds.
@@ -29,7 +29,7 @@ pub struct Flow {
     pub source: String,
     /// Host that receives.
     pub destination: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Its links, by index.
     pub route: Vec<u32>,
@@ -37,14 +37,14 @@ pub struct Flow {
     pub rate: Option<f64>,
 }
 
-/// One scenario.
+/// One scenario of a file, to be solved alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: String,
-    /// Links.
+    /// The links, by their number.
     pub links: Vec<Link>,
-    /// Flows.
+    /// The flows that share the links.
     pub flows: Vec<Flow>,
     /// Paths back by source and destination of the acknowledgements.
     pub reverse: BTreeMap<(String, String), Vec<u32>>,

@@ -92,7 +92,7 @@ struct Bundle {
     ends: usize,
 }
 
-/// No bundle.
+/// The number that stands for no bundle.
 const NONE: u32 = u32::MAX;
 
 /// A flow that is over.
@@ -262,7 +262,7 @@ impl Sharing {
         }
     }
 
-    /// A route.
+    /// A route, by the number that it was given.
     #[must_use]
     pub fn route_of(&self, route: u32) -> &Route {
         &self.routes[route as usize]

@@ -36,7 +36,7 @@ pub(super) enum Put {
     Far(Ps),
 }
 
-/// The ring.
+/// A calendar: slots of time, reused in a ring.
 #[derive(Clone, PartialEq)]
 pub(super) struct Calendar {
     shift: u32,

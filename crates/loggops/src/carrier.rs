@@ -58,13 +58,13 @@ const RECEIVING: usize = 1;
 pub enum Record {
     /// A message is complete.
     Delivered {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
-        /// Source terminal.
+        /// Number of the terminal that it comes from.
         source: u32,
-        /// Destination terminal.
+        /// Number of the terminal that it is for.
         destination: u32,
-        /// Bytes.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// An operation of a host is finished.

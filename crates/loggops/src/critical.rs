@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What a part of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Part {
-    /// A computation.
+    /// Time spent computing on the path.
     Compute,
     /// Processor time of a send.
     Send,

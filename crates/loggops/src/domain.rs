@@ -25,7 +25,7 @@ use workload::program::Program;
 /// A rank of a job, among the ranks of all jobs (a *host*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its job.
+    /// The job that it belongs to, by number.
     pub job: u32,
     /// Its rank in the job.
     pub rank: u32,
@@ -49,7 +49,7 @@ pub struct Context {
     pub compute_ppb: Vec<u64>,
     /// First host of each job, and one past the last.
     pub bases: Vec<u32>,
-    /// All hosts.
+    /// Where each host stands, by its number in the run.
     pub places: Vec<Place>,
     /// First host of each partition, and one past the last.
     pub bounds: Vec<u32>,
@@ -110,13 +110,13 @@ pub struct Message {
     pub stamp: Stamp,
     /// Size.
     pub bytes: u64,
-    /// Receiving host.
+    /// Number of the host that receives it.
     pub to: u32,
     /// Sending rank, as the job counts.
     pub from: u32,
-    /// Tag.
+    /// Tag that sender and receiver agree on.
     pub tag: u32,
-    /// Matching context.
+    /// Context of matching: a communicator of the job.
     pub context: u32,
     /// The sender's row of the send, if it waits for the receiver, else none.
     pub send: u32,
@@ -235,7 +235,7 @@ pub struct Record {
 /// What was done, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Done {
-    /// The act.
+    /// What kind of thing was done.
     pub act: Act,
     /// When it started.
     pub start: Ps,
@@ -246,7 +246,7 @@ pub struct Done {
 /// The other end of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Partner {
-    /// Its host.
+    /// Number of the host at the other end.
     pub peer: u32,
     /// Bytes of the message.
     pub bytes: u64,

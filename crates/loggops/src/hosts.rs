@@ -16,7 +16,7 @@ pub(super) struct Host {
     pub spare: Ps,
     /// Messages on their way, a heap by arrival and stamp.
     pub inbox: u32,
-    /// Things created.
+    /// How many things were created so far.
     pub created: u32,
     /// Alarms set.
     pub alarms: u32,
@@ -29,7 +29,7 @@ pub(super) struct Host {
 
 const _: () = assert!(size_of::<Host>() == 128);
 
-/// A processor.
+/// A processor of a host, with its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Core {
     /// When it is free.

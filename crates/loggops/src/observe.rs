@@ -33,22 +33,22 @@ pub struct RankTimes {
     pub transfer: Ps,
     /// End of its last operation.
     pub last: Ps,
-    /// Operations done.
+    /// Operations of ranks that are over.
     pub operations: u64,
-    /// Messages sent.
+    /// Messages that were sent, arrived or not.
     pub sent: u64,
-    /// Bytes sent.
+    /// Payload of the messages sent, in bytes.
     pub bytes: u64,
-    /// Messages received.
+    /// Messages that have arrived as a whole.
     pub received: u64,
-    /// Bytes received.
+    /// Payload of the messages received, in bytes.
     pub received_bytes: u64,
 }
 
 /// Times of received messages of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageTimes {
-    /// How many.
+    /// How many of them there are.
     pub messages: u64,
     /// From each send until the message was there, summed.
     pub transfer: u128,
@@ -96,7 +96,7 @@ pub struct Done {
 pub struct Observer {
     cx: Arc<Context>,
     measure: Measure,
-    /// First host.
+    /// Number of the first host measured.
     first: u32,
     /// Sum over all operations done.
     pub fingerprint: Fingerprint,

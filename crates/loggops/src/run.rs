@@ -37,7 +37,7 @@ pub struct DelayFinished {
     pub tables: Vec<Table>,
     /// Why ranks did not come to their end, if so.
     pub stuck: Stuck,
-    /// Operations done.
+    /// Operations of ranks that are over.
     pub operations: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct DelayJob {
 /// A run of the delay model, resolved.
 #[derive(Clone)]
 pub struct DelaySetup {
-    /// The jobs.
+    /// The jobs, in the order of the experiment.
     pub jobs: Vec<DelayJob>,
     /// Parameters.
     pub config: DelayConfig,

@@ -46,7 +46,7 @@ pub trait Run: Send + Sync {
         &[]
     }
 
-    /// The jobs.
+    /// The jobs, in the order of the experiment.
     fn jobs(&self) -> &[JobSetup];
 
     /// Seed of the run.

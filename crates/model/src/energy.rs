@@ -155,7 +155,7 @@ impl Energy {
 pub struct Use {
     /// Name of the class.
     pub class: String,
-    /// Directed links.
+    /// Links counted once for each direction.
     pub links: u64,
     /// Bits on them.
     pub bits: f64,

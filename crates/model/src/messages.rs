@@ -7,7 +7,7 @@ use base::time::Ps;
 pub struct Message {
     /// Virtual network: 0 for requests, 1 for answers.
     pub network: u8,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Names it among those under way.
     pub tag: u32,
@@ -15,7 +15,7 @@ pub struct Message {
 
 /// A network that carries messages. Time is the caller's: it sends at times that never go back, and never past [`MessageNetwork::next`].
 pub trait MessageNetwork {
-    /// Terminals.
+    /// Number of terminals in the network.
     fn terminals(&self) -> u32;
 
     /// Nothing happens at or after this time.

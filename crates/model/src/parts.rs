@@ -20,9 +20,9 @@ use std::sync::Arc;
 pub struct Parts<'a> {
     /// Name of the model.
     pub name: &'static str,
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: Option<Arc<Fabric>>,
-    /// Its routing.
+    /// The routing that packets follow through it.
     pub routing: Option<Arc<dyn Routing>>,
     /// Which rail messages take, if there are several.
     pub rail: Rail,
@@ -30,9 +30,9 @@ pub struct Parts<'a> {
     pub change: Option<Change>,
     /// Parameters by link class, in the order of the fabric's classes; none for a class with mistakes.
     pub links: Vec<Option<LinkParams>>,
-    /// The jobs.
+    /// The jobs, in the order of the experiment.
     pub jobs: Vec<JobSetup>,
-    /// Scheduler.
+    /// How the partitions are run: scheduler and threads.
     pub scheduling: Scheduling,
     /// Seed of every random stream.
     pub seed: u64,

@@ -83,7 +83,7 @@ pub struct List {
 
 /// A key of a section that chooses from a list. Keys of the chosen entry then stand in the section too.
 pub struct ChoiceEntry {
-    /// The key.
+    /// The key, as it stands in the file.
     pub key: &'static str,
     /// Entry that is chosen if the key is left out.
     pub default: &'static str,
@@ -114,7 +114,7 @@ pub struct SectionEntry {
 
 /// A section of models as it was read.
 pub struct OwnSection {
-    /// Which one.
+    /// Which one of its kind it is.
     pub entry: &'static SectionEntry,
     /// All its keys.
     pub section: Section,

@@ -90,7 +90,7 @@ impl JobSetup {
 
 /// What the tables of a run need to know of a job.
 pub struct JobOf<'a> {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: &'a str,
     /// What it runs; nothing for a job that is traffic.
     pub program: Option<&'a dyn Program>,
@@ -131,7 +131,7 @@ pub enum Scheduling {
     Conservative {
         /// Number of partitions; one per thread if left out.
         partitions: Option<u32>,
-        /// Threads.
+        /// Threads among which the run is divided.
         threads: Threads,
     },
 }
@@ -185,7 +185,7 @@ pub struct Measure {
 /// Links and routers that fail during a run.
 #[derive(Clone)]
 pub struct Change {
-    /// When.
+    /// Virtual time at which it happens.
     pub at: Ps,
     /// The network that is left, numbered as the whole one.
     pub fabric: Arc<Fabric>,

@@ -33,7 +33,7 @@ pub struct Header {
     pub inputs: Vec<Input>,
     /// Partitions of the state; set when it is stored, as `now`.
     pub partitions: u32,
-    /// Threads.
+    /// Threads among which the run is divided.
     pub threads: u32,
     /// The checkers run.
     pub checkers: bool,

@@ -12,7 +12,7 @@ pub enum MemoryLimit {
 /// What is asked of a run beside the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// Threads.
+    /// Threads among which the run is divided.
     pub threads: u32,
     /// Partitions, whatever the experiment says.
     pub partitions: Option<u32>,

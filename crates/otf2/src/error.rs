@@ -8,7 +8,7 @@ pub enum Error {
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file that is meant.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -16,7 +16,7 @@ pub enum Error {
     /// The bytes of a file are not what they should be.
     #[error("{}: byte {offset}: {message}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file that is meant.
         path: PathBuf,
         /// Where, from 0.
         offset: u64,

@@ -16,22 +16,22 @@ use workload::program::Kind;
 pub enum Record {
     /// A packet was handed to its terminal.
     Created {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// See [`Packet::id`].
         id: u64,
-        /// Payload.
+        /// Its payload in bytes, without headers.
         bytes: u32,
         /// Terminal that it is for.
         destination: u32,
     },
     /// A chunk was accepted at a router's output.
     Accepted {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// Directed link that it will take.
         link: u32,
-        /// Virtual channel.
+        /// Virtual channel of the link, counted from 0.
         vc: u8,
         /// Its packet.
         id: u64,
@@ -50,7 +50,7 @@ pub enum Record {
     /// A packet is complete at its destination. Fields mean what they mean in [`Packet`], at that moment.
     #[expect(missing_docs, reason = "same names as the row")]
     Delivered {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         id: u64,
         created: Ps,
@@ -74,7 +74,7 @@ pub enum Record {
     },
     /// A packet ended without being delivered as data (runs with a transport only).
     Ended {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// See [`Packet::id`].
         id: u64,
@@ -85,27 +85,27 @@ pub enum Record {
     },
     /// Packets of a message were handed over past the network as one.
     Bypassed {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// Of the first, see [`Packet::id`].
         id: u64,
         /// Payload of all.
         bytes: u64,
-        /// How many.
+        /// How many of them there are.
         packets: u32,
         /// Terminal that they are for.
         destination: u32,
     },
     /// A packet, or message, that was predicted is complete at its destination.
     Predicted {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// What arrived.
         packet: Predicted,
     },
     /// A predicted packet that is a message of its own, which nobody answers, is complete at its destination.
     Alone {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// What arrived.
         packet: Predicted,
@@ -133,13 +133,13 @@ pub enum Record {
     },
     /// A message is complete at its destination.
     Message {
-        /// When.
+        /// Virtual time at which it happens.
         time: Ps,
         /// When it was created.
         created: Ps,
-        /// Source terminal.
+        /// Number of the terminal that it comes from.
         source: u32,
-        /// Destination terminal.
+        /// Number of the terminal that it is for.
         destination: u32,
         /// Source's number of it.
         number: u32,

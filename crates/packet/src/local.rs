@@ -10,13 +10,13 @@ use fabric::graph::Peer;
 
 /// One partition's share: which routers and terminals are its own, and its lines.
 pub struct Local {
-    /// This partition.
+    /// Number of this partition.
     pub partition: u32,
-    /// Routers, ascending.
+    /// Numbers of the routers here, ascending.
     pub routers: Vec<u32>,
     /// First local port of each router, and the number of router ports.
     pub base: Vec<LocalPort>,
-    /// Terminals, ascending.
+    /// Numbers of the terminals here, ascending.
     pub terminals: Vec<u32>,
     /// Lines by local upstream port: routers' outputs, then terminals' outputs.
     pub lines: Column<LocalPort, Line>,

@@ -14,7 +14,7 @@ pub struct SeriesWindow {
     pub created: u64,
     /// Latencies of packets delivered.
     pub latency: Moments,
-    /// Payload delivered.
+    /// Payload of delivered packets in bytes.
     pub bytes: u64,
 }
 
@@ -23,11 +23,11 @@ pub struct SeriesWindow {
 pub struct Row {
     /// When it was complete.
     pub delivered: Ps,
-    /// Source terminal.
+    /// Number of the terminal that it comes from.
     pub source: u32,
     /// The source's number of it.
     pub number: u32,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// When it was handed over (packet) or created (message).
     pub created: Ps,
@@ -42,7 +42,7 @@ pub struct Row {
 /// What the ranks of a job did.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Operations {
-    /// Operations finished.
+    /// Operations of ranks that are over.
     pub operations: u64,
     /// Time spent computing, over all ranks.
     pub busy: u128,
@@ -70,7 +70,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Packets lost.
+    /// Packets that links have lost.
     #[must_use]
     pub fn all_lost(&self) -> u64 {
         self.lost.iter().flatten().sum()
@@ -145,7 +145,7 @@ impl Heard {
 pub struct Measured {
     /// Sum over all happenings.
     pub fingerprint: Fingerprint,
-    /// Last happening.
+    /// Virtual time of the last thing that happened.
     pub last: Ps,
     /// Packets handed over, and those that arrived, whole run: with a transport also acknowledgements, duplicates and what was tampered with.
     pub packets: (u64, u64),
@@ -161,9 +161,9 @@ pub struct Measured {
     pub bytes_total: u64,
     /// Chunks accepted by routers, whole run.
     pub chunk_hops: u64,
-    /// Packet latency.
+    /// Latencies of packets, from hand-over to delivery.
     pub latency: LatencyHistogram,
-    /// Message latency.
+    /// Latencies of messages, from creation to the last byte.
     pub message_latency: LatencyHistogram,
     /// Sums of the parts of packet latency, in the order of [`LatencyParts::NAMES`].
     pub parts: [u128; LatencyParts::COUNT],

@@ -85,12 +85,12 @@ pub enum End {
     Terminal {
         /// Number in the fabric.
         terminal: u32,
-        /// Local number.
+        /// Its number within the partition.
         local: u32,
     },
     /// Something in another partition.
     Remote {
-        /// That partition.
+        /// The partition in which it lives.
         partition: u32,
     },
 }
@@ -104,19 +104,19 @@ pub struct Line {
     pub timing: u8,
     /// First local port of the router that it leaves.
     pub own_base: LocalPort,
-    /// Downstream end.
+    /// What stands at its downstream end.
     pub end: End,
 }
 
 /// What all partitions share.
 pub struct Network {
-    /// The graph.
+    /// The graph: routers, terminals and links.
     pub fabric: Arc<Fabric>,
     /// The routing, or those before and after a failure.
     pub routes: Routes,
     /// Which plane messages take.
     pub rails: Rails,
-    /// Model parameters.
+    /// Parameters of the model, as the experiment gives them.
     pub config: PacketConfig,
     /// By link class; injection links come last.
     pub timings: Vec<Timing>,

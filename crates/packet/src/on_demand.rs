@@ -123,7 +123,7 @@ impl OnDemand {
         })
     }
 
-    /// Terminals.
+    /// Number of terminals in the network.
     #[must_use]
     pub fn terminals(&self) -> u32 {
         self.net.fabric.terminals()

@@ -181,13 +181,13 @@ impl Chunk {
 pub struct Flight {
     /// Arrival at the end of the link.
     pub time: Ps,
-    /// The chunk.
+    /// The chunk, by its row.
     pub chunk: u32,
     /// Its number on the link.
     pub number: u32,
     /// Next on the link.
     pub next: u32,
-    /// Virtual channel.
+    /// Virtual channel of the link, counted from 0.
     pub vc: u8,
 }
 
@@ -197,9 +197,9 @@ pub struct Flight {
 pub struct Packet {
     /// Source terminal in the upper half, the source's packet number in the lower.
     pub id: u64,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u32,
     /// When it was handed to the terminal.
     pub created: Ps,
@@ -219,9 +219,9 @@ pub struct Packet {
     pub wire: u32,
     /// Next packet of the same list.
     pub next: u32,
-    /// Its chunks.
+    /// How many chunks it is cut into.
     pub chunks: u16,
-    /// Chunks delivered.
+    /// Chunks of it that the terminal has.
     pub delivered: u16,
     /// Chunks of it in this partition (not yet sent ones included at the source).
     pub here: u16,
@@ -273,11 +273,11 @@ pub struct Credit {
 /// A message that a workload posted in answer to another (closed loop).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Post {
-    /// When.
+    /// Virtual time at which it happens.
     pub time: Ps,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u64,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// Next post of the terminal.
     pub next: u32,
@@ -290,7 +290,7 @@ pub struct Cutting {
     pub created: Ps,
     /// Bytes not yet handed over.
     pub left: u64,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// Source's number of it.
     pub number: u32,
@@ -311,7 +311,7 @@ pub struct Terminal {
     pub upcoming: Ps,
     /// Its destination terminal.
     pub upcoming_destination: u32,
-    /// Its bytes.
+    /// How many bytes it has, headers included.
     pub upcoming_bytes: u64,
     /// It belongs to another rail of the node, and so did all since the last one of this: at its time it is only read on.
     pub elsewhere: bool,

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// What a partition reports at a tick.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
-    /// When.
+    /// Virtual time at which it happens.
     pub time: Ps,
     /// Chunks that hold buffer space in routers or on links.
     pub occupied: u64,
@@ -71,7 +71,7 @@ impl Sample {
 /// A source behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lag {
-    /// Terminal.
+    /// The terminal, by its number in the network.
     pub terminal: u32,
     /// Age of its oldest message that is not wholly handed over.
     pub behind: Ps,

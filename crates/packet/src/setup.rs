@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// A run, resolved.
 #[derive(Clone)]
 pub struct Setup {
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: Arc<Fabric>,
-    /// Its routing.
+    /// The routing that packets follow through it.
     pub routing: Arc<dyn Routing>,
     /// Which rail messages take, if there are several.
     pub rail: Rail,
@@ -22,7 +22,7 @@ pub struct Setup {
     pub change: Option<Change>,
     /// Parameters by link class, in the order of [`Fabric::classes`].
     pub links: Vec<LinkParams>,
-    /// The jobs.
+    /// The jobs, in the order of the experiment.
     pub jobs: Vec<JobSetup>,
     /// Parameters of the packet model.
     pub packet: PacketConfig,
@@ -34,7 +34,7 @@ pub struct Setup {
     pub until: Until,
     /// Excluded from statistics: packets created before it do not count.
     pub warmup: Ps,
-    /// Scheduler.
+    /// How the partitions are run: scheduler and threads.
     pub scheduling: Scheduling,
     /// Run the checkers (exactly-once delivery, credits, buffers, order).
     pub check: bool,

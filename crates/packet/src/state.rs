@@ -294,7 +294,7 @@ impl<R: Router> State<R> {
         self.take_up_network(cx, fx);
     }
 
-    /// Publishes queues.
+    /// Publishes how long queues are, for remote routers.
     fn publish(&mut self, cx: &Static, fx: &mut impl Fx) {
         self.settle_network(cx, fx.now(), fx);
         self.net.turn_pages(cx, fx);

@@ -26,7 +26,7 @@ pub trait Stepper: Send {
     fn next_time(&mut self) -> Ps;
     /// Does what happens next, up to `until`.
     fn step(&mut self, until: Ps);
-    /// The present.
+    /// Virtual time that the network has reached.
     fn now(&self) -> Ps;
     /// Nothing happens before `t`, which is the present from now on.
     fn skip_to(&mut self, t: Ps);

@@ -12,9 +12,9 @@ use workload::program::Op;
 /// An operation of a collective call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Job.
+    /// The job, by its number in the experiment.
     pub job: u32,
-    /// Rank.
+    /// The rank within its job.
     pub rank: u32,
     /// 1 + index of the collective.
     pub collective: u16,
@@ -24,7 +24,7 @@ pub struct Step {
     pub start: Ps,
     /// When it was over.
     pub end: Ps,
-    /// Processor time.
+    /// Time that the processor spent in it.
     pub busy: Ps,
 }
 

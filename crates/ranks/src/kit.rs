@@ -20,19 +20,19 @@ use std::{collections::BTreeMap, sync::Arc};
 /// A message that is to be posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// When.
+    /// Virtual time at which it happens.
     pub at: Ps,
     /// Terminal that sends.
     pub source: u32,
     /// Terminal that it is for.
     pub destination: u32,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
 /// What is posted, and what the carrier promises of it.
 pub struct Plan<F> {
-    /// Messages.
+    /// The messages that hosts will send.
     pub messages: Vec<Planned>,
     /// End of the run.
     pub end: Ps,
@@ -66,7 +66,7 @@ pub fn random(terminals: u32, count: u32, bytes: u64, within: Ps, seed: u64) -> 
 /// A message that was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// When.
+    /// Virtual time at which it happens.
     pub at: Ps,
     /// What the carrier reported.
     pub delivery: Delivery,
@@ -111,7 +111,7 @@ impl Host for Prober {
     fn visit_journals(&mut self, _: &mut dyn FnMut(&mut dyn Journal)) {}
 }
 
-/// Measures nothing.
+/// An observer that measures nothing at all.
 struct Nobody;
 
 impl<R> Observer<R> for Nobody {

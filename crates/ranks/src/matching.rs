@@ -16,7 +16,7 @@ use workload::program::{ANY_SOURCE, ANY_TAG};
 pub struct Label {
     /// Rank that receives, as the owner counts.
     pub rank: u32,
-    /// Matching context.
+    /// Context of matching: a communicator of the job.
     pub context: u32,
     /// Source, or [`ANY_SOURCE`].
     pub source: u32,
@@ -91,7 +91,7 @@ struct Shelf {
     posted: Ends,
     /// Receives with a wildcard.
     wild: Ends,
-    /// Messages.
+    /// Messages that no receive has taken yet.
     arrived: Ends,
     probes: Ends,
     /// Things that began to wait.
@@ -177,6 +177,7 @@ impl Index {
     fn remove(&mut self, pool: &mut Pool<Item>, first: u32, before: u32) {
         let Item { label, next, more, tail, .. } = *pool.get(first);
         debug_assert!(before == NIL || pool.get(before).next == first, "`before` precedes it in the chain");
+        // Whoever is first of its label leaves first: items of one label come and go in order.
         let heir = if more == NIL {
             self.size.edit(0).chained -= 1;
             next
@@ -208,6 +209,7 @@ impl Index {
         }
         let size = self.size.edit(0);
         // One bucket is split per insertion at most. Doubling the table at once would write all of it, and an undo would have to keep that.
+        // Only this bucket's items can move, and only into the new one: one more bit of their hash decides.
         (size.level, size.split) = if split + 1 == 1 << level { (level + 1, 0) } else { (level, split + 1) };
         let mut at = *self.heads.get(split);
         *self.heads.edit(split) = NIL;
@@ -367,6 +369,7 @@ impl Matching {
         let shelf = self.shelves.get(label.rank);
         debug_assert!(!label.is_wild(), "a message has a source and a tag");
         let exact = oldest(&shelf.posted, &self.posted, &self.items, &label);
+        // Receives with a wildcard are rare, and fit by their own rules: they are searched one by one.
         let wild = listed(&shelf.wild, &self.items).find(|&i| self.items.get(i).label.takes(&label));
         // Of the definite receive and the first wildcard that fit, MPI wants the one posted first. Their numbers wrap, hence the difference.
         let order = |i: u32| self.items.get(i).order;

@@ -30,7 +30,7 @@ pub struct Row {
     pub ready: Ps,
     /// When it became executable, in the order of creation.
     pub stamp: Stamp,
-    /// Local rank.
+    /// The rank, as the partition counts.
     pub rank: u32,
     /// Number within the rank.
     pub number: u32,
@@ -109,9 +109,9 @@ impl Linked for Link {
 /// How far a rank has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Reach {
-    /// Operations read.
+    /// Operations that have been read so far.
     read: u32,
-    /// Batches read.
+    /// Batches that have been read so far.
     batches: u32,
     /// List of its rows, latest first.
     rows: u32,
@@ -165,7 +165,7 @@ impl OperationWindow {
         }
     }
 
-    /// A row.
+    /// The row of an operation, to read.
     #[inline]
     #[must_use]
     pub fn get(&self, row: u32) -> &Row {

@@ -52,11 +52,11 @@ pub struct Roster {
 /// Where a rank is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Job.
+    /// The job, by its number in the experiment.
     pub job: u32,
     /// Rank in the job.
     pub rank: u32,
-    /// Terminal.
+    /// The terminal, by its number in the network.
     pub terminal: u32,
 }
 
@@ -122,7 +122,7 @@ impl Roster {
 pub struct Resident {
     /// Where.
     pub place: Place,
-    /// Global number.
+    /// Number among all ranks of the run.
     pub number: u32,
     /// First of its processors among those of the partition.
     pub cpu: u32,

@@ -11,9 +11,9 @@ use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
 /// A rank that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its job.
+    /// The job that it belongs to, by number.
     pub job: u32,
-    /// Its rank.
+    /// The rank within its job.
     pub rank: u32,
     /// What it does: a receive that no message matches, a rendezvous send that no receive matches, a probe.
     pub kind: Kind,
@@ -23,7 +23,7 @@ pub struct Waiting {
     pub tag: Option<u32>,
     /// Context that it waits in.
     pub context: u32,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Where the operation comes from, as the program says.
     pub origin: String,
@@ -34,17 +34,17 @@ pub struct Waiting {
 /// A message that nobody received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreceived {
-    /// Job.
+    /// The job, by its number in the experiment.
     pub job: u32,
-    /// Sending rank.
+    /// Rank of the sender within the job.
     pub from: u32,
     /// Rank at which it waits.
     pub to: u32,
-    /// Tag.
+    /// Tag that sender and receiver agree on.
     pub tag: u32,
-    /// Context.
+    /// Context of matching: a communicator of the job.
     pub context: u32,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -83,22 +83,22 @@ const MOST: usize = 16;
 /// A message that nobody received, at the rank at which it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
-    /// Sending rank.
+    /// Rank of the sender within the job.
     pub from: u32,
-    /// Tag.
+    /// Tag that sender and receiver agree on.
     pub tag: u32,
-    /// Context.
+    /// Context of matching: a communicator of the job.
     pub context: u32,
-    /// Bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
 /// Where a rank stands when nothing is pending any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankState {
-    /// Its job.
+    /// The job that it belongs to, by number.
     pub job: u32,
-    /// Its rank.
+    /// The rank within its job.
     pub rank: u32,
     /// All its operations are done.
     pub ended: bool,

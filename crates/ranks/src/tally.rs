@@ -72,7 +72,7 @@ pub struct Sums {
     pub transfer: Ps,
     /// End of its last operation.
     pub last: Ps,
-    /// Operations done.
+    /// Operations of ranks that are over.
     pub operations: u64,
     /// Messages sent, and their bytes.
     pub sent: (u64, u64),
@@ -96,11 +96,11 @@ impl Sums {
 /// Sums of a collective of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collective {
-    /// Operations done.
+    /// Operations of ranks that are over.
     pub operations: u64,
-    /// Messages sent.
+    /// Messages that were sent, arrived or not.
     pub messages: u64,
-    /// Bytes sent.
+    /// Payload of the messages sent, in bytes.
     pub bytes: u64,
     /// Processor time of its computations and messages.
     pub busy: Ps,
@@ -111,7 +111,7 @@ pub struct Collective {
 pub struct Tally {
     /// Some job is a program.
     programs: bool,
-    /// By terminal.
+    /// What is kept of each terminal, by number.
     ranks: Paged<Sums>,
     collectives: BTreeMap<(u32, u16), Collective>,
     /// Operations done, on demand.

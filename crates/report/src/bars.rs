@@ -9,7 +9,7 @@ const SIZE: (u32, u32) = (450, 300);
 /// A panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Title.
+    /// Title that stands above the picture.
     pub title: String,
     /// Places and heights of the bars.
     pub bars: Vec<(u32, f64)>,
@@ -18,7 +18,7 @@ pub struct Panel {
 /// A figure of panels, whose axes are alike from panel to panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// Title.
+    /// Title that stands above the picture.
     pub title: String,
     /// What the horizontal axis shows.
     pub x: String,
@@ -29,7 +29,7 @@ pub struct Bars {
 }
 
 impl Bars {
-    /// The picture.
+    /// Draws it: a picture as SVG text.
     ///
     /// # Errors
     /// If the figure cannot be drawn, with the reason.

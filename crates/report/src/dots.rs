@@ -28,7 +28,7 @@ pub struct Series {
 /// A figure of values by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dots {
-    /// Title.
+    /// Title that stands above the picture.
     pub title: String,
     /// What the axis shows, with its unit.
     pub y: String,
@@ -41,7 +41,7 @@ pub struct Dots {
 }
 
 impl Dots {
-    /// The picture.
+    /// Draws it: a picture as SVG text.
     ///
     /// # Errors
     /// If the figure cannot be drawn, with the reason.

@@ -26,7 +26,7 @@ pub struct Curve {
 /// A figure of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// Title.
+    /// Title that stands above the picture.
     pub title: String,
     /// What the horizontal axis shows, with its unit.
     pub x: String,
@@ -39,7 +39,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The picture.
+    /// Draws it: a picture as SVG text.
     ///
     /// # Errors
     /// If the figure cannot be drawn, with the reason.

@@ -19,7 +19,7 @@ pub struct Series {
 /// A figure of series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BySize {
-    /// Title.
+    /// Title that stands above the picture.
     pub title: String,
     /// What the vertical axis shows, with its unit.
     pub y: String,
@@ -43,7 +43,7 @@ fn plain(value: &f64) -> String {
 }
 
 impl BySize {
-    /// The picture.
+    /// Draws it: a picture as SVG text.
     ///
     /// # Errors
     /// If the figure cannot be drawn, with the reason.

@@ -318,7 +318,7 @@ impl From<crate::batch::MeanInterval> for Confidence {
 /// A job's outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: String,
     /// Number of ranks.
     pub ranks: u32,
@@ -486,11 +486,11 @@ impl<'de> Deserialize<'de> for Counted {
 pub struct Energy {
     /// All of it, in joules: routers, interfaces and links.
     pub total_j: f64,
-    /// Routers.
+    /// Energy of the routers, in joules.
     pub routers_j: f64,
     /// Interfaces of terminals.
     pub nics_j: f64,
-    /// Links.
+    /// Energy of the links, in joules.
     pub links_j: f64,
     /// Mean power in watts.
     pub mean_w: f64,
@@ -512,7 +512,7 @@ pub struct Energy {
 pub struct LinkEnergy {
     /// Name of the class.
     pub class: String,
-    /// Directed links.
+    /// Links counted once for each direction.
     pub links: u64,
     /// Bits that were put on them.
     pub bits: f64,
@@ -565,7 +565,7 @@ pub struct SentPackets {
     pub redundant: u64,
     /// Data sent again.
     pub retransmitted: u64,
-    /// Acknowledgements.
+    /// Acknowledgements among the packets.
     pub acknowledgements: u64,
 }
 
@@ -574,7 +574,7 @@ pub struct SentPackets {
 pub struct ByPurpose {
     /// Data.
     pub data: u64,
-    /// Acknowledgements.
+    /// Acknowledgements among the packets.
     pub acknowledgements: u64,
 }
 

@@ -28,9 +28,9 @@ pub struct Computed {
 
 /// What a verification found.
 pub struct Verified {
-    /// For people.
+    /// The result as text, for people.
     pub text: String,
-    /// For programs.
+    /// The result as JSON, for programs.
     pub object: Json,
     /// Both implementations agree.
     pub agrees: bool,

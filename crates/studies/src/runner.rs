@@ -21,9 +21,9 @@ const SPECIALS: &[Special] = &[haec_sim::SPECIAL];
 
 /// A study's table and all that it shows beside it.
 pub struct Report {
-    /// For people.
+    /// The result as text, for people.
     pub text: String,
-    /// For programs.
+    /// The result as JSON, for programs.
     pub object: Json,
 }
 

@@ -57,7 +57,7 @@ pub struct Study {
 
 /// A row of the table: one experiment and what was published of it.
 pub struct Row {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: String,
     /// Experiment file beside `published.toml`.
     pub experiment: String,

@@ -9,7 +9,7 @@ use super::{Linked, NIL, Pool, mode::Mode};
 pub trait Heaped: Linked {
     /// First of the rows below, [`NIL`] for none.
     fn child(&self) -> u32;
-    /// Changes it.
+    /// Changes the link to the first child.
     fn set_child(&mut self, child: u32);
 }
 

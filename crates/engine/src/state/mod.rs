@@ -102,7 +102,7 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
         self.rows.push(row);
     }
 
-    /// All rows.
+    /// All rows in their order, to read.
     #[must_use]
     pub fn rows(&self) -> &[T] {
         &self.rows
@@ -169,7 +169,7 @@ impl<T: Row, M: Mode, I: Number> Journal for Table<T, M, I> {
     }
 }
 
-/// No row.
+/// The number that stands for no row.
 pub const NIL: u32 = u32::MAX;
 
 /// A row with a link to another row of its table.

@@ -9,9 +9,9 @@ use std::fmt;
 pub struct Channel {
     /// Router that the link leaves.
     pub router: u32,
-    /// Its port.
+    /// The port of it that is meant.
     pub port: u32,
-    /// Virtual channel.
+    /// Virtual channel of the link, counted from 0.
     pub vc: u8,
     /// Router that the link enters.
     pub to: u32,

@@ -27,9 +27,9 @@ const DISJOINT_BUDGET: u64 = 1 << 26;
 /// What a network is worth and what it costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
-    /// Routers.
+    /// Number of routers in the network.
     pub routers: u32,
-    /// Terminals.
+    /// Number of terminals in the network.
     pub terminals: u32,
     /// Most ports of a router, those without a cable included.
     pub radix: u32,

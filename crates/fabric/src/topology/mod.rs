@@ -34,9 +34,9 @@ pub const MAX_LINKS: u64 = 1 << 31;
 /// How large a fabric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Routers.
+    /// Number of routers in the network.
     pub routers: u64,
-    /// Terminals.
+    /// Number of terminals in the network.
     pub terminals: u64,
     /// Ports of all routers, those with nothing plugged in included.
     pub ports: u64,

@@ -47,7 +47,7 @@ pub struct Report {
 /// Statistics over directed links between switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Links.
+    /// Number of links that were looked at.
     pub links: u64,
     /// Links that no pair uses.
     pub unused: u64,

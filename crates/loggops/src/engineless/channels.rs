@@ -53,11 +53,11 @@ impl Nodes {
 /// What a message bears and a receive asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Matching context.
+    /// Context of matching: a communicator of the job.
     pub context: u32,
     /// Sending rank, as the job counts.
     pub source: u32,
-    /// Tag.
+    /// Tag that sender and receiver agree on.
     pub tag: u32,
 }
 

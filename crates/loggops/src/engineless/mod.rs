@@ -75,7 +75,7 @@ struct State {
 /// A run.
 pub struct Engineless {
     cx: Arc<Context>,
-    /// Measurements.
+    /// What was measured on the run.
     pub observer: Observer,
     /// The first source that turned out to be damaged: host and message.
     pub damage: Option<(u32, String)>,

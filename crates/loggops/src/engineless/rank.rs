@@ -48,7 +48,7 @@ pub struct Rank {
     pub edge: u32,
     /// Number of the batch's first operation.
     pub first: u32,
-    /// Batches read.
+    /// Batches that have been read so far.
     batches: u32,
     /// What began and may end after the processor went on, by number.
     open: Vec<Open>,

@@ -124,7 +124,7 @@ fn unknown_key(spec: &Spec<'_>, key: &str, place: Place) -> Diagnostic {
 pub struct Choice<E: ?Sized + 'static> {
     /// Title of the section.
     pub title: String,
-    /// The key.
+    /// The key, as it stands in the file.
     pub key: &'static str,
     /// What an entry is called: `topology`.
     pub noun: &'static str,

@@ -45,7 +45,7 @@ pub enum Data {
 /// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The key.
+    /// The key, as it stands in the file.
     pub key: String,
     /// Where the key stands.
     pub key_place: Place,

@@ -36,7 +36,7 @@ use std::{sync::Arc, time::Instant};
 
 /// Samples, and switches if the run is hybrid.
 pub struct Conductor {
-    /// Samples.
+    /// Takes the samples that a run asks for.
     pub sampler: Sampler,
     stage: Option<Stage>,
 }
@@ -259,6 +259,7 @@ impl Conductor {
         let mut errors = Vec::new();
         // What a stay predicted is compared with what the network did right after it, as nothing is known of the network during the stay.
         for pair in phases.windows(2).filter(|p| p[0].surrogate) {
+            // A stay without packets, or a stretch without deliveries after it, shows nothing.
             if let (Some(said), Some(seen)) = (pair[0].mean(true), pair[1].mean(false)) {
                 errors.push((said - seen).abs() / seen);
             }
@@ -295,6 +296,7 @@ impl Conductor {
 
     /// The first tick after `now`.
     fn tick_after(&self, now: Ps) -> Ps {
+        // Sampler, director and queues tick on their own; each ignores the ticks of the others.
         let own = self.stage.as_ref().map_or(NEVER, |s| s.strategy.next_tick(now));
         let queues = self.stage.as_ref().and_then(|s| s.queues.as_ref()).map_or(NEVER, |q| q.next_tick(now));
         self.sampler.tick_after(now).min(own).min(queues)

@@ -30,6 +30,7 @@ impl Shape {
     pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
         let node_of: Vec<u32> = (0..fabric.terminals()).map(|t| fabric.node_of(t)).collect();
         let hops = Hops::of(fabric)?;
+        // The floor of the farthest pair: above it no pair needs a look.
         let most = floor.0 + floor.1 * u64::from(hops.most());
         Ok(Self { terminals: fabric.terminals(), node_of, hops, floor, most })
     }
@@ -58,14 +59,14 @@ impl Shape {
 /// Latencies of one pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Packets.
+    /// Number of packets that were seen.
     pub count: u64,
     /// Sum of their latencies.
     pub sum: u128,
 }
 
 impl Seen {
-    /// Adds others.
+    /// Adds those of other packets.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.sum += other.sum;
@@ -130,7 +131,7 @@ impl Learned {
         self.ratios.iter_mut().zip(&other.ratios).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 
-    /// All packets.
+    /// All packets of the span together.
     #[must_use]
     pub fn total(&self) -> Seen {
         let mut total = Seen::default();
@@ -222,7 +223,7 @@ impl Learner {
         add(&mut self.offered, &other.offered);
     }
 
-    /// Forgets.
+    /// Forgets as much as it is given.
     pub fn forget(&mut self, what: Forget) {
         match what {
             Forget::Nothing => {}

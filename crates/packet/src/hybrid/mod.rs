@@ -47,7 +47,7 @@ impl Treatment {
 pub enum Level {
     /// Packets.
     Packet,
-    /// Whole messages.
+    /// One prediction for each message.
     Message,
 }
 

@@ -39,7 +39,7 @@ pub struct Queues {
 /// What a run that goes on needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Last tick.
+    /// When the last tick was.
     last: Ps,
     queue: Vec<Ps>,
     /// Sums of queues over ticks, and their number: what learners remember, the older half first.
@@ -126,6 +126,7 @@ impl Queues {
             // All of the interval's load comes at its begin: at most a tick too early, and the same for every partitioning.
             *q = (*q + more).saturating_sub(gone);
         }
+        // The newer half; `forget` makes it the older one, in step with what learners remember.
         sums[1].iter_mut().zip(&*queue).for_each(|(sum, q)| *sum += q);
         ticks[1] += 1;
         if !self.waits.is_empty() {
@@ -196,6 +197,7 @@ impl Queues {
         under_way.sort_unstable_by_key(|p| (std::cmp::Reverse(p.created), p.id));
         under_way.retain(|p| {
             let (grown, needs) = (&mut grown[p.destination as usize], time(p.bytes));
+            // Whole packets only: one that the queue has not grown by altogether is left out.
             let fits = needs <= *grown;
             *grown -= if fits { needs } else { 0 };
             fits

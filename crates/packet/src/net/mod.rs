@@ -172,7 +172,7 @@ pub struct Net<R: Router> {
     pub flights: Pool<Flight, R::Mode>,
     /// Routing's memory by chunk; empty if the routing has none.
     pub notes: Notes<R::Mode>,
-    /// Packets.
+    /// Packets that have chunks here.
     pub packets: Pool<Packet, R::Mode>,
     /// Credits behind the first of their port.
     pub credits: Pool<Credit, R::Mode>,

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub enum Mode {
     /// The network.
     Fidelity,
-    /// Prediction.
+    /// Prediction delivers; the network is bypassed.
     Surrogate,
     /// Prediction; copies fill the network.
     Reheat,
@@ -31,7 +31,7 @@ pub enum Mode {
 /// Where the run stands: one row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Who delivers.
+    /// Whether network or prediction delivers now.
     pub mode: Mode,
     /// The network's clock stands still.
     pub suspended: bool,
@@ -50,7 +50,7 @@ pub struct Phase {
 /// How fast a terminal hands over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
-    /// Last hand-over.
+    /// When it last handed something over.
     last: Ps,
     /// Not before this instant.
     next: Ps,
@@ -60,7 +60,7 @@ pub struct Pace {
     sum: u64,
     /// Remainder of the last division of it.
     rest: u32,
-    /// Their number.
+    /// How many there are of them.
     count: u32,
 }
 

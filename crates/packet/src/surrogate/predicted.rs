@@ -13,9 +13,9 @@ pub struct Predicted {
     pub created: Ps,
     /// When its message was created.
     pub message_created: Ps,
-    /// Payload.
+    /// Its payload in bytes, without headers.
     pub bytes: u64,
-    /// Destination terminal.
+    /// Number of the terminal that it is for.
     pub destination: u32,
     /// Source's number of its message.
     pub message: u32,
@@ -41,7 +41,7 @@ impl Predicted {
         }
     }
 
-    /// Source terminal.
+    /// Number of the terminal that it comes from.
     #[must_use]
     pub fn source(&self) -> u32 {
         (self.id >> 32) as u32

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What a partition has to do at a switch.
 pub struct Switch<'a> {
-    /// New predictor.
+    /// The predictor from this switch on.
     pub predictor: &'a Arc<dyn Predictor>,
     /// At an entry the packets in a network that is suspended, by id; those that are zombies already left out. At a return those that the network
     /// lacks.

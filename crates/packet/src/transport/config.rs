@@ -30,7 +30,7 @@ pub struct Resilience {
     pub timeout: Ps,
     /// Each timer that ends doubles the next.
     pub backoff: bool,
-    /// Acknowledgements.
+    /// How packets are acknowledged.
     pub ack: Ack,
     /// Bytes of a packet that are no payload.
     pub head: u32,
@@ -166,8 +166,10 @@ impl Resilience {
             bit_errors: values.real("bit_errors"),
             tamper: values.real("tamper"),
         };
+        // A value for all classes first; what is given for a class by name replaces it.
         let mut chances = vec![common; classes.len()];
         if let Some(terminal) = chances.first_mut() {
+            // The first class are the links of terminals: they lose nothing unless they are named.
             *terminal = Chance::default();
         }
         let fields: [(&str, Field); 3] = [
@@ -182,6 +184,7 @@ impl Resilience {
             }
         }
         let (head, ack_size) = (values.int("head"), values.int("ack_size"));
+        // All that does not go together is gathered: a user mends it in one go.
         if head >= u64::from(packet) {
             let message =
                 format!("a packet of {packet} B has no room for a payload beside a head of {head} B");
@@ -194,6 +197,7 @@ impl Resilience {
             );
             problems.push(Problem::new("ack_size", message));
         }
+        // It is the lookahead between partitions, too: with none they could not run side by side.
         if !in_band && values.time("ack_delay") < NS {
             problems.push(Problem::new("ack_delay", "an acknowledgement takes 1 ns or more"));
         }

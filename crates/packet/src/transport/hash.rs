@@ -9,11 +9,13 @@ impl<M: Mode> Transport<M> {
     pub fn hash(&self, terminals: &[u32], sum: &mut Fingerprint) {
         for (&terminal, sender) in terminals.iter().zip(self.senders.rows()) {
             let place = u64::from(terminal);
+            // Everything is named by terminals and numbers that do not depend on the partitioning, never by rows of a pool.
             sum.add(20 << 32 | place, sender.due, u64::from(sender.open), 0);
             for (kind, list) in [(21u64, sender.acks), (22, sender.packets)] {
                 self.hash_waiting(kind << 32 | place, list, sum);
             }
         }
+        // Maps are visited in an order that depends on the past; the fingerprint is a sum, so the order does not show.
         self.open.each(|key, number, &row| {
             let t = self.transfers.get(row);
             let state = u64::from(t.window) << 32 | u64::from(t.acked);

@@ -86,7 +86,7 @@ struct Timer {
 /// What a sender knows of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PairState {
-    /// Messages begun.
+    /// Messages to the other end that were begun.
     begun: u32,
     /// Messages that a program named.
     named: u32,
@@ -103,7 +103,7 @@ struct PairState {
 struct Peer {
     /// All messages below are complete.
     floor: u32,
-    /// Packets received.
+    /// Packets that have arrived from the other end.
     received: u32,
 }
 

@@ -12,11 +12,14 @@ impl Word {
     const WINDOW: u32 = (1 << 25) - 1;
 
     pub(super) fn data(window: u32, place: u32, last: bool) -> Self {
+        debug_assert!(window <= Self::WINDOW && place < 32, "a window and a place have their bits");
         Self(window | place << 25 | if last { Self::LAST } else { 0 })
     }
 
     /// An acknowledgement of a window, with the place or the rank.
     pub(super) fn ack(window: u32, rank: u32) -> Self {
+        // A rank needs one bit more than a place: up to a full window of 32. It takes that of `LAST`, which acknowledgements do not have.
+        debug_assert!(window <= Self::WINDOW && rank < 64, "a window and a rank have their bits");
         Self(window | rank << 25 | Self::ACK)
     }
 
@@ -58,9 +61,9 @@ pub enum Sort {
     First,
     /// One more, to make up for what will be lost.
     Redundant,
-    /// Sent again.
+    /// Sent again, as no acknowledgement came in time.
     Again,
-    /// An acknowledgement.
+    /// The word of an acknowledgement.
     Ack,
 }
 

@@ -39,7 +39,7 @@ pub enum Waiting {
 
 /// A thread of a rank.
 pub struct Thread {
-    /// Its rank.
+    /// The rank within its job.
     pub rank: u32,
     /// What it waits for.
     pub waiting: Waiting,

@@ -31,7 +31,7 @@ pub struct Effort {
 /// Messages of one size.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// How many.
+    /// How many of them there are.
     pub messages: u64,
     /// Sum of the model's times in ps.
     pub transfer: u128,

@@ -30,9 +30,9 @@ pub const MAPPINGS: [(&str, &str); 3] =
 
 /// A topology with its distances.
 pub struct Net {
-    /// Its name.
+    /// Its name, as users write and read it.
     pub name: &'static str,
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: Arc<Fabric>,
     /// Distances of nodes.
     pub hops: Hops,

@@ -28,7 +28,7 @@ pub struct PlacementContext<'a> {
     pub ranks: u32,
     /// Ranks of a group, in their order: they share a terminal.
     pub each: u32,
-    /// The network.
+    /// The network on which all of it runs.
     pub fabric: &'a Fabric,
     /// Terminals that no earlier job uses, ascending.
     pub free: &'a [u32],

@@ -128,7 +128,7 @@ impl CollectiveKind {
 /// A collective call of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// Which one.
+    /// Which one of its kind it is.
     pub kind: CollectiveKind,
     /// On which communicator.
     pub comm: Comm,
@@ -230,7 +230,7 @@ pub struct Sent {
     pub peer: u32,
     /// Payload of each.
     pub bytes: u64,
-    /// How many.
+    /// How many of them there are.
     pub messages: u64,
 }
 

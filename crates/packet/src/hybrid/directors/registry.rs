@@ -2,5 +2,5 @@
 
 use super::{DirectorEntry, automatic, times};
 
-/// All directors.
+/// All directors that a hybrid run can have.
 pub const DIRECTORS: &[DirectorEntry] = &[times::ENTRY, automatic::ENTRY];

@@ -57,6 +57,7 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
         let whole = stay.get(1).and_then(|back| Some((back, frame.in_phase(setup, back - stay[0])?)));
         let enter = whole.map_or(stay[0], |(back, length)| back - length);
         let learn = enter.saturating_sub(setup.window).max(last);
+        // Learning begins a window before the entry, unless the network came back only after that.
         if learn > last {
             plan.push((learn, Planned::Learn));
         }
@@ -92,6 +93,7 @@ impl Times {
 
 impl Strategy for Times {
     fn next_tick(&self, now: Ps) -> Ps {
+        // The plan is sorted, and never changes: a run that goes on needs no memory of it.
         self.0.get(self.0.partition_point(|p| p.0 <= now)).map_or(NEVER, |p| p.0)
     }
 

@@ -89,11 +89,13 @@ impl Grid {
         for (&(source, _), &seen) in &learned.pairs {
             sources[source as usize].merge(seen);
         }
+        // Large machines: only pairs that were seen have an entry, found by bisection; the means of sources stand for the others.
         if u64::from(shape.terminals) * u64::from(shape.terminals) > DENSE {
             let other = |s: u32| sources[s as usize].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
             let mut rows: Vec<Sparse> =
                 (0..shape.terminals).map(|s| Sparse { pairs: Vec::new(), other: other(s) }).collect();
             for (&(source, destination), seen) in &learned.pairs {
+                // The map is sorted by source and destination, so each row comes out ascending.
                 rows[source as usize].pairs.extend(seen.mean().map(|mean| (destination, mean)));
             }
             return Self::Sparse(rows);
@@ -101,6 +103,7 @@ impl Grid {
         Self::dense(shape, |s, d| {
             let pair = learned.pairs.get(&(s, d)).and_then(super::learn::Seen::mean);
             let class = || classes.get(shape.routers(s, d) as usize - 1).copied().flatten();
+            // From the most to the least particular: what is known of the pair itself counts before what is known of its like.
             pair.or_else(|| sources[s as usize].mean()).or_else(class).or(all).unwrap_or(0)
         })
     }

@@ -81,7 +81,7 @@ impl Recipe for Quantile {
 struct Groups {
     /// Mean of all.
     mean: f64,
-    /// Packets.
+    /// Number of packets that were seen.
     count: f64,
     /// Squares of how far packets are from the mean, added up.
     total: f64,

@@ -102,7 +102,7 @@ pub enum Piece {
     Signal,
     /// Bytes of the one vector that bcast, reduce, allreduce, scan and exscan work on.
     Bytes {
-        /// First byte.
+        /// Position of the first byte.
         start: u64,
         /// Number of bytes.
         len: u64,

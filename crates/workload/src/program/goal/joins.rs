@@ -10,7 +10,7 @@ const MOST: usize = 4096;
 pub(super) struct Joins {
     /// Number as read, and what it waited for: numbers as written, and whether these need only have started.
     left: Vec<(u64, Vec<(u64, bool)>)>,
-    /// Operations read.
+    /// Operations that have been read so far.
     read: u64,
 }
 
