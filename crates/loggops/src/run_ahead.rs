@@ -93,7 +93,7 @@ impl DelayDomain {
                 let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
                 self.hosts.edit_core(host, 0).free = end;
                 self.window.start(row, now, &mut self.freed);
-                self.done(row, Done { act: Act::Calc, start: now, end: end }, Partner::NONE, fx);
+                self.done(row, Done { act: Act::Calc, start: now, end }, Partner::NONE, fx);
                 (end, now)
             }
             Kind::Send => {
@@ -125,7 +125,7 @@ impl DelayDomain {
             if r.op.kind == Kind::Join {
                 let end = r.ready.max(at);
                 self.window.start(row, end, &mut self.freed);
-                self.done(row, Done { act: Act::Join, start: end, end: end }, Partner::NONE, fx);
+                self.done(row, Done { act: Act::Join, start: end, end }, Partner::NONE, fx);
             } else {
                 debug_assert!(next.is_none(), "operations of a chain follow each other");
                 next = Some(row);

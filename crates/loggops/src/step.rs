@@ -160,7 +160,7 @@ impl DelayDomain {
         let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
         self.hosts.edit_core(host, op.cpu).free = end;
         self.window.start(row, now, &mut self.freed);
-        self.done(row, Done { act: Act::Calc, start: now, end: end }, Partner::NONE, fx);
+        self.done(row, Done { act: Act::Calc, start: now, end }, Partner::NONE, fx);
     }
 
     /// Ends an operation.
@@ -391,12 +391,7 @@ impl DelayDomain {
         let mut answered = std::mem::take(&mut self.answered);
         self.matching.answer(&label, &mut answered);
         for probe in answered.drain(..) {
-            self.done(
-                probe,
-                Done { act: Act::Probe, start: now, end: end },
-                Partner { peer: peer, bytes: m.bytes },
-                fx,
-            );
+            self.done(probe, Done { act: Act::Probe, start: now, end }, Partner { peer, bytes: m.bytes }, fx);
         }
         self.answered = answered;
     }
@@ -429,7 +424,7 @@ impl DelayDomain {
             if matches!(r.op.kind, Kind::Join | Kind::JoinAny) {
                 let end = r.ready.max(now);
                 self.window.start(row, end, &mut self.freed);
-                self.done(row, Done { act: Act::Join, start: end, end: end }, Partner::NONE, fx);
+                self.done(row, Done { act: Act::Join, start: end, end }, Partner::NONE, fx);
                 // It is over, and its row may be another operation's by now.
                 self.freed[at] = NIL;
             }
