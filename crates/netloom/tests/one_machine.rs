@@ -139,7 +139,7 @@ fn quiet_programs_take_the_time_of_the_packet_model() {
 }
 
 #[test]
-fn what_was_derived_is_told_and_reads_back_the_same() {
+fn what_was_derived_is_reported_and_reads_back_the_same() {
     let with = |key: &str, value: &str| {
         let experiment = experiment("read back", TORUS, &turns("8 KiB", 10), "delay").set(key, value);
         let prepared = experiment.prepare(&Silent).unwrap();
