@@ -31,6 +31,16 @@ pub enum ErrorKind {
 }
 
 /// Why something could not be done.
+///
+/// ```
+/// use netloom::{Error, ErrorKind, Experiment};
+///
+/// let error = Experiment::from_text("[experiment]\nduratoin = \"1 us\"\n").run().map(drop).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Experiment);
+/// assert!(error.to_string().contains("[experiment] has no key `duratoin`"));
+/// // All that is wrong with an experiment comes at once, each with its place.
+/// assert!(matches!(error, Error::Experiment(all) if all.sorted().len() > 1));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Mistakes in the experiment, or in input files that it names: each with its place, reason and ways to mend it.

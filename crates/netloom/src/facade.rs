@@ -75,7 +75,24 @@ impl Experiment {
         self
     }
 
-    /// Reads, assembles and checks it.
+    /// Reads, assembles and checks it: what the run needs is known before it starts.
+    ///
+    /// ```
+    /// # let text = r#"
+    /// #     experiment = { duration = "20 us" }
+    /// #     routing = { algorithm = "shortest-path" }
+    /// #     job = [{ workload = "uniform", message = "512 B", load = 0.3 }]
+    /// #     model = { kind = "packet", packet = "512 B", chunk = "64 B" }
+    /// #     [fabric]
+    /// #     topology = "single-switch"
+    /// #     terminals = 4
+    /// #     link.terminal = { bandwidth = "12.5 GB/s", latency = "10 ns", credit_delay = "10 ns", vc_buffer = "8 KiB" }
+    /// # "#;
+    /// let prepared = netloom::Experiment::from_text(text).prepare(&netloom::Silent)?;
+    /// assert_eq!(prepared.model.about.name, "packet");
+    /// assert!(prepared.routing.is_some(), "a model with buffers has its routing checked for deadlocks");
+    /// # Ok::<(), netloom::Error>(())
+    /// ```
     ///
     /// # Errors
     /// All its mistakes at once ([`Error::Experiment`]), or that it needs more memory than it may use.

@@ -14,6 +14,18 @@ use std::any::Any;
 use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WORKLOADS, WorkloadEntry};
 
 /// The entries that an experiment's names are looked up in. It is a value: who reads an experiment says what it may name.
+///
+/// ```
+/// use netloom::{Experiment, Registry};
+///
+/// let mut registry = Registry::standard();
+/// assert!(registry.topologies.iter().any(|topology| topology.about.name == "torus"));
+/// // An experiment can name what its registry has, and nothing else.
+/// registry.topologies.retain(|topology| topology.about.name != "torus");
+/// let text = "[fabric]\ntopology = \"torus\"\n";
+/// let error = Experiment::from_text(text).with_registry(registry).run().map(drop).unwrap_err();
+/// assert!(error.to_string().contains("torus"), "{error}");
+/// ```
 #[derive(Clone)]
 pub struct Registry {
     /// `[fabric] topology`.

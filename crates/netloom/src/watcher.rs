@@ -3,6 +3,25 @@
 use model::Progress;
 
 /// Hears what is under way. Nothing that it does changes a result.
+///
+/// ```
+/// use netloom::Watcher;
+/// use std::sync::Mutex;
+///
+/// #[derive(Default)]
+/// struct Lines(Mutex<Vec<String>>);
+///
+/// impl Watcher for Lines {
+///     fn phase(&self, what: &str) {
+///         self.0.lock().unwrap().push(what.to_owned());
+///     }
+/// }
+///
+/// let lines = Lines::default();
+/// lines.phase("distances");
+/// lines.ended();
+/// assert_eq!(*lines.0.lock().unwrap(), ["distances"]);
+/// ```
 pub trait Watcher: Sync {
     /// Long work other than a simulation begins its next phase.
     fn phase(&self, _what: &str) {}
