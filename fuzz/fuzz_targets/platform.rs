@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use base::index::TerminalId;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -13,7 +14,8 @@ fuzz_target!(|data: &[u8]| {
     match fabric::topology::platform::parse(text, data.len() % 2 == 0) {
         Ok(platform) => {
             let hosts = (platform.hosts.len() as u32).min(16);
-            for (from, to) in (0..hosts).flat_map(|a| (0..hosts).map(move |b| (a, b))) {
+            let hosts = TerminalId::first(hosts);
+            for (from, to) in hosts.clone().flat_map(|a| hosts.clone().map(move |b| (a, b))) {
                 for link in platform.route(from, to).unwrap_or_default() {
                     assert!((link as usize) < platform.links.len());
                 }

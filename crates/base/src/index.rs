@@ -121,6 +121,14 @@ macro_rules! numbers {
             }
         }
 
+        /// The plain number: for hashes and for files.
+        impl From<$name> for u64 {
+            #[inline]
+            fn from(id: $name) -> Self {
+                Self::from(id.0)
+            }
+        }
+
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 ::std::fmt::Display::fmt(&self.0, f)
@@ -201,6 +209,12 @@ impl<I: Number, T> Column<I, T> {
     #[must_use]
     pub fn cells(&self) -> &[T] {
         &self.cells
+    }
+
+    /// The same for good.
+    #[must_use]
+    pub fn into_cells(self) -> Vec<T> {
+        self.cells
     }
 
     /// The same, to change.

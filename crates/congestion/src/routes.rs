@@ -2,6 +2,7 @@
 
 use base::{
     hash::mix64,
+    index::{LinkId, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
 };
 use fabric::{
@@ -100,7 +101,7 @@ const MOST_HOPS: u16 = 4_096;
 struct Idle;
 
 impl Congestion for Idle {
-    fn backlog(&mut self, _port: u32) -> u64 {
+    fn backlog(&mut self, _port: PortId) -> u64 {
         0
     }
 }
@@ -108,7 +109,7 @@ impl Congestion for Idle {
 impl FabricRoutes<'_> {
     /// The next hop of a message: the port's index, and where the message then is; itself if it has arrived.
     #[inline]
-    fn decide(&self, at: &mut Walker) -> u32 {
+    fn decide(&self, at: &mut Walker) -> LinkId {
         let Walker { router, in_port, vc, state, visited, source, destination, draw, .. } = *at;
         // Hops draw from places of their own.
         let random = Stream::new(self.seed, Purpose::Route, draw).at(u64::from(visited) << 8);
@@ -120,20 +121,20 @@ impl FabricRoutes<'_> {
 
     /// Crosses a link: true if the message has arrived.
     #[inline]
-    fn cross(&self, at: &mut Walker, index: u32) -> Result<bool, Lost> {
+    fn cross(&self, at: &mut Walker, index: LinkId) -> Result<bool, Lost> {
         match self.fabric.port(index).peer {
             Peer::Terminal(t) if t == at.destination => return Ok(true),
             Peer::Router { router, port } if at.visited < MOST_HOPS => {
                 (at.router, at.in_port) = (router, port);
                 at.visited += 1;
             }
-            Peer::Router { .. } => return Err(Lost::Loop(at.router)),
-            _ => return Err(Lost::NoWay(at.router)),
+            Peer::Router { .. } => return Err(Lost::Loop(at.router.number())),
+            _ => return Err(Lost::NoWay(at.router.number())),
         }
         Ok(false)
     }
 
-    fn start(&self, source: u32, destination: u32, draw: u64) -> Walker {
+    fn start(&self, source: TerminalId, destination: TerminalId, draw: u64) -> Walker {
         let (router, in_port) = self.fabric.attached(source);
         Walker {
             router,
@@ -153,13 +154,13 @@ impl FabricRoutes<'_> {
 /// A message on its way.
 #[derive(Clone, Copy)]
 struct Walker {
-    router: u32,
-    in_port: u32,
+    router: RouterId,
+    in_port: PortId,
     vc: u8,
     state: u32,
     visited: u16,
-    source: u32,
-    destination: u32,
+    source: TerminalId,
+    destination: TerminalId,
     draw: u64,
     /// Links so far.
     links: u32,
@@ -179,11 +180,12 @@ impl Routes for FabricRoutes<'_> {
         if from == to {
             return Ok(());
         }
-        out.push(self.fabric.router_ports() + from);
+        let (from, to) = (TerminalId::new(from), TerminalId::new(to));
+        out.push(self.fabric.injection(from).number());
         let mut at = self.start(from, to, draw);
         loop {
             let index = self.decide(&mut at);
-            out.push(index);
+            out.push(index.number());
             if self.cross(&mut at, index)? {
                 return Ok(());
             }
@@ -194,13 +196,15 @@ impl Routes for FabricRoutes<'_> {
     fn paths(&self, messages: &[(u32, u32)], draw: u64, out: &mut Vec<u32>, ends: &mut Vec<u32>) -> u64 {
         let mut walkers: Vec<Walker> = (0u64..)
             .zip(messages)
-            .map(|(i, &(from, to))| self.start(from, to, draw.wrapping_add(i)))
+            .map(|(i, &(from, to))| {
+                self.start(TerminalId::new(from), TerminalId::new(to), draw.wrapping_add(i))
+            })
             .collect();
         let mut active: Vec<u8> = Vec::with_capacity(BLOCK);
-        let mut rows: Vec<[u32; BLOCK]> = Vec::with_capacity(16);
-        let mut injection = [0; BLOCK];
+        let mut rows: Vec<[LinkId; BLOCK]> = Vec::with_capacity(16);
+        let mut injection = [LinkId::default(); BLOCK];
         for (i, at) in walkers.iter_mut().enumerate() {
-            injection[i] = self.fabric.router_ports() + at.source;
+            injection[i] = self.fabric.injection(at.source);
             if at.source == at.destination {
                 at.links = 0;
             } else {
@@ -209,7 +213,7 @@ impl Routes for FabricRoutes<'_> {
         }
         rows.push(injection);
         while !active.is_empty() {
-            let mut row = [0; BLOCK];
+            let mut row = [LinkId::default(); BLOCK];
             for &i in &active {
                 row[usize::from(i)] = self.decide(&mut walkers[usize::from(i)]);
             }
@@ -227,7 +231,7 @@ impl Routes for FabricRoutes<'_> {
             rows.push(row);
         }
         for (i, at) in walkers.iter().enumerate() {
-            out.extend(rows[..at.links as usize].iter().map(|row| row[i]));
+            out.extend(rows[..at.links as usize].iter().map(|row| row[i].number()));
             ends.push(out.len() as u32);
         }
         walkers.iter().filter(|at| at.lost).count() as u64
@@ -244,14 +248,16 @@ mod tests {
     #[test]
     fn messages_together_go_as_each_alone() {
         let whole = topology("fat-tree", &[("k", int(3)), ("levels", int(3))]);
-        let cut = Faults { routers: vec![whole.router_at(5)], ..Faults::default() };
+        let cut = Faults { routers: vec![whole.router_at(TerminalId::new(5))], ..Faults::default() };
         let left = std::sync::Arc::new(degrade(&whole, &cut).expect("a tree bears it").fabric);
         for (fabric, name) in [(&whole, "d-mod-k"), (&whole, "valiant"), (&left, "shortest-path")] {
             let routing = routing(fabric, name, &[]);
             let routes = FabricRoutes { fabric, routing: routing.as_ref(), seed: 7 };
             let messages: Vec<(u32, u32)> = (0..27u32)
                 .flat_map(|a| [(a, a), (a, (a * 5 + 3) % 27)])
-                .filter(|&(a, b)| !fabric.is_cut_off(a) && !fabric.is_cut_off(b))
+                .filter(|&(a, b)| {
+                    !fabric.is_cut_off(TerminalId::new(a)) && !fabric.is_cut_off(TerminalId::new(b))
+                })
                 .collect();
             let (mut links, mut ends, mut alone, mut each) = (vec![9], Vec::new(), vec![9], Vec::new());
             let lost = routes.paths(&messages, 40, &mut links, &mut ends);

@@ -8,6 +8,7 @@ use super::{
 };
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     param::{Kind, Param, Value, Values},
     registry::About,
 };
@@ -146,7 +147,7 @@ impl CongestionSetup {
                 Some(levels) => Sends::Levels(levels.clone()),
                 None => Sends::Traffic(traffic),
             };
-            let hosts = job.placement.clone();
+            let hosts = job.placement.iter().map(|terminal| terminal.number()).collect();
             Some(Task { sends, hosts, fixed: 0, shuffle: statics.shuffle, level: statics.level })
         };
         Plan {
@@ -229,13 +230,12 @@ pub fn threads() -> u32 {
 
 /// Names a link of a fabric: `12:R3->R4`, terminals as `T`.
 fn label(fabric: &Fabric, edge: u32) -> String {
-    let ports = fabric.router_ports();
-    if edge >= ports {
-        let terminal = edge - ports;
+    let link = LinkId::new(edge);
+    if let Some(terminal) = fabric.injected_by(link) {
         return format!("{edge}:T{terminal}->R{}", fabric.router_at(terminal));
     }
-    let from = fabric.router_of(edge);
-    match fabric.port(edge).peer {
+    let from = fabric.router_of(link);
+    match fabric.port(link).peer {
         Peer::Router { router, .. } => format!("{edge}:R{from}->R{router}"),
         Peer::Terminal(terminal) => format!("{edge}:R{from}->T{terminal}"),
         Peer::None => format!("{edge}:R{from}"),

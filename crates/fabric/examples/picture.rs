@@ -1,6 +1,7 @@
 //! Draws the 72-node dragonfly of the README: `cargo run -p netloom-fabric --example picture > docs/dragonfly-72.svg`.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
+use base::index::{RouterId, TerminalId};
 use fabric::{
     graph::{Fabric, Peer},
     registry::{Constant, values},
@@ -31,9 +32,9 @@ fn router(number: u32) -> Point {
 }
 
 fn terminal(number: u32, fabric: &Fabric) -> Point {
-    let (router, port) = fabric.attached(number);
+    let (router, port) = fabric.attached(TerminalId::new(number));
     let first = fabric.attachments().iter().filter(|a| a.0 == router).map(|a| a.1).min().unwrap_or(port);
-    at(angle(router) + (f64::from(port - first) - 0.5) * 0.06, 272.0)
+    at(angle(router.number()) + (f64::from(port.number() - first.number()) - 0.5) * 0.06, 272.0)
 }
 
 /// A cable: global ones bend toward the centre, local ones outward.
@@ -49,7 +50,7 @@ fn cable(a: u32, b: u32, class: &str) -> String {
 }
 
 fn spoke(t: u32, fabric: &Fabric, class: &str) -> String {
-    let ((x, y), (u, v)) = (terminal(t, fabric), router(fabric.router_at(t)));
+    let ((x, y), (u, v)) = (terminal(t, fabric), router(fabric.router_at(TerminalId::new(t)).number()));
     format!("<path class='{class}' d='M{x:.1} {y:.1}L{u:.1} {v:.1}'/>\n")
 }
 
@@ -69,10 +70,10 @@ fn path(fabric: &Fabric) -> Vec<u32> {
 
 fn peers(fabric: &Fabric, router: u32) -> Vec<u32> {
     let peer = |p: &fabric::graph::Port| match p.peer {
-        Peer::Router { router, .. } => Some(router),
+        Peer::Router { router, .. } => Some(router.number()),
         _ => None,
     };
-    fabric.ports_of(router).iter().filter_map(peer).collect()
+    fabric.ports_of(RouterId::new(router)).iter().filter_map(peer).collect()
 }
 
 fn main() {
@@ -96,7 +97,9 @@ fn main() {
     }
     svg += &(0..fabric.terminals()).map(|t| spoke(t, &fabric, "terminal")).collect::<String>();
     let path = path(&fabric);
-    let end = (0..).find(|&t| path.ends_with(&[fabric.router_at(t)])).expect("routers have terminals");
+    let end = (0..)
+        .find(|&t| path.ends_with(&[fabric.router_at(TerminalId::new(t)).number()]))
+        .expect("routers have terminals");
     svg += &path.windows(2).map(|w| cable(w[0], w[1], "way")).collect::<String>();
     svg += &[0, end].map(|t| spoke(t, &fabric, "way")).concat();
     for r in 0..fabric.routers() {

@@ -12,6 +12,7 @@
 
 use crate::graph::{Fabric, Peer};
 use base::{
+    index::{Column, PortId, RouterId, TerminalId},
     param::{Problem, Values},
     registry::nearest,
     rng::{Purpose, Stream},
@@ -21,9 +22,9 @@ use base::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Links, each named by a router and its port at either end.
-    pub links: Vec<(u32, u32)>,
+    pub links: Vec<(RouterId, PortId)>,
     /// Failed routers, by their number.
-    pub routers: Vec<u32>,
+    pub routers: Vec<RouterId>,
     /// Share of the cables between routers that fails, 0 to 1, rounded to whole cables.
     pub link_fraction: f64,
     /// Share of the routers that fails, 0 to 1, rounded to whole routers.
@@ -40,9 +41,9 @@ pub struct Degraded {
     /// What is left. Routers, ports and terminals keep their numbers.
     pub fabric: Fabric,
     /// Failed links between routers, those of failed routers included, ascending; each named by its lower end.
-    pub links: Vec<(u32, u32)>,
+    pub links: Vec<(RouterId, PortId)>,
     /// Failed routers, ascending.
-    pub routers: Vec<u32>,
+    pub routers: Vec<RouterId>,
 }
 
 /// Streams of the two draws.
@@ -59,7 +60,7 @@ impl Faults {
         for text in values.texts("links") {
             let ends = text.split_once(':').map(|(r, p)| (r.trim().parse(), p.trim().parse()));
             match ends {
-                Some((Ok(router), Ok(port))) => links.push((router, port)),
+                Some((Ok(router), Ok(port))) => links.push((RouterId::new(router), PortId::new(port))),
                 _ => problems.push(
                     Problem::new("links", format!("{text:?} is no link"))
                         .help("a link is named by a router and its port, such as \"12:3\""),
@@ -67,7 +68,11 @@ impl Faults {
             }
         }
         // No router has a number that large: it is refused later, by name.
-        let routers = values.ints("routers").iter().map(|&r| u32::try_from(r).unwrap_or(u32::MAX)).collect();
+        let routers = values
+            .ints("routers")
+            .iter()
+            .map(|&r| RouterId::new(u32::try_from(r).unwrap_or(u32::MAX)))
+            .collect();
         let (link_fraction, router_fraction) = (values.real("link_fraction"), values.real("router_fraction"));
         let classes = values.texts("classes");
         (Self { links, routers, link_fraction, router_fraction, classes, seed }, problems)
@@ -86,9 +91,15 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
     if !problems.is_empty() {
         return Err(problems);
     }
-    let cables: Vec<(u32, u32)> = cables(fabric).filter(|&end| classes[class_of(fabric, end)]).collect();
+    let cables: Vec<(RouterId, PortId)> =
+        cables(fabric).filter(|&end| classes[class_of(fabric, end)]).collect();
     links.extend(drawn(cables, faults.link_fraction, faults.seed, LINKS));
-    routers.extend(drawn((0..fabric.routers()).collect(), faults.router_fraction, faults.seed, ROUTERS));
+    routers.extend(drawn(
+        RouterId::first(fabric.routers()).collect(),
+        faults.router_fraction,
+        faults.seed,
+        ROUTERS,
+    ));
     routers.sort_unstable();
     routers.dedup();
     for &router in &routers {
@@ -98,10 +109,10 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
     links.dedup();
     let mut parts = fabric.parts().clone();
     for &(router, port) in &links {
-        let at = fabric.port_index(router, port) as usize;
+        let at = fabric.port_index(router, port);
         if let Peer::Router { router, port } = parts.ports[at].peer {
             parts.ports[at].peer = Peer::None;
-            parts.ports[fabric.port_index(router, port) as usize].peer = Peer::None;
+            parts.ports[fabric.port_index(router, port)].peer = Peer::None;
         }
     }
     for &(router, _) in &links {
@@ -114,20 +125,22 @@ pub fn degrade(fabric: &Fabric, faults: &Faults) -> Result<Degraded, Vec<Problem
 }
 
 /// Every cable between routers once, by its lower end, ascending.
-fn cables(fabric: &Fabric) -> impl Iterator<Item = (u32, u32)> + '_ {
+fn cables(fabric: &Fabric) -> impl Iterator<Item = (RouterId, PortId)> + '_ {
     let of = move |router| fabric.neighbours(router).map(move |(port, _)| (router, port));
-    (0..fabric.routers()).flat_map(of).filter(move |&(r, p)| lower_end(fabric, r, p) == Some((r, p)))
+    RouterId::first(fabric.routers())
+        .flat_map(of)
+        .filter(move |&(r, p)| lower_end(fabric, r, p) == Some((r, p)))
 }
 
 /// The end of a cable between routers whose router and port come first; `None` if there is none at this port.
-fn lower_end(fabric: &Fabric, router: u32, port: u32) -> Option<(u32, u32)> {
-    match fabric.ports_of(router).get(port as usize)?.peer {
+fn lower_end(fabric: &Fabric, router: RouterId, port: PortId) -> Option<(RouterId, PortId)> {
+    match fabric.ports_of(router).get(port.index())?.peer {
         Peer::Router { router: peer, port: peer_port } => Some((router, port).min((peer, peer_port))),
         _ => None,
     }
 }
 
-fn class_of(fabric: &Fabric, (router, port): (u32, u32)) -> usize {
+fn class_of(fabric: &Fabric, (router, port): (RouterId, PortId)) -> usize {
     usize::from(fabric.port(fabric.port_index(router, port)).class)
 }
 
@@ -156,15 +169,15 @@ fn classes(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec
 }
 
 /// The listed links by their lower ends.
-fn named_links(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec<(u32, u32)> {
+fn named_links(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec<(RouterId, PortId)> {
     let mut links = Vec::new();
     for &(router, port) in &faults.links {
-        if router >= fabric.routers() {
+        if router.number() >= fabric.routers() {
             problems.push(no_router("links", fabric, router));
         } else if let Some(end) = lower_end(fabric, router, port) {
             links.push(end);
         } else {
-            let message = match fabric.ports_of(router).get(port as usize).map(|p| p.peer) {
+            let message = match fabric.ports_of(router).get(port.index()).map(|p| p.peer) {
                 None => format!("router {router} has no port {port}"),
                 Some(Peer::Terminal(t)) => format!("port {port} of router {router} leads to terminal {t}"),
                 Some(_) => format!("nothing is plugged into port {port} of router {router}"),
@@ -180,13 +193,14 @@ fn named_links(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) ->
     links
 }
 
-fn named_routers(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec<u32> {
-    let (known, unknown): (Vec<u32>, Vec<u32>) = faults.routers.iter().partition(|&&r| r < fabric.routers());
+fn named_routers(fabric: &Fabric, faults: &Faults, problems: &mut Vec<Problem>) -> Vec<RouterId> {
+    let (known, unknown): (Vec<RouterId>, Vec<RouterId>) =
+        faults.routers.iter().partition(|r| r.number() < fabric.routers());
     problems.extend(unknown.into_iter().map(|r| no_router("routers", fabric, r)));
     known
 }
 
-fn no_router(key: &str, fabric: &Fabric, router: u32) -> Problem {
+fn no_router(key: &str, fabric: &Fabric, router: RouterId) -> Problem {
     let last = fabric.routers().saturating_sub(1);
     Problem::new(key, format!("there is no router {router}"))
         .help(format!("routers are numbered 0 to {last}"))
@@ -194,19 +208,19 @@ fn no_router(key: &str, fabric: &Fabric, router: u32) -> Problem {
 
 /// Terminals outside the part of their plane with most terminals (the one with the lowest router if equal). A failed
 /// router is no part of it.
-fn cut_off(fabric: &Fabric, failed: &[u32]) -> Vec<u32> {
+fn cut_off(fabric: &Fabric, failed: &[RouterId]) -> Vec<TerminalId> {
     const NONE: usize = usize::MAX;
-    let mut part = vec![NONE; fabric.routers() as usize];
+    let mut part = Column::filled(fabric.routers() as usize, NONE);
     let mut parts = 0;
-    for start in (0..fabric.routers()).filter(|r| failed.binary_search(r).is_err()) {
-        if part[start as usize] != NONE {
+    for start in RouterId::first(fabric.routers()).filter(|r| failed.binary_search(r).is_err()) {
+        if part[start] != NONE {
             continue;
         }
         let mut todo = vec![start];
-        part[start as usize] = parts;
+        part[start] = parts;
         while let Some(router) = todo.pop() {
             for (_, peer) in fabric.neighbours(router) {
-                if std::mem::replace(&mut part[peer as usize], parts) == NONE {
+                if std::mem::replace(&mut part[peer], parts) == NONE {
                     todo.push(peer);
                 }
             }
@@ -215,23 +229,23 @@ fn cut_off(fabric: &Fabric, failed: &[u32]) -> Vec<u32> {
     }
     let mut terminals = vec![0u32; parts];
     for &(router, _) in fabric.attachments() {
-        if part[router as usize] != NONE {
-            terminals[part[router as usize]] += 1;
+        if part[router] != NONE {
+            terminals[part[router]] += 1;
         }
     }
     // Parts are numbered plane by plane.
     let mut networks = vec![NONE; fabric.planes() as usize];
-    for (router, &p) in part.iter().enumerate().filter(|(_, p)| **p != NONE) {
-        let network = &mut networks[fabric.plane_of_router(router as u32) as usize];
+    for (router, &p) in part.iter().filter(|(_, p)| **p != NONE) {
+        let network = &mut networks[fabric.plane_of_router(router) as usize];
         if *network == NONE || terminals[p] > terminals[*network] {
             *network = p;
         }
     }
-    let off = |&t: &u32| {
+    let off = |&t: &TerminalId| {
         let network = networks[fabric.plane_of(t) as usize];
-        part[fabric.router_at(t) as usize] != network || network == NONE
+        part[fabric.router_at(t)] != network || network == NONE
     };
-    (0..fabric.terminals()).filter(off).collect()
+    TerminalId::first(fabric.terminals()).filter(off).collect()
 }
 
 #[cfg(test)]

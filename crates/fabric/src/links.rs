@@ -1,6 +1,7 @@
 //! Directed links by number: first those that leave the ports of routers, in the order of ports, then those that leave terminals.
 
 use crate::graph::{Fabric, Peer};
+use base::index::{LinkId, PortId, RouterId, TerminalId};
 
 /// Where a directed link begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,12 +9,12 @@ pub enum End {
     /// At a port of a router.
     Router {
         /// The router.
-        router: u32,
+        router: RouterId,
         /// The port of it that is meant.
-        port: u32,
+        port: PortId,
     },
     /// At a terminal.
-    Terminal(u32),
+    Terminal(TerminalId),
     /// Nothing is plugged in.
     Nowhere,
 }
@@ -23,8 +24,8 @@ impl End {
     #[must_use]
     pub fn columns(&self) -> (&'static str, u32, u32) {
         match *self {
-            Self::Router { router, port } => ("router", router, port),
-            Self::Terminal(terminal) => ("terminal", terminal, 0),
+            Self::Router { router, port } => ("router", router.number(), port.number()),
+            Self::Terminal(terminal) => ("terminal", terminal.number(), 0),
             Self::Nowhere => ("none", 0, 0),
         }
     }
@@ -37,28 +38,48 @@ impl Fabric {
         self.router_ports() + self.terminals()
     }
 
+    /// The link from a terminal to its router.
+    #[inline]
+    #[must_use]
+    pub fn injection(&self, terminal: TerminalId) -> LinkId {
+        LinkId::new(self.router_ports() + terminal.number())
+    }
+
+    /// The terminal whose injection link this is; `None` if a router's port feeds it.
+    #[inline]
+    #[must_use]
+    pub fn injected_by(&self, link: LinkId) -> Option<TerminalId> {
+        link.number().checked_sub(self.router_ports()).map(TerminalId::new)
+    }
+
+    /// Router and port that feed a link; it must not be an injection link.
+    #[must_use]
+    pub fn output(&self, link: LinkId) -> (RouterId, PortId) {
+        let router = self.router_of(link);
+        (router, PortId::new(link.number() - self.first_port(router).number()))
+    }
+
     /// True for the output of a port that nothing is plugged into.
     #[must_use]
-    pub fn is_unplugged(&self, link: u32) -> bool {
-        self.ports().get(link as usize).is_some_and(|p| p.peer == Peer::None)
+    pub fn is_unplugged(&self, link: LinkId) -> bool {
+        self.ports().get(link.index()).is_some_and(|p| p.peer == Peer::None)
     }
 
     /// Class of a directed link; terminals' links have the first.
     #[must_use]
-    pub fn class_of_link(&self, link: u32) -> u8 {
-        self.ports().get(link as usize).map_or(0, |p| p.class)
+    pub fn class_of_link(&self, link: LinkId) -> u8 {
+        self.ports().get(link.index()).map_or(0, |p| p.class)
     }
 
     /// Upstream and downstream end of a directed link.
     #[must_use]
-    pub fn ends_of_link(&self, link: u32) -> (End, End) {
-        let ports = self.router_ports();
-        if link >= ports {
-            let (router, port) = self.attached(link - ports);
-            return (End::Terminal(link - ports), End::Router { router, port });
+    pub fn ends_of_link(&self, link: LinkId) -> (End, End) {
+        if let Some(terminal) = self.injected_by(link) {
+            let (router, port) = self.attached(terminal);
+            return (End::Terminal(terminal), End::Router { router, port });
         }
-        let router = self.router_of(link);
-        let from = End::Router { router, port: link - self.first_port(router) };
+        let (router, port) = self.output(link);
+        let from = End::Router { router, port };
         let to = match self.port(link).peer {
             Peer::Router { router, port } => End::Router { router, port },
             Peer::Terminal(terminal) => End::Terminal(terminal),

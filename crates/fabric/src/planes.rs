@@ -18,6 +18,7 @@ use crate::{
     graph::{Fabric, Parts, Peer, Port},
     routing::{Choice, Congestion, Facts, Hop, Routing, entry::Bound},
 };
+use base::index::{LinkId, PortId, RouterId, TerminalId};
 use std::sync::Arc;
 
 /// Most planes of a network.
@@ -48,34 +49,34 @@ impl Fabric {
     /// Plane of a terminal.
     #[inline]
     #[must_use]
-    pub fn plane_of(&self, terminal: u32) -> u32 {
-        if self.planes() == 1 { 0 } else { terminal / self.nodes() }
+    pub fn plane_of(&self, terminal: TerminalId) -> u32 {
+        if self.planes() == 1 { 0 } else { terminal.number() / self.nodes() }
     }
 
-    /// Node of a terminal.
+    /// Node of a terminal, as the number of the node's first terminal.
     #[inline]
     #[must_use]
-    pub fn node_of(&self, terminal: u32) -> u32 {
-        if self.planes() == 1 { terminal } else { terminal % self.nodes() }
+    pub fn node_of(&self, terminal: TerminalId) -> TerminalId {
+        if self.planes() == 1 { terminal } else { TerminalId::new(terminal.number() % self.nodes()) }
     }
 
     /// Plane of a router.
     #[inline]
     #[must_use]
-    pub fn plane_of_router(&self, router: u32) -> u32 {
-        if self.planes() == 1 { 0 } else { router / self.routers_per_plane() }
+    pub fn plane_of_router(&self, router: RouterId) -> u32 {
+        if self.planes() == 1 { 0 } else { router.number() / self.routers_per_plane() }
     }
 
     /// Terminal of a node in a plane.
     #[inline]
     #[must_use]
-    pub fn terminal_in(&self, node: u32, plane: u32) -> u32 {
-        if plane == 0 { node } else { plane * self.nodes() + node }
+    pub fn terminal_in(&self, node: TerminalId, plane: u32) -> TerminalId {
+        if plane == 0 { node } else { node.plus(plane * self.nodes()) }
     }
 
     /// Planes in which a node's terminal is not cut off, a bit each.
     #[must_use]
-    pub fn rails_of(&self, node: u32) -> u16 {
+    pub fn rails_of(&self, node: TerminalId) -> u16 {
         let on = |plane: &u32| !self.is_cut_off(self.terminal_in(node, *plane));
         (0..self.planes()).filter(on).fold(0, |mask, plane| mask | 1 << plane)
     }
@@ -83,11 +84,12 @@ impl Fabric {
     /// Nodes that ranks may live on, ascending: any two of them have a plane in common in which neither is cut off. Nodes with more
     /// planes left come first, then those with lower numbers; a node that shares no plane with one before it is left out.
     #[must_use]
-    pub fn usable_nodes(&self) -> Vec<u32> {
+    pub fn usable_nodes(&self) -> Vec<TerminalId> {
         if self.cut_off().is_empty() {
-            return (0..self.nodes()).collect();
+            return TerminalId::first(self.nodes()).collect();
         }
-        let mut nodes: Vec<(u32, u16)> = (0..self.nodes()).map(|n| (n, self.rails_of(n))).collect();
+        let mut nodes: Vec<(TerminalId, u16)> =
+            TerminalId::first(self.nodes()).map(|n| (n, self.rails_of(n))).collect();
         nodes.sort_by_key(|&(n, rails)| (self.planes() - rails.count_ones(), n));
         let mut kinds: Vec<u16> = Vec::new();
         let mut usable = Vec::new();
@@ -116,14 +118,20 @@ pub fn stack(fabric: &Fabric, count: u32) -> Fabric {
     let (ports, terminals) = (fabric.router_ports(), fabric.terminals());
     for plane in 1..count {
         let routers = plane * fabric.routers();
-        stacked.port_base.extend(fabric.parts().port_base[1..].iter().map(|b| plane * ports + b));
-        stacked.attach.extend(fabric.attachments().iter().map(|&(router, port)| (router + routers, port)));
+        for base in &fabric.parts().port_base.cells()[1..] {
+            stacked.port_base.push(base.plus(plane * ports));
+        }
+        for &(router, port) in fabric.attachments() {
+            stacked.attach.push((router.plus(routers), port));
+        }
         let peer = |peer| match peer {
-            Peer::Router { router, port } => Peer::Router { router: router + routers, port },
-            Peer::Terminal(t) => Peer::Terminal(t + plane * terminals),
+            Peer::Router { router, port } => Peer::Router { router: router.plus(routers), port },
+            Peer::Terminal(t) => Peer::Terminal(t.plus(plane * terminals)),
             Peer::None => Peer::None,
         };
-        stacked.ports.extend(fabric.ports().iter().map(|p| Port { peer: peer(p.peer), ..*p }));
+        for port in fabric.ports() {
+            stacked.ports.push(Port { peer: peer(port.peer), ..*port });
+        }
     }
     stacked.failed = vec![0; count as usize];
     stacked.into()
@@ -137,29 +145,34 @@ pub fn stack(fabric: &Fabric, count: u32) -> Fabric {
 pub fn plane(fabric: &Fabric, plane: u32) -> Fabric {
     let (nodes, routers) = (fabric.nodes(), fabric.routers_per_plane());
     let (first, behind) = (plane * routers, (plane + 1) * routers);
-    let (start, end) = (fabric.first_port(first), fabric.first_port(behind));
+    let start = fabric.first_port(RouterId::new(first));
     let whole = fabric.parts();
+    let inner_router = |router: RouterId| RouterId::new(router.number() - first);
+    let inner_terminal = |terminal: TerminalId| TerminalId::new(terminal.number() - plane * nodes);
     let peer = |peer| match peer {
-        Peer::Router { router, port } => Peer::Router { router: router - first, port },
-        Peer::Terminal(t) => Peer::Terminal(t - plane * nodes),
+        Peer::Router { router, port } => Peer::Router { router: inner_router(router), port },
+        Peer::Terminal(t) => Peer::Terminal(inner_terminal(t)),
         Peer::None => Peer::None,
     };
-    let own = |t: &&u32| fabric.plane_of(**t) == plane;
+    let own = |t: &&TerminalId| fabric.plane_of(**t) == plane;
     Fabric::from(Parts {
         topology: whole.topology,
         classes: whole.classes.clone(),
-        port_base: whole.port_base[first as usize..=behind as usize].iter().map(|b| b - start).collect(),
-        ports: whole.ports[start as usize..end as usize]
+        port_base: whole.port_base.cells()[first as usize..=behind as usize]
+            .iter()
+            .map(|base| LinkId::new(base.number() - start.number()))
+            .collect(),
+        ports: fabric.ports()[start.index()..fabric.first_port(RouterId::new(behind)).index()]
             .iter()
             .map(|p| Port { peer: peer(p.peer), ..*p })
             .collect(),
-        attach: whole.attach[(plane * nodes) as usize..((plane + 1) * nodes) as usize]
+        attach: fabric.attachments()[(plane * nodes) as usize..((plane + 1) * nodes) as usize]
             .iter()
-            .map(|&(router, port)| (router - first, port))
+            .map(|&(router, port)| (inner_router(router), port))
             .collect(),
         shape: Arc::clone(&whole.shape),
         failed: vec![whole.failed[plane as usize]],
-        cut_off: whole.cut_off.iter().filter(own).map(|t| t - plane * nodes).collect(),
+        cut_off: whole.cut_off.iter().filter(own).map(|&t| inner_terminal(t)).collect(),
     })
 }
 
@@ -172,7 +185,9 @@ pub fn nodes(fabric: &Arc<Fabric>) -> Arc<Fabric> {
     }
     let usable = fabric.usable_nodes();
     let mut first = plane(fabric, 0);
-    first.set_cut_off((0..fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect());
+    first.set_cut_off(
+        TerminalId::first(fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect(),
+    );
     Arc::new(first)
 }
 
@@ -211,12 +226,12 @@ impl Stacked {
     /// The plane of a hop, its routing, and the hop as the plane numbers it.
     #[inline]
     fn within(&self, hop: &Hop) -> (u32, &dyn Routing, Hop) {
-        let plane = hop.router / self.routers;
+        let plane = hop.router.number() / self.routers;
         let routing = self.routings.get(plane as usize).unwrap_or(&self.routings[0]);
         let inner = Hop {
-            router: hop.router - plane * self.routers,
-            source: hop.source % self.nodes,
-            destination: hop.destination % self.nodes,
+            router: RouterId::new(hop.router.number() - plane * self.routers),
+            source: TerminalId::new(hop.source.number() % self.nodes),
+            destination: TerminalId::new(hop.destination.number() % self.nodes),
             ..*hop
         };
         (plane, routing.as_ref(), inner)
@@ -260,18 +275,18 @@ struct Shifted<'a> {
 
 impl Congestion for Shifted<'_> {
     #[inline]
-    fn backlog(&mut self, port: u32) -> u64 {
+    fn backlog(&mut self, port: PortId) -> u64 {
         self.congestion.backlog(port)
     }
 
     #[inline]
-    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
         self.congestion.credits(port, vc)
     }
 
     #[inline]
-    fn published(&mut self, link: u32) -> u64 {
-        self.congestion.published(link + self.ports)
+    fn published(&mut self, link: LinkId) -> u64 {
+        self.congestion.published(link.plus(self.ports))
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod zone;
 
+use base::index::TerminalId;
 use std::collections::BTreeMap;
 use zone::Zones;
 
@@ -60,7 +61,8 @@ pub struct Platform {
 impl Platform {
     /// Links from one host to another, in order; `None` if there is no route. A host reaches itself without links, unless there is a route.
     #[must_use]
-    pub fn route(&self, from: u32, to: u32) -> Option<Vec<u32>> {
+    pub fn route(&self, from: TerminalId, to: TerminalId) -> Option<Vec<u32>> {
+        let (from, to) = (from.number(), to.number());
         if let Some(route) = self.routes.get(&(from, to)) {
             return Some(route.clone());
         }
@@ -70,7 +72,7 @@ impl Platform {
 
     /// Name of a host.
     #[must_use]
-    pub fn host(&self, terminal: u32) -> &str {
-        self.hosts.get(terminal as usize).map_or("?", String::as_str)
+    pub fn host(&self, terminal: TerminalId) -> &str {
+        self.hosts.get(terminal.index()).map_or("?", String::as_str)
     }
 }

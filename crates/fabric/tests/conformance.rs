@@ -3,6 +3,7 @@
 
 use base::{
     hash::mix64,
+    index::{PortId, RouterId, TerminalId},
     param::{Kind, Value, Values},
     registry::{About, Registered, find},
     rng::{Purpose, Stream},
@@ -30,7 +31,7 @@ struct Backlogs {
 }
 
 impl Congestion for Backlogs {
-    fn backlog(&mut self, port: u32) -> u64 {
+    fn backlog(&mut self, port: PortId) -> u64 {
         assert!(self.allowed, "an oblivious routing asked for congestion");
         mix64(self.seed ^ u64::from(port) << 32) % 4 * 64
     }
@@ -59,9 +60,9 @@ fn shortest_paths(fabric: &Fabric) -> String {
     let mut text = String::new();
     for (terminal, &(to, _)) in fabric.attachments().iter().enumerate() {
         let distance = distances(fabric, to);
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             for (port, peer) in fabric.neighbours(router) {
-                if distance[peer as usize] + 1 == distance[router as usize] {
+                if distance[peer] + 1 == distance[router] {
                     text += &format!("{router} {terminal} {port}\n");
                 }
             }
@@ -73,15 +74,15 @@ fn shortest_paths(fabric: &Fabric) -> String {
 /// Two shortest routes for every pair of terminals.
 fn shortest_routes(fabric: &Fabric) -> String {
     let mut text = String::new();
-    for destination in 0..fabric.terminals() {
+    for destination in TerminalId::first(fabric.terminals()) {
         let distance = distances(fabric, fabric.router_at(destination));
-        for (source, turn) in (0..fabric.terminals()).flat_map(|s| [(s, 0), (s, 1)]) {
+        for (source, turn) in TerminalId::first(fabric.terminals()).flat_map(|s| [(s, 0), (s, 1)]) {
             let mut router = fabric.router_at(source);
             text += &format!("{source} {destination}");
-            while distance[router as usize] > 0 {
-                let closer = |&(_, p): &(u32, u32)| distance[p as usize] + 1 == distance[router as usize];
-                let paths: Vec<(u32, u32)> = fabric.neighbours(router).filter(closer).collect();
-                let (port, next) = paths[(source + turn) as usize % paths.len()];
+            while distance[router] > 0 {
+                let closer = |&(_, p): &(PortId, RouterId)| distance[p] + 1 == distance[router];
+                let paths: Vec<(PortId, RouterId)> = fabric.neighbours(router).filter(closer).collect();
+                let (port, next) = paths[(source.number() + turn) as usize % paths.len()];
                 text += &format!(" {port}");
                 router = next;
             }
@@ -185,20 +186,20 @@ fn pairs() -> Vec<Pair> {
 fn links_are_symmetric_and_terminals_attached() {
     for (name, fabric) in fabrics() {
         let mut plugged = 0;
-        for router in 0..fabric.routers() {
-            for (port, here) in fabric.ports_of(router).iter().enumerate() {
+        for router in RouterId::first(fabric.routers()) {
+            for (port, here) in (0..).map(PortId::new).zip(fabric.ports_of(router)) {
                 assert!(usize::from(here.class) < fabric.classes().len(), "{name}");
-                assert_eq!(fabric.router_of(fabric.port_index(router, port as u32)), router);
+                assert_eq!(fabric.router_of(fabric.port_index(router, port)), router);
                 match here.peer {
                     Peer::Router { router: peer, port: peer_port } => {
-                        let there = fabric.ports_of(peer)[peer_port as usize];
-                        assert_eq!(there.peer, Peer::Router { router, port: port as u32 }, "{name}");
+                        let there = fabric.ports_of(peer)[peer_port.index()];
+                        assert_eq!(there.peer, Peer::Router { router, port }, "{name}");
                         assert_eq!(there.class, here.class, "{name}");
-                        assert!(here.class > 0 && (peer, peer_port) != (router, port as u32), "{name}");
+                        assert!(here.class > 0 && (peer, peer_port) != (router, port), "{name}");
                     }
                     Peer::Terminal(terminal) => {
                         plugged += 1;
-                        assert_eq!(fabric.attached(terminal), (router, port as u32), "{name}");
+                        assert_eq!(fabric.attached(terminal), (router, port), "{name}");
                         assert_eq!(here.class, 0, "{name}");
                     }
                     Peer::None => {}
@@ -267,8 +268,8 @@ fn values_of(routing: &str) -> Values {
 fn walk(
     fabric: &Fabric,
     routing: &dyn Routing,
-    source: u32,
-    destination: u32,
+    source: TerminalId,
+    destination: TerminalId,
     seed: u64,
     options: &mut BTreeMap<[u64; 6], Vec<Choice>>,
 ) -> u32 {
@@ -291,7 +292,7 @@ fn walk(
         let choice = routing.route(&mut hop, &mut congestion);
         assert!(allowed.contains(&choice), "{choice:?} is not among {allowed:?} for {hop:?}");
         assert!(choice.vc < routing.vcs());
-        match fabric.ports_of(hop.router)[choice.port as usize].peer {
+        match fabric.ports_of(hop.router)[choice.port.index()].peer {
             Peer::Router { router, port } => {
                 (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
                 hop.visited += 1;
@@ -338,10 +339,10 @@ fn all_pairs_are_delivered_along_the_options() {
     for (name, fabric, routing, _) in pairs() {
         let rule = length(name.split(' ').next().unwrap_or(""), &fabric);
         let mut options = BTreeMap::new();
-        for source in 0..fabric.terminals() {
+        for source in TerminalId::first(fabric.terminals()) {
             let distance = distances(&fabric, fabric.router_at(source));
-            for destination in 0..fabric.terminals() {
-                let least = distance[fabric.router_at(destination) as usize];
+            for destination in TerminalId::first(fabric.terminals()) {
+                let least = distance[fabric.router_at(destination)];
                 for seed in 0..8 {
                     let length = walk(&fabric, routing.as_ref(), source, destination, seed, &mut options);
                     let right = match rule {
@@ -358,13 +359,14 @@ fn all_pairs_are_delivered_along_the_options() {
 #[test]
 fn terminals_said_to_be_alike_are() {
     for (name, fabric, routing, _) in pairs().into_iter().filter(|p| p.2.facts().terminals_alike) {
-        for (t, u) in (1..fabric.terminals()).map(|u| (u - 1, u)) {
+        for (t, u) in TerminalId::first(fabric.terminals()).zip(TerminalId::first(fabric.terminals()).skip(1))
+        {
             if fabric.router_at(t) != fabric.router_at(u) {
                 continue;
             }
-            for router in (0..fabric.routers()).filter(|&r| r != fabric.router_at(t)) {
-                for other in 0..fabric.terminals() {
-                    let ask = |source: u32, destination: u32| {
+            for router in RouterId::first(fabric.routers()).filter(|&r| r != fabric.router_at(t)) {
+                for other in TerminalId::first(fabric.terminals()) {
+                    let ask = |source: TerminalId, destination: TerminalId| {
                         let (_, in_port) = fabric.attachments()[0];
                         let random = Stream::new(0, Purpose::Route, 0);
                         let hop =

@@ -4,7 +4,7 @@
 //! Prints a row per case: minimum, median and maximum of CPU seconds, microseconds per message of the median, and peak memory. Networks and programs are made before the
 //! clock starts. Links have 12.5 GB/s and 200 ns. Times are measured, never asserted.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use fabric::graph::Fabric;
 use flow::{FlowConfig, FlowSetup, rules::Rules, simulate};
 use model::{
@@ -131,7 +131,7 @@ fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
         jobs: vec![JobSetup {
             name: "job".to_owned(),
             work,
-            placement: (0..fabric.terminals()).collect(),
+            placement: TerminalId::first(fabric.terminals()).collect(),
             message: None,
             start: 0,
             compute_ppb: JobSetup::COMPUTE_AS_IS,

@@ -1,6 +1,7 @@
 //! Bandwidths that change while a run is under way, on fabrics with link classes. Platforms have events of their own.
 
 use base::{
+    index::{LinkId, PortId, RouterId, TerminalId},
     param::Problem,
     time::Ps,
     units::{parse_bandwidth, parse_time},
@@ -13,7 +14,7 @@ pub struct BandwidthChange {
     /// Virtual time at which it happens.
     pub at: Ps,
     /// Index of the port that the link leaves, or the number of ports plus the terminal.
-    pub link: u32,
+    pub link: LinkId,
     /// Bytes per second; zero for a link that stands still.
     pub bandwidth: f64,
 }
@@ -39,7 +40,7 @@ pub fn read(texts: &[String], fabric: &Fabric) -> Result<Vec<BandwidthChange>, V
     if problems.is_empty() { Ok(changes) } else { Err(problems) }
 }
 
-type Read = (Ps, f64, Vec<u32>);
+type Read = (Ps, f64, Vec<LinkId>);
 
 fn one(text: &str, fabric: &Fabric) -> Result<Read, (String, String)> {
     let form = || {
@@ -72,29 +73,29 @@ fn one(text: &str, fabric: &Fabric) -> Result<Read, (String, String)> {
 }
 
 /// Directed links of a cable or a class.
-fn links(place: &str, fabric: &Fabric) -> Option<Vec<u32>> {
-    let ports = fabric.router_ports();
+fn links(place: &str, fabric: &Fabric) -> Option<Vec<LinkId>> {
     if let Some((router, port)) = place.split_once(':') {
         let (router, port): (u32, u32) = (router.trim().parse().ok()?, port.trim().parse().ok()?);
-        if router >= fabric.routers() || port as usize >= fabric.ports_of(router).len() {
+        let (id, port) = (RouterId::new(router), PortId::new(port));
+        if router >= fabric.routers() || port.index() >= fabric.ports_of(id).len() {
             return None;
         }
-        let link = fabric.port_index(router, port);
+        let link = fabric.port_index(id, port);
         let other = match fabric.port(link).peer {
             Peer::Router { router, port } => fabric.port_index(router, port),
-            Peer::Terminal(terminal) => ports + terminal,
+            Peer::Terminal(terminal) => fabric.injection(terminal),
             Peer::None => return None,
         };
         return Some(vec![link, other]);
     }
     let class = fabric.classes().iter().position(|c| *c == place)?;
-    let here = |&link: &u32| {
+    let here = |&link: &LinkId| {
         let port = fabric.port(link);
         usize::from(port.class) == class && port.peer != Peer::None
     };
-    let mut links: Vec<u32> = (0..ports).filter(here).collect();
+    let mut links: Vec<LinkId> = LinkId::first(fabric.router_ports()).filter(here).collect();
     if class == 0 {
-        links.extend(ports..ports + fabric.terminals());
+        links.extend(TerminalId::first(fabric.terminals()).map(|t| fabric.injection(t)));
     }
     Some(links)
 }
@@ -111,8 +112,8 @@ mod tests {
         let read = |text: &str| read(&[text.to_owned()], &fabric);
         let cable = read("0:0 at 5 us = 1 GB/s").unwrap_or_default();
         let (first, second) = (cable[0], cable[1]);
-        assert_eq!((first.at, first.bandwidth, first.link), (5_000_000, 1e9, 0));
-        assert!(second.link >= ports, "terminals come first at a leaf");
+        assert_eq!((first.at, first.bandwidth, first.link), (5_000_000, 1e9, LinkId::new(0)));
+        assert!(second.link.number() >= ports, "terminals come first at a leaf");
         assert_eq!(read("terminal at 1 ns = 0").map(|c| c.len()), Ok(8));
         assert_eq!(read("tree at 1 ns = 0").map(|c| c.len()), Ok(8));
         for wrong in [

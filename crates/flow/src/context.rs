@@ -1,7 +1,10 @@
 //! What a run of the flow model is given, and what of it does not change while it runs.
 
 use super::config::FlowConfig;
-use base::time::Ps;
+use base::{
+    index::{Column, TerminalId},
+    time::Ps,
+};
 use fabric::{graph::Fabric, platform::Platform, routing::Routing};
 use model::{
     failure::Failure,
@@ -52,7 +55,7 @@ pub struct Context {
     /// See [`FlowSetup::config`].
     pub config: FlowConfig,
     /// Job and rank of each terminal; [`u32::MAX`] for none.
-    pub rank: Vec<(u32, u32)>,
+    pub rank: Column<TerminalId, (u32, u32)>,
     /// The ranks of programs.
     pub roster: Arc<Roster>,
     /// See [`FlowSetup::seed`].
@@ -102,14 +105,14 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         return refuse("a platform tells itself how bandwidths change: it takes no [faults]".into());
     }
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
-    let mut rank = vec![(u32::MAX, u32::MAX); setup.fabric.terminals() as usize];
+    let mut rank = Column::filled(setup.fabric.terminals() as usize, (u32::MAX, u32::MAX));
     for (n, job) in setup.jobs.iter().enumerate() {
         for (r, &terminal) in job.placement.iter().enumerate() {
             if left.is_cut_off(terminal) {
                 let name = &job.name;
                 return refuse(format!("failures cut terminal {terminal} off, which job {name} uses"));
             }
-            rank[terminal as usize] = (n as u32, r as u32);
+            rank[terminal] = (n as u32, r as u32);
         }
     }
     let FlowConfig { eager, control, overhead, .. } = setup.config;

@@ -10,7 +10,10 @@ use super::{
     network::{Lost, Network},
     sharing::{Over, Sharing},
 };
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::{
     domain::{Domain, Effects},
     key::Class,
@@ -39,7 +42,7 @@ pub enum Record {
         /// Virtual time at which it happens.
         time: Ps,
         /// Number of the terminal that it comes from.
-        source: u32,
+        source: TerminalId,
     },
     /// A message is whole.
     Delivered {
@@ -60,9 +63,9 @@ pub enum Record {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
     /// Number of the terminal that it comes from.
-    pub source: u32,
+    pub source: TerminalId,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// The source's number of it.
     pub number: u32,
     /// Its pair, as the network numbers pairs.
@@ -102,7 +105,7 @@ pub struct FlowDomain {
     sources: Vec<Source>,
     numbers: Vec<u32>,
     /// Messages that arrived, by pair: for traffic that answers.
-    arrived: BTreeMap<(u32, u32), u64>,
+    arrived: BTreeMap<(TerminalId, TerminalId), u64>,
     /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
     handed: usize,
@@ -171,15 +174,21 @@ impl FlowDomain {
     }
 
     /// Sends a message of traffic now.
-    fn send_plain(&mut self, ends: (u32, u32), bytes: u64, rate: Option<f64>, fx: &mut impl Effects<Self>) {
+    fn send_plain(
+        &mut self,
+        ends: (TerminalId, TerminalId),
+        bytes: u64,
+        rate: Option<f64>,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.send_now(ends.0, ends.1, bytes, rate, None, fx);
     }
 
     /// Sends a message now, from and to.
     fn send_now(
         &mut self,
-        source: u32,
-        destination: u32,
+        source: TerminalId,
+        destination: TerminalId,
         bytes: u64,
         rate: Option<f64>,
         ahead: Option<Ahead>,
@@ -192,8 +201,8 @@ impl FlowDomain {
             self.overflow = true;
             return;
         }
-        let number = self.numbers[source as usize];
-        self.numbers[source as usize] = number.wrapping_add(1);
+        let number = self.numbers[source.index()];
+        self.numbers[source.index()] = number.wrapping_add(1);
         let identity = u64::from(source) << 32 | u64::from(number);
         let pair = self.network.pair(source, destination);
         let ends = (source, destination, pair);
@@ -253,8 +262,8 @@ impl FlowDomain {
     /// Traffic in a closed loop answers a message.
     fn answer(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
         let cx = Arc::clone(&self.cx);
-        let (job, from) = cx.rank[message.source as usize];
-        let (_, to) = cx.rank[message.destination as usize];
+        let (job, from) = cx.rank[message.source];
+        let (_, to) = cx.rank[message.destination];
         let setup = &cx.jobs[job as usize];
         let Work::Traffic(traffic) = &setup.work else { return };
         if !traffic.closed_loop() {
@@ -268,40 +277,45 @@ impl FlowDomain {
     }
 
     /// Reads a source's next message and sets its alarm.
-    fn look_ahead(&mut self, terminal: u32, previous: Ps, fx: &mut impl Effects<Self>) {
+    fn look_ahead(&mut self, terminal: TerminalId, previous: Ps, fx: &mut impl Effects<Self>) {
         let cx = Arc::clone(&self.cx);
-        let (job, rank) = cx.rank[terminal as usize];
+        let (job, rank) = cx.rank[terminal];
         let Some(setup) = cx.jobs.get(job as usize) else { return };
         let Work::Traffic(traffic) = &setup.work else { return };
-        let source = &mut self.sources[terminal as usize];
+        let source = &mut self.sources[terminal.index()];
         source.next = traffic.message(rank, source.index, previous);
         if let Some(message) = source.next {
             let at = message.time.saturating_add(setup.start);
             if at < cx.end {
                 let identity = 1 << 62 | u64::from(terminal);
-                fx.wake(at.max(fx.now()), Class::Ordinary, identity, SOURCE << KIND_SHIFT | terminal);
+                fx.wake(
+                    at.max(fx.now()),
+                    Class::Ordinary,
+                    identity,
+                    SOURCE << KIND_SHIFT | terminal.number(),
+                );
             }
         }
     }
 
     /// A source sends all that is due.
-    fn send(&mut self, terminal: u32, fx: &mut impl Effects<Self>) {
+    fn send(&mut self, terminal: TerminalId, fx: &mut impl Effects<Self>) {
         let cx = Arc::clone(&self.cx);
-        let (job, rank) = cx.rank[terminal as usize];
+        let (job, rank) = cx.rank[terminal];
         let setup = &cx.jobs[job as usize];
         let Work::Traffic(traffic) = &setup.work else { return };
-        while let Some(message) = self.sources[terminal as usize].next {
+        while let Some(message) = self.sources[terminal.index()].next {
             if message.time.saturating_add(setup.start) > fx.now() || self.stopped() {
                 return;
             }
-            let index = self.sources[terminal as usize].index;
+            let index = self.sources[terminal.index()].index;
             let rate = traffic.rate(rank, index);
             let destination = setup.placement[message.destination as usize];
             self.send_plain((terminal, destination), message.bytes, rate, fx);
-            self.sources[terminal as usize].index += 1;
+            self.sources[terminal.index()].index += 1;
             let next = traffic.message(rank, index + 1, message.time);
             if next.is_some_and(|n| n.time == message.time) {
-                self.sources[terminal as usize].next = next;
+                self.sources[terminal.index()].next = next;
             } else {
                 self.look_ahead(terminal, message.time, fx);
                 return;
@@ -337,7 +351,7 @@ impl Domain for FlowDomain {
     type Record = Record;
 
     fn start(&mut self, fx: &mut impl Effects<Self>) {
-        for terminal in 0..self.cx.fabric.terminals() {
+        for terminal in TerminalId::first(self.cx.fabric.terminals()) {
             self.look_ahead(terminal, 0, fx);
         }
         if let Some(change) = &self.cx.change {
@@ -358,7 +372,7 @@ impl Domain for FlowDomain {
                 self.alarm = NEVER;
                 self.sharing_on = true;
             }
-            SOURCE => self.send(which, fx),
+            SOURCE => self.send(TerminalId::new(which), fx),
             _ => self.fail(fx),
         }
     }

@@ -8,7 +8,7 @@ use super::{
     observe::Observer,
     tables,
 };
-use base::time::Ps;
+use base::{index::LinkId, time::Ps};
 use model::{
     energy::{self, Consumed, Use},
     setup::Until,
@@ -82,20 +82,19 @@ fn are(messages: u64) -> String {
 /// Use of all links.
 fn uses(cx: &Context, domain: &mut FlowDomain, simulated: Ps) -> Vec<LinkUse> {
     let used = domain.sharing.finish(FineTime::at(simulated)).to_vec();
-    let ports = cx.fabric.router_ports();
     let count = match cx.platform() {
         Some(platform) => platform.links.len() as u32,
-        None => ports + cx.fabric.terminals(),
+        None => cx.fabric.links(),
     };
     let span = simulated as f64 * 1e-12;
-    let plugged = |link: &u32| cx.platform().is_some() || !cx.fabric.is_unplugged(*link);
+    let plugged = |link: &u32| cx.platform().is_some() || !cx.fabric.is_unplugged(LinkId::new(*link));
     (0..count)
         .filter(plugged)
         .map(|link| {
             let shared = domain.shared(link);
             let bytes = used[shared as usize];
             let most = domain.sharing.bandwidth(shared) * span;
-            let class = cx.fabric.class_of_link(link);
+            let class = cx.fabric.class_of_link(LinkId::new(link));
             LinkUse {
                 link,
                 class: cx.platform().is_none().then_some(class),

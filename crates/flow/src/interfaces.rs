@@ -6,7 +6,7 @@ use crate::{
     network::Network,
     sharing::{Over, Sharing},
 };
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use model::{
     failure::Failure,
     messages::{Message, MessageNetwork},
@@ -51,7 +51,7 @@ impl MessageNetwork for Interfaces {
         self.cx.seed
     }
 
-    fn send(&mut self, now: Ps, (source, destination): (u32, u32), message: Message) -> bool {
+    fn send(&mut self, now: Ps, (source, destination): (TerminalId, TerminalId), message: Message) -> bool {
         let pair = self.network.pair(source, destination);
         self.sent += 1;
         let ends = (source, destination, pair);

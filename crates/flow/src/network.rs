@@ -6,7 +6,10 @@ use super::{
     fine_time::FineTime,
     sharing::{Policy, Sharing},
 };
-use base::rng::{Purpose, Stream};
+use base::{
+    index::{LinkId, PortId, RouterId, TerminalId},
+    rng::{Purpose, Stream},
+};
 use engine::state::map::Map;
 use fabric::{
     graph::{Fabric, Peer},
@@ -42,9 +45,9 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// Number of the terminal that it comes from.
-    pub source: u32,
+    pub source: TerminalId,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
 }
 
 impl Network {
@@ -74,7 +77,7 @@ impl Network {
     }
 
     /// Number of a pair of terminals, counted from 0 as they are first asked for.
-    pub fn pair(&mut self, source: u32, destination: u32) -> u32 {
+    pub fn pair(&mut self, source: TerminalId, destination: TerminalId) -> u32 {
         let key = u64::from(source) << 32 | u64::from(destination);
         if let Some(pair) = self.known.get(key, 0) {
             return pair;
@@ -93,7 +96,7 @@ impl Network {
         &mut self,
         cx: &Context,
         sharing: &mut Sharing,
-        (source, destination, pair): (u32, u32, u32),
+        (source, destination, pair): (TerminalId, TerminalId, u32),
         identity: u64,
     ) -> Result<u32, Lost> {
         let known = self.routes[pair as usize];
@@ -118,7 +121,13 @@ impl Network {
     }
 
     /// Directed links from one terminal to another, and whether all messages take them.
-    fn path(&self, cx: &Context, source: u32, destination: u32, identity: u64) -> Result<(Path, bool), Lost> {
+    fn path(
+        &self,
+        cx: &Context,
+        source: TerminalId,
+        destination: TerminalId,
+        identity: u64,
+    ) -> Result<(Path, bool), Lost> {
         let lost = Lost { source, destination };
         if let Some(platform) = cx.platform() {
             let links = platform.route(source, destination).ok_or(lost)?;
@@ -183,32 +192,30 @@ fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
 /// Solver's links of a fabric are numbered as its directed links; the two directions of a half-duplex cable are the one with the lower number.
 fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
     let fabric = &*cx.fabric;
-    let ports = fabric.router_ports();
-    let class = |link: u32| fabric.ports().get(link as usize).map_or(0, |p| usize::from(p.class));
+    let class = |link| usize::from(fabric.class_of_link(link));
     let mut shared = Vec::new();
-    for link in 0..ports + fabric.terminals() {
+    for link in LinkId::first(fabric.links()) {
         let params = &cx.links[class(link)];
         let (bandwidth, latency) = (params.bandwidth.bytes_per_s(), params.latency as f64 * 1e-12);
         let row = sharing.link(bandwidth, latency, Policy::Shared);
         let other = if cx.config.half_duplex { opposite(fabric, link) } else { None };
-        shared.push(other.map_or(row, |other| row.min(other)));
+        shared.push(other.map_or(row, |other| row.min(other.number())));
     }
     let changes = cx.config.changes.iter();
-    let change = |c: &BandwidthChange| (FineTime::at(c.at), shared[c.link as usize], c.bandwidth);
+    let change = |c: &BandwidthChange| (FineTime::at(c.at), shared[c.link.index()], c.bandwidth);
     sharing.schedule(changes.map(change).collect());
     shared
 }
 
 /// The other direction of a cable.
-fn opposite(fabric: &Fabric, link: u32) -> Option<u32> {
-    let ports = fabric.router_ports();
-    if link >= ports {
-        let (router, port) = fabric.attached(link - ports);
+fn opposite(fabric: &Fabric, link: LinkId) -> Option<LinkId> {
+    if let Some(terminal) = fabric.injected_by(link) {
+        let (router, port) = fabric.attached(terminal);
         return Some(fabric.port_index(router, port));
     }
     match fabric.port(link).peer {
         Peer::Router { router, port } => Some(fabric.port_index(router, port)),
-        Peer::Terminal(t) => Some(ports + t),
+        Peer::Terminal(t) => Some(fabric.injection(t)),
         Peer::None => None,
     }
 }
@@ -216,17 +223,17 @@ fn opposite(fabric: &Fabric, link: u32) -> Option<u32> {
 /// Flows on the links of a router.
 struct Loads<'a> {
     fabric: &'a Fabric,
-    router: u32,
+    router: RouterId,
     flows: Option<&'a [u32]>,
 }
 
 impl Congestion for Loads<'_> {
-    fn backlog(&mut self, port: u32) -> u64 {
+    fn backlog(&mut self, port: PortId) -> u64 {
         self.published(self.fabric.port_index(self.router, port))
     }
 
-    fn published(&mut self, link: u32) -> u64 {
-        self.flows.map_or(0, |flows| u64::from(flows[link as usize]) * BACKLOG)
+    fn published(&mut self, link: LinkId) -> u64 {
+        self.flows.map_or(0, |flows| u64::from(flows[link.index()]) * BACKLOG)
     }
 }
 
@@ -234,14 +241,14 @@ impl Congestion for Loads<'_> {
 fn walk(
     fabric: &Fabric,
     routing: &dyn Routing,
-    (source, destination): (u32, u32),
+    (source, destination): (TerminalId, TerminalId),
     random: Stream,
     flows: Option<&[u32]>,
 ) -> Option<(Path, bool)> {
     let (router, in_port) = fabric.attached(source);
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
     let mut links = Vec::with_capacity(8);
-    links.push(fabric.router_ports() + source);
+    links.push(fabric.injection(source).number());
     let (mut fixed, mut options) = (true, Vec::new());
     while hop.visited < MAX_HOPS {
         if fixed {
@@ -253,8 +260,8 @@ fn walk(
         let mut loads = Loads { fabric, router: hop.router, flows };
         let choice = routing.route(&mut hop, &mut loads);
         let link = fabric.port_index(hop.router, choice.port);
-        links.push(link);
-        match fabric.ports().get(link as usize)?.peer {
+        links.push(link.number());
+        match fabric.ports().get(link.index())?.peer {
             Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
             Peer::Terminal(terminal) => {
                 let routers = u32::from(hop.visited) + 1;

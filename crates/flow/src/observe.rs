@@ -1,7 +1,7 @@
 //! What is measured: counts, latencies, the fingerprint of all happenings.
 
 use super::{context::Context, domain::Record};
-use base::{hash::Fingerprint, time::Ps};
+use base::{hash::Fingerprint, index::TerminalId, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::tally::Tally;
 use results::histogram::{LatencyHistogram, Moments};
@@ -15,11 +15,11 @@ pub struct Row {
     /// The same with its fraction.
     pub exact: f64,
     /// Number of the terminal that it comes from.
-    pub source: u32,
+    pub source: TerminalId,
     /// The source's number of it.
     pub number: u32,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// When it was sent.
     pub created: Ps,
     /// Its payload in bytes, without headers.
@@ -75,7 +75,7 @@ pub struct Observer {
     /// The same by links on the way.
     pub by_hops: Vec<Moments>,
     /// By pair of terminals, if asked for.
-    pub pairs: BTreeMap<(u32, u32), Pair>,
+    pub pairs: BTreeMap<(TerminalId, TerminalId), Pair>,
     /// By message, if asked for.
     pub rows: Vec<Row>,
     /// By operation, if asked for.
@@ -103,8 +103,8 @@ impl Observer {
         }
     }
 
-    fn job(&mut self, terminal: u32) -> &mut JobSums {
-        &mut self.jobs[self.cx.rank[terminal as usize].0 as usize]
+    fn job(&mut self, terminal: TerminalId) -> &mut JobSums {
+        &mut self.jobs[self.cx.rank[terminal].0 as usize]
     }
 
     fn window(&mut self, time: Ps) -> Option<&mut SeriesWindow> {
@@ -176,7 +176,7 @@ impl Observe<Record> for Observer {
                 let job = self.job(f.terminal);
                 job.busy += u128::from(f.compute);
                 job.last = job.last.max(f.time);
-                let job = self.cx.rank[f.terminal as usize].0;
+                let job = self.cx.rank[f.terminal].0;
                 self.tally.add(&f, job, self.cx.measure.operations);
             }
         }

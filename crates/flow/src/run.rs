@@ -7,7 +7,7 @@ use super::{
     finish,
     observe::Observer,
 };
-use base::hash::mix64;
+use base::{hash::mix64, index::TerminalId};
 use engine::{
     director::Pauses,
     executor::{Executor, Options, Stop},
@@ -75,12 +75,12 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
 /// The network before anything has happened, with the ranks of programs that live on it.
 #[must_use]
 pub fn domain(cx: &Arc<Context>) -> Hosted<FlowDomain, Programs> {
-    let place = |(&(job, rank), terminal)| Place { job, rank, terminal };
-    let host = Programs::new(Arc::clone(&cx.roster), cx.rank.iter().zip(0u32..).map(place));
+    let place = |(terminal, &(job, rank))| Place { job, rank, terminal };
+    let host = Programs::new(Arc::clone(&cx.roster), cx.rank.iter().map(place));
     Hosted { carrier: FlowDomain::new(Arc::clone(cx)), host }
 }
 
-fn no_path(cx: &Context, source: u32, destination: u32) -> String {
+fn no_path(cx: &Context, source: TerminalId, destination: TerminalId) -> String {
     match cx.platform() {
         Some(platform) => {
             let (a, b) = (platform.host(source), platform.host(destination));

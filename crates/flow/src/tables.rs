@@ -4,7 +4,7 @@ use super::{
     context::{Context, FlowSetup},
     ended::{Ended, LinkUse},
 };
-use base::time::Ps;
+use base::{index::LinkId, time::Ps};
 use fabric::links::End;
 use model::setup::{JobOf, JobSetup};
 use results::table::{Cell, Column, Table};
@@ -20,7 +20,7 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
         tables.push(messages(ended));
     }
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, &cx.rank));
+    tables.extend(ended.observer.tally.tables(&jobs, cx.rank.cells()));
     tables
 }
 
@@ -40,7 +40,7 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
     for u in uses {
         let ends = match cx.platform() {
             Some(_) => (End::Nowhere, End::Nowhere),
-            None => cx.fabric.ends_of_link(u.link),
+            None => cx.fabric.ends_of_link(LinkId::new(u.link)),
         };
         let (from, to) = (ends.0.columns(), ends.1.columns());
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
@@ -121,8 +121,8 @@ fn pairs(ended: &Ended) -> Table {
         .with("latency_max_ps", Column::u64s());
     for (&(source, destination), p) in &ended.observer.pairs {
         table.push(&[
-            Cell::U32(source),
-            Cell::U32(destination),
+            Cell::U32(source.number()),
+            Cell::U32(destination.number()),
             Cell::U64(p.latency.count),
             Cell::U64(p.bytes),
             Cell::U64(p.latency.min),
@@ -140,9 +140,9 @@ fn messages(ended: &Ended) -> Table {
     let u32s = |f: fn(&super::observe::Row) -> u32| Column::U32(rows.iter().map(|r| f(r)).collect());
     let u64s = |f: fn(&super::observe::Row) -> u64| Column::U64(rows.iter().map(|r| f(r)).collect());
     Table::new("messages")
-        .with("source", u32s(|r| r.source))
+        .with("source", u32s(|r| r.source.number()))
         .with("number", u32s(|r| r.number))
-        .with("destination", u32s(|r| r.destination))
+        .with("destination", u32s(|r| r.destination.number()))
         .with("created_ps", u64s(|r| r.created))
         .with("delivered_ps", u64s(|r| r.delivered))
         .with("latency_ps", u64s(|r| r.delivered - r.created))

@@ -1,6 +1,11 @@
 //! The flow model as a whole: closed forms on fabrics, every topology with every routing, programs, failures.
 
-use base::{rate::Bandwidth, registry::Registered, time::Ps};
+use base::{
+    index::{RouterId, TerminalId},
+    rate::Bandwidth,
+    registry::Registered,
+    time::Ps,
+};
 use fabric::{
     faults::{Faults, degrade},
     graph::Fabric,
@@ -177,7 +182,7 @@ fn every_routing_that_finds_a_path_carries_flows() {
         for sample in topology.small {
             let built = (topology.build)(&values(topology.about.params, sample));
             let fabric = Arc::new(built.unwrap_or_else(|p| panic!("{p:?}")));
-            let terminals: Vec<u32> = fabric.reachable().collect();
+            let terminals: Vec<TerminalId> = fabric.reachable().collect();
             let n = terminals.len() as u32;
             let messages: Vec<_> = (0..n)
                 .flat_map(|s| [(0, s, (s + 1) % n, 1000), (US, s, (s + n / 2) % n, 70_000)])
@@ -228,8 +233,8 @@ fn rendezvous_takes_three_messages() {
 fn a_flow_on_a_failed_link_takes_another_path() {
     let fabric = samples::topology("torus", &[("dims", base::param::Value::Ints(vec![5]))]);
     let bind = |f: &Arc<Fabric>| samples::routing(f, "shortest-path", &[]);
-    let port = fabric.neighbours(0).find(|(_, r)| *r == 1).expect("a ring").0;
-    let faults = Faults { links: vec![(0, port)], ..Faults::default() };
+    let port = fabric.neighbours(RouterId::new(0)).find(|(_, r)| *r == RouterId::new(1)).expect("a ring").0;
+    let faults = Faults { links: vec![(RouterId::new(0), port)], ..Faults::default() };
     let left = Arc::new(degrade(&fabric, &faults).expect("a ring bears it").fabric);
     let mut setup = setup(&fabric, bind(&fabric), list(&[(0, 0, 1, 4_000_000)]));
     // Up, one link, down: 3 us; it fails when 1 ms of sharing is over.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base::index::TerminalId;
 use fabric::platform::Link;
 use flow::{
     scenarios::{read, rules},
@@ -66,9 +67,9 @@ fn clusters_have_the_routes_of_simgrid() {
         ours.reverse.clear();
         for flow in &mut ours.flows {
             let (a, b) = (host(&flow.source), host(&flow.destination));
-            flow.route = platform.route(a, b).unwrap();
+            flow.route = platform.route(TerminalId::new(a), TerminalId::new(b)).unwrap();
             let ends = (flow.destination.clone(), flow.source.clone());
-            ours.reverse.insert(ends, platform.route(b, a).unwrap());
+            ours.reverse.insert(ends, platform.route(TerminalId::new(b), TerminalId::new(a)).unwrap());
         }
         for (name, theirs) in &scenario.completion {
             let rules = rules(name).unwrap();

@@ -9,7 +9,7 @@
 //! at one interface take turns in the engine's order of ties. One partition. Cost: two events per message, one without interfaces.
 
 use super::{config::DelayConfig, distance::Delays};
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use engine::{
     domain::{Domain, Effects},
     key::Class,
@@ -25,8 +25,8 @@ use std::sync::Arc;
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Message {
-    source: u32,
-    destination: u32,
+    source: TerminalId,
+    destination: TerminalId,
     bytes: u64,
     ahead: Ahead,
     /// The source's number of it.
@@ -61,9 +61,9 @@ pub enum Record {
         /// Virtual time at which it happens.
         time: Ps,
         /// Number of the terminal that it comes from.
-        source: u32,
+        source: TerminalId,
         /// Number of the terminal that it is for.
-        destination: u32,
+        destination: TerminalId,
         /// Its size in bytes.
         bytes: u64,
     },
@@ -117,9 +117,9 @@ impl DelayCarrier {
     }
 
     /// A message begins to pass a side of an interface once that is free: when it begins, and when its last byte has passed.
-    fn pass(&mut self, now: Ps, terminal: u32, side: usize, bytes: u64) -> (Ps, Ps) {
+    fn pass(&mut self, now: Ps, terminal: TerminalId, side: usize, bytes: u64) -> (Ps, Ps) {
         let (busy, passing) = self.config.passing(bytes);
-        let free = &mut self.interfaces.edit(terminal).free[side];
+        let free = &mut self.interfaces.edit(terminal.number()).free[side];
         let begin = now.max(*free);
         *free = begin + busy;
         (begin, begin + passing)
@@ -175,8 +175,8 @@ impl Domain for DelayCarrier {
 impl Carrier for DelayCarrier {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
         let Posting { source, destination, bytes, ahead } = posting;
-        let number = self.interfaces.get(source).posted;
-        self.interfaces.edit(source).posted = number.wrapping_add(1);
+        let number = self.interfaces.get(source.number()).posted;
+        self.interfaces.edit(source.number()).posted = number.wrapping_add(1);
         let (begin, _) = self.pass(fx.now(), source, SENDING, bytes);
         let there = begin + self.delays.unasked(source, destination, bytes);
         let row = self.messages.take(Message { source, destination, bytes, ahead, number, next: NIL });

@@ -3,6 +3,7 @@
 //! The way is a shortest one, the first that a search finds that takes ports in ascending order: links of a class are alike, so what matters is the sequence of
 //! classes, and of those few are different.
 
+use base::index::{Column, RouterId, TerminalId};
 use fabric::graph::{Fabric, Peer};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +14,7 @@ const MAX_TABLE: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 pub struct ClassPaths {
     /// Row of each terminal's router.
-    row: Vec<u32>,
+    row: Column<TerminalId, u32>,
     rows: usize,
     /// Index in `sequences`, row by row.
     table: Vec<u16>,
@@ -27,7 +28,7 @@ impl ClassPaths {
     /// # Errors
     /// If it has too many routers for a table, or too many different paths.
     pub fn of(fabric: &Fabric) -> Result<Self, String> {
-        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
+        let mut ends: Vec<RouterId> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
         let rows = ends.len();
@@ -42,7 +43,7 @@ impl ClassPaths {
             for &to in &ends {
                 let mut sequence = Vec::new();
                 let mut at = to;
-                while let Some((router, class)) = before[at as usize].filter(|_| at != from) {
+                while let Some((router, class)) = before[at].filter(|_| at != from) {
                     sequence.push(class);
                     at = router;
                 }
@@ -69,23 +70,23 @@ impl ClassPaths {
     /// Index of the sequence between two terminals.
     #[inline]
     #[must_use]
-    pub fn between(&self, from: u32, to: u32) -> u32 {
-        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+    pub fn between(&self, from: TerminalId, to: TerminalId) -> u32 {
+        let (a, b) = (self.row[from] as usize, self.row[to] as usize);
         u32::from(self.table[a * self.rows + b])
     }
 }
 
 /// By router: the one before it on a shortest path from `from`, and the class of the link between them.
-fn search(fabric: &Fabric, from: u32) -> Vec<Option<(u32, u8)>> {
-    let mut before = vec![None; fabric.routers() as usize];
+fn search(fabric: &Fabric, from: RouterId) -> Column<RouterId, Option<(RouterId, u8)>> {
+    let mut before = Column::filled(fabric.routers() as usize, None);
     let mut queue = VecDeque::from([from]);
     while let Some(router) = queue.pop_front() {
         for port in fabric.ports_of(router) {
             if let Peer::Router { router: next, .. } = port.peer
                 && next != from
-                && before[next as usize].is_none()
+                && before[next].is_none()
             {
-                before[next as usize] = Some((router, port.class));
+                before[next] = Some((router, port.class));
                 queue.push_back(next);
             }
         }
@@ -111,12 +112,12 @@ mod tests {
         let paths = ClassPaths::of(&fabric).unwrap();
         let class = |name| fabric.classes().iter().position(|c| *c == name).unwrap() as u8;
         let (local, global) = (class("local"), class("global"));
-        for a in 0..fabric.terminals() {
+        for a in TerminalId::first(fabric.terminals()) {
             let all = metrics::distances(&fabric, fabric.router_at(a));
-            for b in 0..fabric.terminals() {
+            for b in TerminalId::first(fabric.terminals()) {
                 let classes = &paths.sequences()[paths.between(a, b) as usize];
-                assert_eq!(classes.len() as u32, all[fabric.router_at(b) as usize]);
-                let same_group = fabric.router_at(a) / 4 == fabric.router_at(b) / 4;
+                assert_eq!(classes.len() as u32, all[fabric.router_at(b)]);
+                let same_group = fabric.router_at(a).number() / 4 == fabric.router_at(b).number() / 4;
                 assert!(same_group || classes.contains(&global), "another group is behind a global link");
                 assert!(classes.iter().all(|&c| c == local || c == global));
             }

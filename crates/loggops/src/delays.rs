@@ -1,15 +1,15 @@
 //! How long a message is under way between two ranks' terminals.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use std::sync::Arc;
 
 /// Time of a message in the network: from the end of the sender's overhead o to its arrival.
 pub trait Delays: Send + Sync {
     /// Delay of `bytes` from one place to another.
-    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps;
+    fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps;
 
     /// The same of a message for which nobody asks first, whatever its size: where rendezvous is the business of whoever sends.
-    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn unasked(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         self.delay(from, to, bytes)
     }
 
@@ -17,20 +17,20 @@ pub trait Delays: Send + Sync {
     fn least(&self) -> Ps;
 
     /// How much longer than by the interfaces' own pace a message holds them, because a link on its path is slower.
-    fn slower(&self, _from: u32, _to: u32, _bytes: u64) -> Ps {
+    fn slower(&self, _from: TerminalId, _to: TerminalId, _bytes: u64) -> Ps {
         0
     }
 
     /// Links between two places, as far as they count.
-    fn hops(&self, from: u32, to: u32) -> u32;
+    fn hops(&self, from: TerminalId, to: TerminalId) -> u32;
 }
 
 impl<D: Delays + ?Sized> Delays for Arc<D> {
-    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         (**self).delay(from, to, bytes)
     }
 
-    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn unasked(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         (**self).unasked(from, to, bytes)
     }
 
@@ -38,11 +38,11 @@ impl<D: Delays + ?Sized> Delays for Arc<D> {
         (**self).least()
     }
 
-    fn slower(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn slower(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         (**self).slower(from, to, bytes)
     }
 
-    fn hops(&self, from: u32, to: u32) -> u32 {
+    fn hops(&self, from: TerminalId, to: TerminalId) -> u32 {
         (**self).hops(from, to)
     }
 }

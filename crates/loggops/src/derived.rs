@@ -8,6 +8,7 @@ use super::{
     routes::{Given, PathDelays, Pieces, Spread, Spreads, survey},
 };
 use base::{
+    index::TerminalId,
     param::{Value, Values},
     time::Ps,
     units::{print_bytes, print_time},
@@ -80,9 +81,9 @@ pub fn costs(config: &mut DelayConfig, parts: &Parts<'_>) -> Costs {
     };
     let derived = latency || !byte;
     let delays = derived.then(|| PathDelays::new(fabric, &links, pieces, given));
-    let mut places: Vec<u32> = parts.jobs.iter().flat_map(|j| j.placement.iter().copied()).collect();
+    let mut places: Vec<TerminalId> = parts.jobs.iter().flat_map(|j| j.placement.iter().copied()).collect();
     if places.is_empty() {
-        places = (0..fabric.nodes()).collect();
+        places = TerminalId::first(fabric.nodes()).collect();
     }
     places.sort_unstable();
     places.dedup();

@@ -3,7 +3,7 @@
 pub use super::delays::Delays;
 
 use super::config::DelayConfig;
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use fabric::metrics::Hops;
 
 /// Latency, a time per link on a shortest path, and a time per byte.
@@ -25,7 +25,7 @@ impl Linear {
 
 impl Delays for Linear {
     #[inline]
-    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         let hops = if self.hop_latency == 0 { 0 } else { self.hops.between(from, to) };
         self.latency + self.hop_latency * u64::from(hops) + self.byte_time * bytes
     }
@@ -34,7 +34,7 @@ impl Delays for Linear {
         self.latency
     }
 
-    fn hops(&self, from: u32, to: u32) -> u32 {
+    fn hops(&self, from: TerminalId, to: TerminalId) -> u32 {
         self.hops.between(from, to)
     }
 }

@@ -7,7 +7,7 @@ use super::{
     entry::{Entry, What},
     hosts::Hosts,
 };
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use engine::state::heap::Heaped;
 use engine::state::map::Map;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
@@ -30,7 +30,7 @@ pub struct Place {
     /// Its rank in the job.
     pub rank: u32,
     /// Its terminal, as [`Delays`] counts.
-    pub terminal: u32,
+    pub terminal: TerminalId,
 }
 
 /// What does not change during a run.

@@ -6,7 +6,7 @@
 //! long one, and requests of two processes are put in order where they arrive.
 
 use crate::{config::DelayConfig, distance::Delays, run::delays, setup::DelaySetup};
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use model::{
     failure::Failure,
     messages::{Message, MessageNetwork},
@@ -17,7 +17,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// The first byte of a message reaches an interface.
-    There { from: u32, to: u32, bytes: u64, tag: u32 },
+    There { from: TerminalId, to: TerminalId, bytes: u64, tag: u32 },
     /// The last byte is in.
     In(u32),
 }
@@ -59,15 +59,15 @@ impl Interfaces {
     }
 
     /// A message begins to pass a side of an interface once that is free: when it begins, and when its last byte has passed.
-    fn pass(&mut self, now: Ps, (from, to): (u32, u32), side: usize, bytes: u64) -> (Ps, Ps) {
+    fn pass(&mut self, now: Ps, (from, to): (TerminalId, TerminalId), side: usize, bytes: u64) -> (Ps, Ps) {
         let terminal = if side == 0 { from } else { to };
-        if self.free.len() <= terminal as usize {
-            self.free.resize(terminal as usize + 1, [0; 2]);
+        if self.free.len() <= terminal.index() {
+            self.free.resize(terminal.index() + 1, [0; 2]);
         }
         let (busy, passing) = self.config.passing(bytes);
         let slower = self.delays.slower(from, to, bytes);
         let (busy, passing) = (busy + slower, passing + slower);
-        let clock = &mut self.free[terminal as usize][side];
+        let clock = &mut self.free[terminal.index()][side];
         let begin = now.max(*clock);
         *clock = begin + busy;
         (begin, begin + passing)
@@ -87,7 +87,12 @@ impl MessageNetwork for Interfaces {
         self.seed
     }
 
-    fn send(&mut self, now: Ps, (from, to): (u32, u32), Message { bytes, tag, .. }: Message) -> bool {
+    fn send(
+        &mut self,
+        now: Ps,
+        (from, to): (TerminalId, TerminalId),
+        Message { bytes, tag, .. }: Message,
+    ) -> bool {
         let (begin, _) = self.pass(now, (from, to), 0, bytes);
         let there = begin + self.delays.unasked(from, to, bytes);
         self.at(there, Due::There { from, to, bytes, tag });

@@ -4,6 +4,7 @@
 
 use super::{class_paths::ClassPaths, delays::Delays};
 use base::{
+    index::TerminalId,
     param::{Excerpt, Kind, Param, Problem, Value, Values},
     time::Ps,
 };
@@ -268,7 +269,7 @@ impl ResilientDelays {
 
 impl Delays for ResilientDelays {
     #[inline]
-    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         let index = match &self.paths {
             Some(paths) => paths.between(from, to),
             None => self.hops.between(from, to),
@@ -280,7 +281,7 @@ impl Delays for ResilientDelays {
         self.means.least()
     }
 
-    fn hops(&self, from: u32, to: u32) -> u32 {
+    fn hops(&self, from: TerminalId, to: TerminalId) -> u32 {
         self.hops.between(from, to)
     }
 }
@@ -297,11 +298,14 @@ mod tests {
         let config = Resilient { parameters: lossless, samples: 10, seed: 1, class_loss: None, fits: None };
         let hops = Hops::Grid { dims: vec![4, 4], wraps: false, coordinates: vec![0, 0, 1, 0, 3, 3, 0, 0] };
         let delays = ResilientDelays::new(&config, hops, None).unwrap();
-        assert_eq!(delays.delay(0, 1, 3264), 5_820_000);
-        assert_eq!(delays.delay(0, 3, 3264), 500_000);
+        assert_eq!(delays.delay(TerminalId::new(0), TerminalId::new(1), 3264), 5_820_000);
+        assert_eq!(delays.delay(TerminalId::new(0), TerminalId::new(3), 3264), 500_000);
         assert_eq!(delays.least(), 500_000);
         let d = lossless.delays().unwrap();
-        assert_eq!(delays.delay(0, 2, 0), d.picoseconds(d.lossless(6, 1, 5)));
+        assert_eq!(
+            delays.delay(TerminalId::new(0), TerminalId::new(2), 0),
+            d.picoseconds(d.lossless(6, 1, 5))
+        );
     }
 
     /// Each link of a way loses what its class does: as the path of these links does.
@@ -321,14 +325,14 @@ mod tests {
         let delays = ResilientDelays::new(&config, Hops::of(&fabric).unwrap(), Some(&fabric)).unwrap();
         let paths = ClassPaths::of(&fabric).unwrap();
         for to in 1..6 {
-            let classes = &paths.sequences()[paths.between(0, to) as usize];
+            let classes = &paths.sequences()[paths.between(TerminalId::new(0), TerminalId::new(to)) as usize];
             let links: Vec<_> = classes.iter().map(|&c| (losses[usize::from(c)], 0.0)).collect();
             let path = Path::new(&links).unwrap();
             let point = Point { parameters: &parameters, path: &path, packets: 1, seed: 5 };
             let all = sample(&point, 4000, 1).unwrap().time;
             let scale = parameters.delays().unwrap().scale as f64;
             let (mean, error) = (all.mean() / scale, all.standard_error() / scale);
-            let ours = delays.delay(0, to, 100) as f64;
+            let ours = delays.delay(TerminalId::new(0), TerminalId::new(to), 100) as f64;
             assert!((ours - mean).abs() < 6.0 * error + 1.0, "to {to}: {ours}, {mean} +- {error}");
         }
     }

@@ -5,7 +5,11 @@
 //! routers, and the first chunk on all links but the slowest.
 
 use super::{config::Cost, delays::Delays};
-use base::{rate::Bandwidth, time::Ps};
+use base::{
+    index::{Column, RouterId, TerminalId},
+    rate::Bandwidth,
+    time::Ps,
+};
 use fabric::{
     graph::{Fabric, Peer},
     planes,
@@ -88,7 +92,7 @@ pub struct PathDelays {
     pieces: Pieces,
     given: Given,
     /// Row of each terminal's router; empty if all pairs cost the mean.
-    row: Vec<u32>,
+    row: Column<TerminalId, u32>,
     rows: usize,
     table: Vec<u16>,
     paths: Vec<Path>,
@@ -100,7 +104,7 @@ impl PathDelays {
     pub fn new(fabric: &Fabric, links: &[LinkParams], pieces: Pieces, given: Given) -> Self {
         let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
         let fabric = plane.as_ref().unwrap_or(fabric);
-        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
+        let mut ends: Vec<RouterId> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
         let mut kinds = Kinds::new(fabric.classes().len());
@@ -111,7 +115,7 @@ impl PathDelays {
         let mut table = Vec::with_capacity(ends.len() * ends.len());
         for &from in &ends {
             let at = kinds.search(fabric, from);
-            table.extend(ends.iter().map(|&to| at[to as usize]));
+            table.extend(ends.iter().map(|&to| at[to]));
         }
         let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
         Self { pieces, given, row, rows: ends.len(), table, paths }
@@ -120,7 +124,7 @@ impl PathDelays {
     /// The same for all pairs: the mean over those of some routers.
     fn mean(
         fabric: &Fabric,
-        (links, ends): (&[LinkParams], &[u32]),
+        (links, ends): (&[LinkParams], &[RouterId]),
         kinds: &mut Kinds,
         (pieces, given): (Pieces, Given),
     ) -> Self {
@@ -128,7 +132,7 @@ impl PathDelays {
         for n in 0..SAMPLED.min(ends.len()) {
             let at = kinds.search(fabric, ends[n * ends.len() / SAMPLED.min(ends.len())]);
             for &to in ends {
-                *count.entry(at[to as usize]).or_default() += 1;
+                *count.entry(at[to]).or_default() += 1;
             }
         }
         count.remove(&NONE);
@@ -143,15 +147,15 @@ impl PathDelays {
         let (fixed, first) = (mean(&|p| p.fixed), mean(&|p| p.first));
         let links = mean(&|p| p.links.into()) as u32;
         let paths = vec![Path { links, fixed, first, slowest: commonest }];
-        Self { pieces, given, row: Vec::new(), rows: 0, table: Vec::new(), paths }
+        Self { pieces, given, row: Column::default(), rows: 0, table: Vec::new(), paths }
     }
 
     #[inline]
-    fn path(&self, from: u32, to: u32) -> &Path {
+    fn path(&self, from: TerminalId, to: TerminalId) -> &Path {
         if self.row.is_empty() {
             return &self.paths[0];
         }
-        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+        let (a, b) = (self.row[from] as usize, self.row[to] as usize);
         // Ranks are not placed where there is no path.
         self.paths.get(usize::from(self.table[a * self.rows + b])).unwrap_or(&self.paths[0])
     }
@@ -184,7 +188,7 @@ impl PathDelays {
 
     /// What paths between these terminals take; none if there is no pair. Of more than 2,048 terminals evenly spread ones are the sources.
     #[must_use]
-    pub fn spreads(&self, terminals: &[u32]) -> Option<Spreads> {
+    pub fn spreads(&self, terminals: &[TerminalId]) -> Option<Spreads> {
         const SOURCES: usize = 2_048;
         let mut pairs = vec![0u64; self.paths.len()];
         for from in evenly(terminals, SOURCES) {
@@ -192,7 +196,7 @@ impl PathDelays {
                 let kind = match self.row.is_empty() {
                     true => 0,
                     false => {
-                        let (a, b) = (self.row[from as usize] as usize, self.row[to as usize] as usize);
+                        let (a, b) = (self.row[from] as usize, self.row[to] as usize);
                         usize::from(self.table[a * self.rows + b])
                     }
                 };
@@ -212,17 +216,17 @@ pub fn survey(
     fabric: &Fabric,
     links: &[LinkParams],
     (pieces, given): (Pieces, Given),
-    terminals: &[u32],
+    terminals: &[TerminalId],
 ) -> Option<Spreads> {
     let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
     let fabric = plane.as_ref().unwrap_or(fabric);
-    let router = |terminal: u32| fabric.attachments()[terminal as usize].0;
+    let router = |terminal: TerminalId| fabric.router_at(terminal);
     let mut kinds = Kinds::new(fabric.classes().len());
     let mut pairs = BTreeMap::<u16, u64>::new();
     for from in evenly(terminals, SAMPLED) {
         let at = kinds.search(fabric, router(from));
         for &to in terminals.iter().filter(|&&to| to != from) {
-            *pairs.entry(at[router(to) as usize]).or_default() += 1;
+            *pairs.entry(at[router(to)]).or_default() += 1;
         }
     }
     let paths: Vec<Path> = kinds.counts.iter().map(|c| path(c, links, &pieces)).collect();
@@ -232,7 +236,7 @@ pub fn survey(
 }
 
 /// So many of some terminals at most, evenly spread.
-fn evenly(terminals: &[u32], most: usize) -> impl Iterator<Item = u32> + '_ {
+fn evenly(terminals: &[TerminalId], most: usize) -> impl Iterator<Item = TerminalId> + '_ {
     let count = terminals.len().min(most);
     (0..count).map(move |n| terminals[n * terminals.len() / count])
 }
@@ -266,7 +270,7 @@ impl Pieces {
 }
 
 impl Delays for PathDelays {
-    fn delay(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn delay(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         let path = self.path(from, to);
         let delay = self.alone(path, bytes);
         if bytes <= self.pieces.eager || self.given.latency.is_some() || self.given.cost == Cost::Pure {
@@ -276,7 +280,7 @@ impl Delays for PathDelays {
         delay.saturating_add(asks.saturating_mul(2)).min(LONGEST)
     }
 
-    fn unasked(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn unasked(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         self.alone(self.path(from, to), bytes)
     }
 
@@ -284,11 +288,11 @@ impl Delays for PathDelays {
         self.paths.iter().map(|p| self.alone(p, 0)).min().unwrap_or(0)
     }
 
-    fn hops(&self, from: u32, to: u32) -> u32 {
+    fn hops(&self, from: TerminalId, to: TerminalId) -> u32 {
         self.path(from, to).links
     }
 
-    fn slower(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    fn slower(&self, from: TerminalId, to: TerminalId, bytes: u64) -> Ps {
         if self.given.byte.is_some() || self.given.cost == Cost::Pure {
             return 0;
         }
@@ -364,16 +368,16 @@ impl Kinds {
     }
 
     /// The kind of a shortest path to each router, the first that a search finds that takes ports in ascending order.
-    fn search(&mut self, fabric: &Fabric, from: u32) -> Vec<u16> {
-        let mut at = vec![NONE; fabric.routers() as usize];
-        at[from as usize] = 0;
+    fn search(&mut self, fabric: &Fabric, from: RouterId) -> Column<RouterId, u16> {
+        let mut at = Column::filled(fabric.routers() as usize, NONE);
+        at[from] = 0;
         let mut queue = VecDeque::from([from]);
         while let Some(router) = queue.pop_front() {
             for port in fabric.ports_of(router) {
                 if let Peer::Router { router: next, .. } = port.peer
-                    && at[next as usize] == NONE
+                    && at[next] == NONE
                 {
-                    at[next as usize] = self.longer(at[router as usize], port.class.into());
+                    at[next] = self.longer(at[router], port.class.into());
                     queue.push_back(next);
                 }
             }

@@ -11,7 +11,7 @@ use super::{
     setup::{DelayJob, DelaySetup},
     stuck,
 };
-use base::{hash::mix64, time::NEVER};
+use base::{hash::mix64, index::TerminalId, time::NEVER};
 use engine::checkpoint::{state_of, take_up};
 use engine::{
     director::Pauses,
@@ -243,13 +243,13 @@ fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
         let place = |rank| Place {
             job: n as u32,
             rank,
-            terminal: job.placement.get(rank as usize).copied().unwrap_or(base + rank),
+            terminal: job.placement.get(rank as usize).copied().unwrap_or(TerminalId::new(base + rank)),
         };
         places.extend((0..ranks).map(place));
         bases.push(places.len() as u32);
     }
     if let Some(fabric) = &setup.fabric
-        && places.iter().any(|p| p.terminal >= fabric.nodes())
+        && places.iter().any(|p| p.terminal.number() >= fabric.nodes())
     {
         return refuse("a rank is placed on a terminal that the network does not have".into());
     }

@@ -1,7 +1,7 @@
 //! What a run of the delay model is made from.
 
 use super::{config::DelayConfig, derived::Derived, observe::Measure};
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use fabric::graph::Fabric;
 use model::{energy::Energy, setup::Scheduling};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct DelayJob {
     /// When its ranks start.
     pub start: Ps,
     /// Terminal of each rank; without a fabric it has no meaning and may be empty.
-    pub placement: Vec<u32>,
+    pub placement: Vec<TerminalId>,
     /// Factor on the time of every computation, in billionths.
     pub compute_ppb: u64,
 }

@@ -5,7 +5,10 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod programs;
 
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::{
     director::Pauses,
     domain::Observer,
@@ -68,7 +71,7 @@ struct Ends(Vec<Ps>);
 impl Observer<Record> for Ends {
     fn commit(&mut self, record: &Record) {
         if let Record::Operation(f) = record {
-            let rank = f.terminal as usize;
+            let rank = f.terminal.index();
             self.0.resize(self.0.len().max(rank + 1), 0);
             self.0[rank] = self.0[rank].max(f.time);
         }
@@ -82,7 +85,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
     let job = JobSetup {
         name: "job".to_owned(),
         work: Work::Program(Arc::new(List::new(ranks))),
-        placement: all.clone().map(terminal).collect(),
+        placement: all.clone().map(|rank| TerminalId::new(terminal(rank))).collect(),
         message: None,
         start: 0,
         compute_ppb: JobSetup::COMPUTE_AS_IS,
@@ -90,7 +93,7 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
     let DelayConfig { eager, overhead, .. } = *config;
     let rules = Rules { eager, control: 0, overhead, calc: Begun::Executable };
     let roster = Arc::new(Roster::new(&[job], rules));
-    let places = all.clone().map(|rank| Place { job: 0, rank, terminal: terminal(rank) });
+    let places = all.clone().map(|rank| Place { job: 0, rank, terminal: TerminalId::new(terminal(rank)) });
     Hosted { host: Programs::new(roster, places), carrier: carrier(config, all.end) }
 }
 

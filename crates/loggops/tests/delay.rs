@@ -5,7 +5,7 @@
 
 mod programs;
 
-use base::time::NEVER;
+use base::{index::TerminalId, time::NEVER};
 use engine::undo_check;
 use fabric::registry::{TOPOLOGIES, values};
 use loggops::{
@@ -204,12 +204,13 @@ fn pure_delays_add_up() {
         })
         .collect();
     let mut setup = plain(Arc::new(List::new(ranks)), DelayConfig::pure(500, 30, 2));
-    setup.jobs[0].placement = (0..n).collect();
+    setup.jobs[0].placement = TerminalId::first(n).collect();
     setup.fabric = Some(Arc::clone(&fabric));
     let hops: u64 = (1..n)
         .map(|r| {
             u64::from(
-                fabric::metrics::distances(&fabric, fabric.router_at(r - 1))[fabric.router_at(r) as usize],
+                fabric::metrics::distances(&fabric, fabric.router_at(TerminalId::new(r - 1)))
+                    [fabric.router_at(TerminalId::new(r))],
             )
         })
         .sum();

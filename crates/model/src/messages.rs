@@ -1,6 +1,6 @@
 //! Single messages through the network of a model, for interfaces that decide themselves what is sent.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 
 /// A message as the network sees it.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub trait MessageNetwork {
     fn seed(&self) -> u64;
 
     /// Sends a message from one terminal to another; false if there is no path.
-    fn send(&mut self, now: Ps, ends: (u32, u32), message: Message) -> bool;
+    fn send(&mut self, now: Ps, ends: (TerminalId, TerminalId), message: Message) -> bool;
 
     /// When something happens next.
     fn next(&mut self) -> Option<Ps>;

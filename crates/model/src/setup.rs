@@ -1,6 +1,6 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
-use base::{rate::Bandwidth, threads::Threads, time::Ps};
+use base::{index::TerminalId, rate::Bandwidth, threads::Threads, time::Ps};
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
 use workload::{program::Program, registry::Work};
@@ -57,7 +57,7 @@ pub struct JobSetup {
     /// What its ranks do.
     pub work: Work,
     /// Node of each rank, which is its terminal in the first plane; none twice in a run.
-    pub placement: Vec<u32>,
+    pub placement: Vec<TerminalId>,
     /// Size of all its messages, if they are alike.
     pub message: Option<u64>,
     /// Added to every message's time.

@@ -4,6 +4,7 @@ use crate::{
     cluster::Network,
     error::{Error, ErrorKind},
 };
+use base::index::{PortId, RouterId, TerminalId};
 use congestion::{
     FabricRoutes, Outcome as Counted, Plan, TableRoutes,
     routes::{Multipath, Routes},
@@ -58,7 +59,7 @@ pub fn count(
                 return Err(Error::new(ErrorKind::Experiment, message));
             }
             let routes = FabricRoutes { fabric, routing: routing.as_ref(), seed: plan.seed };
-            let terminals: Vec<u32> = fabric.reachable().collect();
+            let terminals: Vec<u32> = fabric.reachable().map(TerminalId::number).collect();
             let mut plan = plan.clone();
             for task in &mut plan.tasks {
                 task.hosts.iter_mut().for_each(|h| *h = terminals[*h as usize]);
@@ -78,14 +79,15 @@ fn as_subnet(mut outcome: Counted, network: &Network) -> Counted {
     let Some((fabric, _)) = &network.closed else { return outcome };
     let subnet = &network.subnet;
     if !outcome.totals.edges.is_empty() {
-        let ports = fabric.ports().len();
-        let terminals: Vec<u32> = fabric.reachable().collect();
+        let terminals: Vec<TerminalId> = fabric.reachable().collect();
         let at = |edge: &fabric::subnet::Edge| {
-            if subnet.is_host(edge.from) {
-                ports + terminals[subnet.place(edge.from) as usize] as usize
+            let place = subnet.place(edge.from);
+            let link = if subnet.is_host(edge.from) {
+                fabric.injection(terminals[place as usize])
             } else {
-                fabric.port_index(subnet.place(edge.from), edge.port - 1) as usize
-            }
+                fabric.port_index(RouterId::new(place), PortId::new(edge.port - 1))
+            };
+            link.index()
         };
         outcome.totals.edges = subnet.edges.iter().map(|e| outcome.totals.edges[at(e)]).collect();
     }

@@ -3,6 +3,7 @@
 use crate::experiment::sections::Experiment;
 use base::{
     diag::{Diagnostic, Diagnostics},
+    index::TerminalId,
     param::Problem,
     time::Ps,
     units::print_time,
@@ -83,7 +84,7 @@ pub fn left_text(fabric: &Fabric) -> Option<String> {
     }
     let failed = fabric.failed_links();
     let mut text = format!("{failed} link{} between routers failed", if failed == 1 { "" } else { "s" });
-    let listed = |off: &[u32]| {
+    let listed = |off: &[TerminalId]| {
         let names: Vec<String> = off.iter().take(LISTED).map(ToString::to_string).collect();
         format!("{}{}", names.join(", "), if off.len() > LISTED { ", .." } else { "" })
     };
@@ -103,9 +104,9 @@ pub fn left_text(fabric: &Fabric) -> Option<String> {
 }
 
 /// Nodes that no rank may live on.
-fn nodes_lost(fabric: &Fabric) -> Vec<u32> {
+fn nodes_lost(fabric: &Fabric) -> Vec<TerminalId> {
     let usable = fabric.usable_nodes();
-    (0..fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect()
+    TerminalId::first(fabric.nodes()).filter(|n| usable.binary_search(n).is_err()).collect()
 }
 
 /// The same as JSON.

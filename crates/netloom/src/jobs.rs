@@ -3,6 +3,7 @@
 use crate::experiment::{jobs::Job, sections::Experiment};
 use base::{
     diag::{Diagnostic, Diagnostics},
+    index::TerminalId,
     param::{Problem, Value},
     rate::Bandwidth,
     time::Ps,
@@ -28,7 +29,7 @@ pub fn build(
         return Vec::new();
     }
     let end = experiment.general.duration.filter(|&end| end > 0).unwrap_or(Ps::MAX);
-    let mut free: Vec<u32> = fabric.map_or_else(Vec::new, |f| f.reachable().collect());
+    let mut free: Vec<TerminalId> = fabric.map_or_else(Vec::new, |f| f.reachable().collect());
     let mut unplaced = 0;
     let mut setups = Vec::new();
     for (index, job) in experiment.jobs.iter().enumerate() {
@@ -41,7 +42,7 @@ pub fn build(
             }
             if fabric.is_none() {
                 // Without a fabric every job has terminals of its own, numbered on.
-                setup.placement.iter_mut().for_each(|t| *t += unplaced);
+                setup.placement.iter_mut().for_each(|t| *t = t.plus(unplaced));
                 unplaced += setup.placement.len() as u32;
             }
             let mut used = setup.placement.clone();
@@ -76,7 +77,12 @@ struct Site<'a> {
     seed: u64,
 }
 
-fn build_job(job: &Job, site: &Site<'_>, free: &[u32], diagnostics: &mut Diagnostics) -> Option<JobSetup> {
+fn build_job(
+    job: &Job,
+    site: &Site<'_>,
+    free: &[TerminalId],
+    diagnostics: &mut Diagnostics,
+) -> Option<JobSetup> {
     let section = &job.section;
     let (workload, arrival, placement) = match (job.workload, job.arrival, job.placement) {
         (Some(w), Some(a), Some(p)) if section.complete => (w, a, p),
@@ -174,15 +180,15 @@ fn place(
     section: &Section,
     site: &Site<'_>,
     job: &JobToPlace<'_>,
-    free: &[u32],
+    free: &[TerminalId],
     diagnostics: &mut Diagnostics,
-) -> Option<Vec<u32>> {
+) -> Option<Vec<TerminalId>> {
     let Some(fabric) = site.fabric else {
         if section.places.contains_key("placement") {
             let diagnostic = Diagnostic::new(section.place("placement"), "a placement needs a [fabric]");
             diagnostics.push(diagnostic.help("remove it, or describe the network"));
         }
-        return Some((0..job.ranks).collect());
+        return Some(TerminalId::first(job.ranks).collect());
     };
     let JobToPlace { ranks, each, index, program } = *job;
     let context = PlacementContext { ranks, each, fabric, free, seed: site.seed, job: index, program };

@@ -1,5 +1,6 @@
 //! What programs will send, as far as it is known without running them: messages, bytes, and links between routers that they cross.
 
+use base::index::{Column, RouterId, TerminalId};
 use fabric::{graph::Fabric, metrics::distances};
 use model::{Run, setup::JobSetup};
 use serde_json::{Value as Json, json};
@@ -38,21 +39,21 @@ pub fn volumes(run: &dyn Run) -> Vec<Volume> {
 }
 
 /// Distances from a node to all routers, by plane; those of the first one if all are alike.
-fn hops_to_all(fabric: &Fabric, node: u32) -> Vec<Vec<u32>> {
+fn hops_to_all(fabric: &Fabric, node: TerminalId) -> Vec<Column<RouterId, u32>> {
     let different = if fabric.intact() { 1 } else { fabric.planes() };
     (0..different).map(|p| distances(fabric, fabric.router_at(fabric.terminal_in(node, p)))).collect()
 }
 
-fn volume(name: &str, program: &dyn Program, placement: &[u32], fabric: Option<&Fabric>) -> Volume {
+fn volume(name: &str, program: &dyn Program, placement: &[TerminalId], fabric: Option<&Fabric>) -> Volume {
     let (mut messages, mut bytes, mut hops) = (0, 0, 0);
     for (rank, &terminal) in (0..program.ranks()).zip(placement) {
-        let hops_to_all: Vec<Vec<u32>> = fabric.map_or_else(Vec::new, |f| hops_to_all(f, terminal));
+        let hops_to_all = fabric.map_or_else(Vec::new, |f| hops_to_all(f, terminal));
         for sent in program.sent(rank).unwrap_or_default() {
             messages += sent.messages;
             bytes += u128::from(sent.bytes) * u128::from(sent.messages);
             if let Some(fabric) = fabric {
                 let at = |plane| fabric.router_at(fabric.terminal_in(placement[sent.peer as usize], plane));
-                let far = (0..).zip(&hops_to_all).map(|(plane, hops)| hops[at(plane) as usize]).min();
+                let far = (0..).zip(&hops_to_all).map(|(plane, hops)| hops[at(plane)]).min();
                 hops += u128::from(far.unwrap_or(0)) * u128::from(sent.messages);
             }
         }

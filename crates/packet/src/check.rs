@@ -7,7 +7,10 @@ use super::{
     state::PacketDomain,
     transport::Word,
 };
-use base::time::Ps;
+use base::{
+    index::{LinkId, TerminalId},
+    time::Ps,
+};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -78,7 +81,7 @@ impl Ledger {
     }
 
     /// A message between terminals was complete.
-    pub fn completed(&mut self, source: u32, destination: u32, number: u32) {
+    pub fn completed(&mut self, source: TerminalId, destination: TerminalId, number: u32) {
         let times =
             self.complete.entry((u64::from(source) << 32 | u64::from(destination), number)).or_default();
         *times += 1;
@@ -135,7 +138,7 @@ pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now
 /// What a link's upstream port says of a virtual channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Book {
-    link: u32,
+    link: LinkId,
     vc: u8,
     occupancy: u32,
     capacity: u32,
@@ -158,7 +161,7 @@ impl Books {
     pub fn of<R: Router>(domain: &PacketDomain<R>, pending: &Pending) -> Self {
         let (net, cx) = (&domain.state.net, &domain.cx);
         let mut found = Self::default();
-        let mut add = |link: u32, vc: u8| *found.held.entry((link, vc)).or_default() += 1;
+        let mut add = |link: LinkId, vc: u8| *found.held.entry((link, vc)).or_default() += 1;
         for (u, line) in cx.local.lines.iter() {
             let port = net.ports.get(u);
             for f in port.flight.iter(&net.flights) {

@@ -19,6 +19,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     time::{NEVER, Ps},
 };
 use engine::{executor::Stop, partition::Partition};
@@ -63,8 +64,8 @@ pub struct Part {
     zombies: Vec<u64>,
     copied: u64,
     discarded: u64,
-    sent: BTreeMap<u32, Carried>,
-    rests: BTreeMap<u32, (Ps, u32, Ps)>,
+    sent: BTreeMap<LinkId, Carried>,
+    rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
     books: Option<Books>,
     waits: Option<Waits>,
     standing: Standing,

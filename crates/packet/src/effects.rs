@@ -5,7 +5,10 @@ use super::{
     surrogate::predicted::Predicted,
     transport::word::{How, Sort},
 };
-use base::time::Ps;
+use base::{
+    index::{LinkId, TerminalId},
+    time::Ps,
+};
 use engine::domain::Actions;
 use ranks::{carrier::Ahead, tally::Finished};
 use serde::{Deserialize, Serialize};
@@ -23,14 +26,14 @@ pub enum Record {
         /// Its payload in bytes, without headers.
         bytes: u32,
         /// Terminal that it is for.
-        destination: u32,
+        destination: TerminalId,
     },
     /// A chunk was accepted at a router's output.
     Accepted {
         /// Virtual time at which it happens.
         time: Ps,
         /// Directed link that it will take.
-        link: u32,
+        link: LinkId,
         /// Virtual channel of the link, counted from 0.
         vc: u8,
         /// Its packet.
@@ -56,7 +59,7 @@ pub enum Record {
         created: Ps,
         start: Ps,
         last_arrival: Ps,
-        destination: u32,
+        destination: TerminalId,
         bytes: u32,
         serialisation: u32,
         wire: u32,
@@ -94,7 +97,7 @@ pub enum Record {
         /// How many of them there are.
         packets: u32,
         /// Terminal that they are for.
-        destination: u32,
+        destination: TerminalId,
     },
     /// A packet, or message, that was predicted is complete at its destination.
     Predicted {
@@ -126,7 +129,7 @@ pub enum Record {
         compute: Ps,
         overhead: Ps,
         instance: u64,
-        terminal: u32,
+        terminal: TerminalId,
         number: u32,
         collective: u16,
         kind: Kind,
@@ -138,9 +141,9 @@ pub enum Record {
         /// When it was created.
         created: Ps,
         /// Number of the terminal that it comes from.
-        source: u32,
+        source: TerminalId,
         /// Number of the terminal that it is for.
-        destination: u32,
+        destination: TerminalId,
         /// Source's number of it.
         number: u32,
     },
@@ -259,9 +262,9 @@ pub enum Wire {
     /// What a host sent ahead with a message that is on its way.
     Ahead {
         /// Terminal that sent it.
-        source: u32,
+        source: TerminalId,
         /// Terminal that it goes to.
-        destination: u32,
+        destination: TerminalId,
         /// Its number there.
         number: u32,
         /// What the host sent.
@@ -270,9 +273,9 @@ pub enum Wire {
     /// An acknowledgement beside the network.
     Ack {
         /// Terminal that informs it.
-        from: u32,
+        from: TerminalId,
         /// Terminal that is informed.
-        to: u32,
+        to: TerminalId,
         /// Message of the pair.
         number: u32,
         /// What came, see [`Word`](super::transport::word::Word).
@@ -285,7 +288,7 @@ pub enum Wire {
     /// A credit for a link of the receiver.
     Credit {
         /// The link.
-        link: u32,
+        link: LinkId,
         /// Its virtual channel.
         vc: u8,
     },
@@ -299,14 +302,14 @@ pub struct Travel {
     pub created: Ps,
     pub start: Ps,
     pub message_created: Ps,
-    pub destination: u32,
+    pub destination: TerminalId,
     pub bytes: u32,
     pub message: u32,
     pub message_packets: u32,
     pub serialisation: u32,
     pub wire: u32,
     pub state: u32,
-    pub link: u32,
+    pub link: LinkId,
     pub chunks: u16,
     pub index: u16,
     pub hops: u16,

@@ -1,7 +1,7 @@
 //! What a run leaves before it is summed up.
 
 use crate::{measured::Measured, net::Channel, sample::Sample};
-use base::{hash::Fingerprint, time::Ps};
+use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ pub struct Ended {
     /// State of the sources and buffers at the end.
     pub last: Sample,
     /// What each link carried.
-    pub sent: BTreeMap<u32, Carried>,
+    pub sent: BTreeMap<LinkId, Carried>,
     /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
-    pub rests: BTreeMap<u32, (Ps, u32, Ps)>,
+    pub rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
     /// When half of the measured time was over, of runs that end at a time.

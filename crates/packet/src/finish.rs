@@ -15,6 +15,7 @@ use super::{
 use crate::setup::Setup;
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     time::{Ps, display},
     units::print_time,
 };
@@ -46,7 +47,7 @@ fn hash_ranks(host: &Programs, sum: &mut Fingerprint) {
 
 /// What each link carried, whole run.
 #[must_use]
-pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, Carried> {
+pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, Carried> {
     let mut sent = BTreeMap::new();
     for d in domains {
         for (u, line) in d.cx.local.lines.iter() {
@@ -62,7 +63,7 @@ pub fn sent_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, Ca
 
 /// How long links slept, whole run but for the last rest; empty if they do not sleep.
 #[must_use]
-pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<u32, (Ps, u32, Ps)> {
+pub fn rests_by_link<R: Router>(domains: &[&PacketDomain<R>]) -> BTreeMap<LinkId, (Ps, u32, Ps)> {
     let mut rests = BTreeMap::new();
     for d in domains {
         for ((u, line), rest) in d.cx.local.lines.iter().zip(d.state.net.rests.rows()) {
@@ -288,7 +289,7 @@ fn jobs(setup: &Setup, ended: &Ended) -> Vec<Job> {
     .collect()
 }
 
-fn links(net: &Network, sent: &BTreeMap<u32, Carried>, simulated: Ps) -> Option<Links> {
+fn links(net: &Network, sent: &BTreeMap<LinkId, Carried>, simulated: Ps) -> Option<Links> {
     if simulated == 0 {
         return None;
     }

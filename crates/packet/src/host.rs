@@ -12,6 +12,7 @@ use super::{
     state::{Fx, Inhabited, PacketDomain, State, Wire},
 };
 use crate::places::Ends;
+use base::index::TerminalId;
 use engine::{
     domain::{Effects, Lane},
     key::Class,
@@ -39,7 +40,7 @@ impl<R: Router> State<R> {
         let i = cx.local.terminals.binary_search(&source).expect("who posts lives here") as u32;
         let posting = self.posting(cx, i, destination);
         let (source, number) = (posting.source, posting.number);
-        let to = cx.net.owner[cx.net.fabric.router_at(destination) as usize];
+        let to = cx.net.owner[cx.net.fabric.router_at(destination)];
         if to == cx.local.partition {
             self.posted.ahead(Ends { source, destination: posting.destination }, number, ahead);
         } else {
@@ -47,7 +48,7 @@ impl<R: Router> State<R> {
             let wire = Wire::Ahead { source, destination: posting.destination, number, ahead };
             // The terminal's own count: with a transport the number is the pair's.
             let count = self.terminals.get(posting.local).posted.wrapping_sub(1);
-            fx.send(to, cx.net.lane, at, Class::Ordinary, Name::Envelope.of(source, count), wire);
+            fx.send(to, cx.net.lane, at, Class::Ordinary, Name::Envelope.of(source.number(), count), wire);
         }
         self.post(cx, posting, bytes, fx);
     }
@@ -66,7 +67,7 @@ impl<R: Router> Carrier for PacketDomain<R> {
     fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
         let Alarm { at, terminal, processor, ring, number } = alarm;
         let processor = if ring == Ring::Begin { u32::MAX - processor } else { processor };
-        let name = Name::Rank.of(terminal, processor);
+        let name = Name::Rank.of(terminal.number(), processor);
         fx.wake_on(self.cx.net.lane, at, Class::Ordinary, name, event::Alarm::Rank(number).token());
     }
 
@@ -89,8 +90,8 @@ pub fn inhabited<R: Router>(net: &Arc<Network>, partition: u32) -> Inhabited<R> 
     let carrier = PacketDomain::<R>::new(Arc::clone(net), partition);
     let local = Arc::clone(&carrier.cx.local);
     let first = local.terminals.iter().take_while(|&&t| net.fabric.plane_of(t) == 0);
-    let place = |&terminal: &u32| {
-        let (job, rank) = net.rank[terminal as usize];
+    let place = |&terminal: &TerminalId| {
+        let (job, rank) = net.rank[terminal];
         Place { job, rank, terminal }
     };
     Hosted { host: Programs::new(Arc::clone(&net.roster), first.map(place)), carrier }

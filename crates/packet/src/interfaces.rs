@@ -1,7 +1,7 @@
 //! Messages of interfaces through the packet network: chunk by chunk, with buffers, credits and virtual channels.
 
 use crate::{on_demand::OnDemand, places::Ends, setup::Setup};
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use model::{
     failure::Failure,
     messages::{Message, MessageNetwork},
@@ -36,7 +36,12 @@ impl MessageNetwork for Interfaces {
         self.seed
     }
 
-    fn send(&mut self, now: Ps, ends: (u32, u32), Message { network, bytes, tag }: Message) -> bool {
+    fn send(
+        &mut self,
+        now: Ps,
+        ends: (TerminalId, TerminalId),
+        Message { network, bytes, tag }: Message,
+    ) -> bool {
         let ends = Ends { source: ends.0, destination: ends.1 };
         self.on_demand.send(now, ends, network, bytes, tag);
         true

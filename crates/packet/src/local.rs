@@ -5,7 +5,10 @@ use super::{
     places::{LocalPort, Side, Upstream},
     transport::config::Ack,
 };
-use base::{index::Column, time::Ps};
+use base::{
+    index::{Column, LinkId, PortId, RouterId, TerminalId},
+    time::Ps,
+};
 use fabric::graph::Peer;
 
 /// One partition's share: which routers and terminals are its own, and its lines.
@@ -13,11 +16,11 @@ pub struct Local {
     /// Number of this partition.
     pub partition: u32,
     /// Numbers of the routers here, ascending.
-    pub routers: Vec<u32>,
+    pub routers: Vec<RouterId>,
     /// First local port of each router, and the number of router ports.
     pub base: Vec<LocalPort>,
     /// Numbers of the terminals here, ascending.
-    pub terminals: Vec<u32>,
+    pub terminals: Vec<TerminalId>,
     /// Lines by local upstream port: routers' outputs, then terminals' outputs.
     pub lines: Column<LocalPort, Line>,
     /// Lines that come from other partitions, by link.
@@ -35,14 +38,14 @@ impl Local {
     #[must_use]
     pub fn new(net: &Network, partition: u32) -> Self {
         let fabric = &*net.fabric;
-        let routers: Vec<u32> =
-            (0..fabric.routers()).filter(|&r| net.owner[r as usize] == partition).collect();
+        let routers: Vec<RouterId> =
+            RouterId::first(fabric.routers()).filter(|&r| net.owner[r] == partition).collect();
         let mut base = vec![LocalPort::new(0)];
         for &r in &routers {
             base.push(base[base.len() - 1].plus(fabric.ports_of(r).len() as u32));
         }
-        let mine = |t: &u32| net.owner[fabric.router_at(*t) as usize] == partition;
-        let terminals: Vec<u32> = (0..fabric.terminals()).filter(mine).collect();
+        let mine = |t: &TerminalId| net.owner[fabric.router_at(*t)] == partition;
+        let terminals: Vec<TerminalId> = TerminalId::first(fabric.terminals()).filter(mine).collect();
         let mut local = Self {
             partition,
             routers,
@@ -56,13 +59,13 @@ impl Local {
         };
         for i in 0..local.routers.len() {
             let router = local.routers[i];
-            for port in 0..fabric.ports_of(router).len() as u32 {
+            for port in PortId::first(fabric.ports_of(router).len() as u32) {
                 let line = local.line(net, fabric.port_index(router, port));
                 local.lines.push(Line { own_base: local.base[i], ..line });
             }
         }
         for i in 0..local.terminals.len() {
-            let line = local.line(net, fabric.router_ports() + local.terminals[i]);
+            let line = local.line(net, fabric.injection(local.terminals[i]));
             local.lines.push(line);
         }
         local.find_inbound(net);
@@ -90,7 +93,7 @@ impl Local {
 
     /// Link that an upstream port feeds.
     #[must_use]
-    pub fn link_of(&self, from: Upstream) -> u32 {
+    pub fn link_of(&self, from: Upstream) -> LinkId {
         self.line_from(from).link
     }
 
@@ -140,15 +143,17 @@ impl Local {
         LocalPort::first(self.router_ports())
     }
 
-    fn line(&self, net: &Network, link: u32) -> Line {
+    fn line(&self, net: &Network, link: LinkId) -> Line {
         let fabric = &*net.fabric;
-        let ports = fabric.router_ports();
-        let (timing, peer) = if link < ports {
-            let port = fabric.port(link);
-            (port.class, port.peer)
-        } else {
-            let (router, port) = fabric.attached(link - ports);
-            (net.injection(), Peer::Router { router, port })
+        let (timing, peer) = match fabric.injected_by(link) {
+            None => {
+                let port = fabric.port(link);
+                (port.class, port.peer)
+            }
+            Some(terminal) => {
+                let (router, port) = fabric.attached(terminal);
+                (net.injection(), Peer::Router { router, port })
+            }
         };
         Line { link, timing, own_base: LocalPort::new(0), end: self.end(net, peer) }
     }
@@ -156,7 +161,7 @@ impl Local {
     fn end(&self, net: &Network, peer: Peer) -> End {
         match peer {
             Peer::Router { router, port } => {
-                let owner = net.owner[router as usize];
+                let owner = net.owner[router];
                 if owner != self.partition {
                     return End::Remote { partition: owner };
                 }
@@ -164,7 +169,7 @@ impl Local {
                 End::Router { router, base: self.base[local], in_port: port, local: local as u32 }
             }
             Peer::Terminal(terminal) => {
-                let owner = net.owner[net.fabric.router_at(terminal) as usize];
+                let owner = net.owner[net.fabric.router_at(terminal)];
                 if owner != self.partition {
                     return End::Remote { partition: owner };
                 }
@@ -177,11 +182,11 @@ impl Local {
     }
 
     fn find_inbound(&mut self, net: &Network) {
-        for (link, port) in net.fabric.ports().iter().enumerate() {
+        for (link, port) in (0..).map(LinkId::new).zip(net.fabric.ports()) {
             let Peer::Router { router, .. } = port.peer else { continue };
-            let from = net.upstream_owner(link as u32);
-            if net.owner[router as usize] == self.partition && from != self.partition {
-                let line = self.line(net, link as u32);
+            let from = net.upstream_owner(link);
+            if net.owner[router] == self.partition && from != self.partition {
+                let line = self.line(net, link);
                 self.inbound.push(line);
                 self.inbound_from.push(from);
             }
@@ -195,11 +200,11 @@ impl Local {
         for (line, from) in own.chain(foreign) {
             if let End::Router { base, in_port, .. } = line.end {
                 debug_assert_eq!(
-                    upstream[base.plus(in_port)],
+                    upstream[base.plus(in_port.number())],
                     Upstream::NONE,
                     "an input has one upstream port"
                 );
-                upstream[base.plus(in_port)] = from;
+                upstream[base.plus(in_port.number())] = from;
             }
         }
         self.upstream = upstream;

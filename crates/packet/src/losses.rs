@@ -1,6 +1,9 @@
 //! Which packets links lose, and which ones somebody changes: pure functions of packet and link. See `TRANSPORT.md`.
 
-use base::rng::{Purpose, Stream};
+use base::{
+    index::LinkId,
+    rng::{Purpose, Stream},
+};
 use resilience::parameters::power;
 
 /// What may happen to a packet on a link of some class.
@@ -47,14 +50,14 @@ impl Losses {
 
     /// True if the packet is lost on the link, whose timing is given.
     #[must_use]
-    pub fn loses(&self, timing: u8, link: u32, id: u64, bytes: u32) -> bool {
+    pub fn loses(&self, timing: u8, link: LinkId, id: u64, bytes: u32) -> bool {
         let probability = self.chances[usize::from(timing)].losing(bytes);
         probability > 0.0 && self.draw(id, u64::from(link) << 1) < threshold(probability)
     }
 
     /// True if the packet is changed on the link.
     #[must_use]
-    pub fn tampers(&self, timing: u8, link: u32, id: u64) -> bool {
+    pub fn tampers(&self, timing: u8, link: LinkId, id: u64) -> bool {
         let probability = self.chances[usize::from(timing)].tamper;
         probability > 0.0 && self.draw(id, u64::from(link) << 1 | 1) < threshold(probability)
     }
@@ -88,13 +91,19 @@ mod tests {
         let share = |hit: &dyn Fn(u64) -> bool| (0..n).filter(|&id| hit(id)).count() as f64 / n as f64;
         let expected = 1.0 - 0.9 * (1.0f64 - 1e-5).powi(8000);
         assert!((chance.losing(1000) - expected).abs() < 1e-12);
-        assert!((share(&|id| losses.loses(1, 5, id, 1000)) - expected).abs() < 0.005);
-        assert!((share(&|id| losses.tampers(1, 5, id)) - 0.02).abs() < 0.002);
+        assert!((share(&|id| losses.loses(1, LinkId::new(5), id, 1000)) - expected).abs() < 0.005);
+        assert!((share(&|id| losses.tampers(1, LinkId::new(5), id)) - 0.02).abs() < 0.002);
         assert!((share(&|id| losses.is_worthless(id, 1)) - 1.0 / 256.0).abs() < 0.001);
         // Terminals' links, on both ways.
-        assert!(!(0..n).any(|id| losses.loses(0, 5, id, 1000) || losses.loses(2, 9, id, 1000)));
+        assert!(
+            !(0..n)
+                .any(|id| losses.loses(0, LinkId::new(5), id, 1000)
+                    || losses.loses(2, LinkId::new(9), id, 1000))
+        );
         // Another link, another draw.
-        let both = share(&|id| losses.loses(1, 5, id, 1000) && losses.loses(1, 6, id, 1000));
+        let both = share(&|id| {
+            losses.loses(1, LinkId::new(5), id, 1000) && losses.loses(1, LinkId::new(6), id, 1000)
+        });
         assert!((both - expected * expected).abs() < 0.004);
     }
 }

@@ -1,7 +1,7 @@
 //! What is measured, added up: plain data, which partitions' observers keep and the end of a run merges.
 
 use super::{check::Ledger, transport::How};
-use base::{hash::Fingerprint, paged::Paged, time::Ps};
+use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,11 @@ pub struct Row {
     /// When it was complete.
     pub delivered: Ps,
     /// Number of the terminal that it comes from.
-    pub source: u32,
+    pub source: TerminalId,
     /// The source's number of it.
     pub number: u32,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// When it was handed over (packet) or created (message).
     pub created: Ps,
     /// When its message was created.
@@ -119,14 +119,14 @@ pub struct Heard(Paged<u64>);
 impl Heard {
     /// Something was heard of a terminal.
     #[inline]
-    pub fn add(&mut self, terminal: u32) {
-        *self.0.edit(terminal / 64) |= 1 << (terminal % 64);
+    pub fn add(&mut self, terminal: TerminalId) {
+        *self.0.edit(terminal.number() / 64) |= 1 << (terminal.number() % 64);
     }
 
     /// True if something was heard of a terminal.
     #[must_use]
-    pub fn has(&self, terminal: u32) -> bool {
-        self.0.get(terminal / 64).is_some_and(|word| word >> (terminal % 64) & 1 == 1)
+    pub fn has(&self, terminal: TerminalId) -> bool {
+        self.0.get(terminal.number() / 64).is_some_and(|word| word >> (terminal.number() % 64) & 1 == 1)
     }
 
     /// True if nothing was heard of anybody.
@@ -174,7 +174,7 @@ pub struct Measured {
     /// Series.
     pub windows: Vec<SeriesWindow>,
     /// Latency by pair of nodes.
-    pub pairs: BTreeMap<(u32, u32), Moments>,
+    pub pairs: BTreeMap<(TerminalId, TerminalId), Moments>,
     /// Rows per packet.
     pub packet_rows: Vec<Row>,
     /// Rows per message.

@@ -13,6 +13,7 @@ use crate::{
     setup::Setup,
 };
 use base::{
+    index::{Column, LinkId, PortId, RouterId, TerminalId},
     rate::{Bandwidth, Span},
     rng::{Purpose, Stream},
     time::Ps,
@@ -73,18 +74,18 @@ pub enum End {
     /// A router of the same partition: its number, its first local port, and the port it comes in by.
     Router {
         /// Number in the fabric.
-        router: u32,
+        router: RouterId,
         /// Its first port in the partition.
         base: LocalPort,
         /// Port of the router.
-        in_port: u32,
+        in_port: PortId,
         /// Router's local number.
         local: u32,
     },
     /// A terminal of the same partition: its number and local number.
     Terminal {
         /// Number in the fabric.
-        terminal: u32,
+        terminal: TerminalId,
         /// Its number within the partition.
         local: u32,
     },
@@ -99,7 +100,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Number in the fabric: output port index, or ports + terminal for injection links.
-    pub link: u32,
+    pub link: LinkId,
     /// Index in [`Network::timings`].
     pub timing: u8,
     /// First local port of the router that it leaves.
@@ -125,9 +126,9 @@ pub struct Network {
     /// Start of each job.
     pub start: Vec<Ps>,
     /// Node of each rank, by job: its terminal in the first plane.
-    pub placement: Vec<Vec<u32>>,
+    pub placement: Vec<Vec<TerminalId>>,
     /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
-    pub rank: Vec<(u32, u32)>,
+    pub rank: Column<TerminalId, (u32, u32)>,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
     /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
@@ -141,7 +142,7 @@ pub struct Network {
     /// Parts of a packet's latency are added up in units of 2^this ps: 0 unless links are so slow that 32 bits would not do.
     pub part_shift: u32,
     /// Partition of each router.
-    pub owner: Vec<u32>,
+    pub owner: Column<RouterId, u32>,
     /// Number of partitions.
     pub partitions: u32,
     /// Where each directed link between routers is found by its ends; empty with one partition.
@@ -229,11 +230,11 @@ impl Network {
         let (between, terminal) =
             (least(&timings[..setup.links.len()]), least(&timings[setup.links.len()..]));
         let message_time = if programs { between + terminal } else { 0 };
-        let mut rank = vec![(u32::MAX, 0); fabric.terminals() as usize];
+        let mut rank = Column::filled(fabric.terminals() as usize, (u32::MAX, 0));
         for (job, j) in setup.jobs.iter().enumerate() {
             for (r, &node) in j.placement.iter().enumerate() {
                 for plane in 0..fabric.planes() {
-                    rank[fabric.terminal_in(node, plane) as usize] = (job as u32, r as u32);
+                    rank[fabric.terminal_in(node, plane)] = (job as u32, r as u32);
                 }
             }
         }
@@ -346,8 +347,8 @@ impl Network {
 
     /// Timing of a directed link by its number.
     #[must_use]
-    pub fn timing_of(&self, link: u32) -> &Timing {
-        let class = self.fabric.ports().get(link as usize).map_or(self.injection(), |p| p.class);
+    pub fn timing_of(&self, link: LinkId) -> &Timing {
+        let class = self.fabric.ports().get(link.index()).map_or(self.injection(), |p| p.class);
         &self.timings[usize::from(class)]
     }
 
@@ -359,11 +360,12 @@ impl Network {
     }
 
     /// Partition that a link's upstream end belongs to.
-    pub(super) fn upstream_owner(&self, link: u32) -> u32 {
-        let ports = self.fabric.router_ports();
-        let router =
-            if link < ports { self.fabric.router_of(link) } else { self.fabric.router_at(link - ports) };
-        self.owner[router as usize]
+    pub(super) fn upstream_owner(&self, link: LinkId) -> u32 {
+        let router = match self.fabric.injected_by(link) {
+            None => self.fabric.router_of(link),
+            Some(terminal) => self.fabric.router_at(terminal),
+        };
+        self.owner[router]
     }
 }
 
@@ -376,19 +378,19 @@ pub struct Crossing {
     pub inbound: u32,
 }
 
-fn crossings(fabric: &Fabric, owner: &[u32], partitions: u32) -> Vec<Crossing> {
+fn crossings(fabric: &Fabric, owner: &Column<RouterId, u32>, partitions: u32) -> Vec<Crossing> {
     let mut ports = vec![0; partitions as usize];
     let mut entering = vec![0; partitions as usize];
     let mut all = Vec::with_capacity(fabric.ports().len());
-    for router in 0..fabric.routers() {
-        let from = owner[router as usize];
+    for router in RouterId::first(fabric.routers()) {
+        let from = owner[router];
         for port in fabric.ports_of(router) {
             let mut crossing = Crossing { upstream: LocalPort::new(ports[from as usize]), inbound: 0 };
             ports[from as usize] += 1;
             if let Peer::Router { router: next, .. } = port.peer
-                && owner[next as usize] != from
+                && owner[next] != from
             {
-                let count = &mut entering[owner[next as usize] as usize];
+                let count = &mut entering[owner[next] as usize];
                 crossing.inbound = *count;
                 *count += 1;
             }

@@ -12,7 +12,10 @@ use super::{
 };
 use crate::hybrid::learn::{Learner, Seen};
 use crate::places::Ends;
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::domain::Observer as Observe;
 use model::setup::Measure;
 use results::{histogram::Moments, summary::LatencyParts};
@@ -80,7 +83,7 @@ impl Observer {
 
     /// A packet of a source was delivered.
     #[inline]
-    fn hear(&mut self, time: Ps, source: u32) {
+    fn hear(&mut self, time: Ps, source: TerminalId) {
         if time >= self.half {
             self.sums.heard.add(source);
         }
@@ -104,7 +107,7 @@ impl Observer {
 
     /// A packet was handed over.
     #[inline]
-    fn created(&mut self, time: Ps, id: u64, bytes: u32, destination: u32) {
+    fn created(&mut self, time: Ps, id: u64, bytes: u32, destination: TerminalId) {
         self.sums.fingerprint.add(time, 1 << 32, id, u64::from(bytes));
         self.sums.packets.0 += 1;
         self.sums.last = self.sums.last.max(time);
@@ -133,7 +136,7 @@ impl Observer {
     }
 
     fn delivered(&mut self, time: Ps, p: &Packet) {
-        let source = (p.id >> 32) as u32;
+        let source = p.source();
         self.sums.fingerprint.add(time, 2 << 32 | u64::from(p.destination), p.id, u64::from(p.bytes));
         self.sums.packets.1 += 1;
         self.hear(time, source);
@@ -218,7 +221,7 @@ impl Observer {
         if let (Some(ledger), true) = (&mut self.sums.ledger, self.net.resilience.is_some()) {
             ledger.completed(source, destination, number);
         }
-        let (job, _) = self.net.rank[destination as usize];
+        let (job, _) = self.net.rank[destination];
         if let Some(entry) = self.sums.jobs.get_mut(job as usize) {
             *entry = (entry.0 + 1, entry.1.max(time));
         }
@@ -358,7 +361,7 @@ impl Observe<Record> for Observer {
                 let what = 4 << 40 | u64::from(f.terminal);
                 self.sums.fingerprint.add(f.time, what, u64::from(f.number), f.kind as u64);
                 self.sums.last = self.sums.last.max(f.time);
-                let (job, _) = self.net.rank[f.terminal as usize];
+                let (job, _) = self.net.rank[f.terminal];
                 let sums = &mut self.sums.programs[job as usize];
                 sums.operations += 1;
                 sums.busy += u128::from(f.compute);

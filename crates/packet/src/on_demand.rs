@@ -13,6 +13,7 @@ use crate::{
 };
 use base::{
     hash::mix64,
+    index::TerminalId,
     time::{NEVER, Ps},
 };
 use engine::executor::Options;
@@ -33,7 +34,7 @@ const AHEAD: u32 = 2;
 #[derive(Clone, Copy)]
 struct Message {
     tag: u32,
-    destination: u32,
+    destination: TerminalId,
     /// Bytes not yet handed to the terminal.
     left: u64,
     /// Packets not yet handed to the terminal, and not yet arrived.
@@ -54,9 +55,9 @@ struct Source {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// A message of a class has passed the adapter.
-    Ready { source: u32, class: u8, message: u32 },
+    Ready { source: TerminalId, class: u8, message: u32 },
     /// A terminal may take another packet.
-    Feed(u32),
+    Feed(TerminalId),
 }
 
 /// A packet network that is driven from outside.
@@ -70,7 +71,7 @@ pub struct OnDemand {
     counter: u64,
     messages: Vec<Message>,
     free: Vec<u32>,
-    packets: BTreeMap<(u32, u32), u32>,
+    packets: BTreeMap<(TerminalId, u32), u32>,
 }
 
 impl OnDemand {
@@ -190,13 +191,13 @@ impl OnDemand {
         let Some(Reverse((_, _, due))) = self.due.pop() else { return };
         match due {
             Due::Ready { source, class, message } => {
-                self.sources[source as usize].queues[usize::from(class)].push_back(message);
-                if !self.sources[source as usize].armed {
+                self.sources[source.index()].queues[usize::from(class)].push_back(message);
+                if !self.sources[source.index()].armed {
                     self.feed(source, now);
                 }
             }
             Due::Feed(source) => {
-                self.sources[source as usize].armed = false;
+                self.sources[source.index()].armed = false;
                 self.feed(source, now);
             }
         }
@@ -215,12 +216,12 @@ impl OnDemand {
     }
 
     /// Hands packets to a terminal while it holds few, class after class.
-    fn feed(&mut self, terminal: u32, now: Ps) {
+    fn feed(&mut self, terminal: TerminalId, now: Ps) {
         let packet = u64::from(self.net.config.packet);
         let full = self.net.config.packet.div_ceil(self.net.config.chunk);
         let mut held = self.held(terminal);
         while held < AHEAD * full {
-            let source = &mut self.sources[terminal as usize];
+            let source = &mut self.sources[terminal.index()];
             let class = (0..CLASSES).map(|n| (source.turn + n) % CLASSES);
             let Some(class) = class.into_iter().find(|&c| !source.queues[c].is_empty()) else { return };
             source.turn = (class + 1) % CLASSES;
@@ -238,15 +239,15 @@ impl OnDemand {
             self.packets.insert((terminal, number), place);
             held += (bytes as u32).div_ceil(self.net.config.chunk).max(1);
         }
-        if self.sources[terminal as usize].queues.iter().any(|q| !q.is_empty()) {
-            self.sources[terminal as usize].armed = true;
+        if self.sources[terminal.index()].queues.iter().any(|q| !q.is_empty()) {
+            self.sources[terminal.index()].armed = true;
             let pace = self.net.pace_of(self.net.config.packet).max(1);
             self.at(now + pace, Due::Feed(terminal));
         }
     }
 
     /// Chunks that a terminal holds and has not started onto its link.
-    fn held(&mut self, terminal: u32) -> u32 {
+    fn held(&mut self, terminal: TerminalId) -> u32 {
         self.network.held(terminal)
     }
 }

@@ -1,5 +1,7 @@
 //! Numbers of ports within a partition, and where a chunk comes from: types, so that no router's or chunk's number is taken for a port's.
 
+use base::index::TerminalId;
+
 base::numbers! {
     /// An upstream port of a partition, counted within it: routers' outputs in the order of routers, then terminals' outputs. The input beside an
     /// output of a router has the same number. Never leaves the partition: what others see are links.
@@ -10,9 +12,9 @@ base::numbers! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Terminal that sends it.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
 }
 
 /// The port that accounts for the buffer a chunk holds.

@@ -8,7 +8,10 @@
 //! Not modelled: a message striped over several rails, a choice by the rails' load.
 
 use crate::setup::Setup;
-use base::hash::mix64;
+use base::{
+    hash::mix64,
+    index::{Column, TerminalId},
+};
 use model::setup::Rail;
 
 /// The choice among rails of a run.
@@ -18,7 +21,7 @@ pub struct Rails {
     policy: Rail,
     seed: u64,
     /// By node, planes in which it is not cut off; empty if none is.
-    usable: Vec<u16>,
+    usable: Column<TerminalId, u16>,
 }
 
 impl Rails {
@@ -27,7 +30,11 @@ impl Rails {
     pub fn new(setup: &Setup) -> Self {
         let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
         let whole = left.cut_off().is_empty();
-        let usable = if whole { Vec::new() } else { (0..left.nodes()).map(|n| left.rails_of(n)).collect() };
+        let usable = if whole {
+            Column::default()
+        } else {
+            TerminalId::first(left.nodes()).map(|n| left.rails_of(n)).collect()
+        };
         Self { planes: left.planes(), policy: setup.rail, seed: mix64(setup.seed ^ 0x7261_696c), usable }
     }
 
@@ -41,7 +48,7 @@ impl Rails {
     /// Plane of message `number` of node `source` for node `destination`.
     #[inline]
     #[must_use]
-    pub fn choose(&self, source: u32, destination: u32, number: u64) -> u32 {
+    pub fn choose(&self, source: TerminalId, destination: TerminalId, number: u64) -> u32 {
         if self.planes == 1 {
             return 0;
         }
@@ -54,7 +61,7 @@ impl Rails {
         if self.usable.is_empty() {
             return (draw % u64::from(self.planes)) as u32;
         }
-        let mut common = self.usable[source as usize] & self.usable[destination as usize];
+        let mut common = self.usable[source] & self.usable[destination];
         // Nodes without a plane in common carry no ranks together.
         let skip = draw.checked_rem(u64::from(common.count_ones())).unwrap_or(0);
         for _ in 0..skip {

@@ -17,7 +17,10 @@
 //! 2003. Not modelled: loss and retransmission, the time that it takes to notice a failure and to find new routes.
 
 use crate::setup::Setup;
-use base::time::Ps;
+use base::{
+    index::{LinkId, RouterId},
+    time::Ps,
+};
 use fabric::{
     graph::Fabric,
     metrics::distances,
@@ -147,9 +150,9 @@ impl Routes {
     /// The way of a chunk that is about to take `link` of `router` at instant `now`, if it has to be diverted.
     #[inline]
     #[must_use]
-    pub fn divert(&self, now: Ps, router: u32, link: u32) -> Option<Route<'_>> {
+    pub fn divert(&self, now: Ps, router: RouterId, link: LinkId) -> Option<Route<'_>> {
         let after = self.change.as_ref()?;
-        let fails = now >= after.at && after.fails[link as usize] && !after.cut_off[router as usize];
+        let fails = now >= after.at && after.fails[link.index()] && !after.cut_off[router.index()];
         fails.then(|| after.detour_route())
     }
 }
@@ -171,7 +174,7 @@ fn cut_off(fabric: &Fabric) -> Vec<bool> {
     let mut off = vec![true; fabric.routers() as usize];
     let ends = fabric.ends();
     for plane in ends.chunk_by(|&a, &b| fabric.plane_of_router(a) == fabric.plane_of_router(b)) {
-        let reached = distances(fabric, plane[0]).into_iter().map(|d| d != u32::MAX);
+        let reached = distances(fabric, plane[0]).into_cells().into_iter().map(|d| d != u32::MAX);
         off.iter_mut().zip(reached).for_each(|(off, reached)| *off &= !reached);
     }
     off

@@ -1,6 +1,7 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
 use base::{
+    index::TerminalId,
     rate::Clock,
     time::{NEVER, Ps},
 };
@@ -198,7 +199,7 @@ pub struct Packet {
     /// Source terminal in the upper half, the source's packet number in the lower.
     pub id: u64,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Its payload in bytes, without headers.
     pub bytes: u32,
     /// When it was handed to the terminal.
@@ -237,10 +238,17 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 80);
 
 impl Packet {
+    /// Terminal that sends it.
+    #[inline]
+    #[must_use]
+    pub const fn source(&self) -> TerminalId {
+        TerminalId::new((self.id >> 32) as u32)
+    }
+
     /// Nothing of a packet: what a row is filled from.
     pub const NONE: Self = Self {
         id: 0,
-        destination: 0,
+        destination: TerminalId::new(0),
         bytes: 0,
         created: 0,
         start: 0,
@@ -278,7 +286,7 @@ pub struct Post {
     /// Its payload in bytes, without headers.
     pub bytes: u64,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Next post of the terminal.
     pub next: u32,
 }
@@ -291,7 +299,7 @@ pub struct Cutting {
     /// Bytes not yet handed over.
     pub left: u64,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Source's number of it.
     pub number: u32,
     /// Packets it makes.
@@ -310,7 +318,7 @@ pub struct Terminal {
     /// Next open-loop message, read ahead; `NEVER` time if there is none.
     pub upcoming: Ps,
     /// Its destination terminal.
-    pub upcoming_destination: u32,
+    pub upcoming_destination: TerminalId,
     /// How many bytes it has, headers included.
     pub upcoming_bytes: u64,
     /// It belongs to another rail of the node, and so did all since the last one of this: at its time it is only read on.

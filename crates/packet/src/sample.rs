@@ -8,7 +8,10 @@ use super::{
     observe::Observer,
     state::Inhabited,
 };
-use base::time::{NEVER, Ps};
+use base::{
+    index::{LinkId, TerminalId},
+    time::{NEVER, Ps},
+};
 use engine::{
     agenda::Agenda,
     director::{Director, Network as Clock},
@@ -31,7 +34,7 @@ pub struct Sample {
     /// Chunks accepted by routers since the start.
     pub chunk_hops: u64,
     /// Backlog by link (chunks), if asked for: those that are not zero.
-    pub ports: Vec<(u32, u32)>,
+    pub ports: Vec<(LinkId, u32)>,
     /// By terminal that lags: how far it is behind its schedule, and packets delivered from it so far.
     pub lags: Vec<Lag>,
     /// Some source has more to send, or a packet is on its way.
@@ -72,7 +75,7 @@ impl Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lag {
     /// The terminal, by its number in the network.
-    pub terminal: u32,
+    pub terminal: TerminalId,
     /// Age of its oldest message that is not wholly handed over.
     pub behind: Ps,
     /// Packets it has handed over.
@@ -233,7 +236,7 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, per_
         let oldest = if row.cutting.active { row.cutting.created } else { posted.min(upcoming) };
         sample.messages += u64::from(row.messages);
         sample.busy |= state.transport.is_busy(i as u32);
-        if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal as usize].0 as usize) {
+        if let Some(count) = sample.job_messages.get_mut(cx.net.rank[terminal].0 as usize) {
             *count += u64::from(row.messages);
         }
         // Packets that were handed over count as open until they are delivered.

@@ -8,6 +8,7 @@ use crate::{
     setup::Setup,
 };
 use base::{
+    index::TerminalId,
     param::Value,
     registry::{Registered, find},
 };
@@ -26,7 +27,7 @@ pub fn setup(
     work: Work,
     message: u64,
 ) -> Setup {
-    let placement = (0..fabric.nodes()).collect();
+    let placement = TerminalId::first(fabric.nodes()).collect();
     let job = JobSetup {
         name: "job-0".into(),
         work,

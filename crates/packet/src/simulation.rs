@@ -17,6 +17,7 @@ use crate::{
 };
 use base::{
     hash::mix64,
+    index::RouterId,
     time::{NEVER, Ps},
     units::print_time,
 };
@@ -167,8 +168,10 @@ pub(crate) fn refuse(setup: &Setup, net: &Arc<Network>) -> Result<(), Failure> {
             return Err(Failure::Setup("a virtual channel's buffer does not hold one chunk".into()));
         }
     }
-    let widest =
-        (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).max().unwrap_or(0);
+    let widest = RouterId::first(setup.fabric.routers())
+        .map(|r| setup.fabric.ports_of(r).len() as u32)
+        .max()
+        .unwrap_or(0);
     if widest * u32::from(setup.packet.vcs) > Chunk::MAX_ORIGINS {
         return Err(Failure::Setup(format!(
             "a router has {widest} ports with {} virtual channels each; the model takes {} in all",

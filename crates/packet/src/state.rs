@@ -21,7 +21,10 @@ use crate::{
     local::Local,
     places::{Ends, LocalPort},
 };
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::{
     domain::{Domain, Effects, Lane},
     state::{Fifo, Journal, NIL, Pool, Table, map::Map},
@@ -77,7 +80,7 @@ impl<R: Router> PacketDomain<R> {
             request: 0,
             cutting: Cutting::default(),
             upcoming: NEVER,
-            upcoming_destination: 0,
+            upcoming_destination: TerminalId::new(0),
             upcoming_bytes: 0,
             elsewhere: false,
             index: 0,
@@ -160,7 +163,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         match message {
             Wire::Chunk(travel) => state.net.chunk_from_afar(cx, travel, fx),
             Wire::Credit { link, vc } => {
-                let u = cx.net.crossings[*link as usize].upstream;
+                let u = cx.net.crossings[link.index()].upstream;
                 state.net.credit_from_afar(cx, u, *vc, fx);
             }
             _ if !Net::<R>::FULL => unreachable!("features that a plain run lacks send nothing"),

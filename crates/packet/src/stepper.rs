@@ -1,7 +1,7 @@
 //! The packet network driven from outside, event by event, whatever its routers.
 
 use crate::{effects::Record, net::Router, network::Network, state::PacketDomain};
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use engine::{
     domain::{Lane, Observer},
     executor::{Executor, Options},
@@ -10,7 +10,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 /// Packets that have arrived: source terminal and number there.
 #[derive(Default)]
-struct Arrived(VecDeque<(u32, u32)>);
+struct Arrived(VecDeque<(TerminalId, u32)>);
 
 impl Observer<Record> for Arrived {
     fn commit(&mut self, record: &Record) {
@@ -31,14 +31,14 @@ pub trait Stepper: Send {
     /// Nothing happens before `t`, which is the present from now on.
     fn skip_to(&mut self, t: Ps);
     /// A message that has arrived since the last call: source terminal and number there.
-    fn arrived(&mut self) -> Option<(u32, u32)>;
+    fn arrived(&mut self) -> Option<(TerminalId, u32)>;
     /// A terminal sends a message of one packet at most: its number there.
-    fn send(&mut self, terminal: u32, destination: u32, bytes: u64) -> u32;
+    fn send(&mut self, terminal: TerminalId, destination: TerminalId, bytes: u64) -> u32;
     /// Chunks that a terminal holds and has not started onto its link.
-    fn held(&mut self, terminal: u32) -> u32;
+    fn held(&mut self, terminal: TerminalId) -> u32;
 }
 
-/// One of an architecture.
+/// One of an architecture, in one partition: there terminals have the numbers that the fabric gives them.
 pub(crate) fn new<R: Router>(net: &Arc<Network>, options: Options) -> Box<dyn Stepper> {
     let part = (PacketDomain::<R>::new(Arc::clone(net), 0), Arrived::default());
     Box::new(Executor::new([part], options))
@@ -61,17 +61,17 @@ impl<R: Router> Stepper for Executor<PacketDomain<R>, Arrived> {
         Executor::skip_to(self, t);
     }
 
-    fn arrived(&mut self) -> Option<(u32, u32)> {
+    fn arrived(&mut self) -> Option<(TerminalId, u32)> {
         self.partitions[0].observer.0.pop_front()
     }
 
-    fn send(&mut self, terminal: u32, destination: u32, bytes: u64) -> u32 {
+    fn send(&mut self, terminal: TerminalId, destination: TerminalId, bytes: u64) -> u32 {
         self.act(0, Lane::Network, |domain, fx| {
-            domain.state.hand_in(&domain.cx, terminal, destination, bytes, fx)
+            domain.state.hand_in(&domain.cx, terminal.number(), destination, bytes, fx)
         })
     }
 
-    fn held(&mut self, terminal: u32) -> u32 {
-        self.act(0, Lane::Network, |domain, fx| domain.state.held(&domain.cx, terminal, fx))
+    fn held(&mut self, terminal: TerminalId) -> u32 {
+        self.act(0, Lane::Network, |domain, fx| domain.state.held(&domain.cx, terminal.number(), fx))
     }
 }

@@ -6,7 +6,10 @@ use super::{
     network::Network,
 };
 use crate::setup::Setup;
-use base::time::Ps;
+use base::{
+    index::{LinkId, TerminalId},
+    time::Ps,
+};
 use model::setup::{JobOf, JobSetup};
 use results::table::{Cell, Column, Table};
 
@@ -24,7 +27,7 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
         tables.push(rows(net, "messages", &ended.observer.message_rows, false));
     }
     let jobs: Vec<JobOf<'_>> = setup.jobs.iter().map(JobSetup::described).collect();
-    tables.extend(ended.observer.tally.tables(&jobs, &net.rank));
+    tables.extend(ended.observer.tally.tables(&jobs, net.rank.cells()));
     tables
 }
 
@@ -42,7 +45,7 @@ fn topology(net: &Network) -> Table {
         .with("bandwidth_bytes_per_s", Column::f64s())
         .with("latency_ps", Column::u64s())
         .with("vc_buffer_bytes", Column::u64s());
-    for link in 0..net.fabric.links() {
+    for link in LinkId::first(net.fabric.links()) {
         if net.fabric.is_unplugged(link) {
             continue;
         }
@@ -51,7 +54,7 @@ fn topology(net: &Network) -> Table {
         let class = net.fabric.class_of_link(link);
         let timing = net.timing_of(link);
         table.push(&[
-            Cell::U32(link),
+            Cell::U32(link.number()),
             Cell::Text(from.0),
             Cell::U32(from.1),
             Cell::U32(from.2),
@@ -76,7 +79,7 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
     for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
         if !net.fabric.is_unplugged(link) {
             let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
-            table.push(&[Cell::U32(link), Cell::U32(chunks), Cell::F64(used)]);
+            table.push(&[Cell::U32(link.number()), Cell::U32(chunks), Cell::F64(used)]);
         }
     }
     table
@@ -89,11 +92,11 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
         .with("quantity", Column::text())
         .with("link", Column::u32s())
         .with("value", Column::f64s());
-    let all = u32::MAX;
+    let all = LinkId::new(u32::MAX);
     let chunk = u64::from(net.config.chunk);
     for s in &ended.samples {
-        let mut push = |what: &str, link: u32, value: f64| {
-            table.push(&[Cell::U64(s.time), Cell::Text(what), Cell::U32(link), Cell::F64(value)]);
+        let mut push = |what: &str, link: LinkId, value: f64| {
+            table.push(&[Cell::U64(s.time), Cell::Text(what), Cell::U32(link.number()), Cell::F64(value)]);
         };
         push("buffered_bytes", all, (s.occupied * chunk) as f64);
         push("queued_bytes", all, (s.queued * chunk) as f64);
@@ -106,7 +109,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
     for (n, w) in ended.observer.windows.iter().enumerate() {
         let time = n as u64 * setup.measure.window;
         let mut push = |what: &str, value: f64| {
-            table.push(&[Cell::U64(time), Cell::Text(what), Cell::U32(all), Cell::F64(value)]);
+            table.push(&[Cell::U64(time), Cell::Text(what), Cell::U32(all.number()), Cell::F64(value)]);
         };
         push("packets_created", w.created as f64);
         push("packets_delivered", w.latency.count as f64);
@@ -132,8 +135,8 @@ fn pairs(observer: &Measured) -> Table {
         .with("latency_max_ps", Column::u64s());
     for (&(source, destination), m) in &observer.pairs {
         table.push(&[
-            Cell::U32(source),
-            Cell::U32(destination),
+            Cell::U32(source.number()),
+            Cell::U32(destination.number()),
             Cell::U64(m.count),
             Cell::U64(m.min),
             Cell::F64(m.mean().unwrap_or(0.0)),
@@ -150,7 +153,9 @@ fn rows(net: &Network, name: &str, rows: &[Row], packets: bool) -> Table {
     sorted.sort_unstable();
     let u32s = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(f).collect());
     let u64s = |f: fn(&Row) -> u64| Column::U64(sorted.iter().map(f).collect());
-    let node = |f: fn(&Row) -> u32| Column::U32(sorted.iter().map(|r| net.fabric.node_of(f(r))).collect());
+    let node = |f: fn(&Row) -> TerminalId| {
+        Column::U32(sorted.iter().map(|r| net.fabric.node_of(f(r)).number()).collect())
+    };
     let mut table = Table::new(name)
         .with("source", node(|r| r.source))
         .with("number", u32s(|r| r.number))

@@ -10,7 +10,10 @@ use super::{
     surrogate::{Mode, Predicted},
 };
 use crate::places::{Ends, LocalPort};
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::state::NIL;
 use workload::registry::Work;
 
@@ -23,9 +26,9 @@ pub(super) struct Posting {
     /// Local terminal.
     pub local: u32,
     /// Terminal that it leaves from.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that it goes to.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Its number among the posts of the terminal.
     pub number: u32,
 }
@@ -36,7 +39,7 @@ impl<R: Router> State<R> {
     /// Other rails' messages are passed over. If one is never found soon, the last one read stands for it until its time.
     pub(super) fn read_ahead(&mut self, cx: &Static, i: u32, previous: Ps) {
         let terminal = cx.local.terminals[i as usize];
-        let (job, rank) = cx.net.rank[terminal as usize];
+        let (job, rank) = cx.net.rank[terminal];
         if job == u32::MAX {
             return;
         }
@@ -326,7 +329,7 @@ impl<R: Router> State<R> {
         if !Net::<R>::reacts(cx) {
             return;
         }
-        let (job, rank) = cx.net.rank[destination as usize];
+        let (job, rank) = cx.net.rank[destination];
         if job != u32::MAX && cx.net.work[job as usize].program().is_some() {
             self.completed(cx, Ends { source, destination }, number);
             return;
@@ -338,7 +341,7 @@ impl<R: Router> State<R> {
         let pair = u64::from(to) << 32 | u64::from(from);
         let index = self.received.get(pair, 0).unwrap_or(0);
         self.received.set(pair, 0, index + 1);
-        let (_, source_rank) = cx.net.rank[source as usize];
+        let (_, source_rank) = cx.net.rank[source];
         if job == u32::MAX {
             return;
         }
@@ -350,7 +353,7 @@ impl<R: Router> State<R> {
     }
 
     /// The next message from the node of local terminal `i` to node `destination`: its rail and its number there.
-    pub(super) fn posting(&mut self, cx: &Static, i: u32, destination: u32) -> Posting {
+    pub(super) fn posting(&mut self, cx: &Static, i: u32, destination: TerminalId) -> Posting {
         let (fabric, rails) = (&cx.net.fabric, &cx.net.rails);
         let node = fabric.node_of(cx.local.terminals[i as usize]);
         let plane = if rails.several() {
@@ -372,7 +375,7 @@ impl<R: Router> State<R> {
         &mut self,
         cx: &Static,
         i: u32,
-        destination: u32,
+        destination: TerminalId,
         bytes: u64,
         fx: &mut impl Fx,
     ) -> u32 {

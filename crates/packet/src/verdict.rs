@@ -7,7 +7,10 @@ use super::{
     sample::{Lag, Sample},
     state::PacketDomain,
 };
-use base::time::{Ps, display};
+use base::{
+    index::TerminalId,
+    time::{Ps, display},
+};
 use fabric::graph::Peer;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +27,7 @@ const GROWTH: u64 = 20;
 /// and end more than 8 packets behind. `packet` is the time of a packet on the terminal's link.
 #[must_use]
 pub fn saturated(half: &Sample, end: &Sample, sources: usize, packet: Ps) -> Vec<Lag> {
-    let before: BTreeMap<u32, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
+    let before: BTreeMap<TerminalId, Ps> = half.lags.iter().map(|l| (l.terminal, l.behind)).collect();
     let span = end.time - half.time;
     let growth = |l: &Lag| l.behind.saturating_sub(before.get(&l.terminal).copied().unwrap_or(0));
     let grew: Vec<Lag> =
@@ -138,7 +141,7 @@ impl Waits {
 }
 
 /// A terminal in words: with several planes, its node and the rail.
-fn terminal(net: &Network, terminal: u32) -> String {
+fn terminal(net: &Network, terminal: TerminalId) -> String {
     match net.fabric.planes() {
         1 => format!("terminal {terminal}"),
         _ => format!("node {} on rail {}", net.fabric.node_of(terminal), net.fabric.plane_of(terminal)),
@@ -148,12 +151,10 @@ fn terminal(net: &Network, terminal: u32) -> String {
 /// A channel in words.
 #[must_use]
 pub fn name(net: &Network, (link, vc): Channel) -> String {
-    let ports = net.fabric.router_ports();
-    if link >= ports {
-        return format!("{} VC {vc}", terminal(net, link - ports));
+    if let Some(source) = net.fabric.injected_by(link) {
+        return format!("{} VC {vc}", terminal(net, source));
     }
-    let router = net.fabric.router_of(link);
-    let port = link - net.fabric.first_port(router);
+    let (router, port) = net.fabric.output(link);
     let to = match net.fabric.port(link).peer {
         Peer::Router { router, .. } => format!("router {router}"),
         Peer::Terminal(t) => format!("terminal {t}"),

@@ -1,6 +1,6 @@
 //! The packet model as a carrier keeps the contract, in one partition and in several.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use packet::{network::Network, router::window::WindowRouter, samples, state::PacketDomain};
 use ranks::kit::{self, Plan, Planned};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn packets_keep_the_contract() {
     // Somebody lives on every terminal: here the kit's host instead of these ranks.
     let terminals = setup.fabric.terminals();
     setup.jobs[0].work = Work::Program(Arc::new(List::new(vec![Rank::default(); terminals as usize])));
-    setup.jobs[0].placement = (0..terminals).collect();
+    setup.jobs[0].placement = TerminalId::first(terminals).collect();
     let wire = setup.links[0].latency;
     let bandwidth = setup.links[0].bandwidth;
     let least =
@@ -29,7 +29,7 @@ fn packets_keep_the_contract() {
             let plan = Plan { messages, end, whole, ordered: false, least };
             let domains =
                 || (0..partitions).map(|p| PacketDomain::<WindowRouter>::new(Arc::clone(&net), p)).collect();
-            let home = |t| net.owner[net.fabric.router_at(t) as usize] as usize;
+            let home = |t| net.owner[net.fabric.router_at(t)] as usize;
             kit::check(domains, home, plan);
         }
     }

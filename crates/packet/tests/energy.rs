@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use base::param::Value;
+use base::{index::TerminalId, param::Value};
 use flow::{FlowConfig, FlowSetup, rules::Rules};
 use loggops::DelayConfig;
 use model::{
@@ -37,7 +37,7 @@ fn line(hops: u64, count: u64) -> Setup {
     let job = (2, 1024, links[0].bandwidth);
     let traffic = samples::traffic("uniform", &[("count", int(count))], ("constant", 0.002), job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, 1024);
-    setup.jobs[0].placement = vec![0, hops as u32];
+    setup.jobs[0].placement = vec![TerminalId::new(0), TerminalId::new(hops as u32)];
     setup.until = Until::WorkloadDone { limit: 1 << 58 };
     setup
 }
@@ -194,7 +194,7 @@ fn expected_bits_of_resilient_messages() {
         let program = lower(Arc::new(script), Options { chooser, reduce_ps_per_byte: 0 }).unwrap();
         let mut setup = loggops::run::plain(program, DelayConfig::from_values(&values).unwrap());
         setup.fabric = Some(Arc::clone(&fabric));
-        setup.jobs[0].placement = (0..n as u32).collect();
+        setup.jobs[0].placement = TerminalId::first(n as u32).collect();
         setup.energy = Some(energy(1));
         let summary = loggops::simulate(&setup, &mut |_| true).unwrap().summary;
         let e = summary.energy.unwrap();

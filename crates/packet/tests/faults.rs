@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use base::{
+    index::{LinkId, TerminalId},
     param::Value,
     time::{NEVER, Ps},
 };
@@ -101,7 +102,7 @@ impl Machine {
         let routing = samples::routing(&self.fabric, self.routing, &self.given);
         let links = self.fabric.classes().iter().map(|_| samples::link(10_000_000_000, 20_000, 9_000, 2048));
         let links: Vec<_> = links.collect();
-        let placement: Vec<u32> = left.reachable().collect();
+        let placement: Vec<TerminalId> = left.reachable().collect();
         let size = (placement.len() as u32, 600, links[0].bandwidth);
         let work = samples::traffic("uniform", &[("count", int(count))], ("bernoulli", load), size, 1);
         let mut setup = samples::setup(Arc::clone(&self.fabric), routing, links, work, 600);
@@ -137,16 +138,16 @@ fn records_of<R: Router>(setup: &Setup, until: Ps) -> Vec<Record> {
     executor.partitions.remove(0).observer
 }
 
-fn acceptances(records: &[Record]) -> impl Iterator<Item = (Ps, u32, u8)> + '_ {
+fn acceptances(records: &[Record]) -> impl Iterator<Item = (Ps, LinkId, u8)> + '_ {
     records.iter().filter_map(|r| match *r {
         Record::Accepted { time, link, vc, .. } => Some((time, link, vc)),
         _ => None,
     })
 }
 
-fn fails(setup: &Setup, link: u32) -> bool {
+fn fails(setup: &Setup, link: LinkId) -> bool {
     let after = &setup.change.as_ref().unwrap().fabric;
-    setup.fabric.ports().get(link as usize).is_some_and(|p| p.peer != after.port(link).peer)
+    setup.fabric.ports().get(link.index()).is_some_and(|p| p.peer != after.port(link).peer)
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn nothing_is_routed_to_a_failed_link() {
         let mut on_failing = 0;
         let (mut diverted, mut after) = (0, 0);
         for (time, link, vc) in acceptances(&records) {
-            let between = setup.fabric.ports().get(link as usize).is_some_and(|p| p.class > 0);
+            let between = setup.fabric.ports().get(link.index()).is_some_and(|p| p.class > 0);
             if fails(&setup, link) {
                 on_failing += 1;
                 // A packet has four chunks of 6.4 ns; it may wait for two others.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::common::{Sketch, sketch};
-use base::{param::Value, time::Ps};
+use base::{index::TerminalId, param::Value, time::Ps};
 use engine::{
     domain::{Domain, Effects},
     executor::Threads,
@@ -409,7 +409,7 @@ fn percentiles_survive_quantiles() {
 struct Constant;
 
 impl Predictor for Constant {
-    fn latency(&self, _: u32, _: u32, _: u32) -> Ps {
+    fn latency(&self, _: TerminalId, _: TerminalId, _: u32) -> Ps {
         US
     }
 }

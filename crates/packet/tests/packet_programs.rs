@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use crate::common::undone;
-use base::rng::{Purpose, Stream};
+use base::{
+    index::TerminalId,
+    rng::{Purpose, Stream},
+};
 use loggops::DelayConfig;
 use model::{
     samples::int,
@@ -46,7 +49,7 @@ fn switch(ranks: Vec<Rank>) -> Setup {
 fn dragonfly(ranks: Vec<Rank>) -> Setup {
     let mut setup = samples::dragonfly(72, "progressive-adaptive", ("constant", 0.5));
     setup.packet.route_per = RoutePer::Chunk;
-    setup.jobs[0].placement = (0..ranks.len() as u32).map(|r| r * 5 % 72).collect();
+    setup.jobs[0].placement = (0..ranks.len() as u32).map(|r| TerminalId::new(r * 5 % 72)).collect();
     setup.jobs[0].work = program(ranks);
     programmed(setup)
 }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use base::param::Value;
+use base::{
+    index::{PortId, RouterId, TerminalId},
+    param::Value,
+};
 use fabric::metrics::Hops;
 use fabric::{
     faults::{Faults, degrade},
@@ -220,7 +223,8 @@ fn a_failed_router_leaves_the_other_plane() {
             let mut setup = dragonfly("up-down", 2, 0.2);
             setup.rail = policy;
             let whole = Arc::clone(&setup.fabric);
-            let faults = Faults { routers: vec![whole.routers_per_plane() + 3], ..Faults::default() };
+            let faults =
+                Faults { routers: vec![RouterId::new(whole.routers_per_plane() + 3)], ..Faults::default() };
             let left = Arc::new(degrade(&whole, &faults).unwrap().fabric);
             assert_eq!(left.usable_nodes().len() as u32, whole.nodes());
             if at == 0 {
@@ -248,7 +252,8 @@ fn a_failed_router_leaves_the_other_plane() {
             }
             // Nothing goes through the failed router.
             setup.measure.packets = true;
-            let lost: Vec<u32> = (0..whole.nodes()).filter(|&n| left.rails_of(n) == 1).collect();
+            let lost: Vec<TerminalId> =
+                TerminalId::first(whole.nodes()).filter(|&n| left.rails_of(n) == 1).collect();
             assert_eq!(lost.len(), 2);
             let done = simulate(&setup, &mut |_| true).unwrap();
             let table = done.tables.iter().find(|t| t.name() == "packets").unwrap();
@@ -258,7 +263,9 @@ fn a_failed_router_leaves_the_other_plane() {
             };
             let (sources, destinations, rails) = (column("source"), column("destination"), column("rail"));
             for i in 0..rails.len() {
-                if lost.contains(&sources[i]) || lost.contains(&destinations[i]) {
+                if lost.contains(&TerminalId::new(sources[i]))
+                    || lost.contains(&TerminalId::new(destinations[i]))
+                {
                     assert_eq!(rails[i], 0);
                 }
             }
@@ -328,7 +335,7 @@ fn ranks_count_all_rails() {
         setup.measure.messages = true;
         setup.jobs[0].message = None;
         setup.jobs[0].work = Work::Program(program());
-        setup.jobs[0].placement = (0..ranks).map(|r| r * 7 % ranks).collect();
+        setup.jobs[0].placement = (0..ranks).map(|r| TerminalId::new(r * 7 % ranks)).collect();
         setup.until = Until::WorkloadDone { limit: 100_000 * US };
         let done = simulate(&setup, &mut |_| true).unwrap();
         let column = |table: &str, name: &str| match done
@@ -356,15 +363,18 @@ fn the_delay_model_sees_one_plane() {
     let one = samples::topology("torus", &[("dims", Value::Ints(vec![4, 4]))]);
     let two = planes::stack(&one, 2);
     let whole = Hops::of(&one).unwrap();
-    let faults = Faults { link_fraction: 0.2, routers: vec![5], seed: 3, ..Faults::default() };
+    let faults = Faults { link_fraction: 0.2, routers: vec![RouterId::new(5)], seed: 3, ..Faults::default() };
     let single = planes::stack(&one, 1);
     let broken = degrade(&single, &faults).unwrap().fabric;
-    let half = degrade(&two, &Faults { links: vec![(0, 0)], ..Faults::default() }).unwrap().fabric;
+    let half =
+        degrade(&two, &Faults { links: vec![(RouterId::new(0), PortId::new(0))], ..Faults::default() })
+            .unwrap()
+            .fabric;
     let (stacked, half) = (Hops::of(&two).unwrap(), Hops::of(&half).unwrap());
     let mut longer = 0;
     let left = Hops::of(&broken).unwrap();
-    for a in 0..one.terminals() {
-        for b in 0..one.terminals() {
+    for a in TerminalId::first(one.terminals()) {
+        for b in TerminalId::first(one.terminals()) {
             assert_eq!(stacked.between(a, b), whole.between(a, b));
             assert_eq!(half.between(a, b), whole.between(a, b), "the other plane is whole");
             longer += u32::from(left.between(a, b) > whole.between(a, b));

@@ -1,7 +1,11 @@
 //! The model against a naive simulator of the same rules: every acceptance and delivery, to the picosecond.
 
 use crate::common::{FABRICS, Link, Seen, Sketch, naive::Naive, sketch};
-use base::{hash::mix64, time::Ps};
+use base::{
+    hash::mix64,
+    index::{PortId, RouterId},
+    time::Ps,
+};
 use engine::executor::{Executor, Options};
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use packet::router::window::WindowRouter;
@@ -26,16 +30,20 @@ fn seen(record: &Record) -> Option<Seen> {
     let seen = match *record {
         Record::Created { time, id, bytes, .. } => Seen::Created { time, id, bytes: u64::from(bytes) },
         Record::Accepted { time, link, vc, id, index } => {
-            Seen::Accepted { time, link, vc, id, index: u64::from(index) }
+            Seen::Accepted { time, link: link.number(), vc, id, index: u64::from(index) }
         }
         Record::Delivered { time, id, start, last_arrival, hops, disordered, .. } => {
             Seen::Delivered { time, id, start, last_arrival, hops, disordered }
         }
         // No happening: it goes with the packet that is delivered.
         Record::Of { .. } => return None,
-        Record::Message { time, created, source, destination, number } => {
-            Seen::Message { time, created, source, destination, number }
-        }
+        Record::Message { time, created, source, destination, number } => Seen::Message {
+            time,
+            created,
+            source: source.number(),
+            destination: destination.number(),
+            number,
+        },
         Record::Sent { .. }
         | Record::Ended { .. }
         | Record::Operation { .. }
@@ -55,7 +63,7 @@ fn occupancy(domains: &[&PacketDomain<WindowRouter>], links: usize, vcs: u32) ->
     for d in domains {
         for (u, line) in d.cx.local.lines.iter() {
             let first = d.state.net.vcs_per_port(u);
-            all[line.link as usize] =
+            all[line.link.index()] =
                 (first..first + vcs).map(|v| u64::from(d.state.net.vcs.get(v).occupancy)).collect();
         }
     }
@@ -247,8 +255,8 @@ impl Routing for Nosy {
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let mut random = hop.random;
         let name = mix64(random.next_u64() ^ u64::from(hop.router) << 40);
-        for port in 0..self.ports[hop.router as usize] {
-            let backlog = congestion.backlog(port);
+        for port in 0..self.ports[hop.router.index()] {
+            let backlog = congestion.backlog(PortId::new(port));
             self.reported.fetch_xor(mix64(name ^ u64::from(port) << 50 ^ backlog), Relaxed);
         }
         self.inner.route(hop, congestion)
@@ -270,7 +278,7 @@ proptest! {
     #[test]
     fn backlogs_are_the_naive_ones(sketch in sketch(), partitions in 1u32..=4) {
         let mut setup = sketch.setup(10);
-        let ports = (0..setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).collect();
+        let ports = RouterId::first(setup.fabric.routers()).map(|r| setup.fabric.ports_of(r).len() as u32).collect();
         let nosy = Arc::new(Nosy { inner: Arc::clone(&setup.routing), ports, reported: AtomicU64::new(0) });
         setup.routing = Arc::clone(&nosy) as Arc<dyn Routing>;
         compare(&setup, (partitions, 9), &[])?;

@@ -4,6 +4,7 @@
 
 use crate::common::undone;
 use base::{
+    index::TerminalId,
     param::Value,
     rng::{Purpose, Stream},
 };
@@ -73,7 +74,7 @@ fn line(hops: u64, count: u64, bytes: u64) -> Setup {
     let load = 0.002 * (bytes as f64 / 1500.0).min(1.0);
     let traffic = samples::traffic("uniform", &[("count", int(count))], ("constant", load), job, 3);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
-    setup.jobs[0].placement = vec![0, hops as u32];
+    setup.jobs[0].placement = vec![TerminalId::new(0), TerminalId::new(hops as u32)];
     setup.until = Until::WorkloadDone { limit: 1 << 58 };
     setup.check = true;
     setup
@@ -342,7 +343,7 @@ fn collectives_over_resilient_messages_take_their_closed_forms() {
                 let config = DelayConfig::from_values(&values).unwrap();
                 let mut setup = loggops::run::plain(program, config);
                 setup.fabric = Some(Arc::clone(&fabric));
-                setup.jobs[0].placement = (0..n).collect();
+                setup.jobs[0].placement = TerminalId::first(n).collect();
                 let done = loggops::simulate(&setup, &mut |_| true).unwrap();
                 let ours = done.summary.jobs[0].makespan_ps;
                 assert_eq!(ours, Some(expected), "{call} by {algorithm}, {protocol:?}, loss {loss}");
@@ -365,7 +366,7 @@ fn random(ranks: u32, messages: u32, seed: u64) -> Vec<Rank> {
 
 fn program(messages: u32) -> Setup {
     let mut setup = dragonfly(Protocol::Dor, Ack::Packet(41), named("window"));
-    setup.jobs[0].placement = (0..40).map(|r| r * 5 % 72).collect();
+    setup.jobs[0].placement = (0..40).map(|r| TerminalId::new(r * 5 % 72)).collect();
     setup.jobs[0].work = Work::Program(Arc::new(List::new(random(40, messages, 4))));
     setup.jobs[0].message = None;
     setup.packet.eager = 1000;

@@ -1,6 +1,9 @@
 //! The packet model with window routers: closed forms, one answer for every partitioning, planted faults, undo.
 
-use base::rate::Bandwidth;
+use base::{
+    index::{PortId, TerminalId},
+    rate::Bandwidth,
+};
 use model::{
     samples::int,
     setup::{Measure, Scheduling, Until},
@@ -261,12 +264,12 @@ impl fabric::routing::Routing for Detour {
         congestion: &mut dyn fabric::routing::Congestion,
     ) -> fabric::routing::Choice {
         let mut choice = self.0.route(hop, congestion);
-        if hop.source == 0
+        if hop.source == TerminalId::new(0)
             && hop.visited == 0
             && hop.random == base::rng::Stream::new(1, base::rng::Purpose::Route, 0)
         {
             // Local ports come first: port 0 leads to router 1, from where the routing finds its way.
-            choice.port = u32::from(choice.port == 0);
+            choice.port = PortId::new(u32::from(choice.port == PortId::new(0)));
         }
         choice
     }

@@ -2,6 +2,7 @@
 //! fetched. The contract is cut at the message; `HOST.md` describes state, invariants and cost.
 
 use super::tally::Finished;
+use base::index::TerminalId;
 use engine::domain::{Domain, Effects};
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +14,9 @@ pub struct Ahead(pub [u64; 5]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
     /// Terminal that sends; it belongs to the partition that posts.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that it is for; not the one that sends.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Bytes that travel.
     pub bytes: u64,
     /// Handed over with the message.
@@ -26,9 +27,9 @@ pub struct Posting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Terminal that sent it.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal at which it is complete; it belongs to the partition that fetches.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// What was posted with it.
     pub ahead: Ahead,
 }
@@ -48,7 +49,7 @@ pub struct Alarm {
     /// When, in virtual time.
     pub at: base::time::Ps,
     /// Terminal of the processor.
-    pub terminal: u32,
+    pub terminal: TerminalId,
     /// Number of the processor among those of the terminal.
     pub processor: u32,
     /// Whether it is the first.

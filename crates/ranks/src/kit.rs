@@ -6,6 +6,7 @@ use super::{
     hosted::{Host, HostEffects, Hosted},
 };
 use base::{
+    index::TerminalId,
     rng::{Purpose, Stream},
     time::Ps,
 };
@@ -23,9 +24,9 @@ pub struct Planned {
     /// Virtual time at which it happens.
     pub at: Ps,
     /// Terminal that sends.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Its size in bytes.
     pub bytes: u64,
 }
@@ -58,6 +59,7 @@ pub fn random(terminals: u32, count: u32, bytes: u64, within: Ps, seed: u64) -> 
         let destination = if other >= source { other + 1 } else { other };
         // A few instants only: simultaneous posts are what goes wrong.
         let at = random.below(16) * (within / 16);
+        let (source, destination) = (TerminalId::new(source), TerminalId::new(destination));
         Planned { at, source, destination, bytes: random.below(bytes + 1) }
     };
     (0..count).map(message).collect()
@@ -88,7 +90,7 @@ fn stamp(n: u32, message: &Planned) -> Ahead {
 
 impl Host for Prober {
     fn start(&mut self, fx: &mut dyn HostEffects) {
-        let mut posts = BTreeMap::<u32, u32>::new();
+        let mut posts = BTreeMap::<TerminalId, u32>::new();
         for (place, (_, m)) in (0u32..).zip(&*self.part) {
             let processor = posts.entry(m.source).or_default();
             let (terminal, ring) = (m.source, Ring::Done);
@@ -120,7 +122,7 @@ impl<R> Observer<R> for Nobody {
 
 /// Runs a plan through a network in one or several partitions; `home` says which of them a terminal belongs to.
 #[must_use]
-pub fn run<C: Carrier, F>(carriers: Vec<C>, home: impl Fn(u32) -> usize, plan: &Plan<F>) -> Vec<Seen> {
+pub fn run<C: Carrier, F>(carriers: Vec<C>, home: impl Fn(TerminalId) -> usize, plan: &Plan<F>) -> Vec<Seen> {
     let part = |p: usize| {
         let all = (0u32..).zip(plan.messages.iter().copied());
         Arc::new(all.filter(|(_, m)| home(m.source) == p).collect::<Vec<_>>())
@@ -171,7 +173,7 @@ pub fn faults<F: Fn(&Planned) -> Ps>(plan: &Plan<F>, seen: &[Seen]) -> Vec<Strin
 
 /// Finds messages of a pair that overtook each other. Those posted at one instant have no order.
 fn disordered<F>(plan: &Plan<F>, places: &[Vec<usize>], faults: &mut Vec<String>) {
-    let mut pairs = BTreeMap::<(u32, u32), Vec<(Ps, usize)>>::new();
+    let mut pairs = BTreeMap::<(TerminalId, TerminalId), Vec<(Ps, usize)>>::new();
     for (m, places) in plan.messages.iter().zip(places) {
         let pair = pairs.entry((m.source, m.destination)).or_default();
         pair.extend(places.first().map(|&place| (m.at, place)));
@@ -301,7 +303,7 @@ impl<C: Carrier> Carrier for Faulty<C> {
 /// If the carrier breaks the contract, or a planted fault is not found.
 pub fn check<C: Carrier, F: Fn(&Planned) -> Ps>(
     carrier: impl Fn() -> Vec<C>,
-    home: impl Fn(u32) -> usize,
+    home: impl Fn(TerminalId) -> usize,
     plan: Plan<F>,
 ) {
     let seen = run(carrier(), &home, &plan);

@@ -22,7 +22,7 @@ use super::{
     stuck::{self, RankState, Standing, Stuck},
     tally::Finished,
 };
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl PartialEq for Programs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// Terminal of the rank.
-    pub terminal: u32,
+    pub terminal: TerminalId,
     /// Number within the rank.
     pub number: u32,
     /// It was taken up.

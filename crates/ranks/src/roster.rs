@@ -3,7 +3,7 @@
 //! Ranks are numbered over all jobs, in the order of jobs: *global* numbers, which travel. Each partition numbers those who live in it again, in the same
 //! order: *local* numbers, which do not. Where a rank lives is looked up, never computed, so several may share a terminal.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use model::setup::JobSetup;
 use std::sync::Arc;
 use workload::program::Program;
@@ -35,7 +35,7 @@ pub enum Begun {
 struct Job {
     program: Option<Arc<dyn Program>>,
     /// Terminal of each rank.
-    placement: Vec<u32>,
+    placement: Vec<TerminalId>,
     /// Global number of its first rank.
     first: u32,
     start: Ps,
@@ -57,7 +57,7 @@ pub struct Place {
     /// Rank in the job.
     pub rank: u32,
     /// The terminal, by its number in the network.
-    pub terminal: u32,
+    pub terminal: TerminalId,
 }
 
 impl Roster {
@@ -99,7 +99,7 @@ impl Roster {
     /// Terminal of a rank.
     #[inline]
     #[must_use]
-    pub fn terminal(&self, job: u32, rank: u32) -> u32 {
+    pub fn terminal(&self, job: u32, rank: u32) -> TerminalId {
         self.jobs[job as usize].placement[rank as usize]
     }
 
@@ -148,7 +148,7 @@ impl Residents {
         let mut ranks: Vec<Resident> = places.into_iter().filter_map(known).collect();
         ranks.sort_unstable_by_key(|r| r.number);
         let mut owner = Vec::new();
-        let mut taken = std::collections::BTreeMap::<u32, u32>::new();
+        let mut taken = std::collections::BTreeMap::<TerminalId, u32>::new();
         for (here, r) in (0u32..).zip(&mut ranks) {
             let cpus = roster.program(r.place.job).map_or(1, |p| u32::from(p.cpus().max(1)));
             let slots = taken.entry(r.place.terminal).or_default();

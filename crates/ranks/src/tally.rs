@@ -1,7 +1,7 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
 use super::instances::{self, Step};
-use base::{paged::Paged, time::Ps};
+use base::{index::TerminalId, paged::Paged, time::Ps};
 use model::setup::JobOf;
 use results::{
     table::{Cell, Column, Table},
@@ -15,7 +15,7 @@ use workload::program::{Kind, Op};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finished {
     /// Terminal of the rank.
-    pub terminal: u32,
+    pub terminal: TerminalId,
     /// Its number in the rank.
     pub number: u32,
     /// When it became executable.
@@ -41,7 +41,7 @@ impl Finished {
     #[must_use]
     pub fn new(
         op: &Op,
-        (terminal, number): (u32, u32),
+        (terminal, number): (TerminalId, u32),
         (ready, time): (Ps, Ps),
         (compute, overhead): (Ps, Ps),
     ) -> Self {
@@ -128,7 +128,7 @@ impl Tally {
     /// Adds an operation of a rank of `job`; keeps it too if `keep`.
     #[inline]
     pub fn add(&mut self, f: &Finished, job: u32, keep: bool) {
-        let rank = self.ranks.edit(f.terminal);
+        let rank = self.ranks.edit(f.terminal.number());
         rank.operations += 1;
         rank.compute += f.compute;
         rank.overhead += f.overhead;
@@ -154,9 +154,9 @@ impl Tally {
 
     /// A message of the rank at a terminal, if there is one, was under way for this long.
     #[inline]
-    pub fn message(&mut self, terminal: u32, time: Ps) {
+    pub fn message(&mut self, terminal: TerminalId, time: Ps) {
         if self.programs {
-            self.ranks.edit(terminal).transfer += time;
+            self.ranks.edit(terminal.number()).transfer += time;
         }
     }
 
@@ -189,11 +189,11 @@ impl Tally {
             return tables;
         }
         let mut rows = self.rows.clone();
-        rows.sort_unstable_by_key(|f| (place[f.terminal as usize], f.number));
+        rows.sort_unstable_by_key(|f| (place[f.terminal.index()], f.number));
         tables.push(operations(&rows, jobs, place));
         let step = |f: &Finished| Step {
-            job: place[f.terminal as usize].0,
-            rank: place[f.terminal as usize].1,
+            job: place[f.terminal.index()].0,
+            rank: place[f.terminal.index()].1,
             collective: f.collective,
             instance: f.instance,
             start: f.ready,
@@ -286,7 +286,7 @@ pub fn collectives(jobs: &[JobOf<'_>], rows: impl Iterator<Item = (u32, u16, Col
 fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
     let mut table = timeline::operations();
     for f in rows {
-        let (job, rank) = place[f.terminal as usize];
+        let (job, rank) = place[f.terminal.index()];
         let name = match f.kind {
             Kind::Send => "send",
             Kind::Recv => "recv",

@@ -2,6 +2,7 @@
 
 use netloom::{
     base::{
+        index::{Column, PortId, RouterId},
         param::{Problem, Values},
         registry::About,
     },
@@ -29,16 +30,16 @@ pub static ALWAYS_UP: RoutingEntry = RoutingEntry {
 struct AlwaysUp {
     fabric: Arc<Fabric>,
     /// Of each router, the port to the next one.
-    up: Vec<u32>,
+    up: Column<RouterId, PortId>,
 }
 
 fn build(fabric: Arc<Fabric>, _: &Values) -> Bound {
     let routers = fabric.routers();
-    let port = |router: u32| {
-        let next = (router + 1) % routers;
+    let port = |router: RouterId| {
+        let next = RouterId::new((router.number() + 1) % routers);
         fabric.neighbours(router).find(|(_, neighbour)| *neighbour == next).map(|(port, _)| port)
     };
-    match (0..routers).map(port).collect() {
+    match RouterId::first(routers).map(port).collect() {
         Some(up) => Ok(Box::new(AlwaysUp { fabric, up })),
         None => Err(vec![Problem::new("algorithm", "`always-up` needs a ring of routers")]),
     }
@@ -50,8 +51,8 @@ impl AlwaysUp {
         if hop.router == to {
             return Choice { port: ejection, vc: 0, state: 0 };
         }
-        let last = hop.router + 1 == self.fabric.routers();
-        Choice { port: self.up[hop.router as usize], vc: if last { 1 } else { hop.vc }, state: 0 }
+        let last = hop.router.index() + 1 == self.up.len();
+        Choice { port: self.up[hop.router], vc: if last { 1 } else { hop.vc }, state: 0 }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Networks that commands about clusters name.
 
 use crate::args::cluster::{EngineArgs, NetworkArgs};
+use base::index::RouterId;
 use fabric::{engines::Options, subnet::Subnet};
 use netloom::{
     Error, Registry,
@@ -21,6 +22,7 @@ pub fn load(args: &NetworkArgs) -> Result<Network, Error> {
 /// # Errors
 /// If a root is no switch of it.
 pub fn options(args: &EngineArgs, subnet: &Subnet) -> Result<Options, Error> {
-    let roots = args.roots.iter().map(|name| switch(subnet, name)).collect::<Result<_, _>>()?;
+    let roots =
+        args.roots.iter().map(|name| switch(subnet, name).map(RouterId::new)).collect::<Result<_, _>>()?;
     Ok(Options { lmc: args.lmc, lanes: args.lanes, roots, seed: args.seed })
 }

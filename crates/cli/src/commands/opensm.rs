@@ -10,7 +10,7 @@ use crate::{
     console::Console,
     exit::{Exit, Outcome},
 };
-use base::registry::find;
+use base::{index::RouterId, registry::find};
 use fabric::{
     engines::{ENGINES, Options},
     subnet::Subnet,
@@ -51,7 +51,11 @@ fn compare(routed: &Subnet, args: &OpensmArgs, console: &mut Console<'_>) -> Out
     let name = if args.engine == "torus-2QoS" { "torus" } else { &args.engine };
     let mut ours = None;
     if find(ENGINES, name).is_some() {
-        let roots = args.roots.iter().map(|r| cluster::switch(routed, r)).collect::<Result<_, _>>()?;
+        let roots = args
+            .roots
+            .iter()
+            .map(|r| cluster::switch(routed, r).map(RouterId::new))
+            .collect::<Result<_, _>>()?;
         let options = Options { lmc: args.lmc, roots, lanes: 16, ..Options::default() };
         let subnet = cluster::route(routed, name, &options)?;
         let own = subnet.tables.as_ref().expect("an engine gives tables");

@@ -2,6 +2,7 @@
 
 use super::report::Channel;
 use crate::graph::{Fabric, Peer};
+use base::index::{LinkId, PortId, RouterId};
 
 /// Which channel may wait for which. Channel number = global port index * VCs + VC.
 pub(super) struct Dependencies<'a> {
@@ -18,21 +19,21 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Notes that a packet that entered `router` through `in_port` on `in_vc` may leave through `port` on `vc`.
-    pub(super) fn add(&mut self, router: u32, (in_port, in_vc): (u32, u8), (port, vc): (u32, u8)) {
+    pub(super) fn add(&mut self, router: RouterId, (in_port, in_vc): (PortId, u8), (port, vc): (PortId, u8)) {
         let ports = self.fabric.ports_of(router);
-        let Peer::Router { router: from, port: feeding } = ports[in_port as usize].peer else { return };
-        let channel = self.fabric.port_index(from, feeding) as usize * self.vcs + usize::from(in_vc);
+        let Peer::Router { router: from, port: feeding } = ports[in_port.index()].peer else { return };
+        let channel = self.fabric.port_index(from, feeding).index() * self.vcs + usize::from(in_vc);
         let bits = &mut self.waits[channel];
         if bits.is_empty() {
             bits.resize((ports.len() * self.vcs).div_ceil(64), 0);
         }
-        let bit = port as usize * self.vcs + usize::from(vc);
+        let bit = port.index() * self.vcs + usize::from(vc);
         bits[bit / 64] |= 1 << (bit % 64);
     }
 
     fn successors(&self, channel: usize, out: &mut Vec<usize>) {
         let Peer::Router { router, .. } = self.fabric.ports()[channel / self.vcs].peer else { return };
-        let first = self.fabric.first_port(router) as usize * self.vcs;
+        let first = self.fabric.first_port(router).index() * self.vcs;
         for (i, &word) in self.waits[channel].iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
@@ -58,10 +59,9 @@ impl<'a> Dependencies<'a> {
     }
 
     fn name(&self, channel: usize) -> Channel {
-        let index = (channel / self.vcs) as u32;
-        let router = self.fabric.router_of(index);
-        let port = index - self.fabric.first_port(router);
-        let to = match self.fabric.port(index).peer {
+        let link = LinkId::from_index(channel / self.vcs);
+        let (router, port) = self.fabric.output(link);
+        let to = match self.fabric.port(link).peer {
             Peer::Router { router, .. } => router,
             _ => router,
         };

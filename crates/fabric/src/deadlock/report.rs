@@ -2,19 +2,20 @@
 
 #[cfg(doc)]
 use crate::routing::Routing;
+use base::index::{PortId, RouterId, TerminalId};
 use std::fmt;
 
 /// One VC of a link between routers, named by the output port that feeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// Router that the link leaves.
-    pub router: u32,
+    pub router: RouterId,
     /// The port of it that is meant.
-    pub port: u32,
+    pub port: PortId,
     /// Virtual channel of the link, counted from 0.
     pub vc: u8,
     /// Router that the link enters.
-    pub to: u32,
+    pub to: RouterId,
 }
 
 /// What is wrong with a single choice of a routing.
@@ -38,15 +39,15 @@ pub struct Astray {
     /// What is wrong.
     pub fault: Fault,
     /// Where the choice is made.
-    pub router: u32,
+    pub router: RouterId,
     /// Chosen port (0 for [`Fault::NoChoice`] and [`Fault::Endless`]).
-    pub port: u32,
+    pub port: PortId,
     /// Chosen VC (likewise).
     pub vc: u8,
     /// Sending terminal.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that the packet goes to.
-    pub destination: u32,
+    pub destination: TerminalId,
 }
 
 /// What the check found.

@@ -4,7 +4,10 @@ use crate::{
     registry::{Constant, ROUTINGS, Sample, TOPOLOGIES, values},
     routing::{Choice, Congestion, Facts, Hop},
 };
-use base::registry::find;
+use base::{
+    index::{PortId, RouterId},
+    registry::find,
+};
 use std::sync::Arc;
 
 fn fabric(topology: &str, sample: Sample) -> Arc<Fabric> {
@@ -28,7 +31,7 @@ fn a_ring_without_dateline_is_a_cycle() {
     for (a, b) in channels.iter().zip(channels.iter().cycle().skip(1)) {
         assert_eq!(a.to, b.router, "each channel ends where the next begins");
         assert!(
-            matches!(ring.ports_of(a.router)[a.port as usize].peer, Peer::Router { router, .. } if router == a.to)
+            matches!(ring.ports_of(a.router)[a.port.index()].peer, Peer::Router { router, .. } if router == a.to)
         );
     }
     let text = report.to_string();
@@ -88,17 +91,18 @@ impl Routing for Broken {
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (to, ejection) = self.fabric.attached(hop.destination);
-        let right = Choice { port: if to == hop.router { ejection } else { 1 }, vc: 0, state: 0 };
-        if hop.router != 2 {
+        let right =
+            Choice { port: if to == hop.router { ejection } else { PortId::new(1) }, vc: 0, state: 0 };
+        if hop.router != RouterId::new(2) {
             out.push(right);
             return;
         }
         match self.fault {
             Fault::NoChoice => {}
-            Fault::Unplugged => out.push(Choice { port: 9, ..right }),
+            Fault::Unplugged => out.push(Choice { port: PortId::new(9), ..right }),
             Fault::NoSuchVc => out.push(Choice { vc: 1, ..right }),
-            Fault::WrongTerminal => out.push(Choice { port: 2, ..right }),
-            Fault::Endless => out.push(Choice { port: 1, ..right }),
+            Fault::WrongTerminal => out.push(Choice { port: PortId::new(2), ..right }),
+            Fault::Endless => out.push(Choice { port: PortId::new(1), ..right }),
         }
     }
 
@@ -122,7 +126,7 @@ fn wrong_choices_are_named() {
         assert_eq!(astray.fault, fault);
         assert!(astray.to_string().contains(" to terminal "), "{astray}");
         if fault != Fault::Endless {
-            assert_eq!(astray.router, 2);
+            assert_eq!(astray.router, RouterId::new(2));
         }
     }
 }

@@ -10,19 +10,20 @@ use crate::{
 };
 use base::{
     hash::mix64,
+    index::{Column, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
 };
 
 /// A situation: two with the same key have the same future.
 #[derive(Clone, Copy)]
 struct Situation {
-    router: u32,
-    in_port: u32,
+    router: RouterId,
+    in_port: PortId,
     vc: u8,
     state: u32,
     memory: u64,
     /// Of the first packet found in it.
-    source: u32,
+    source: TerminalId,
     visited: u16,
 }
 
@@ -38,7 +39,7 @@ impl Situation {
         mix64(a ^ mix64(b ^ mix64(self.memory)))
     }
 
-    fn hop(&self, destination: u32) -> Hop {
+    fn hop(&self, destination: TerminalId) -> Hop {
         Hop {
             router: self.router,
             in_port: self.in_port,
@@ -110,7 +111,7 @@ pub(super) fn all(
     // No packet changes its plane, and planes are alike as long as nothing failed.
     let planes = if fabric.intact() { 1 } else { fabric.planes() };
     for plane in 0..planes {
-        let ends: Vec<u32> = all.iter().copied().filter(|&t| fabric.plane_of(t) == plane).collect();
+        let ends: Vec<TerminalId> = all.iter().copied().filter(|&t| fabric.plane_of(t) == plane).collect();
         let share = (budget / u64::from(planes)).max(1) * u64::from(plane + 1);
         for destination in spread(&ends) {
             if states > 0 && states >= share {
@@ -127,19 +128,19 @@ pub(super) fn all(
 }
 
 /// Terminals to walk between, those cut off left out: all, or one of each router.
-fn ends(fabric: &Fabric, alike: bool) -> Vec<u32> {
-    let mut known = vec![false; fabric.routers() as usize];
+fn ends(fabric: &Fabric, alike: bool) -> Vec<TerminalId> {
+    let mut known = Column::filled(fabric.routers() as usize, false);
     fabric
         .reachable()
         .filter(|&t| {
-            let known = &mut known[fabric.router_at(t) as usize];
+            let known = &mut known[fabric.router_at(t)];
             !std::mem::replace(known, alike) || !alike
         })
         .collect()
 }
 
 /// All items, in an order of which every beginning is spread evenly.
-fn spread(items: &[u32]) -> impl Iterator<Item = u32> + '_ {
+fn spread<T: Copy>(items: &[T]) -> impl Iterator<Item = T> + '_ {
     let n = items.len();
     let coprime = |step: &usize| {
         let (mut a, mut b) = (*step, n);
@@ -165,7 +166,12 @@ struct Walker<'a, 'b> {
 
 impl Walker<'_, '_> {
     /// Walks from all sources to one destination. False if the budget ended it early.
-    fn toward(&mut self, destination: u32, sources: &[u32], budget: u64) -> Result<bool, Astray> {
+    fn toward(
+        &mut self,
+        destination: TerminalId,
+        sources: &[TerminalId],
+        budget: u64,
+    ) -> Result<bool, Astray> {
         self.seen.clear();
         self.next.clear();
         self.begin.clear();
@@ -198,12 +204,17 @@ impl Walker<'_, '_> {
         }
     }
 
-    fn arrive(&mut self, destination: u32, mut situation: Situation) -> u32 {
+    fn arrive(&mut self, destination: TerminalId, mut situation: Situation) -> u32 {
         situation.memory = self.routing.memory(&situation.hop(destination));
         self.seen.number(situation)
     }
 
-    fn expand(&mut self, from: &Situation, destination: u32, options: &[Choice]) -> Result<(), Astray> {
+    fn expand(
+        &mut self,
+        from: &Situation,
+        destination: TerminalId,
+        options: &[Choice],
+    ) -> Result<(), Astray> {
         let fail = |fault, choice: &Choice| {
             Err(Astray { port: choice.port, vc: choice.vc, ..astray(fault, from, destination) })
         };
@@ -218,7 +229,7 @@ impl Walker<'_, '_> {
                 return fail(Fault::NoSuchVc, choice);
             }
             let peer =
-                self.fabric.ports_of(from.router).get(choice.port as usize).map_or(Peer::None, |p| p.peer);
+                self.fabric.ports_of(from.router).get(choice.port.index()).map_or(Peer::None, |p| p.peer);
             match peer {
                 Peer::None => return fail(Fault::Unplugged, choice),
                 Peer::Terminal(terminal) if terminal == destination => {}
@@ -242,8 +253,8 @@ impl Walker<'_, '_> {
     }
 }
 
-fn astray(fault: Fault, at: &Situation, destination: u32) -> Astray {
-    Astray { fault, router: at.router, port: 0, vc: 0, source: at.source, destination }
+fn astray(fault: Fault, at: &Situation, destination: TerminalId) -> Astray {
+    Astray { fault, router: at.router, port: PortId::new(0), vc: 0, source: at.source, destination }
 }
 
 #[cfg(test)]
@@ -263,11 +274,18 @@ mod tests {
     #[test]
     fn equal_situations_get_one_number() {
         let mut seen = Seen::default();
-        let at =
-            |router| Situation { router, in_port: 1, vc: 0, state: 7, memory: 9, source: router, visited: 3 };
+        let at = |router| Situation {
+            router,
+            in_port: PortId::new(1),
+            vc: 0,
+            state: 7,
+            memory: 9,
+            source: TerminalId::new(router.number()),
+            visited: 3,
+        };
         for round in 0..2 {
             for router in 0..1000 {
-                assert_eq!(seen.number(at(router)), router, "round {round}");
+                assert_eq!(seen.number(at(RouterId::new(router))), router, "round {round}");
             }
         }
     }

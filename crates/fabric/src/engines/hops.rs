@@ -7,6 +7,7 @@ use crate::{
     subnet::{NONE, Subnet, Tables},
 };
 use base::{
+    index::{Column, LinkId, PortId, RouterId, TerminalId},
     param::Problem,
     rng::{Purpose, Stream},
 };
@@ -14,23 +15,21 @@ use base::{
 /// Ports of a router that begin a shortest path, each with the router behind it.
 pub(super) fn shortest<'a>(
     fabric: &'a Fabric,
-    router: u32,
-    distance: &'a [u32],
-) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let here = distance[router as usize];
-    fabric
-        .neighbours(router)
-        .filter(move |&(_, peer)| distance[peer as usize] != NONE && distance[peer as usize] + 1 == here)
+    router: RouterId,
+    distance: &'a Column<RouterId, u32>,
+) -> impl Iterator<Item = (PortId, RouterId)> + 'a {
+    let here = distance[router];
+    fabric.neighbours(router).filter(move |&(_, peer)| distance[peer] != NONE && distance[peer] + 1 == here)
 }
 
 /// Destinations on each port so far, and the choice among ports.
 pub(super) struct Balance {
-    load: Vec<u32>,
+    load: Column<LinkId, u32>,
 }
 
 impl Balance {
     pub(super) fn new(fabric: &Fabric) -> Self {
-        Self { load: vec![0; fabric.ports().len()] }
+        Self { load: Column::filled(fabric.ports().len(), 0) }
     }
 
     /// The port with fewest destinations, the first of equals; counts it. `earlier` are the ports of the destination's identifiers before: the
@@ -39,16 +38,17 @@ impl Balance {
     pub(super) fn choose(
         &mut self,
         fabric: &Fabric,
-        router: u32,
-        candidates: &[(u32, u32)],
+        router: RouterId,
+        candidates: &[(PortId, RouterId)],
         earlier: &[u16],
     ) -> Option<u16> {
-        let behind = |port: u16| fabric.next_router(router, port.into());
-        let begin = earlier.last().map_or(0, |&last| candidates.partition_point(|c| c.0 <= u32::from(last)));
+        let behind = |port: u16| fabric.next_router(router, PortId::new(port.into()));
+        let begin =
+            earlier.last().map_or(0, |&last| candidates.partition_point(|c| c.0.number() <= last.into()));
         let (mut best, mut other) = ((u32::MAX, None), (u32::MAX, None));
         let mut fewest = u32::MAX;
         for &(port, peer) in candidates[begin..].iter().chain(&candidates[..begin]) {
-            let load = self.load[fabric.port_index(router, port) as usize];
+            let load = self.load[fabric.port_index(router, port)];
             let used = earlier.iter().filter(|&&e| behind(e) == Some(peer)).count() as u32;
             if used == 0 && load < other.0 {
                 other = (load, Some(port));
@@ -63,8 +63,8 @@ impl Balance {
             }
         }
         let port = other.1.or(best.1)?;
-        self.load[fabric.port_index(router, port) as usize] += 1;
-        Some(port as u16)
+        self.load[fabric.port_index(router, port)] += 1;
+        Some(port.number() as u16)
     }
 }
 
@@ -76,13 +76,13 @@ pub(super) fn minhop(job: &Job<'_>) -> Result<Ports, Problem> {
     let (mut candidates, mut earlier) = (Vec::new(), Vec::new());
     for plane in 0..job.planes {
         job.each(|host, distance| {
-            for router in (0..fabric.routers()).filter(|&r| r != fabric.router_at(host)) {
+            for router in RouterId::first(fabric.routers()).filter(|&r| r != fabric.router_at(host)) {
                 candidates.clear();
                 candidates.extend(shortest(fabric, router, distance));
                 earlier.clear();
-                earlier.extend((0..plane).map(|p| next[job.row(host, p)][router as usize]));
+                earlier.extend((0..plane).map(|p| next[job.row(host, p)][router.index()]));
                 if let Some(port) = balance.choose(fabric, router, &candidates, &earlier) {
-                    next[job.row(host, plane)][router as usize] = port;
+                    next[job.row(host, plane)][router.index()] = port;
                 }
             }
         });
@@ -100,19 +100,18 @@ pub(super) fn dor(job: &Job<'_>) -> Result<Ports, Problem> {
 pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
-    let mut cables: Vec<u32> = Vec::new();
-    let mut load = vec![0u32; fabric.ports().len()];
+    let mut cables: Vec<PortId> = Vec::new();
+    let mut load = Column::filled(fabric.ports().len(), 0u32);
     job.each(|host, distance| {
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             let Some((port, peer)) = shortest(fabric, router, distance).next() else { continue };
             cables.clear();
             cables.extend(fabric.neighbours(router).filter(|&(_, p)| p == peer).map(|(port, _)| port));
             for plane in 0..job.planes {
-                let least =
-                    cables.iter().copied().min_by_key(|&p| load[fabric.port_index(router, p) as usize]);
+                let least = cables.iter().copied().min_by_key(|&p| load[fabric.port_index(router, p)]);
                 let port = least.filter(|_| spread).unwrap_or(port);
-                load[fabric.port_index(router, port) as usize] += 1;
-                next[job.row(host, plane)][router as usize] = port as u16;
+                load[fabric.port_index(router, port)] += 1;
+                next[job.row(host, plane)][router.index()] = port.number() as u16;
             }
         }
         home(job, host, &mut next);
@@ -121,10 +120,10 @@ pub(super) fn lowest(job: &Job<'_>, spread: bool) -> Result<Ports, Problem> {
 }
 
 /// The last port of a host's paths.
-pub(super) fn home(job: &Job<'_>, host: u32, next: &mut [u16]) {
+pub(super) fn home(job: &Job<'_>, host: TerminalId, next: &mut [u16]) {
     let (router, port) = job.fabric.attached(host);
     for plane in 0..job.planes {
-        next[job.row(host, plane)][router as usize] = port as u16;
+        next[job.row(host, plane)][router.index()] = port.number() as u16;
     }
 }
 
@@ -135,13 +134,13 @@ pub(super) fn random(job: &Job<'_>) -> Result<Ports, Problem> {
     let mut ports = Vec::new();
     job.each(|host, distance| {
         let mut draw = Stream::new(job.options.seed, Purpose::Route, u64::from(host));
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             ports.clear();
             ports.extend(shortest(fabric, router, distance).map(|(p, _)| p));
             for plane in 0..job.planes {
                 if !ports.is_empty() {
-                    next[job.row(host, plane)][router as usize] =
-                        ports[draw.below(ports.len() as u64) as usize] as u16;
+                    next[job.row(host, plane)][router.index()] =
+                        ports[draw.below(ports.len() as u64) as usize].number() as u16;
                 }
             }
         }
@@ -155,7 +154,7 @@ pub(super) fn to_switches(subnet: &Subnet, fabric: &Fabric, tables: &mut Tables,
     let width = subnet.switches.len();
     let mut first = vec![NONE; width];
     for (host, &(router, _)) in fabric.attachments().iter().enumerate().rev() {
-        first[router as usize] = host as u32;
+        first[router.index()] = host as u32;
     }
     for switch in 0..width as u32 {
         let row = tables.switch_row(subnet, switch) as usize * width;
@@ -165,11 +164,11 @@ pub(super) fn to_switches(subnet: &Subnet, fabric: &Fabric, tables: &mut Tables,
             tables.next[row + switch as usize] = NONE;
             continue;
         }
-        let distance = distances(fabric, switch);
-        for router in (0..width as u32).filter(|&r| r != switch) {
+        let distance = distances(fabric, RouterId::new(switch));
+        for router in RouterId::first(width as u32).filter(|r| r.number() != switch) {
             if let Some((port, _)) = shortest(fabric, router, &distance).next() {
-                debug_assert!(port as u16 != NO_PORT);
-                tables.next[row + router as usize] = edge[router as usize][port as usize];
+                debug_assert!(port.number() as u16 != NO_PORT);
+                tables.next[row + router.index()] = edge[router.index()][port.index()];
             }
         }
     }

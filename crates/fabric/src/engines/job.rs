@@ -1,7 +1,10 @@
 //! What every engine works on and what it gives.
 
-use crate::{graph::Fabric, metrics::distances, subnet::NONE};
-use base::param::Problem;
+use crate::{graph::Fabric, metrics::distances};
+use base::{
+    index::{Column, RouterId, TerminalId},
+    param::Problem,
+};
 use std::sync::Arc;
 
 /// No way.
@@ -15,7 +18,7 @@ pub struct Options {
     /// Most lanes that may be used, 1 to 16.
     pub lanes: u8,
     /// Routers at the top of updn.
-    pub roots: Vec<u32>,
+    pub roots: Vec<RouterId>,
     /// Seed of random choices.
     pub seed: u64,
 }
@@ -32,9 +35,9 @@ pub(crate) struct Job<'a> {
     pub(crate) options: &'a Options,
     pub(crate) planes: u32,
     /// Routers in the order of the manager's table.
-    pub(crate) routers: Vec<u32>,
+    pub(crate) routers: Vec<RouterId>,
     /// Hosts in the order in which they are routed.
-    pub(crate) order: Vec<u32>,
+    pub(crate) order: Vec<TerminalId>,
 }
 
 /// What an engine gives.
@@ -54,21 +57,23 @@ impl Job<'_> {
     }
 
     /// Rows of a host, by plane, within a blank.
-    pub(crate) fn row(&self, host: u32, plane: u32) -> std::ops::Range<usize> {
+    pub(crate) fn row(&self, host: TerminalId, plane: u32) -> std::ops::Range<usize> {
         let routers = self.fabric.routers() as usize;
-        let begin = (host * self.planes + plane) as usize * routers;
+        let begin = (host.number() * self.planes + plane) as usize * routers;
         begin..begin + routers
     }
 
     /// Calls `with` for every host in order, with the distances of all routers to its router.
-    pub(crate) fn each(&self, mut with: impl FnMut(u32, &[u32])) {
-        let mut known = (NONE, Vec::new());
+    pub(crate) fn each(&self, mut with: impl FnMut(TerminalId, &Column<RouterId, u32>)) {
+        let mut known = None;
         for &host in &self.order {
             let router = self.fabric.router_at(host);
-            if known.0 != router {
-                known = (router, distances(self.fabric, router));
-            }
-            with(host, &known.1);
+            let far = match known.take() {
+                Some((of, far)) if of == router => far,
+                _ => distances(self.fabric, router),
+            };
+            with(host, &far);
+            known = Some((router, far));
         }
     }
 

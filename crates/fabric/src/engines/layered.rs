@@ -6,7 +6,10 @@ use super::{
     sssp::sssp,
 };
 use crate::routing::{layers, table::Table};
-use base::param::Problem;
+use base::{
+    index::{PortId, TerminalId},
+    param::Problem,
+};
 
 /// SSSP on lanes.
 pub(super) fn dfsssp(job: &Job<'_>) -> Result<Ports, Problem> {
@@ -31,10 +34,10 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
     let mut place: Vec<(usize, usize)> = vec![(0, 0); rows];
     let row = |r: usize| &ports.next[r * routers..(r + 1) * routers];
     for (r, slot) in place.iter_mut().enumerate() {
-        let router = fabric.router_at(r as u32 / job.planes);
+        let router = fabric.router_at(TerminalId::new(r as u32 / job.planes));
         let Ok(end) = ends.binary_search(&router) else { continue };
         let alike = |&other: &usize| {
-            row(r).iter().zip(row(other)).enumerate().all(|(i, (a, b))| a == b || i == router as usize)
+            row(r).iter().zip(row(other)).enumerate().all(|(i, (a, b))| a == b || i == router.index())
         };
         let known = distinct[end].iter().position(alike);
         *slot = (known.unwrap_or(distinct[end].len()), end);
@@ -51,8 +54,8 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
         for (end, &home) in ends.iter().enumerate() {
             for router in 0..routers {
                 let port = distinct[end].get(plane).map_or(NO_PORT, |&r| row(r)[router]);
-                let list = [u32::from(port)];
-                let none = port == NO_PORT || router == home as usize;
+                let list = [PortId::new(port.into())];
+                let none = port == NO_PORT || router == home.index();
                 table.push(if none { &[] } else { &list }).map_err(refuse)?;
             }
         }
@@ -67,7 +70,7 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
     let mut level = vec![0; rows * routers];
     for (r, &(plane, end)) in place.iter().enumerate() {
         for (source, &router) in ends.iter().enumerate() {
-            level[r * routers + router as usize] = found.of(plane as u32, source as u32, end as u32);
+            level[r * routers + router.index()] = found.of(plane as u32, source as u32, end as u32);
         }
     }
     ports.level = Some(level);

@@ -22,6 +22,7 @@ use crate::{
     subnet::{Lanes, MAX_ENTRIES, NONE, Subnet, Tables},
 };
 use base::{
+    index::{RouterId, TerminalId},
     param::Problem,
     registry::{About, Registered},
 };
@@ -216,16 +217,16 @@ pub fn route(subnet: &Subnet, engine: &Engine, options: &Options) -> Result<Subn
                 .help("closed-form routings need no tables: use an experiment file"),
         ]);
     }
-    let mut routers: Vec<u32> = (0..fabric.routers()).collect();
-    routers.sort_by_key(|&r| subnet.nodes[subnet.switches[r as usize] as usize].guid.swap_bytes());
-    let terminals = |&router: &u32| -> Vec<u32> {
+    let mut routers: Vec<RouterId> = RouterId::first(fabric.routers()).collect();
+    routers.sort_by_key(|&r| subnet.nodes[subnet.switches[r.index()] as usize].guid.swap_bytes());
+    let terminals = |&router: &RouterId| -> Vec<TerminalId> {
         let terminal = |p: &crate::graph::Port| match p.peer {
             Peer::Terminal(t) => Some(t),
             _ => None,
         };
         fabric.ports_of(router).iter().filter_map(terminal).collect()
     };
-    let mut by_router: Vec<Vec<u32>> = routers.iter().map(terminals).collect();
+    let mut by_router: Vec<Vec<TerminalId>> = routers.iter().map(terminals).collect();
     by_router.sort_by_key(|hosts| std::cmp::Reverse(hosts.len()));
     let job = Job { fabric: &fabric, options, planes, routers, order: by_router.concat() };
     let ports = (engine.route)(&job).map_err(|p| vec![p])?;
@@ -294,7 +295,7 @@ fn lanes(
     let (hosts, routers) = (subnet.hosts.len(), fabric.routers() as usize);
     for row in 0..hosts * planes as usize {
         for host in 0..hosts {
-            lanes.sl[row * hosts + host] = level[row * routers + fabric.attachments()[host].0 as usize];
+            lanes.sl[row * hosts + host] = level[row * routers + fabric.attachments()[host].0.index()];
         }
     }
     lanes.map = map.unwrap_or(lanes.map);

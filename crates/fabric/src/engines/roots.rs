@@ -6,20 +6,21 @@ use crate::{
     metrics::distances,
     subnet::NONE,
 };
+use base::index::{Column, PortId, RouterId, TerminalId};
 use std::collections::VecDeque;
 
 /// Destinations by which candidates are compared.
 const SAMPLE: usize = 512;
 
 /// Distances of all routers from the nearest of some.
-pub(super) fn ranks(fabric: &Fabric, from: &[u32]) -> Vec<u32> {
-    let mut rank = vec![NONE; fabric.routers() as usize];
-    let mut queue: VecDeque<u32> = from.iter().copied().collect();
-    from.iter().for_each(|&r| rank[r as usize] = 0);
+pub(super) fn ranks(fabric: &Fabric, from: &[RouterId]) -> Column<RouterId, u32> {
+    let mut rank = Column::filled(fabric.routers() as usize, NONE);
+    let mut queue: VecDeque<RouterId> = from.iter().copied().collect();
+    from.iter().for_each(|&r| rank[r] = 0);
     while let Some(router) = queue.pop_front() {
         for (_, peer) in fabric.neighbours(router) {
-            if rank[peer as usize] == NONE {
-                rank[peer as usize] = rank[router as usize] + 1;
+            if rank[peer] == NONE {
+                rank[peer] = rank[router] + 1;
                 queue.push_back(peer);
             }
         }
@@ -28,7 +29,7 @@ pub(super) fn ranks(fabric: &Fabric, from: &[u32]) -> Vec<u32> {
 }
 
 /// The roots that a user names, or of the candidates those whose routes load the links most evenly.
-pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[u32]) -> Ports) -> Vec<u32> {
+pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[RouterId]) -> Ports) -> Vec<RouterId> {
     if !job.options.roots.is_empty() {
         return job.options.roots.clone();
     }
@@ -37,7 +38,7 @@ pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[u32]) -> Ports) ->
         return candidates.swap_remove(0);
     }
     let step = job.order.len().div_ceil(SAMPLE).max(1);
-    let order: Vec<u32> = job.order.iter().copied().step_by(step).collect();
+    let order: Vec<TerminalId> = job.order.iter().copied().step_by(step).collect();
     let sample =
         Job { fabric: job.fabric, options: job.options, planes: 1, routers: job.routers.clone(), order };
     // Of equal ones the first.
@@ -47,30 +48,30 @@ pub(super) fn roots(job: &Job<'_>, route: impl Fn(&Job<'_>, &[u32]) -> Ports) ->
 
 /// Sets that may be the top: routers farthest from hosts; those nearly all hosts are equally far from (OpenSM's rule), the nearest of
 /// them; those without hosts; those with few. If there is none of these, the router nearest to all hosts. No set twice.
-fn candidates(fabric: &Fabric) -> Vec<Vec<u32>> {
+fn candidates(fabric: &Fabric) -> Vec<Vec<RouterId>> {
     let ends = fabric.ends();
     let hosts = hosts(fabric);
-    let all = || 0..fabric.routers();
+    let all = || RouterId::first(fabric.routers());
     let rank = ranks(fabric, &ends);
-    let most = rank.iter().copied().filter(|&r| r != NONE).max().unwrap_or(0);
-    let mut sets: Vec<Vec<u32>> = Vec::new();
+    let most = rank.cells().iter().copied().filter(|&r| r != NONE).max().unwrap_or(0);
+    let mut sets: Vec<Vec<RouterId>> = Vec::new();
     if most > 0 {
-        sets.push(all().filter(|&r| rank[r as usize] == most).collect());
+        sets.push(all().filter(|&r| rank[r] == most).collect());
     }
     sets.push(equally_far(fabric, &hosts));
-    sets.push(all().filter(|&r| hosts[r as usize] == 0 && rank[r as usize] != NONE).collect());
-    let mean = hosts.iter().sum::<u64>() / ends.len().max(1) as u64;
-    sets.push(all().filter(|&r| 4 * hosts[r as usize] < mean && rank[r as usize] != NONE).collect());
-    let mut once: Vec<Vec<u32>> = Vec::new();
+    sets.push(all().filter(|&r| hosts[r] == 0 && rank[r] != NONE).collect());
+    let mean = hosts.cells().iter().sum::<u64>() / ends.len().max(1) as u64;
+    sets.push(all().filter(|&r| 4 * hosts[r] < mean && rank[r] != NONE).collect());
+    let mut once: Vec<Vec<RouterId>> = Vec::new();
     for set in sets {
         if !set.is_empty() && !once.contains(&set) {
             once.push(set);
         }
     }
     if once.is_empty() {
-        let sum = |r: u32| {
+        let sum = |r: RouterId| {
             let d = distances(fabric, r);
-            ends.iter().map(|&e| u64::from(d[e as usize])).sum::<u64>()
+            ends.iter().map(|&e| u64::from(d[e])).sum::<u64>()
         };
         once.push(all().min_by_key(|&r| sum(r)).into_iter().collect());
     }
@@ -78,26 +79,27 @@ fn candidates(fabric: &Fabric) -> Vec<Vec<u32>> {
 }
 
 /// Hosts of each router that are not cut off.
-fn hosts(fabric: &Fabric) -> Vec<u64> {
-    let mut hosts = vec![0; fabric.routers() as usize];
-    fabric.reachable().for_each(|t| hosts[fabric.router_at(t) as usize] += 1);
+fn hosts(fabric: &Fabric) -> Column<RouterId, u64> {
+    let mut hosts = Column::filled(fabric.routers() as usize, 0);
+    fabric.reachable().for_each(|t| hosts[fabric.router_at(t)] += 1);
     hosts
 }
 
 /// Routers from which more than nine tenths of the hosts are equally far and no other distance has a twentieth of them; the nearest.
-fn equally_far(fabric: &Fabric, hosts: &[u64]) -> Vec<u32> {
-    let total: u64 = hosts.iter().sum();
-    let distance = |router: u32| {
+fn equally_far(fabric: &Fabric, hosts: &Column<RouterId, u64>) -> Vec<RouterId> {
+    let total: u64 = hosts.cells().iter().sum();
+    let distance = |router: RouterId| {
         let far = distances(fabric, router);
         let mut bars: Vec<u64> = Vec::new();
-        for (&d, &n) in far.iter().zip(hosts).filter(|(d, _)| **d != NONE) {
+        for (&d, &n) in far.cells().iter().zip(hosts.cells()).filter(|(d, _)| **d != NONE) {
             bars.resize(bars.len().max(d as usize + 1), 0);
             bars[d as usize] += n;
         }
         let at = bars.iter().position(|&n| 10 * n > 9 * total)?;
         (bars.iter().filter(|&&n| 20 * n > total).count() == 1).then_some(at)
     };
-    let all: Vec<(u32, usize)> = (0..fabric.routers()).filter_map(|r| Some((r, distance(r)?))).collect();
+    let all: Vec<(RouterId, usize)> =
+        RouterId::first(fabric.routers()).filter_map(|r| Some((r, distance(r)?))).collect();
     let least = all.iter().map(|(_, d)| *d).min();
     all.into_iter().filter(|(_, d)| Some(*d) == least).map(|(r, _)| r).collect()
 }
@@ -106,7 +108,7 @@ fn equally_far(fabric: &Fabric, hosts: &[u64]) -> Vec<u32> {
 fn contention(job: &Job<'_>, ports: &Ports) -> u128 {
     let fabric = job.fabric;
     let (hosts, ends) = (hosts(fabric), fabric.ends());
-    let mut load = vec![0u64; fabric.ports().len()];
+    let mut load = Column::filled(fabric.ports().len(), 0u64);
     let mut lost = 0u64;
     for &host in &job.order {
         let (row, target) = (job.row(host, 0), fabric.router_at(host));
@@ -114,18 +116,18 @@ fn contention(job: &Job<'_>, ports: &Ports) -> u128 {
         for &source in &ends {
             let mut at = source;
             while at != target {
-                let port = next[at as usize];
+                let port = next[at.index()];
                 if port == NO_PORT {
-                    lost += hosts[source as usize];
+                    lost += hosts[source];
                     break;
                 }
-                let index = fabric.port_index(at, u32::from(port));
-                load[index as usize] += hosts[source as usize];
+                let index = fabric.port_index(at, PortId::new(port.into()));
+                load[index] += hosts[source];
                 let Peer::Router { router, .. } = fabric.port(index).peer else { break };
                 at = router;
             }
         }
     }
     let square = |n: u64| u128::from(n) * u128::from(n);
-    load.iter().map(|&n| square(n + lost)).sum()
+    load.cells().iter().map(|&n| square(n + lost)).sum()
 }

@@ -10,30 +10,33 @@ use super::{
     job::{Job, Ports},
 };
 use crate::graph::{Fabric, Peer};
-use base::param::Problem;
+use base::{
+    index::{Column, LinkId, RouterId},
+    param::Problem,
+};
 
 /// Host by host.
 pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let mut next = job.blank();
-    let mut sources = vec![1u64; fabric.routers() as usize];
+    let mut sources = Column::filled(fabric.routers() as usize, 1u64);
     for &(router, _) in fabric.attachments() {
-        sources[router as usize] += u64::from(job.planes);
+        sources[router] += u64::from(job.planes);
     }
-    let all: u64 = sources.iter().sum();
+    let all: u64 = sources.cells().iter().sum();
     let mut search = Search::new(fabric, &job.routers, all.saturating_mul(all));
     let mut through = sources.clone();
     for &host in &job.order {
         for plane in 0..job.planes {
             search.run(fabric.router_at(host));
             let row = job.row(host, plane);
-            through.copy_from_slice(&sources);
+            through.clone_from(&sources);
             // The farthest first: what is behind a router passes it.
             for &router in search.found.iter().rev() {
-                let Some(way) = search.ways[router as usize] else { continue };
-                next[row.clone()][router as usize] = way.port;
-                search.weight[way.link as usize] += through[router as usize];
-                through[way.peer as usize] += through[router as usize];
+                let Some(way) = search.ways[router] else { continue };
+                next[row.clone()][router.index()] = way.port;
+                search.weight[way.link] += through[router];
+                through[way.peer] += through[router];
             }
         }
         home(job, host, &mut next);
@@ -45,50 +48,51 @@ pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
 #[derive(Clone, Copy)]
 struct Way {
     /// Index of the router's port.
-    link: u32,
+    link: LinkId,
     port: u16,
     /// The router behind it.
-    peer: u32,
+    peer: RouterId,
 }
 
 /// Searches from a destination outward.
 struct Search {
     /// By router: links of its neighbours toward it, in the order of its own ports, each with the neighbour.
-    into: Vec<Vec<(u32, Way)>>,
+    into: Column<RouterId, Vec<(RouterId, Way)>>,
     /// By index of port.
-    weight: Vec<u64>,
-    ways: Vec<Option<Way>>,
+    weight: Column<LinkId, u64>,
+    ways: Column<RouterId, Option<Way>>,
     /// Routers in the order in which they were found, the destination's first.
-    found: Vec<u32>,
+    found: Vec<RouterId>,
     heap: Heap,
     /// Heap with everything at infinity.
     blank: Heap,
     /// A vertex of the heap for each router.
-    vertex: Vec<u32>,
-    routers: Vec<u32>,
+    vertex: Column<RouterId, u32>,
+    routers: Vec<RouterId>,
 }
 
 impl Search {
-    fn new(fabric: &Fabric, routers: &[u32], weight: u64) -> Self {
-        let into = |router: u32| {
+    fn new(fabric: &Fabric, routers: &[RouterId], weight: u64) -> Self {
+        let into = |router: RouterId| {
             let ports = fabric.ports_of(router).iter();
             let link = |peer: Peer| match peer {
                 Peer::Router { router: from, port } => {
-                    let way = Way { link: fabric.port_index(from, port), port: port as u16, peer: router };
+                    let way =
+                        Way { link: fabric.port_index(from, port), port: port.number() as u16, peer: router };
                     Some((from, way))
                 }
                 _ => None,
             };
             ports.filter_map(|p| link(p.peer)).filter(|(from, _)| *from != router).collect()
         };
-        let mut vertex = vec![0; routers.len()];
-        (0..).zip(routers).for_each(|(v, &router)| vertex[router as usize] = v);
+        let mut vertex = Column::filled(routers.len(), 0);
+        (0..).zip(routers).for_each(|(v, &router)| vertex[router] = v);
         // One vertex more: the destination itself, which leads to its router.
         let blank = Heap::new(routers.len() as u32 + 1);
         Self {
-            into: (0..fabric.routers()).map(into).collect(),
-            weight: vec![weight; fabric.ports().len()],
-            ways: vec![None; routers.len()],
+            into: RouterId::first(fabric.routers()).map(into).collect(),
+            weight: Column::filled(fabric.ports().len(), weight),
+            ways: Column::filled(routers.len(), None),
             found: Vec::with_capacity(routers.len()),
             heap: blank.clone(),
             blank,
@@ -98,24 +102,24 @@ impl Search {
     }
 
     /// Finds the lightest way of every router that has one.
-    fn run(&mut self, target: u32) {
+    fn run(&mut self, target: RouterId) {
         self.heap.clone_from(&self.blank);
-        self.ways.fill(None);
+        self.ways.cells_mut().fill(None);
         self.found.clear();
         let destination = self.routers.len() as u32;
         self.heap.lower(destination, 0);
         self.heap.pop();
-        self.heap.lower(self.vertex[target as usize], 1);
+        self.heap.lower(self.vertex[target], 1);
         while let Some((distance, vertex)) = self.heap.pop() {
             if distance == u64::MAX {
                 break;
             }
             let router = self.routers[vertex as usize];
             self.found.push(router);
-            for &(from, way) in &self.into[router as usize] {
-                let sum = distance.saturating_add(self.weight[way.link as usize]);
-                if self.heap.lower(self.vertex[from as usize], sum) {
-                    self.ways[from as usize] = Some(way);
+            for &(from, way) in &self.into[router] {
+                let sum = distance.saturating_add(self.weight[way.link]);
+                if self.heap.lower(self.vertex[from], sum) {
+                    self.ways[from] = Some(way);
                 }
             }
         }

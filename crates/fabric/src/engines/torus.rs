@@ -14,7 +14,10 @@ use crate::{
     graph::Fabric,
     subnet::{MAX_MAPPED, NONE},
 };
-use base::param::Problem;
+use base::{
+    index::{Column, PortId, RouterId},
+    param::Problem,
+};
 
 /// Most dimensions: bits of a service level.
 const MOST: usize = 4;
@@ -22,8 +25,8 @@ const MOST: usize = 4;
 /// A dimension: ports forward and back, routers on a ring.
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
-    forward: u32,
-    back: u32,
+    forward: PortId,
+    back: PortId,
     size: u32,
 }
 
@@ -38,10 +41,10 @@ impl Torus {
     fn of(fabric: &Fabric) -> Result<Self, String> {
         let routers = fabric.routers();
         let step =
-            |port: u32| -> Option<Vec<u32>> {
-                (0..routers)
+            |port: PortId| -> Option<Column<RouterId, RouterId>> {
+                RouterId::first(routers)
                     .map(|r| {
-                        if port < fabric.ports_of(r).len() as u32 {
+                        if port.index() < fabric.ports_of(r).len() {
                             fabric.next_router(r, port)
                         } else {
                             None
@@ -49,29 +52,31 @@ impl Torus {
                     })
                     .collect()
             };
-        let ports = (0..routers).map(|r| fabric.ports_of(r).len() as u32).min().unwrap_or(0);
-        let steps: Vec<(u32, Vec<u32>)> = (0..ports).filter_map(|p| step(p).map(|s| (p, s))).collect();
+        let ports = RouterId::first(routers).map(|r| fabric.ports_of(r).len() as u32).min().unwrap_or(0);
+        let steps: Vec<(PortId, Column<RouterId, RouterId>)> =
+            PortId::first(ports).filter_map(|p| step(p).map(|s| (p, s))).collect();
         let mut used = vec![false; ports as usize];
         let mut dimensions = Vec::new();
         for (i, (forward, a)) in steps.iter().enumerate() {
-            if std::mem::replace(&mut used[*forward as usize], true) {
+            if std::mem::replace(&mut used[forward.index()], true) {
                 continue;
             }
-            let inverse = |b: &[u32]| (0..routers as usize).all(|r| b[a[r] as usize] == r as u32);
-            let other = steps[i + 1..].iter().find(|(p, b)| !used[*p as usize] && inverse(b));
+            let inverse = |b: &Column<RouterId, RouterId>| a.iter().all(|(r, &next)| b[next] == r);
+            let other = steps[i + 1..].iter().find(|(p, b)| !used[p.index()] && inverse(b));
             let back = match other {
                 Some((p, _)) => *p,
                 // A ring of two by one cable is its own way back.
                 None if inverse(a) => *forward,
-                None => return Err(format!("port {} leads nowhere back by one port", forward + 1)),
+                None => return Err(format!("port {} leads nowhere back by one port", forward.plus(1))),
             };
-            used[back as usize] = true;
+            used[back.index()] = true;
             let mut size = 1;
-            let mut r = a[0];
-            while r != 0 {
-                (size, r) = (size + 1, a[r as usize]);
+            let start = RouterId::new(0);
+            let mut r = a[start];
+            while r != start {
+                (size, r) = (size + 1, a[r]);
                 if size > routers {
-                    return Err(format!("port {} does not go round in a ring", forward + 1));
+                    return Err(format!("port {} does not go round in a ring", forward.plus(1)));
                 }
             }
             dimensions.push(Dimension { forward: *forward, back, size });
@@ -93,9 +98,9 @@ impl Torus {
     fn place(mut self, fabric: &Fabric) -> Result<Self, String> {
         let n = self.dimensions.len();
         self.at = vec![NONE; fabric.routers() as usize * n];
-        let mut walk = vec![(0u32, vec![0u32; n])];
+        let mut walk = vec![(RouterId::new(0), vec![0u32; n])];
         while let Some((router, at)) = walk.pop() {
-            let slot = &mut self.at[router as usize * n..(router as usize + 1) * n];
+            let slot = &mut self.at[router.index() * n..(router.index() + 1) * n];
             if slot[0] != NONE {
                 if slot != at.as_slice() {
                     return Err(format!("router {router} has two places on the rings"));
@@ -114,13 +119,13 @@ impl Torus {
         Ok(self)
     }
 
-    fn coordinate(&self, router: u32, d: usize) -> u32 {
-        self.at[router as usize * self.dimensions.len() + d]
+    fn coordinate(&self, router: RouterId, d: usize) -> u32 {
+        self.at[router.index() * self.dimensions.len() + d]
     }
 
     /// Steps forward (or, if false, back) along a dimension, and whether they cross the dateline; none if at the place already. Of
     /// two equal ways round the one that crosses no dateline.
-    fn way(&self, d: usize, from: u32, to: u32) -> Option<(bool, bool)> {
+    fn way(&self, d: usize, from: RouterId, to: RouterId) -> Option<(bool, bool)> {
         let size = self.dimensions[d].size;
         let (a, b) = (self.coordinate(from, d), self.coordinate(to, d));
         let ahead = (b + size - a) % size;
@@ -137,7 +142,7 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let torus = Torus::of(fabric).map_err(|why| Job::unsuited("torus", why))?;
     let routers = fabric.routers();
-    if (0..routers).any(|r| fabric.ports_of(r).len() > MAX_MAPPED as usize) {
+    if RouterId::first(routers).any(|r| fabric.ports_of(r).len() > MAX_MAPPED as usize) {
         return Err(Job::unsuited(
             "torus",
             format!("a switch with lanes by dimension has at most {MAX_MAPPED} ports"),
@@ -149,7 +154,7 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
         let target = fabric.router_at(host);
         for plane in 0..job.planes {
             let row = job.row(host, plane);
-            for router in 0..routers {
+            for router in RouterId::first(routers) {
                 let ways = (0..torus.dimensions.len()).map(|d| (d, torus.way(d, router, target)));
                 let mut bits = 0;
                 let mut port = None;
@@ -158,9 +163,9 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
                     let dimension = torus.dimensions[d];
                     port = port.or(Some(if forward { dimension.forward } else { dimension.back }));
                 }
-                let at = row.start + router as usize;
+                let at = row.start + router.index();
                 level[at] = bits;
-                next[at] = port.map_or(next[at], |p| p as u16);
+                next[at] = port.map_or(next[at], |p| p.number() as u16);
             }
         }
         home(job, host, &mut next);
@@ -170,14 +175,14 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
 
 /// Lane 1 on links of the dimensions whose bit is set.
 fn map(fabric: &Fabric, torus: &Torus) -> Vec<Vec<[u8; 16]>> {
-    let of = |port: u32| torus.dimensions.iter().position(|d| d.forward == port || d.back == port);
-    let switch = |router: u32| {
+    let of = |port: PortId| torus.dimensions.iter().position(|d| d.forward == port || d.back == port);
+    let switch = |router: RouterId| {
         let ports = fabric.ports_of(router).len() as u32 + 1;
         let row = |output: u32| -> [u8; 16] {
-            let bit = output.checked_sub(1).and_then(of);
+            let bit = output.checked_sub(1).map(PortId::new).and_then(of);
             std::array::from_fn(|sl| bit.map_or(0, |d| (sl as u8 >> d) & 1))
         };
         (0..ports).flat_map(|_| (0..ports).map(row)).collect()
     };
-    (0..fabric.routers()).map(switch).collect()
+    RouterId::first(fabric.routers()).map(switch).collect()
 }

@@ -9,18 +9,21 @@ use crate::{
     graph::{Fabric, Peer},
     subnet::NONE,
 };
-use base::param::Problem;
+use base::{
+    index::{Column, LinkId, PortId, RouterId, TerminalId},
+    param::Problem,
+};
 use std::collections::VecDeque;
 
 /// Which links lead down: from (rank, number) to greater ones; `level`: links between equal ranks count as down both ways.
 struct Down {
-    rank: Vec<u32>,
+    rank: Column<RouterId, u32>,
     level: bool,
 }
 
 impl Down {
-    fn leads(&self, from: u32, to: u32) -> bool {
-        let (a, b) = (self.rank[from as usize], self.rank[to as usize]);
+    fn leads(&self, from: RouterId, to: RouterId) -> bool {
+        let (a, b) = (self.rank[from], self.rank[to]);
         if self.level { a <= b } else { (a, from) < (b, to) }
     }
 }
@@ -28,37 +31,36 @@ impl Down {
 /// Paths that go up only before they go down, as short as that allows, by the least loaded port.
 fn up_down(job: &Job<'_>, down: &Down) -> Ports {
     let fabric = job.fabric;
-    let routers = fabric.routers() as usize;
     let mut next = job.blank();
     let mut balance = Balance::new(fabric);
     let (mut candidates, mut earlier) = (Vec::new(), Vec::new());
     for plane in 0..job.planes {
-        let (mut known, mut by_down, mut by_any) = (NONE, vec![NONE; routers], vec![NONE; routers]);
+        let mut known = None;
+        let (mut by_down, mut by_any) = (Column::default(), Column::default());
         for &host in &job.order {
             let target = fabric.router_at(host);
-            if known != target {
-                known = target;
+            if known != Some(target) {
+                known = Some(target);
                 (by_down, by_any) = lengths(fabric, down, target);
             }
-            for router in (0..routers as u32).filter(|&r| r != target) {
-                let here = router as usize;
-                let on_way = |&(_, peer): &(u32, u32)| {
-                    if by_down[here] != NONE {
+            for router in RouterId::first(fabric.routers()).filter(|&r| r != target) {
+                let on_way = |&(_, peer): &(PortId, RouterId)| {
+                    if by_down[router] != NONE {
                         down.leads(router, peer)
-                            && by_down[peer as usize] != NONE
-                            && by_down[peer as usize] + 1 == by_down[here]
+                            && by_down[peer] != NONE
+                            && by_down[peer] + 1 == by_down[router]
                     } else {
                         !down.leads(router, peer)
-                            && by_any[peer as usize] != NONE
-                            && by_any[peer as usize] + 1 == by_any[here]
+                            && by_any[peer] != NONE
+                            && by_any[peer] + 1 == by_any[router]
                     }
                 };
                 candidates.clear();
                 candidates.extend(fabric.neighbours(router).filter(on_way));
                 earlier.clear();
-                earlier.extend((0..plane).map(|p| next[job.row(host, p)][here]));
+                earlier.extend((0..plane).map(|p| next[job.row(host, p)][router.index()]));
                 if let Some(port) = balance.choose(fabric, router, &candidates, &earlier) {
-                    next[job.row(host, plane)][here] = port;
+                    next[job.row(host, plane)][router.index()] = port;
                 }
             }
         }
@@ -68,31 +70,31 @@ fn up_down(job: &Job<'_>, down: &Down) -> Ports {
 }
 
 /// Lengths of paths to a router: down alone, and up before down (where there is a path down it is taken).
-fn lengths(fabric: &Fabric, down: &Down, target: u32) -> (Vec<u32>, Vec<u32>) {
-    let mut by_down = vec![NONE; fabric.routers() as usize];
-    by_down[target as usize] = 0;
+fn lengths(fabric: &Fabric, down: &Down, target: RouterId) -> (Column<RouterId, u32>, Column<RouterId, u32>) {
+    let mut by_down = Column::filled(fabric.routers() as usize, NONE);
+    by_down[target] = 0;
     let mut queue = VecDeque::from([target]);
     while let Some(router) = queue.pop_front() {
         for (_, peer) in fabric.neighbours(router) {
-            if by_down[peer as usize] == NONE && down.leads(peer, router) {
-                by_down[peer as usize] = by_down[router as usize] + 1;
+            if by_down[peer] == NONE && down.leads(peer, router) {
+                by_down[peer] = by_down[router] + 1;
                 queue.push_back(peer);
             }
         }
     }
     // Lengths grow by one; routers with paths down begin at theirs.
     let mut by_any = by_down.clone();
-    let mut start: Vec<u32> = (0..fabric.routers()).filter(|&r| by_any[r as usize] != NONE).collect();
-    start.sort_by_key(|&r| by_any[r as usize]);
+    let mut start: Vec<RouterId> = RouterId::first(fabric.routers()).filter(|&r| by_any[r] != NONE).collect();
+    start.sort_by_key(|&r| by_any[r]);
     let mut starts = start.into_iter().peekable();
-    let mut ring: VecDeque<u32> = VecDeque::new();
+    let mut ring: VecDeque<RouterId> = VecDeque::new();
     loop {
-        let waiting = ring.front().map_or(NONE, |&r| by_any[r as usize]);
-        let begin = starts.next_if(|&r| by_down[r as usize] <= waiting);
+        let waiting = ring.front().map_or(NONE, |&r| by_any[r]);
+        let begin = starts.next_if(|&r| by_down[r] <= waiting);
         let Some(router) = begin.or_else(|| ring.pop_front()) else { break };
         for (_, peer) in fabric.neighbours(router) {
-            if by_any[peer as usize] == NONE && !down.leads(peer, router) {
-                by_any[peer as usize] = by_any[router as usize] + 1;
+            if by_any[peer] == NONE && !down.leads(peer, router) {
+                by_any[peer] = by_any[router] + 1;
                 ring.push_back(peer);
             }
         }
@@ -102,36 +104,37 @@ fn lengths(fabric: &Fabric, down: &Down, target: u32) -> (Vec<u32>, Vec<u32>) {
 
 /// Up*/down* from the roots.
 pub(super) fn updn(job: &Job<'_>) -> Result<Ports, Problem> {
-    if let Some(root) = job.options.roots.iter().find(|&&r| r >= job.fabric.routers()) {
+    if let Some(root) = job.options.roots.iter().find(|r| r.number() >= job.fabric.routers()) {
         return Err(Job::unsuited("updn", format!("there is no router {root} to be a root")));
     }
-    let from =
-        |job: &Job<'_>, roots: &[u32]| up_down(job, &Down { rank: ranks(job.fabric, roots), level: false });
+    let from = |job: &Job<'_>, roots: &[RouterId]| {
+        up_down(job, &Down { rank: ranks(job.fabric, roots), level: false })
+    };
     Ok(from(job, &roots(job, from)))
 }
 
 /// The same with ranks counted from the hosts, the top being far from them.
 pub(super) fn dnup(job: &Job<'_>) -> Result<Ports, Problem> {
     let rank = ranks(job.fabric, &job.fabric.ends());
-    let rank = rank.into_iter().map(|r| if r == NONE { 0 } else { NONE - 1 - r }).collect();
+    let rank = rank.cells().iter().map(|&r| if r == NONE { 0 } else { NONE - 1 - r }).collect();
     Ok(up_down(job, &Down { rank, level: true }))
 }
 
 /// A tree of levels: routers with hosts at level 0, links between neighbouring levels only.
 struct Levels {
-    level: Vec<u32>,
+    level: Column<RouterId, u32>,
     /// By router: upward ports, each with the router behind it, in the order of ports.
-    up: Vec<Vec<(u32, u32)>>,
+    up: Column<RouterId, Vec<(PortId, RouterId)>>,
 }
 
 impl Levels {
     fn of(job: &Job<'_>, name: &str) -> Result<Self, Problem> {
         let fabric = job.fabric;
         let level = ranks(fabric, &fabric.ends());
-        let mut up = vec![Vec::new(); fabric.routers() as usize];
-        for router in 0..fabric.routers() {
+        let mut up = Column::filled(fabric.routers() as usize, Vec::new());
+        for router in RouterId::first(fabric.routers()) {
             for (port, peer) in fabric.neighbours(router) {
-                let (a, b) = (level[router as usize], level[peer as usize]);
+                let (a, b) = (level[router], level[peer]);
                 if a == b || a == NONE {
                     let why = format!(
                         "it is no tree of levels, routers {router} and {peer} are linked at level {a}"
@@ -139,7 +142,7 @@ impl Levels {
                     return Err(Job::unsuited(name, why));
                 }
                 if b > a {
-                    up[router as usize].push((port, peer));
+                    up[router].push((port, peer));
                 }
             }
         }
@@ -147,22 +150,29 @@ impl Levels {
     }
 
     /// The way down to a host: one router of each level, with its port down in `chain`; counts it.
-    fn chain(&self, fabric: &Fabric, host: u32, load: &mut [u32], chain: &mut [u32]) {
+    fn chain(
+        &self,
+        fabric: &Fabric,
+        host: TerminalId,
+        load: &mut Column<LinkId, u32>,
+        chain: &mut Column<RouterId, Option<PortId>>,
+    ) {
         let mut router = fabric.router_at(host);
         loop {
-            let ups = &self.up[router as usize];
+            let ups = &self.up[router];
             // The other end of an upward cable.
-            let down = |port: u32| match fabric.port(fabric.port_index(router, port)).peer {
-                Peer::Router { router, port } => (port, fabric.port_index(router, port) as usize),
-                _ => (NONE, 0),
+            let down = |port: PortId| match fabric.port(fabric.port_index(router, port)).peer {
+                Peer::Router { router, port } => (Some(port), fabric.port_index(router, port)),
+                _ => (None, LinkId::new(0)),
             };
-            let behind =
-                |peer: u32| -> u32 { ups.iter().filter(|u| u.1 == peer).map(|u| load[down(u.0).1]).sum() };
+            let behind = |peer: RouterId| -> u32 {
+                ups.iter().filter(|u| u.1 == peer).map(|u| load[down(u.0).1]).sum()
+            };
             let best = ups.iter().min_by_key(|&&(port, peer)| (behind(peer), load[down(port).1]));
             let Some(&(port, peer)) = best else { return };
             let (port, at) = down(port);
             load[at] += 1;
-            chain[peer as usize] = port;
+            chain[peer] = port;
             router = peer;
         }
     }
@@ -172,57 +182,52 @@ impl Levels {
     fn fill(
         &self,
         job: &Job<'_>,
-        host: u32,
+        host: TerminalId,
         plane: u32,
         next: &mut [u16],
-        mut climb: impl FnMut(u32, &[(u32, u32)]) -> usize,
+        mut climb: impl FnMut(RouterId, &[(PortId, RouterId)]) -> usize,
     ) -> bool {
         let fabric = job.fabric;
         let target = fabric.router_at(host);
         let row = job.row(host, plane);
         let entries = &mut next[row];
         // Routers above the target, level by level; each was reached by cables that lead down toward it.
-        let mut reached = vec![false; entries.len()];
-        reached[target as usize] = true;
+        let mut reached = Column::filled(entries.len(), false);
+        reached[target] = true;
         let mut front = vec![target];
         while let Some(&first) = front.first() {
-            let mut above: Vec<u32> = Vec::new();
+            let mut above: Vec<RouterId> = Vec::new();
             for &router in &front {
-                above.extend(self.up[router as usize].iter().map(|&(_, peer)| peer));
+                above.extend(self.up[router].iter().map(|&(_, peer)| peer));
             }
             above.sort_unstable();
             above.dedup();
-            above.retain(|&r| !reached[r as usize]);
+            above.retain(|&r| !reached[r]);
             for &router in &above {
-                let downs: Vec<(u32, u32)> = fabric
+                let downs: Vec<(PortId, RouterId)> = fabric
                     .neighbours(router)
-                    .filter(|&(_, peer)| {
-                        reached[peer as usize] && self.level[peer as usize] < self.level[router as usize]
-                    })
+                    .filter(|&(_, peer)| reached[peer] && self.level[peer] < self.level[router])
                     .collect();
                 let at = climb(router, &downs);
-                entries[router as usize] = downs[at].0 as u16;
+                entries[router.index()] = downs[at].0.number() as u16;
             }
-            above.iter().for_each(|&r| reached[r as usize] = true);
-            debug_assert!(self.level[first as usize] < NONE);
+            above.iter().for_each(|&r| reached[r] = true);
+            debug_assert!(self.level[first] < NONE);
             front = above;
         }
-        let mut order: Vec<u32> = (0..fabric.routers()).filter(|&r| !reached[r as usize]).collect();
-        order.sort_by_key(|&r| std::cmp::Reverse(self.level[r as usize]));
+        let mut order: Vec<RouterId> = RouterId::first(fabric.routers()).filter(|&r| !reached[r]).collect();
+        order.sort_by_key(|&r| std::cmp::Reverse(self.level[r]));
         let mut complete = true;
         for router in order {
-            let ups: Vec<(u32, u32)> = self.up[router as usize]
-                .iter()
-                .copied()
-                .filter(|&(_, peer)| reached[peer as usize])
-                .collect();
+            let ups: Vec<(PortId, RouterId)> =
+                self.up[router].iter().copied().filter(|&(_, peer)| reached[peer]).collect();
             if ups.is_empty() {
                 complete &= !fabric.ends().contains(&router);
                 continue;
             }
             let at = climb(router, &ups);
-            entries[router as usize] = ups[at].0 as u16;
-            reached[router as usize] = true;
+            entries[router.index()] = ups[at].0.number() as u16;
+            reached[router] = true;
         }
         complete
     }
@@ -233,25 +238,25 @@ impl Levels {
 pub(super) fn ftree(job: &Job<'_>) -> Result<Ports, Problem> {
     let (fabric, levels) = (job.fabric, Levels::of(job, "ftree")?);
     let mut next = job.blank();
-    let mut load = vec![0u32; fabric.ports().len()];
+    let mut load = Column::filled(fabric.ports().len(), 0u32);
     for &host in &job.order {
         for plane in 0..job.planes {
-            let mut chain = vec![NONE; fabric.routers() as usize];
+            let mut chain = Column::filled(fabric.routers() as usize, None);
             levels.chain(fabric, host, &mut load, &mut chain);
-            let mut preferred: Vec<bool> = chain.iter().map(|&port| port != NONE).collect();
-            let least = |router: u32, ports: &[(u32, u32)]| {
-                if let Some(at) = ports.iter().position(|&(port, _)| port == chain[router as usize]) {
+            let mut preferred: Column<RouterId, bool> = chain.cells().iter().map(Option::is_some).collect();
+            let least = |router: RouterId, ports: &[(PortId, RouterId)]| {
+                if let Some(at) = ports.iter().position(|&(port, _)| Some(port) == chain[router]) {
                     return at;
                 }
                 let key = |i: &usize| {
                     let (port, peer) = ports[*i];
-                    (!preferred[peer as usize], load[fabric.port_index(router, port) as usize], *i)
+                    (!preferred[peer], load[fabric.port_index(router, port)], *i)
                 };
                 let at = (0..ports.len()).min_by_key(key).unwrap_or(0);
                 let (port, peer) = ports[at];
-                if levels.level[peer as usize] > levels.level[router as usize] {
-                    load[fabric.port_index(router, port) as usize] += 1;
-                    preferred[router as usize] = preferred[peer as usize];
+                if levels.level[peer] > levels.level[router] {
+                    load[fabric.port_index(router, port)] += 1;
+                    preferred[router] = preferred[peer];
                 }
                 at
             };
@@ -272,22 +277,22 @@ pub(super) fn dmodk(job: &Job<'_>) -> Result<Ports, Problem> {
     let (fabric, levels) = (job.fabric, Levels::of(job, "d-mod-k")?);
     let mut next = job.blank();
     // Divisor of each router: product of the numbers of upward ports of the routers below, along first ports.
-    let mut divisor = vec![1u64; fabric.routers() as usize];
-    let mut order: Vec<u32> = (0..fabric.routers()).collect();
-    order.sort_by_key(|&r| levels.level[r as usize]);
+    let mut divisor = Column::filled(fabric.routers() as usize, 1u64);
+    let mut order: Vec<RouterId> = RouterId::first(fabric.routers()).collect();
+    order.sort_by_key(|&r| levels.level[r]);
     for &router in &order {
-        for &(_, peer) in &levels.up[router as usize] {
-            divisor[peer as usize] = divisor[router as usize] * levels.up[router as usize].len() as u64;
+        for &(_, peer) in &levels.up[router] {
+            divisor[peer] = divisor[router] * levels.up[router].len() as u64;
         }
     }
     for &host in &job.order {
         for plane in 0..job.planes {
             let number = u64::from(host) + u64::from(plane);
-            let digit = |router: u32, ports: &[(u32, u32)]| {
-                let up = levels.level[ports[0].1 as usize] > levels.level[router as usize];
+            let digit = |router: RouterId, ports: &[(PortId, RouterId)]| {
+                let up = levels.level[ports[0].1] > levels.level[router];
                 // A cable down is chosen as the cable up of the level below.
-                let d = if up { divisor[router as usize] } else { divisor[ports[0].1 as usize] };
-                let width = if up { ports.len() } else { levels.up[ports[0].1 as usize].len().max(1) } as u64;
+                let d = if up { divisor[router] } else { divisor[ports[0].1] };
+                let width = if up { ports.len() } else { levels.up[ports[0].1].len().max(1) } as u64;
                 let q = number / d.max(1) % width;
                 if up { q as usize } else { (q / (width / ports.len() as u64).max(1)) as usize % ports.len() }
             };

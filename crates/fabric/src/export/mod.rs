@@ -7,13 +7,17 @@
 pub mod cluster;
 
 use crate::graph::{Fabric, Peer};
+use base::index::{PortId, RouterId, TerminalId};
 use std::io::{self, Write};
 
 /// Cables between routers: class, router and port at either end.
-fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u32, u32))> + '_ {
-    let ports =
-        move |router| fabric.ports_of(router).iter().zip(0u32..).map(move |(port, i)| (router, i, port));
-    (0..fabric.routers()).flat_map(ports).filter_map(|(router, i, port)| match port.peer {
+fn cables(
+    fabric: &Fabric,
+) -> impl Iterator<Item = (&'static str, (RouterId, PortId), (RouterId, PortId))> + '_ {
+    let ports = move |router| {
+        fabric.ports_of(router).iter().zip((0..).map(PortId::new)).map(move |(port, i)| (router, i, port))
+    };
+    RouterId::first(fabric.routers()).flat_map(ports).filter_map(|(router, i, port)| match port.peer {
         Peer::Router { router: peer, port: p } if (router, i) < (peer, p) => {
             Some((fabric.classes()[usize::from(port.class)], (router, i), (peer, p)))
         }
@@ -29,13 +33,13 @@ fn cables(fabric: &Fabric) -> impl Iterator<Item = (&'static str, (u32, u32), (u
 pub fn dot(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "graph \"{}\" {{", fabric.topology())?;
     writeln!(out, "  node [shape=box];\n  edge [colorscheme=dark28, fontsize=8];")?;
-    for router in 0..fabric.routers() {
+    for router in RouterId::first(fabric.routers()) {
         writeln!(out, "  r{router};")?;
     }
     for terminal in 0..fabric.nodes() {
         writeln!(out, "  t{terminal} [shape=circle];")?;
     }
-    for (terminal, (router, port)) in (0..).zip(fabric.attachments()) {
+    for (terminal, (router, port)) in (0..).map(TerminalId::new).zip(fabric.attachments()) {
         let terminal = fabric.node_of(terminal);
         writeln!(out, "  r{router} -- t{terminal} [class=\"{}\", taillabel={port}];", fabric.classes()[0])?;
     }
@@ -59,8 +63,8 @@ pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     )?;
     writeln!(out, "\"routers\": {},", fabric.routers())?;
     write!(out, "\"ports\": [")?;
-    for router in 0..fabric.routers() {
-        let comma = if router == 0 { "" } else { ", " };
+    for router in RouterId::first(fabric.routers()) {
+        let comma = if router.number() == 0 { "" } else { ", " };
         write!(out, "{comma}{}", fabric.ports_of(router).len())?;
     }
     write!(out, "],\n\"links\": [")?;
@@ -82,7 +86,7 @@ pub fn json(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
 /// If writing fails.
 pub fn edge_list(fabric: &Fabric, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "# {}\nrouters {}", fabric.topology(), fabric.routers())?;
-    for router in 0..fabric.routers() {
+    for router in RouterId::first(fabric.routers()) {
         let terminals =
             fabric.ports_of(router).iter().filter(|p| matches!(p.peer, Peer::Terminal(_))).count();
         if terminals > 0 {

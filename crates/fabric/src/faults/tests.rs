@@ -5,7 +5,11 @@ use crate::{
     registry::{Constant, ROUTINGS, values},
     routing::testing,
 };
-use base::{param::Value, registry::find};
+use base::{
+    index::{PortId, RouterId, TerminalId},
+    param::Value,
+    registry::find,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -28,14 +32,17 @@ fn nothing_fails_unless_asked() {
 #[test]
 fn a_listed_link_is_gone_at_both_ends_however_it_is_named() {
     let fabric = dragonfly();
-    let (port, peer) = fabric.neighbours(5).last().unwrap();
-    let Peer::Router { port: there, .. } = fabric.ports_of(5)[port as usize].peer else { panic!() };
-    let one = degrade(&fabric, &Faults { links: vec![(5, port)], ..Faults::default() }).unwrap();
-    let both = Faults { links: vec![(peer, there), (5, port)], ..Faults::default() };
+    let (port, peer) = fabric.neighbours(RouterId::new(5)).last().unwrap();
+    let Peer::Router { port: there, .. } = fabric.ports_of(RouterId::new(5))[port.index()].peer else {
+        panic!()
+    };
+    let one =
+        degrade(&fabric, &Faults { links: vec![(RouterId::new(5), port)], ..Faults::default() }).unwrap();
+    let both = Faults { links: vec![(peer, there), (RouterId::new(5), port)], ..Faults::default() };
     let both = degrade(&fabric, &both).unwrap();
     assert_eq!((one.links.len(), &one.links, one.fabric.failed_links()), (1, &both.links, 1));
     assert_eq!(one.fabric.ports(), both.fabric.ports());
-    assert_eq!(one.fabric.next_router(5, port), None);
+    assert_eq!(one.fabric.next_router(RouterId::new(5), port), None);
     assert_eq!(one.fabric.next_router(peer, there), None);
     let changed = one.fabric.ports().iter().zip(fabric.ports()).filter(|(a, b)| a != b).count();
     assert_eq!(changed, 2);
@@ -45,11 +52,13 @@ fn a_listed_link_is_gone_at_both_ends_however_it_is_named() {
 #[test]
 fn a_failed_router_loses_its_links_and_its_terminals() {
     let fabric = dragonfly();
-    let left = degrade(&fabric, &Faults { routers: vec![7, 7], ..Faults::default() }).unwrap();
+    let left =
+        degrade(&fabric, &Faults { routers: vec![RouterId::new(7), RouterId::new(7)], ..Faults::default() })
+            .unwrap();
     // 3 local links and 2 global ones; terminals 14 and 15.
-    assert_eq!((left.links.len(), left.routers.as_slice()), (5, &[7][..]));
-    assert_eq!(left.fabric.cut_off(), [14, 15]);
-    assert_eq!(left.fabric.neighbours(7).count(), 0);
+    assert_eq!((left.links.len(), left.routers.as_slice()), (5, &[RouterId::new(7)][..]));
+    assert_eq!(left.fabric.cut_off(), [14, 15].map(TerminalId::new));
+    assert_eq!(left.fabric.neighbours(RouterId::new(7)).count(), 0);
     assert_eq!(left.fabric.ends().len(), 35);
     assert_eq!(left.fabric.attachments(), fabric.attachments(), "terminals keep their numbers");
 }
@@ -58,21 +67,22 @@ fn a_failed_router_loses_its_links_and_its_terminals() {
 fn the_smaller_part_is_cut_off() {
     // A line of five routers, cut between the second and the third.
     let line = testing::grid(false, &[5]);
-    let (port, _) = line.neighbours(1).find(|&(_, peer)| peer == 2).unwrap();
-    let left = degrade(&line, &Faults { links: vec![(1, port)], ..Faults::default() }).unwrap();
-    assert_eq!(left.fabric.cut_off(), [0, 1]);
+    let (port, _) = line.neighbours(RouterId::new(1)).find(|&(_, peer)| peer == RouterId::new(2)).unwrap();
+    let left =
+        degrade(&line, &Faults { links: vec![(RouterId::new(1), port)], ..Faults::default() }).unwrap();
+    assert_eq!(left.fabric.cut_off(), [0, 1].map(TerminalId::new));
     assert_eq!(diameter(&left.fabric), Some(2));
     // Of two parts of equal size the one with the lowest router is the network.
-    let left = degrade(&line, &Faults { routers: vec![2], ..Faults::default() }).unwrap();
-    assert_eq!(left.fabric.cut_off(), [2, 3, 4]);
+    let left = degrade(&line, &Faults { routers: vec![RouterId::new(2)], ..Faults::default() }).unwrap();
+    assert_eq!(left.fabric.cut_off(), [2, 3, 4].map(TerminalId::new));
     let all = degrade(&line, &Faults { router_fraction: 1.0, ..Faults::default() }).unwrap();
-    assert_eq!(all.fabric.cut_off(), [0, 1, 2, 3, 4]);
+    assert_eq!(all.fabric.cut_off(), [0, 1, 2, 3, 4].map(TerminalId::new));
 }
 
 #[test]
 fn a_network_of_one_router_can_lose_it() {
     let switch = testing::build("single-switch", &[("terminals", Constant::Int(3))]);
-    let left = degrade(&switch, &Faults { routers: vec![0], ..Faults::default() }).unwrap();
+    let left = degrade(&switch, &Faults { routers: vec![RouterId::new(0)], ..Faults::default() }).unwrap();
     assert_eq!((left.fabric.failed_links(), left.fabric.cut_off().len()), (0, 3));
     assert!(!left.fabric.intact());
 }
@@ -81,7 +91,7 @@ fn a_network_of_one_router_can_lose_it() {
 fn a_fraction_fails_so_many_and_a_larger_one_the_same_and_more() {
     let fabric = dragonfly();
     // 9 x 6 local and 36 global cables.
-    let mut before: Vec<(u32, u32)> = Vec::new();
+    let mut before: Vec<(RouterId, PortId)> = Vec::new();
     for (fraction, count) in [(0.0, 0), (0.01, 1), (0.1, 9), (0.5, 45), (1.0, 90)] {
         let links = degrade(&fabric, &drawn_faults(fraction, 0.0, 3)).unwrap().links;
         assert_eq!(links.len(), count);
@@ -109,11 +119,23 @@ fn what_does_not_exist_is_refused_by_name() {
     let reported_on = |fabric: &Fabric, faults: Faults| degrade(fabric, &faults).err().unwrap().remove(0);
     let reported = |faults| reported_on(&fabric, faults);
     for (faults, key, message) in [
-        (Faults { routers: vec![36], ..Faults::default() }, "routers", "there is no router 36"),
-        (Faults { links: vec![(99, 0)], ..Faults::default() }, "links", "there is no router 99"),
-        (Faults { links: vec![(3, 70)], ..Faults::default() }, "links", "router 3 has no port 70"),
         (
-            Faults { links: vec![(3, 5)], ..Faults::default() },
+            Faults { routers: vec![RouterId::new(36)], ..Faults::default() },
+            "routers",
+            "there is no router 36",
+        ),
+        (
+            Faults { links: vec![(RouterId::new(99), PortId::new(0))], ..Faults::default() },
+            "links",
+            "there is no router 99",
+        ),
+        (
+            Faults { links: vec![(RouterId::new(3), PortId::new(70))], ..Faults::default() },
+            "links",
+            "router 3 has no port 70",
+        ),
+        (
+            Faults { links: vec![(RouterId::new(3), PortId::new(5))], ..Faults::default() },
             "links",
             "port 5 of router 3 leads to terminal 6",
         ),
@@ -129,8 +151,11 @@ fn what_does_not_exist_is_refused_by_name() {
         assert!(problem.message.contains(message), "{}", problem.message);
     }
     let mesh = testing::grid(false, &[3]);
-    let port = mesh.ports_of(0).iter().position(|p| p.peer == Peer::None).unwrap() as u32;
-    let problem = reported_on(&mesh, Faults { links: vec![(0, port)], ..Faults::default() });
+    let port = mesh.ports_of(RouterId::new(0)).iter().position(|p| p.peer == Peer::None).unwrap() as u32;
+    let problem = reported_on(
+        &mesh,
+        Faults { links: vec![(RouterId::new(0), PortId::new(port))], ..Faults::default() },
+    );
     assert!(problem.message.contains(&format!("nothing is plugged into port {port}")), "{}", problem.message);
 }
 
@@ -145,7 +170,10 @@ fn links_are_read_as_router_and_port() {
             .with("classes", Value::Texts(Vec::new()))
     };
     let faults = Faults::from_values(&values("12: 3"), 9).0;
-    assert_eq!((faults.links, faults.routers, faults.seed), (vec![(12, 3)], vec![4], 9));
+    assert_eq!(
+        (faults.links, faults.routers, faults.seed),
+        (vec![(RouterId::new(12), PortId::new(3))], vec![RouterId::new(4)], 9)
+    );
     for wrong in ["12", "12:", ":3", "a:3", "1:2:3", "-1:0"] {
         assert_eq!(Faults::from_values(&values(wrong), 1).1[0].key, "links", "{wrong}");
     }
@@ -154,7 +182,7 @@ fn links_are_read_as_router_and_port() {
 #[test]
 fn a_failed_router_cannot_be_a_root() {
     let ring = testing::grid(true, &[5]);
-    let left = degrade(&ring, &Faults { routers: vec![2], ..Faults::default() }).unwrap();
+    let left = degrade(&ring, &Faults { routers: vec![RouterId::new(2)], ..Faults::default() }).unwrap();
     let entry = find(ROUTINGS, "up-down").unwrap();
     let bind = |root| {
         (entry.build)(
@@ -184,8 +212,8 @@ proptest! {
         let ends = fabric.ends();
         if let Some(&first) = ends.first() {
             let distance = distances(&fabric, first);
-            for t in 0..fabric.terminals() {
-                let reached = distance[fabric.router_at(t) as usize] != u32::MAX;
+            for t in TerminalId::first(fabric.terminals()) {
+                let reached = distance[fabric.router_at(t)] != u32::MAX;
                 prop_assert_eq!(reached, !fabric.is_cut_off(t));
             }
         }
@@ -200,7 +228,7 @@ proptest! {
             };
             bound += 1;
             prop_assert!(deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
-            let pairs = testing::pairs(&fabric).filter(|&(s, d)| !fabric.is_cut_off(s) && !fabric.is_cut_off(d));
+            let pairs = testing::pairs(&fabric).filter(|&(s, d)| !fabric.is_cut_off(TerminalId::new(s)) && !fabric.is_cut_off(TerminalId::new(d)));
             for (s, d) in pairs {
                 testing::path(&fabric, routing.as_ref(), s, d, seed);
             }

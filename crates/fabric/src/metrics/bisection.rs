@@ -12,6 +12,7 @@ use crate::{
     graph::{Fabric, Peer},
     topology::{grid::GridShape, hyperx::HyperxShape},
 };
+use base::index::{Column, RouterId};
 use std::collections::BTreeSet;
 
 /// Improving passes over a start.
@@ -46,7 +47,7 @@ pub fn bisection(fabric: &Fabric) -> Option<Bisection> {
 pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
     let graph = Graph::new(fabric)?;
     let improve = fabric.ports().len() <= most;
-    let mut best: Option<(u64, Vec<bool>, &'static str)> = None;
+    let mut best: Option<(u64, Column<RouterId, bool>, &'static str)> = None;
     for (start, order) in orders(fabric, &graph, improve) {
         let mut halves = Halves::new(&graph, &order);
         let mut cut = halves.cut;
@@ -64,12 +65,12 @@ pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
     let (cables, side, start) = best?;
     let mut classes = vec![0; fabric.classes().len()];
     let mut halves = [0; 2];
-    for router in 0..fabric.routers() {
-        halves[usize::from(side[router as usize])] += u64::from(graph.weight[router as usize]);
+    for router in RouterId::first(fabric.routers()) {
+        halves[usize::from(side[router])] += u64::from(graph.weight[router]);
         for port in fabric.ports_of(router) {
             if let Peer::Router { router: peer, .. } = port.peer
-                && side[router as usize]
-                && !side[peer as usize]
+                && side[router]
+                && !side[peer]
             {
                 classes[usize::from(port.class)] += 1;
             }
@@ -85,10 +86,10 @@ pub(super) fn bounded(fabric: &Fabric, most: usize) -> Option<Bisection> {
 }
 
 /// The starting orders.
-fn orders(fabric: &Fabric, graph: &Graph, spectral: bool) -> Vec<(&'static str, Vec<u32>)> {
-    let all = || 0..fabric.routers();
-    let by = |key: &dyn Fn(u32) -> u32| {
-        let mut order: Vec<u32> = all().collect();
+fn orders(fabric: &Fabric, graph: &Graph, spectral: bool) -> Vec<(&'static str, Vec<RouterId>)> {
+    let all = || RouterId::first(fabric.routers());
+    let by = |key: &dyn Fn(RouterId) -> u32| {
+        let mut order: Vec<RouterId> = all().collect();
         order.sort_by_key(|&router| key(router));
         order
     };
@@ -96,52 +97,53 @@ fn orders(fabric: &Fabric, graph: &Graph, spectral: bool) -> Vec<(&'static str, 
     if let Some(shape) = fabric.shape::<GridShape>() {
         let mut stride = 1;
         for &n in &shape.dims {
-            orders.push(("coordinates", by(&|router| router / stride % n)));
+            orders.push(("coordinates", by(&|router| router.number() / stride % n)));
             stride *= n;
         }
     }
     if let Some(shape) = fabric.shape::<HyperxShape>() {
-        orders.extend((0..shape.dims.len()).map(|d| ("coordinates", by(&|r| shape.coordinate(r, d)))));
+        orders
+            .extend((0..shape.dims.len()).map(|d| ("coordinates", by(&|r| shape.coordinate(r.number(), d)))));
     }
-    let first = distances(fabric, 0);
-    let far = all().filter(|&r| first[r as usize] != u32::MAX).max_by_key(|&r| first[r as usize]);
-    let from_far = distances(fabric, far.unwrap_or(0));
-    orders.push(("distance", by(&|router| from_far[router as usize])));
+    let first = distances(fabric, RouterId::new(0));
+    let far = all().filter(|&r| first[r] != u32::MAX).max_by_key(|&r| first[r]);
+    let from_far = distances(fabric, far.unwrap_or_default());
+    orders.push(("distance", by(&|router| from_far[router])));
     if !spectral {
         return orders;
     }
     let vector = graph.second_eigenvector();
-    let mut order: Vec<u32> = all().collect();
-    order.sort_by(|&a, &b| vector[a as usize].total_cmp(&vector[b as usize]));
+    let mut order: Vec<RouterId> = all().collect();
+    order.sort_by(|&a, &b| vector[a.index()].total_cmp(&vector[b.index()]));
     orders.push(("spectral", order));
     orders
 }
 
 /// Routers, their terminals and neighbours; parallel cables are repeated.
 struct Graph {
-    weight: Vec<u32>,
+    weight: Column<RouterId, u32>,
     heaviest: i64,
     begin: Vec<usize>,
-    to: Vec<u32>,
+    to: Vec<RouterId>,
 }
 
 impl Graph {
     fn new(fabric: &Fabric) -> Option<Self> {
         let weight = weights(fabric);
-        if weight.iter().filter(|&&w| w > 0).count() < 2 {
+        if weight.cells().iter().filter(|&&w| w > 0).count() < 2 {
             return None;
         }
-        let heaviest = weight.iter().copied().max().map_or(0, i64::from);
+        let heaviest = weight.cells().iter().copied().max().map_or(0, i64::from);
         let (mut begin, mut to) = (vec![0], Vec::new());
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             to.extend(neighbours(fabric, router));
             begin.push(to.len());
         }
         Some(Self { weight, heaviest, begin, to })
     }
 
-    fn near(&self, router: u32) -> &[u32] {
-        &self.to[self.begin[router as usize]..self.begin[router as usize + 1]]
+    fn near(&self, router: RouterId) -> &[RouterId] {
+        &self.to[self.begin[router.index()]..self.begin[router.index() + 1]]
     }
 
     /// Eigenvector of the second smallest eigenvalue of the Laplacian, roughly: power iteration of (2 d - L), d being
@@ -155,7 +157,7 @@ impl Graph {
         for _ in 0..STEPS {
             let mut y: Vec<f64> = (0..n)
                 .map(|r| {
-                    let near: f64 = self.near(r as u32).iter().map(|&p| x[p as usize]).sum();
+                    let near: f64 = self.near(RouterId::from_index(r)).iter().map(|&p| x[p.index()]).sum();
                     (2.0 * most - degree(r)) * x[r] + near
                 })
                 .collect();
@@ -172,38 +174,38 @@ impl Graph {
 /// Two sides under improvement.
 struct Halves<'a> {
     graph: &'a Graph,
-    side: Vec<bool>,
+    side: Column<RouterId, bool>,
     /// Terminals on side `true` less those on side `false`.
     lead: i64,
     cut: u64,
 }
 
 /// Routers that may still move, by gain, of one side and with or without terminals.
-type Movable = BTreeSet<(i64, u32)>;
+type Movable = BTreeSet<(i64, RouterId)>;
 
 impl<'a> Halves<'a> {
     /// The first routers of `order` up to half of the terminals on one side, the others on the other.
-    fn new(graph: &'a Graph, order: &[u32]) -> Self {
-        let total: i64 = graph.weight.iter().map(|&w| i64::from(w)).sum();
-        let mut side = vec![true; order.len()];
+    fn new(graph: &'a Graph, order: &[RouterId]) -> Self {
+        let total: i64 = graph.weight.cells().iter().map(|&w| i64::from(w)).sum();
+        let mut side = Column::filled(order.len(), true);
         let mut taken = 0;
         for &router in order {
-            let weight = i64::from(graph.weight[router as usize]);
+            let weight = i64::from(graph.weight[router]);
             if 2 * taken + weight > total {
                 break;
             }
-            side[router as usize] = false;
+            side[router] = false;
             taken += weight;
         }
         let mut halves = Self { graph, side, lead: total - 2 * taken, cut: 0 };
         halves.even_out();
-        halves.cut = (0..order.len() as u32).map(|r| halves.crossing(r)).sum::<u64>() / 2;
+        halves.cut = RouterId::first(order.len() as u32).map(|r| halves.crossing(r)).sum::<u64>() / 2;
         halves
     }
 
     /// Moves routers over while that makes the sides more alike.
     fn even_out(&mut self) {
-        for router in 0..self.side.len() {
+        for router in RouterId::first(self.side.len() as u32) {
             let weight = i64::from(self.graph.weight[router]);
             let after = if self.side[router] { self.lead - 2 * weight } else { self.lead + 2 * weight };
             if after.abs() < self.lead.abs() {
@@ -213,13 +215,13 @@ impl<'a> Halves<'a> {
         }
     }
 
-    fn crossing(&self, router: u32) -> u64 {
-        let here = self.side[router as usize];
-        self.graph.near(router).iter().filter(|&&peer| self.side[peer as usize] != here).count() as u64
+    fn crossing(&self, router: RouterId) -> u64 {
+        let here = self.side[router];
+        self.graph.near(router).iter().filter(|&&peer| self.side[peer] != here).count() as u64
     }
 
     /// Cables that moving a router would take out of the cut.
-    fn gain(&self, router: u32) -> i64 {
+    fn gain(&self, router: RouterId) -> i64 {
         let crossing = self.crossing(router) as i64;
         2 * crossing - self.graph.near(router).len() as i64
     }
@@ -228,28 +230,27 @@ impl<'a> Halves<'a> {
     /// back to the best state on the way.
     fn pass(&mut self) {
         let n = self.side.len();
-        let mut gains: Vec<i64> = (0..n as u32).map(|r| self.gain(r)).collect();
+        let mut gains: Column<RouterId, i64> = RouterId::first(n as u32).map(|r| self.gain(r)).collect();
         let mut movable = [const { Movable::new() }; 4];
-        for router in 0..n {
-            movable[self.set_of(router)].insert((gains[router], router as u32));
+        for router in RouterId::first(n as u32) {
+            movable[self.set_of(router)].insert((gains[router], router));
         }
         let (mut cut, mut best, mut best_lead) = (self.cut as i64, self.cut as i64, self.lead);
         let (mut moves, mut kept) = (Vec::new(), 0);
         while let Some((gain, router)) = self.next(&movable) {
-            movable[self.set_of(router as usize)].remove(&(gain, router));
+            movable[self.set_of(router)].remove(&(gain, router));
             self.flip(router);
             cut -= gain;
             moves.push(router);
-            gains[router as usize] = i64::MIN;
+            gains[router] = i64::MIN;
             for &peer in self.graph.near(router) {
-                let p = peer as usize;
-                if gains[p] == i64::MIN {
+                if gains[peer] == i64::MIN {
                     continue;
                 }
-                let set = &mut movable[self.set_of(p)];
-                set.remove(&(gains[p], peer));
-                gains[p] += if self.side[p] == self.side[router as usize] { -2 } else { 2 };
-                set.insert((gains[p], peer));
+                let set = &mut movable[self.set_of(peer)];
+                set.remove(&(gains[peer], peer));
+                gains[peer] += if self.side[peer] == self.side[router] { -2 } else { 2 };
+                set.insert((gains[peer], peer));
             }
             let even = self.lead.abs() <= self.graph.heaviest;
             if even && (cut < best || (cut == best && self.lead.abs() < best_lead.abs())) {
@@ -265,27 +266,25 @@ impl<'a> Halves<'a> {
         self.cut = best as u64;
     }
 
-    fn set_of(&self, router: usize) -> usize {
+    fn set_of(&self, router: RouterId) -> usize {
         2 * usize::from(self.side[router]) + usize::from(self.graph.weight[router] > 0)
     }
 
     /// The move of greatest gain that keeps the sides within two routers of each other.
-    fn next(&self, movable: &[Movable; 4]) -> Option<(i64, u32)> {
-        let allowed = |&&(_, router): &&(i64, u32)| {
-            let weight = i64::from(self.graph.weight[router as usize]);
-            let after =
-                if self.side[router as usize] { self.lead - 2 * weight } else { self.lead + 2 * weight };
+    fn next(&self, movable: &[Movable; 4]) -> Option<(i64, RouterId)> {
+        let allowed = |&&(_, router): &&(i64, RouterId)| {
+            let weight = i64::from(self.graph.weight[router]);
+            let after = if self.side[router] { self.lead - 2 * weight } else { self.lead + 2 * weight };
             after.abs() <= 2 * self.graph.heaviest || after.abs() < self.lead.abs()
         };
         let tops = movable.iter().filter_map(|set| set.last()).filter(allowed);
         // Among equals the side with more terminals gives one away.
-        tops.max_by_key(|&&(gain, router)| (gain, self.side[router as usize] == (self.lead > 0), router))
-            .copied()
+        tops.max_by_key(|&&(gain, router)| (gain, self.side[router] == (self.lead > 0), router)).copied()
     }
 
-    fn flip(&mut self, router: u32) {
-        let weight = i64::from(self.graph.weight[router as usize]);
-        let here = &mut self.side[router as usize];
+    fn flip(&mut self, router: RouterId) {
+        let weight = i64::from(self.graph.weight[router]);
+        let here = &mut self.side[router];
         self.lead += if *here { -2 * weight } else { 2 * weight };
         *here = !*here;
     }

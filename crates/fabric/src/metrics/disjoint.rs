@@ -2,6 +2,7 @@
 
 use super::reach::{ends, spread};
 use crate::graph::{Fabric, Peer};
+use base::index::{Column, LinkId, RouterId};
 
 /// Pairs of routers looked at, at most.
 const PAIRS: usize = 64;
@@ -50,31 +51,38 @@ fn pair(i: u64) -> (u64, u64) {
     (a, i - a * (a - 1) / 2)
 }
 
+/// Of a router that no search has reached.
+const UNREACHED: LinkId = LinkId::new(u32::MAX);
+
 struct MaxFlow {
     /// Net flow out of each router port: -1, 0 or 1; the other end has the opposite.
-    out: Vec<i8>,
+    out: Column<LinkId, i8>,
     /// Port through which a search first reached each router.
-    by: Vec<u32>,
+    by: Column<RouterId, LinkId>,
     looks: u64,
 }
 
 impl MaxFlow {
     fn new(fabric: &Fabric) -> Self {
-        Self { out: vec![0; fabric.ports().len()], by: vec![u32::MAX; fabric.routers() as usize], looks: 0 }
+        Self {
+            out: Column::filled(fabric.ports().len(), 0),
+            by: Column::filled(fabric.routers() as usize, UNREACHED),
+            looks: 0,
+        }
     }
 
     /// Maximum flow from one router to another, one shortest augmenting path after another.
-    fn between(&mut self, fabric: &Fabric, from: u32, to: u32) -> u32 {
-        self.out.fill(0);
+    fn between(&mut self, fabric: &Fabric, from: RouterId, to: RouterId) -> u32 {
+        self.out.cells_mut().fill(0);
         let mut paths = 0;
         while self.search(fabric, from, to) {
             paths += 1;
             let mut router = to;
             while router != from {
-                let back = self.by[router as usize];
-                self.out[back as usize] -= 1;
+                let back = self.by[router];
+                self.out[back] -= 1;
                 let Peer::Router { router: peer, port } = fabric.port(back).peer else { break };
-                self.out[fabric.port_index(peer, port) as usize] += 1;
+                self.out[fabric.port_index(peer, port)] += 1;
                 router = peer;
             }
         }
@@ -82,18 +90,18 @@ impl MaxFlow {
     }
 
     /// Finds a way along cables with room; `by` then holds the port by which each router of it was entered.
-    fn search(&mut self, fabric: &Fabric, from: u32, to: u32) -> bool {
-        self.by.fill(u32::MAX);
+    fn search(&mut self, fabric: &Fabric, from: RouterId, to: RouterId) -> bool {
+        self.by.cells_mut().fill(UNREACHED);
         let mut queue = vec![from];
         let mut next = 0;
         while let Some(&router) = queue.get(next) {
             next += 1;
-            let first = fabric.port_index(router, 0) as usize;
-            for (i, port) in fabric.ports_of(router).iter().enumerate() {
+            let first = fabric.first_port(router);
+            for (i, port) in (0..).zip(fabric.ports_of(router)) {
                 self.looks += 1;
                 let Peer::Router { router: peer, port } = port.peer else { continue };
-                if self.out[first + i] < 1 && peer != from && self.by[peer as usize] == u32::MAX {
-                    self.by[peer as usize] = fabric.port_index(peer, port);
+                if self.out[first.plus(i)] < 1 && peer != from && self.by[peer] == UNREACHED {
+                    self.by[peer] = fabric.port_index(peer, port);
                     if peer == to {
                         return true;
                     }

@@ -2,6 +2,7 @@
 
 use super::reach::distances;
 use crate::{graph::Fabric, planes, topology::grid::GridShape};
+use base::index::{RouterId, TerminalId};
 
 /// Number of links between the routers of two terminals on a shortest path.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl Hops {
             let coordinates = fabric
                 .attachments()
                 .iter()
-                .flat_map(|a| shape.map(|s| s.coordinates(a.0)).unwrap_or_default());
+                .flat_map(|a| shape.map(|s| s.coordinates(a.0.number())).unwrap_or_default());
             return Ok(Self::Grid { dims: dims.clone(), wraps: *wraps, coordinates: coordinates.collect() });
         }
         Self::table(fabric)
@@ -53,7 +54,7 @@ impl Hops {
 
     /// Distances by search.
     fn table(fabric: &Fabric) -> Result<Self, String> {
-        let mut ends: Vec<u32> = fabric.attachments().iter().map(|a| a.0).collect();
+        let mut ends: Vec<RouterId> = fabric.attachments().iter().map(|a| a.0).collect();
         ends.sort_unstable();
         ends.dedup();
         let rows = ends.len() as u64;
@@ -66,7 +67,7 @@ impl Hops {
         let mut table = Vec::with_capacity((rows * rows) as usize);
         for &from in &ends {
             let all = distances(fabric, from);
-            table.extend(ends.iter().map(|&to| u16::try_from(all[to as usize]).unwrap_or(u16::MAX)));
+            table.extend(ends.iter().map(|&to| u16::try_from(all[to]).unwrap_or(u16::MAX)));
         }
         Ok(Self::Table { row, rows: rows as u32, table })
     }
@@ -101,12 +102,12 @@ impl Hops {
     /// Links between the routers of two terminals.
     #[inline]
     #[must_use]
-    pub fn between(&self, from: u32, to: u32) -> u32 {
+    pub fn between(&self, from: TerminalId, to: TerminalId) -> u32 {
         match self {
             Self::Flat => 0,
             Self::Grid { dims, wraps, coordinates } => {
                 let n = dims.len();
-                let (a, b) = (&coordinates[from as usize * n..][..n], &coordinates[to as usize * n..][..n]);
+                let (a, b) = (&coordinates[from.index() * n..][..n], &coordinates[to.index() * n..][..n]);
                 let along = |((&x, &y), &size): ((&u32, &u32), &u32)| {
                     let d = x.abs_diff(y);
                     if *wraps { d.min(size - d) } else { d }
@@ -114,7 +115,7 @@ impl Hops {
                 a.iter().zip(b).zip(dims).map(along).sum()
             }
             Self::Table { row, rows, table } => {
-                u32::from(table[(row[from as usize] * rows + row[to as usize]) as usize])
+                u32::from(table[(row[from.index()] * rows + row[to.index()]) as usize])
             }
         }
     }
@@ -124,6 +125,7 @@ impl Hops {
 mod tests {
     use super::*;
     use crate::registry::{TOPOLOGIES, values};
+    use base::index::TerminalId;
 
     /// The closed form and the table agree with a search on every small registered fabric.
     #[test]
@@ -133,10 +135,10 @@ mod tests {
                 let fabric = (topology.build)(&values(topology.about.params, sample)).unwrap();
                 let hops = Hops::of(&fabric).unwrap();
                 let mut most = 0;
-                for a in 0..fabric.terminals() {
+                for a in TerminalId::first(fabric.terminals()) {
                     let all = distances(&fabric, fabric.router_at(a));
-                    for b in 0..fabric.terminals() {
-                        assert_eq!(hops.between(a, b), all[fabric.router_at(b) as usize]);
+                    for b in TerminalId::first(fabric.terminals()) {
+                        assert_eq!(hops.between(a, b), all[fabric.router_at(b)]);
                         most = most.max(hops.between(a, b));
                     }
                 }

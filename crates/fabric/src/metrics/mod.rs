@@ -11,6 +11,7 @@ mod reach;
 mod waves;
 
 use crate::graph::{Fabric, Peer};
+use base::index::RouterId;
 pub use bisection::{Bisection, bisection};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use hops::Hops;
@@ -67,7 +68,8 @@ pub fn measure_with_progress(fabric: &Fabric, phase: &mut dyn FnMut(&str)) -> Me
     let shortest = shortest_paths(fabric, COUNT_BUDGET);
     phase("disjoint ways");
     let disjoint = disjoint_paths(fabric, DISJOINT_BUDGET);
-    let mut degrees: Vec<u32> = (0..fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();
+    let mut degrees: Vec<u32> =
+        RouterId::first(fabric.routers()).map(|r| fabric.ports_of(r).len() as u32).collect();
     degrees.sort_unstable();
     let kinds = degrees.chunk_by(|a, b| a == b).map(|kind| (kind[0], kind.len() as u32));
     Metrics {

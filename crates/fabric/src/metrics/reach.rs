@@ -1,24 +1,25 @@
 //! What all measures start from: who is next to whom, how far routers are, where terminals are.
 
 use crate::graph::{Fabric, Peer};
+use base::index::{Column, RouterId};
 
 /// Terminals on each router; those cut off by failures do not count.
-pub(super) fn weights(fabric: &Fabric) -> Vec<u32> {
-    let mut weights = vec![0; fabric.routers() as usize];
+pub(super) fn weights(fabric: &Fabric) -> Column<RouterId, u32> {
+    let mut weights = Column::filled(fabric.routers() as usize, 0);
     for terminal in fabric.reachable() {
-        weights[fabric.router_at(terminal) as usize] += 1;
+        weights[fabric.router_at(terminal)] += 1;
     }
     weights
 }
 
 /// Routers that have terminals, ascending.
-pub(super) fn ends(fabric: &Fabric) -> Vec<u32> {
+pub(super) fn ends(fabric: &Fabric) -> Vec<RouterId> {
     let weights = weights(fabric);
-    (0..fabric.routers()).filter(|&r| weights[r as usize] > 0).collect()
+    RouterId::first(fabric.routers()).filter(|&r| weights[r] > 0).collect()
 }
 
 /// Routers at the other ends of a router's cables; parallel cables repeat them.
-pub(super) fn neighbours(fabric: &Fabric, router: u32) -> impl Iterator<Item = u32> + '_ {
+pub(super) fn neighbours(fabric: &Fabric, router: RouterId) -> impl Iterator<Item = RouterId> + '_ {
     fabric.ports_of(router).iter().filter_map(|port| match port.peer {
         Peer::Router { router, .. } => Some(router),
         _ => None,
@@ -27,16 +28,16 @@ pub(super) fn neighbours(fabric: &Fabric, router: u32) -> impl Iterator<Item = u
 
 /// Fewest links from a router to every router (breadth first); `u32::MAX` where there is no path.
 #[must_use]
-pub fn distances(fabric: &Fabric, from: u32) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; fabric.routers() as usize];
-    distance[from as usize] = 0;
+pub fn distances(fabric: &Fabric, from: RouterId) -> Column<RouterId, u32> {
+    let mut distance = Column::filled(fabric.routers() as usize, u32::MAX);
+    distance[from] = 0;
     let mut queue = vec![from];
     let mut next = 0;
     while let Some(&router) = queue.get(next) {
         next += 1;
         for peer in neighbours(fabric, router) {
-            if distance[peer as usize] == u32::MAX {
-                distance[peer as usize] = distance[router as usize] + 1;
+            if distance[peer] == u32::MAX {
+                distance[peer] = distance[router] + 1;
                 queue.push(peer);
             }
         }

@@ -3,7 +3,10 @@ use super::{
     *,
 };
 use crate::registry::{Constant, TOPOLOGIES, values};
-use base::registry::find;
+use base::{
+    index::{LinkId, RouterId, TerminalId},
+    registry::find,
+};
 
 fn build(topology: &str, sample: &[(&str, Constant)]) -> Fabric {
     let entry = find(TOPOLOGIES, topology).expect("registered");
@@ -37,10 +40,10 @@ fn jellyfish(routers: u64, degree: u64, seed: u64) -> Fabric {
 fn plain(fabric: &Fabric) -> (Option<u32>, Vec<u64>) {
     let mut histogram = vec![0; fabric.routers() as usize + 1];
     let mut whole = true;
-    for s in 0..fabric.terminals() {
+    for s in TerminalId::first(fabric.terminals()) {
         let from = distances(fabric, fabric.router_at(s));
-        for t in (0..fabric.terminals()).filter(|&t| t != s) {
-            match from[fabric.router_at(t) as usize] {
+        for t in TerminalId::first(fabric.terminals()).filter(|&t| t != s) {
+            match from[fabric.router_at(t)] {
                 u32::MAX => whole = false,
                 d => histogram[d as usize] += 1,
             }
@@ -84,11 +87,11 @@ fn networks_larger_than_a_word_and_those_in_two_parts() {
     // Cut between columns 4 and 5 of dimension 0.
     let mut parts = fabric.parts().clone();
     for port in 0..fabric.router_ports() {
-        let router = fabric.router_of(port);
-        if let Peer::Router { router: peer, .. } = fabric.port(port).peer
-            && (router % 10 < 5) != (peer % 10 < 5)
+        let router = fabric.router_of(LinkId::new(port));
+        if let Peer::Router { router: peer, .. } = fabric.port(LinkId::new(port)).peer
+            && (router.number() % 10 < 5) != (peer.number() % 10 < 5)
         {
-            parts.ports[port as usize].peer = Peer::None;
+            parts.ports[LinkId::new(port)].peer = Peer::None;
         }
     }
     fabric = parts.into();
@@ -155,7 +158,8 @@ fn least_cut(fabric: &Fabric) -> u64 {
     let n = fabric.routers();
     let cut = |mask: u32| {
         let here = |r: u32| mask >> r & 1 == 1;
-        let leaving = |r: u32| neighbours(fabric, r).filter(|&p| !here(p)).count() as u64;
+        let leaving =
+            |r: u32| neighbours(fabric, RouterId::new(r)).filter(|&p| !here(p.number())).count() as u64;
         (0..n).filter(|&r| here(r)).map(leaving).sum::<u64>()
     };
     (0..1u32 << n).filter(|mask| mask.count_ones() == n / 2).map(cut).min().unwrap()

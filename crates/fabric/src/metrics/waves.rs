@@ -5,6 +5,7 @@
 
 use super::reach::{ends, neighbours, spread, weights};
 use crate::graph::{Fabric, Peer};
+use base::index::{Column, RouterId};
 
 /// Distances between terminals in links between routers, over ordered pairs of different terminals; two terminals of one
 /// router are 0 apart.
@@ -28,7 +29,7 @@ pub struct Distances {
 pub fn all_distances(fabric: &Fabric, budget: u64) -> Distances {
     let (weights, ends) = (weights(fabric), ends(fabric));
     let graph = Graph::new(fabric);
-    let batches: Vec<&[u32]> = ends.chunks(64).collect();
+    let batches: Vec<&[RouterId]> = ends.chunks(64).collect();
     let mut waves = Waves::new(fabric.routers() as usize);
     let (mut histogram, mut sources) = (Vec::new(), 0);
     let mut reaches_all = true;
@@ -39,7 +40,7 @@ pub fn all_distances(fabric: &Fabric, budget: u64) -> Distances {
         sources += batches[batch].len() as u32;
         waves.run(&graph, batches[batch], &weights, &mut histogram);
         let all = u64::MAX >> (64 - batches[batch].len());
-        reaches_all &= ends.iter().all(|&r| waves.seen[r as usize] == all);
+        reaches_all &= ends.iter().all(|&r| waves.seen[r] == all);
     }
     let pairs: u64 = histogram.iter().sum();
     let steps: u128 = histogram.iter().enumerate().map(|(d, &n)| d as u128 * u128::from(n)).sum();
@@ -56,13 +57,13 @@ pub fn all_distances(fabric: &Fabric, budget: u64) -> Distances {
 /// Neighbours of all routers, without repetition.
 struct Graph {
     begin: Vec<usize>,
-    to: Vec<u32>,
+    to: Vec<RouterId>,
 }
 
 impl Graph {
     fn new(fabric: &Fabric) -> Self {
         let (mut begin, mut to) = (vec![0], Vec::new());
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             let first = to.len();
             to.extend(neighbours(fabric, router));
             to[first..].sort_unstable();
@@ -79,60 +80,66 @@ impl Graph {
         Self { begin, to }
     }
 
-    fn near(&self, router: u32) -> &[u32] {
-        &self.to[self.begin[router as usize]..self.begin[router as usize + 1]]
+    fn near(&self, router: RouterId) -> &[RouterId] {
+        &self.to[self.begin[router.index()]..self.begin[router.index() + 1]]
     }
 }
 
 /// 64 searches at once.
 struct Waves {
-    seen: Vec<u64>,
-    front: Vec<u64>,
-    next: Vec<u64>,
+    seen: Column<RouterId, u64>,
+    front: Column<RouterId, u64>,
+    next: Column<RouterId, u64>,
     looks: u64,
 }
 
 impl Waves {
     fn new(routers: usize) -> Self {
-        Self { seen: vec![0; routers], front: vec![0; routers], next: vec![0; routers], looks: 0 }
+        let blank = Column::filled(routers, 0);
+        Self { seen: blank.clone(), front: blank.clone(), next: blank, looks: 0 }
     }
 
     /// Searches from up to 64 routers and adds the pairs of terminals at each distance.
-    fn run(&mut self, graph: &Graph, sources: &[u32], weights: &[u32], histogram: &mut Vec<u64>) {
-        self.seen.fill(0);
+    fn run(
+        &mut self,
+        graph: &Graph,
+        sources: &[RouterId],
+        weights: &Column<RouterId, u32>,
+        histogram: &mut Vec<u64>,
+    ) {
+        self.seen.cells_mut().fill(0);
         let weight = Weights::new(sources, weights);
         let mut active = Vec::new();
         for (bit, &source) in sources.iter().enumerate() {
-            self.front[source as usize] = 1 << bit;
-            self.seen[source as usize] = 1 << bit;
+            self.front[source] = 1 << bit;
+            self.seen[source] = 1 << bit;
             active.push(source);
         }
         // Terminals of the same router, but not a terminal and itself.
-        let own = |&r: &u32| u64::from(weights[r as usize]) * u64::from(weights[r as usize] - 1);
+        let own = |&r: &RouterId| u64::from(weights[r]) * u64::from(weights[r] - 1);
         count(histogram, 0, sources.iter().map(own).sum());
         let (mut reached, mut distance) = (Vec::new(), 0);
         while !active.is_empty() {
             distance += 1;
             for router in active.drain(..) {
-                let mask = std::mem::take(&mut self.front[router as usize]);
+                let mask = std::mem::take(&mut self.front[router]);
                 let near = graph.near(router);
                 self.looks += near.len() as u64;
                 for &peer in near {
-                    if self.next[peer as usize] == 0 {
+                    if self.next[peer] == 0 {
                         reached.push(peer);
                     }
-                    self.next[peer as usize] |= mask;
+                    self.next[peer] |= mask;
                 }
             }
             let mut pairs = 0;
             for router in reached.drain(..) {
-                let i = router as usize;
-                let new = std::mem::take(&mut self.next[i]) & !self.seen[i];
+                let new = std::mem::take(&mut self.next[router]) & !self.seen[router];
                 if new != 0 {
-                    self.seen[i] |= new;
-                    self.front[i] = new;
+                    self.seen[router] |= new;
+                    self.front[router] = new;
                     active.push(router);
-                    pairs += weight.of(new) * u64::from(weights[i]);
+                    pairs += weight.of(new) * u64::from(weights[router]);
                 }
             }
             if pairs > 0 {
@@ -157,8 +164,8 @@ struct Weights {
 }
 
 impl Weights {
-    fn new(sources: &[u32], weights: &[u32]) -> Self {
-        let each: Vec<u64> = sources.iter().map(|&r| weights[r as usize].into()).collect();
+    fn new(sources: &[RouterId], weights: &Column<RouterId, u32>) -> Self {
+        let each: Vec<u64> = sources.iter().map(|&r| weights[r].into()).collect();
         let same = each.iter().all(|w| *w == each[0]).then_some(each[0]);
         Self { same, each }
     }
@@ -195,20 +202,20 @@ pub fn shortest_paths(fabric: &Fabric, budget: u64) -> Option<ShortestPaths> {
     let per_source = fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u64;
     let most = (budget / per_source.max(1)).clamp(1, ends.len() as u64) as usize;
     let (mut sum, mut least) = (0.0, f64::INFINITY);
-    let (mut distance, mut paths) = (vec![u32::MAX; routers], vec![0.0; routers]);
+    let (mut distance, mut paths) = (Column::filled(routers, u32::MAX), Column::filled(routers, 0.0));
     for source in spread(ends.len()).take(most).map(|i| ends[i]) {
-        distance.fill(u32::MAX);
-        paths.fill(0.0);
-        (distance[source as usize], paths[source as usize]) = (0, 1.0);
+        distance.cells_mut().fill(u32::MAX);
+        paths.cells_mut().fill(0.0);
+        (distance[source], paths[source]) = (0, 1.0);
         let mut queue = vec![source];
         let mut next = 0;
         while let Some(&router) = queue.get(next) {
             next += 1;
-            let (d, n) = (distance[router as usize] + 1, paths[router as usize]);
-            for peer in neighbours(fabric, router).map(|p| p as usize) {
+            let (d, n) = (distance[router] + 1, paths[router]);
+            for peer in neighbours(fabric, router) {
                 if distance[peer] == u32::MAX {
                     distance[peer] = d;
-                    queue.push(peer as u32);
+                    queue.push(peer);
                 }
                 if distance[peer] == d {
                     paths[peer] += n;
@@ -216,8 +223,8 @@ pub fn shortest_paths(fabric: &Fabric, budget: u64) -> Option<ShortestPaths> {
             }
         }
         for &end in ends.iter().filter(|&&end| end != source) {
-            sum += paths[end as usize];
-            least = least.min(paths[end as usize]);
+            sum += paths[end];
+            least = least.min(paths[end]);
         }
     }
     let mean = sum / (most * (ends.len() - 1)) as f64;

@@ -5,7 +5,10 @@ use crate::{
     registry::{ROUTINGS, TOPOLOGIES, values},
     routing::testing,
 };
-use base::registry::find;
+use base::{
+    index::{RouterId, TerminalId},
+    registry::find,
+};
 
 fn build(topology: &str) -> Fabric {
     let entry = find(TOPOLOGIES, topology).unwrap();
@@ -32,16 +35,16 @@ fn planes_are_copies_that_no_link_joins() {
             let sizes = (three.planes(), three.nodes(), three.routers(), three.ports().len());
             assert_eq!(sizes, (3, one.terminals(), 3 * one.routers(), 3 * one.ports().len()));
             assert!((0..3).all(|p| same(&plane(&three, p), &one)));
-            for router in 0..three.routers() {
+            for router in RouterId::first(three.routers()) {
                 let own = three.plane_of_router(router);
                 assert!(three.neighbours(router).all(|(_, peer)| three.plane_of_router(peer) == own));
             }
-            for terminal in 0..three.terminals() {
+            for terminal in TerminalId::first(three.terminals()) {
                 let (node, at) = (three.node_of(terminal), three.plane_of(terminal));
                 assert_eq!(three.terminal_in(node, at), terminal);
                 assert_eq!(three.plane_of_router(three.router_at(terminal)), at);
                 let (router, port) = three.attached(terminal);
-                assert_eq!(three.ports_of(router)[port as usize].peer, Peer::Terminal(terminal));
+                assert_eq!(three.ports_of(router)[port.index()].peer, Peer::Terminal(terminal));
             }
         }
     }
@@ -59,8 +62,11 @@ fn routes_are_those_of_one_plane() {
         for (source, destination) in testing::pairs(&one) {
             let path = testing::path(&one, single.as_ref(), source, destination, 7);
             for p in 0..2 {
-                let ends = (two.terminal_in(source, p), two.terminal_in(destination, p));
-                let shifted = testing::path(&two, stacked.as_ref(), ends.0, ends.1, 7);
+                let ends = (
+                    two.terminal_in(TerminalId::new(source), p),
+                    two.terminal_in(TerminalId::new(destination), p),
+                );
+                let shifted = testing::path(&two, stacked.as_ref(), ends.0.number(), ends.1.number(), 7);
                 let back: Vec<_> = shifted.iter().map(|w| (w.0 - p * one.routers(), w.1, w.2)).collect();
                 assert_eq!(back, path, "{topology} {routing} {source} -> {destination} in plane {p}");
             }
@@ -76,10 +82,11 @@ fn failures_stay_in_their_plane() {
     let one = build("torus");
     let two = stack(&one, 2);
     let router = one.routers();
-    let lost: Vec<u32> = (0..one.terminals()).filter(|&t| one.router_at(t) == 0).collect();
-    let faults = Faults { routers: vec![router], ..Faults::default() };
+    let lost: Vec<TerminalId> =
+        TerminalId::first(one.terminals()).filter(|&t| one.router_at(t) == RouterId::new(0)).collect();
+    let faults = Faults { routers: vec![RouterId::new(router)], ..Faults::default() };
     let left = Arc::new(degrade(&two, &faults).unwrap().fabric);
-    let shifted: Vec<u32> = lost.iter().map(|t| t + one.terminals()).collect();
+    let shifted: Vec<TerminalId> = lost.iter().map(|t| t.plus(one.terminals())).collect();
     assert_eq!(left.cut_off(), shifted);
     assert_eq!(left.parts().failed[0], 0);
     assert_eq!(left.parts().failed[1], left.failed_links());
@@ -98,13 +105,19 @@ fn failures_stay_in_their_plane() {
 fn nodes_without_a_common_plane_are_reported() {
     let one = build("mesh");
     let (a, b) = (0, one.routers() - 1);
-    let faults = Faults { routers: vec![a, one.routers() + b], ..Faults::default() };
+    let faults =
+        Faults { routers: vec![RouterId::new(a), RouterId::new(one.routers() + b)], ..Faults::default() };
     let left = Arc::new(degrade(&stack(&one, 2), &faults).unwrap().fabric);
-    let of = |router| (0..one.terminals()).filter(|&t| one.router_at(t) == router).collect::<Vec<u32>>();
-    let (at_a, at_b) = (of(a), of(b));
+    let of = |router| {
+        TerminalId::first(one.terminals())
+            .filter(|&t| one.router_at(t) == router)
+            .collect::<Vec<TerminalId>>()
+    };
+    let (at_a, at_b) = (of(RouterId::new(a)), of(RouterId::new(b)));
     assert!(at_a.iter().all(|&n| left.rails_of(n) == 2) && at_b.iter().all(|&n| left.rails_of(n) == 1));
     assert_eq!(nodes(&left).cut_off(), at_b, "the later ones are left out");
-    let both = Faults { routers: vec![a, one.routers() + a], ..Faults::default() };
+    let both =
+        Faults { routers: vec![RouterId::new(a), RouterId::new(one.routers() + a)], ..Faults::default() };
     let left = Arc::new(degrade(&stack(&one, 2), &both).unwrap().fabric);
     assert_eq!(nodes(&left).cut_off(), at_a);
 }

@@ -7,6 +7,7 @@ use crate::{
     topology::hyperx::HyperxShape,
 };
 use base::{
+    index::{PortId, RouterId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -72,15 +73,15 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 impl DimensionAdaptive {
     /// Calls `visit` with each choice and the number of links from its router to the destination, itself included;
     /// straight ones first.
-    fn each(&self, hop: &Hop, to: u32, mut visit: impl FnMut(Choice, u64)) {
-        let shape = &self.shape;
-        let left = u64::from(shape.distance(hop.router, to));
-        let wrong = |&d: &usize| shape.coordinate(hop.router, d) != shape.coordinate(to, d);
+    fn each(&self, hop: &Hop, to: RouterId, mut visit: impl FnMut(Choice, u64)) {
+        let (shape, here, to) = (&self.shape, hop.router.number(), to.number());
+        let left = u64::from(shape.distance(here, to));
+        let wrong = |&d: &usize| shape.coordinate(here, d) != shape.coordinate(to, d);
         let competing = if self.any { usize::MAX } else { 1 };
         let dimensions = || (0..shape.dims.len()).filter(wrong).take(competing);
         let ports = |d: usize, x: u32| {
-            let first = shape.port(d, shape.coordinate(hop.router, d), x);
-            first..first + shape.cables[d]
+            let first = shape.port(d, shape.coordinate(here, d), x);
+            (first..first + shape.cables[d]).map(PortId::new)
         };
         let vc = |straight: bool| if self.any { hop.visited as u8 } else { u8::from(straight) };
         for d in dimensions() {
@@ -89,8 +90,8 @@ impl DimensionAdaptive {
             }
         }
         for d in dimensions().filter(|&d| !self.made_detour(hop, d)) {
-            let (here, there) = (shape.coordinate(hop.router, d), shape.coordinate(to, d));
-            for x in (0..shape.dims[d]).filter(|&x| x != here && x != there) {
+            let (from, there) = (shape.coordinate(here, d), shape.coordinate(to, d));
+            for x in (0..shape.dims[d]).filter(|&x| x != from && x != there) {
                 for port in ports(d, x) {
                     visit(Choice { port, vc: vc(false), state: self.state(hop, Some(d)) }, left + 1);
                 }
@@ -105,7 +106,7 @@ impl DimensionAdaptive {
         }
         hop.visited > 0
             && hop.vc == 0
-            && (self.shape.first[d]..self.shape.first[d + 1]).contains(&hop.in_port)
+            && (self.shape.first[d]..self.shape.first[d + 1]).contains(&hop.in_port.number())
     }
 
     /// Dimensions with a detour, as bits.
@@ -205,7 +206,7 @@ mod tests {
         let routing = bind(&fabric, order).unwrap();
         let mut congestion = Backlogs(busy.iter().copied().collect::<BTreeMap<_, _>>());
         (0..100)
-            .map(|seed| routing.route(&mut testing::hop(&fabric, 0, 5, seed), &mut congestion).port)
+            .map(|seed| routing.route(&mut testing::hop(&fabric, 0, 5, seed), &mut congestion).port.number())
             .collect()
     }
 
@@ -230,16 +231,16 @@ mod tests {
             let mut longest = 0;
             for seed in 0..50 {
                 let mut hop = testing::hop(&fabric, 0, 15, seed);
-                while hop.router != 15 {
+                while hop.router != RouterId::new(15) {
                     let shape = fabric.shape::<HyperxShape>().unwrap();
                     let straight = (0..2).filter_map(|d| {
-                        let (from, to) = (shape.coordinate(hop.router, d), shape.coordinate(15, d));
+                        let (from, to) = (shape.coordinate(hop.router.number(), d), shape.coordinate(15, d));
                         (from != to).then(|| (shape.port(d, from, to), 1 << 20))
                     });
                     let mut busy = Backlogs(straight.collect());
                     let choice = routing.route(&mut hop, &mut busy);
                     let crate::graph::Peer::Router { router, port } =
-                        fabric.ports_of(hop.router)[choice.port as usize].peer
+                        fabric.ports_of(hop.router)[choice.port.index()].peer
                     else {
                         panic!("left early")
                     };

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
+    index::PortId,
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -100,7 +101,7 @@ struct OneLink {
 impl OneLink {
     /// The first of the ports to take, and how many parallel ones there are.
     #[inline]
-    fn ports(&self, hop: &Hop) -> (u32, u32) {
+    fn ports(&self, hop: &Hop) -> (PortId, u32) {
         let (to, ejection) = self.fabric.attached(hop.destination);
         self.leg.next(hop.router, to).unwrap_or((ejection, 1))
     }
@@ -115,12 +116,12 @@ impl Routing for OneLink {
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
         let (first, cables) = self.ports(hop);
         let cable = if cables > 1 { hop.random.below(u64::from(cables)) as u32 } else { 0 };
-        Choice { port: first + cable, vc: 0, state: 0 }
+        Choice { port: first.plus(cable), vc: 0, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (first, cables) = self.ports(hop);
-        out.extend((first..first + cables).map(|port| Choice { port, vc: 0, state: 0 }));
+        out.extend((0..cables).map(|i| Choice { port: first.plus(i), vc: 0, state: 0 }));
     }
 
     fn facts(&self) -> Facts {
@@ -140,15 +141,21 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
+    use base::index::TerminalId;
 
     /// Ports and VCs from one router's first terminal to another's.
-    fn path(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, u8)> {
-        let mut hop = testing::hop(fabric, source, destination, 0);
+    fn path(
+        fabric: &Fabric,
+        routing: &dyn Routing,
+        source: TerminalId,
+        destination: TerminalId,
+    ) -> Vec<(u32, u8)> {
+        let mut hop = testing::hop(fabric, source.number(), destination.number(), 0);
         let mut path = Vec::new();
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
-            path.push((choice.port, choice.vc));
-            match fabric.ports_of(hop.router)[choice.port as usize].peer {
+            path.push((choice.port.number(), choice.vc));
+            match fabric.ports_of(hop.router)[choice.port.index()].peer {
                 Peer::Router { router, port } => {
                     (hop.router, hop.in_port, hop.vc) = (router, port, choice.vc)
                 }
@@ -166,8 +173,14 @@ mod tests {
         let fabric = testing::grid(false, &[4, 3]);
         let routing = bind(&fabric);
         assert_eq!(routing.vcs(), 1);
-        assert_eq!(path(&fabric, routing.as_ref(), 0, 11), [(1, 0), (1, 0), (1, 0), (3, 0), (3, 0), (4, 0)]);
-        assert_eq!(path(&fabric, routing.as_ref(), 11, 5), [(0, 0), (0, 0), (2, 0), (4, 0)]);
+        assert_eq!(
+            path(&fabric, routing.as_ref(), TerminalId::new(0), TerminalId::new(11)),
+            [(1, 0), (1, 0), (1, 0), (3, 0), (3, 0), (4, 0)]
+        );
+        assert_eq!(
+            path(&fabric, routing.as_ref(), TerminalId::new(11), TerminalId::new(5)),
+            [(0, 0), (0, 0), (2, 0), (4, 0)]
+        );
     }
 
     #[test]
@@ -177,9 +190,15 @@ mod tests {
         assert_eq!(routing.vcs(), 2);
         // From (6, 1) to (1, 3): up across the dateline of dimension 0, then plainly up dimension 1.
         let expected = [(1, 0), (1, 1), (1, 1), (3, 0), (3, 0), (4, 0)];
-        assert_eq!(path(&fabric, routing.as_ref(), 8 + 6, 3 * 8 + 1), expected);
+        assert_eq!(
+            path(&fabric, routing.as_ref(), TerminalId::new(8 + 6), TerminalId::new(3 * 8 + 1)),
+            expected
+        );
         // From (1, 0) to (7, 7): down across both.
-        assert_eq!(path(&fabric, routing.as_ref(), 1, 63), [(0, 0), (0, 1), (2, 1), (4, 0)]);
+        assert_eq!(
+            path(&fabric, routing.as_ref(), TerminalId::new(1), TerminalId::new(63)),
+            [(0, 0), (0, 1), (2, 1), (4, 0)]
+        );
     }
 
     #[test]
@@ -214,7 +233,10 @@ mod tests {
         for (source, destination) in [(0, 2), (1, 3), (2, 0), (4, 6), (5, 7)] {
             let even = (destination % 4 + destination / 4) % 2 == 0;
             let ports: Vec<u32> =
-                path(&fabric, routing.as_ref(), source, destination).iter().map(|c| c.0).collect();
+                path(&fabric, routing.as_ref(), TerminalId::new(source), TerminalId::new(destination))
+                    .iter()
+                    .map(|c| c.0)
+                    .collect();
             let direction = u32::from(even);
             assert_eq!(ports, [direction, direction, 4], "{source} -> {destination}");
         }

@@ -5,6 +5,7 @@
 
 use super::Hop;
 use crate::{graph::Fabric, topology::dragonfly::DragonflyShape};
+use base::index::{Column, PortId, RouterId, TerminalId};
 
 /// Virtual channels that the dragonfly's routings use.
 pub(crate) const VCS: u8 = 4;
@@ -15,21 +16,21 @@ const DESTINATION_VC: u8 = 3;
 pub(crate) struct Tables {
     pub(crate) shape: DragonflyShape,
     /// Where each terminal is.
-    ends: Vec<End>,
+    ends: Column<TerminalId, End>,
     /// Group and index within it of each router.
-    place: Vec<(u32, u32)>,
+    place: Column<RouterId, (u32, u32)>,
     /// Row `index in the group * (groups - 1) + slot`: where its candidates begin in `ports`; they end where the next
     /// row begins.
     begin: Vec<u32>,
     /// Candidates, all of one class.
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
 }
 
 /// Where a terminal is.
 #[derive(Clone, Copy)]
 struct End {
-    router: u32,
-    port: u32,
+    router: RouterId,
+    port: PortId,
     group: u32,
     /// Index of the router in its group.
     index: u32,
@@ -43,13 +44,13 @@ pub(crate) struct View {
     /// This router's index in its group.
     pub(crate) index: u32,
     /// The destination's router.
-    pub(crate) router: u32,
+    pub(crate) router: RouterId,
     /// The destination's port at its router.
-    pub(crate) ejection: u32,
+    pub(crate) ejection: PortId,
     /// The destination's group.
     pub(crate) to_group: u32,
     /// Port of this router to the destination's router, if both share a group but are not the same.
-    local: u32,
+    local: PortId,
     /// VC of the link that leaves this router.
     pub(crate) vc: u8,
 }
@@ -57,7 +58,7 @@ pub(crate) struct View {
 impl View {
     /// The only port, unless the destination is in another group.
     #[inline]
-    pub(crate) fn single(&self, hop: &Hop) -> Option<u32> {
+    pub(crate) fn single(&self, hop: &Hop) -> Option<PortId> {
         if self.router == hop.router {
             Some(self.ejection)
         } else if self.group == self.to_group {
@@ -72,9 +73,11 @@ impl Tables {
     /// Tables of `fabric`, or `None` if it is no dragonfly.
     pub(crate) fn new(fabric: &Fabric) -> Option<Self> {
         let shape = *fabric.shape::<DragonflyShape>()?;
-        let place: Vec<_> = (0..fabric.routers()).map(|r| (r / shape.routers, r % shape.routers)).collect();
-        let end = |&(router, port): &(u32, u32)| {
-            let (group, index) = place[router as usize];
+        let place: Column<_, _> = RouterId::first(fabric.routers())
+            .map(|r| (r.number() / shape.routers, r.number() % shape.routers))
+            .collect();
+        let end = |&(router, port): &(RouterId, PortId)| {
+            let (group, index) = place[router];
             End { router, port, group, index }
         };
         let ends = fabric.attachments().iter().map(end).collect();
@@ -90,22 +93,21 @@ impl Tables {
 
     /// Group of a terminal.
     #[inline]
-    pub(crate) fn group_of(&self, terminal: u32) -> u32 {
-        self.ends[terminal as usize].group
+    pub(crate) fn group_of(&self, terminal: TerminalId) -> u32 {
+        self.ends[terminal].group
     }
 
     /// Group of a router and its index in it.
     #[inline]
-    pub(crate) fn place(&self, router: u32) -> (u32, u32) {
-        self.place[router as usize]
+    pub(crate) fn place(&self, router: RouterId) -> (u32, u32) {
+        self.place[router]
     }
 
     /// Looks up all that a decision needs.
     #[inline]
     pub(crate) fn view(&self, hop: &Hop) -> View {
-        let End { router, port: ejection, group: to_group, index: to_index } =
-            self.ends[hop.destination as usize];
-        let (group, index) = self.place[hop.router as usize];
+        let End { router, port: ejection, group: to_group, index: to_index } = self.ends[hop.destination];
+        let (group, index) = self.place[hop.router];
         let vc = if group == self.group_of(hop.source) {
             u8::from(hop.visited > 0)
         } else if group == to_group {
@@ -113,14 +115,14 @@ impl Tables {
         } else {
             INTERMEDIATE_VC
         };
-        let local = self.shape.local_port(index, to_index);
+        let local = PortId::new(self.shape.local_port(index, to_index));
         View { group, index, router, ejection, to_group, local, vc }
     }
 
     /// Ports of the router at (group, index) toward another group: its own global links there if it has any, else for
     /// each such link of the group the local link to the router that has it (twice, if that router has two).
     #[inline]
-    pub(crate) fn toward(&self, group: u32, index: u32, to: u32) -> &[u32] {
+    pub(crate) fn toward(&self, group: u32, index: u32, to: u32) -> &[PortId] {
         let row = (index * (self.shape.groups - 1) + self.shape.slot(group, to)) as usize;
         &self.ports[self.begin[row] as usize..self.begin[row + 1] as usize]
     }
@@ -132,18 +134,18 @@ impl Tables {
 
     /// True if the port is a global one.
     #[inline]
-    pub(crate) fn is_global(&self, port: u32) -> bool {
-        port >= self.shape.routers - 1
+    pub(crate) fn is_global(&self, port: PortId) -> bool {
+        port.number() >= self.shape.routers - 1
     }
 }
 
 /// Appends the ports of the router `index` toward the group behind `slot`.
-fn candidates(shape: &DragonflyShape, index: u32, slot: u32, ports: &mut Vec<u32>) {
+fn candidates(shape: &DragonflyShape, index: u32, slot: u32, ports: &mut Vec<PortId>) {
     let others = shape.groups - 1;
     let holders = || (0..shape.rounds).map(|round| shape.holder(slot + round * others));
     if holders().any(|(holder, _)| holder == index) {
-        ports.extend(holders().filter(|&(holder, _)| holder == index).map(|(_, port)| port));
+        ports.extend(holders().filter(|&(holder, _)| holder == index).map(|(_, port)| PortId::new(port)));
         return;
     }
-    ports.extend(holders().map(|(holder, _)| shape.local_port(index, holder)));
+    ports.extend(holders().map(|(holder, _)| PortId::new(shape.local_port(index, holder))));
 }

@@ -8,7 +8,11 @@ use crate::{
     graph::Fabric,
     topology::{tree::TreeShape, xgft::XgftShape},
 };
-use base::{param::Problem, registry::About};
+use base::{
+    index::{Column, PortId, RouterId},
+    param::Problem,
+    registry::About,
+};
 use std::sync::Arc;
 
 /// Tables of one fat tree.
@@ -16,7 +20,7 @@ pub(crate) struct Climb {
     fabric: Arc<Fabric>,
     pub(crate) shape: XgftShape,
     /// Level of each router, from 1, and the subtree that it is above.
-    place: Vec<(u32, u32)>,
+    place: Column<RouterId, (u32, u32)>,
     /// `[(level - 1) * leaves + leaf]`: subtree of this level that a leaf is in.
     subtree: Vec<u32>,
     leaves: u32,
@@ -27,7 +31,7 @@ pub(crate) struct Climb {
 /// Ports that a packet may take: they follow each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Ports {
-    pub(crate) first: u32,
+    pub(crate) first: PortId,
     pub(crate) count: u32,
     /// Level of the router.
     pub(crate) level: u32,
@@ -45,11 +49,12 @@ impl Climb {
             (None, Some(tree)) => generalised(tree),
             (None, None) => return Err(super::unsuited(about, fabric.topology(), &["fat-tree", "xgft"])),
         };
-        let place = |router| {
+        let place = |router: RouterId| {
+            let router = router.number();
             let level = shape.level(router);
             (level, shape.place(level, router).0)
         };
-        let place = (0..fabric.routers()).map(place).collect();
+        let place = RouterId::first(fabric.routers()).map(place).collect();
         let leaves = shape.first.get(1).copied().unwrap_or(0);
         let terminals = shape.below[1];
         let subtree = (1..=shape.levels())
@@ -64,12 +69,12 @@ impl Climb {
     #[inline]
     pub(crate) fn ports(&self, hop: &Hop) -> Ports {
         let (leaf, ejection) = self.fabric.attached(hop.destination);
-        let (level, subtree) = self.place[hop.router as usize];
-        let row = ((level - 1) * self.leaves + leaf) as usize;
+        let (level, subtree) = self.place[hop.router];
+        let row = ((level - 1) * self.leaves + leaf.number()) as usize;
         let above = self.subtree[row];
         if above != subtree {
             let (first, count) = self.up[level as usize - 1];
-            return Ports { first, count, level, up: true };
+            return Ports { first: PortId::new(first), count, level, up: true };
         }
         if level == 1 {
             return Ports { first: ejection, count: 1, level, up: false };
@@ -77,7 +82,7 @@ impl Climb {
         let child =
             self.subtree[row - self.leaves as usize] - above * self.shape.children[level as usize - 1];
         let cables = self.shape.cables[level as usize - 1];
-        Ports { first: child * cables, count: cables, level, up: false }
+        Ports { first: PortId::new(child * cables), count: cables, level, up: false }
     }
 }
 

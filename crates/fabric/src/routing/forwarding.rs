@@ -9,6 +9,7 @@ use crate::{
     topology::imported::ImportedShape,
 };
 use base::{
+    index::PortId,
     param::{Kind, Param, Problem, Values},
     registry::{About, find, nearest},
 };
@@ -71,7 +72,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     let tables = subnet.tables.as_ref().expect("files or an engine gave tables");
     let mut host = vec![NONE; fabric.terminals() as usize];
     for (h, terminal) in (0u32..).zip(fabric.reachable()) {
-        host[terminal as usize] = h;
+        host[terminal.index()] = h;
     }
     let routers = fabric.routers() as usize;
     let mut next = Vec::with_capacity(subnet.hosts.len() * routers);
@@ -157,18 +158,18 @@ fn vcs(subnet: &Subnet) -> Result<u8, Vec<Problem>> {
 impl Forwarding {
     #[inline]
     fn decide(&self, hop: &Hop) -> Choice {
-        let host = self.host[hop.destination as usize];
-        let port = self.next[host as usize * self.fabric.routers() as usize + hop.router as usize];
+        let host = self.host[hop.destination.index()];
+        let port = self.next[host as usize * self.fabric.routers() as usize + hop.router.index()];
         let port = u32::from(port);
         let vc = match &self.subnet.lanes {
             Some(lanes) if hop.router != self.fabric.router_at(hop.destination) => {
                 let row = host * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-                let sl = lanes.sl(&self.subnet, row, self.host[hop.source as usize]);
-                lanes.lane(&self.subnet, hop.router, hop.in_port + 1, port + 1, sl)
+                let sl = lanes.sl(&self.subnet, row, self.host[hop.source.index()]);
+                lanes.lane(&self.subnet, hop.router.number(), hop.in_port.number() + 1, port + 1, sl)
             }
             _ => 0,
         };
-        Choice { port, vc, state: 0 }
+        Choice { port: PortId::new(port), vc, state: 0 }
     }
 }
 
@@ -192,7 +193,7 @@ impl Routing for Forwarding {
 
     fn memory(&self, hop: &Hop) -> u64 {
         let Some(lanes) = &self.subnet.lanes else { return 0 };
-        let row = self.host[hop.destination as usize] * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
-        u64::from(lanes.sl(&self.subnet, row, self.host[hop.source as usize]))
+        let row = self.host[hop.destination.index()] * self.subnet.tables.as_ref().map_or(1, |t| t.planes);
+        u64::from(lanes.sl(&self.subnet, row, self.host[hop.source.index()]))
     }
 }

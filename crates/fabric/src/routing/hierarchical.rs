@@ -62,6 +62,7 @@ mod tests {
         registry::{Constant, values},
         routing::{Routing, testing},
     };
+    use base::index::RouterId;
     use std::collections::BTreeMap;
 
     /// Five racks of 4 boards of 4 switches, one link per pair at each level.
@@ -82,7 +83,10 @@ mod tests {
     /// Levels of the links on a way.
     fn levels(fabric: &Fabric, path: &[(u32, u32, u8)]) -> Vec<u8> {
         let links = &path[..path.len() - 1];
-        links.iter().map(|&(router, port, _)| fabric.ports_of(router)[port as usize].class).collect()
+        links
+            .iter()
+            .map(|&(router, port, _)| fabric.ports_of(RouterId::new(router))[port as usize].class)
+            .collect()
     }
 
     #[test]
@@ -140,7 +144,7 @@ mod tests {
             routing.route(&mut testing::hop(&fabric, 0, 32, 1), &mut congestion).port
         };
         let direct = port(&[]);
-        assert_ne!(port(&[(direct, 64)]), direct);
+        assert_ne!(port(&[(direct.number(), 64)]), direct);
         let all: Vec<(u32, u64)> = (0..20).map(|p| (p, 64)).collect();
         assert_eq!(port(&all), direct, "none is better");
     }

@@ -11,6 +11,7 @@ use crate::{
     deadlock::Channel,
     graph::{Fabric, Peer},
 };
+use base::index::{Column, LinkId, RouterId};
 
 /// What [`assign`] found.
 pub(crate) struct Layers {
@@ -34,7 +35,7 @@ impl Layers {
 /// Routes that fit no layer.
 pub(crate) struct Refused {
     /// Source and destination router of the first such routes.
-    pub(crate) pair: (u32, u32),
+    pub(crate) pair: (RouterId, RouterId),
     /// The cycle that they would close in the last layer.
     pub(crate) cycle: Vec<Channel>,
 }
@@ -62,7 +63,9 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> R
             let part = &mut layers.layer[row * ends..][..ends];
             left -= filling.destination((row / ends) as u32, (row % ends) as u32, part);
             if looks + filling.order.looks > budget {
-                return Err(filling.refused.unwrap_or(Refused { pair: (0, 0), cycle: Vec::new() }));
+                return Err(filling
+                    .refused
+                    .unwrap_or(Refused { pair: Default::default(), cycle: Vec::new() }));
             }
         }
         looks += filling.order.looks;
@@ -83,7 +86,7 @@ pub(crate) fn assign(fabric: &Fabric, table: &Table, most: u8, budget: u64) -> R
 /// The number of the first route that fits none, and the cycle that it would close in the last one.
 pub(crate) fn assign_routes(
     fabric: &Fabric,
-    routes: &[Box<[u32]>],
+    routes: &[Box<[LinkId]>],
     most: u8,
 ) -> Result<(Vec<u8>, u8), (usize, Vec<Channel>)> {
     let mut layers = vec![UNASSIGNED; routes.len()];
@@ -113,9 +116,8 @@ pub(crate) fn assign_routes(
 }
 
 /// A link and a layer by name.
-fn channel(fabric: &Fabric, link: u32, vc: u8) -> Channel {
-    let router = fabric.router_of(link);
-    let port = link - fabric.first_port(router);
+fn channel(fabric: &Fabric, link: LinkId, vc: u8) -> Channel {
+    let (router, port) = fabric.output(link);
     Channel { router, port, vc, to: fabric.next_router(router, port).unwrap_or(router) }
 }
 
@@ -132,19 +134,19 @@ enum Mark {
 }
 
 struct Walk {
-    marks: Vec<Mark>,
+    marks: Column<RouterId, Mark>,
     /// Routers that were marked.
-    marked: Vec<u32>,
+    marked: Vec<RouterId>,
     /// Dependencies that were added, with the router whose routes need them.
-    added: Vec<(u32, u32, u32)>,
+    added: Vec<(RouterId, LinkId, LinkId)>,
     /// Depth-first path: router and how many of its next hops are done.
-    path: Vec<(u32, usize)>,
+    path: Vec<(RouterId, usize)>,
 }
 
 impl Walk {
     fn new(fabric: &Fabric) -> Self {
         Self {
-            marks: vec![Mark::New; fabric.routers() as usize],
+            marks: Column::filled(fabric.routers() as usize, Mark::New),
             marked: Vec::new(),
             added: Vec::new(),
             path: Vec::new(),
@@ -172,7 +174,7 @@ impl Filling<'_> {
             }
             let router = self.table.ends[source];
             self.visit(plane, end, router);
-            if matches!(self.walk.marks[router as usize], Mark::In | Mark::Kept) {
+            if matches!(self.walk.marks[router], Mark::In | Mark::Kept) {
                 *layer = self.number;
                 added += 1;
                 self.keep(plane, end, router);
@@ -180,21 +182,21 @@ impl Filling<'_> {
         }
         // What was added for routes that did not fit in the end is taken out again.
         for (router, from, to) in self.walk.added.drain(..) {
-            if self.walk.marks[router as usize] != Mark::Kept {
+            if self.walk.marks[router] != Mark::Kept {
                 self.order.remove(from, to);
             }
         }
         for router in self.walk.marked.drain(..) {
-            self.walk.marks[router as usize] = Mark::New;
+            self.walk.marks[router] = Mark::New;
         }
         added
     }
 
     /// Marks a router and all behind it on its routes as needed.
-    fn keep(&mut self, plane: u32, end: u32, router: u32) {
+    fn keep(&mut self, plane: u32, end: u32, router: RouterId) {
         let mut todo = vec![router];
         while let Some(router) = todo.pop() {
-            if std::mem::replace(&mut self.walk.marks[router as usize], Mark::Kept) == Mark::Kept {
+            if std::mem::replace(&mut self.walk.marks[router], Mark::Kept) == Mark::Kept {
                 continue;
             }
             let ports = self.table.ports(plane, end, router).iter();
@@ -203,8 +205,8 @@ impl Filling<'_> {
     }
 
     /// Marks a router after all routers on its routes, by depth-first search without recursion.
-    fn visit(&mut self, plane: u32, end: u32, router: u32) {
-        if self.walk.marks[router as usize] != Mark::New {
+    fn visit(&mut self, plane: u32, end: u32, router: RouterId) {
+        if self.walk.marks[router] != Mark::New {
             return;
         }
         self.walk.path.push((router, 0));
@@ -215,7 +217,7 @@ impl Filling<'_> {
                     top.1 += 1;
                 }
                 if let Some(next) = self.fabric.next_router(router, port)
-                    && self.walk.marks[next as usize] == Mark::New
+                    && self.walk.marks[next] == Mark::New
                 {
                     self.walk.path.push((next, 0));
                 }
@@ -223,17 +225,17 @@ impl Filling<'_> {
             }
             self.walk.path.pop();
             let fits = self.fits(plane, end, router);
-            self.walk.marks[router as usize] = if fits { Mark::In } else { Mark::Out };
+            self.walk.marks[router] = if fits { Mark::In } else { Mark::Out };
             self.walk.marked.push(router);
         }
     }
 
     /// Adds the dependencies between a router's links and those of its next hops, or none if one would close a cycle.
-    fn fits(&mut self, plane: u32, end: u32, router: u32) -> bool {
+    fn fits(&mut self, plane: u32, end: u32, router: RouterId) -> bool {
         let mut added = Vec::new();
         for &port in self.table.ports(plane, end, router) {
             let Some(next) = self.fabric.next_router(router, port) else { continue };
-            let mut ok = matches!(self.walk.marks[next as usize], Mark::In | Mark::Kept);
+            let mut ok = matches!(self.walk.marks[next], Mark::In | Mark::Kept);
             let from = self.fabric.port_index(router, port);
             for &onward in if ok { self.table.ports(plane, end, next) } else { &[] } {
                 let to = self.fabric.port_index(next, onward);
@@ -256,9 +258,9 @@ impl Filling<'_> {
         true
     }
 
-    fn refuse(&mut self, router: u32, end: u32, cycle: &[u32]) {
+    fn refuse(&mut self, router: RouterId, end: u32, cycle: &[LinkId]) {
         if self.refused.is_none() {
-            let name = |&link: &u32| channel(self.fabric, link, self.number);
+            let name = |&link: &LinkId| channel(self.fabric, link, self.number);
             let pair = (router, self.table.ends[end as usize]);
             self.refused = Some(Refused { pair, cycle: cycle.iter().map(name).collect() });
         }
@@ -272,23 +274,23 @@ pub(crate) enum Added {
     /// It was there.
     Known,
     /// It would close this cycle and was not added.
-    Cycle(Vec<u32>),
+    Cycle(Vec<LinkId>),
 }
 
 /// A graph of links (global port indices) without cycles, in topological order while edges are added.
 pub(crate) struct Order<'a> {
     fabric: &'a Fabric,
     /// By link: a bit for each port of the router that it enters; empty until one is set.
-    next: Vec<Vec<u64>>,
+    next: Column<LinkId, Vec<u64>>,
     /// Position of each link in a topological order.
-    rank: Vec<u32>,
+    rank: Column<LinkId, u32>,
     /// Link from which the search came, [`NO_LINK`] if not seen.
-    seen: Vec<u32>,
+    seen: Column<LinkId, LinkId>,
     /// Links that searches have come to.
     looks: u64,
 }
 
-const NO_LINK: u32 = u32::MAX;
+const NO_LINK: LinkId = LinkId::new(u32::MAX);
 
 impl<'a> Order<'a> {
     /// A graph without edges.
@@ -296,35 +298,35 @@ impl<'a> Order<'a> {
         let links = fabric.ports().len();
         Self {
             fabric,
-            next: vec![Vec::new(); links],
+            next: Column::filled(links, Vec::new()),
             rank: (0..links as u32).collect(),
-            seen: vec![NO_LINK; links],
+            seen: Column::filled(links, NO_LINK),
             looks: 0,
         }
     }
 
     /// Word and bit of the edge to `to` among those of a link that enters the router of `to`.
-    fn bit(&self, from: u32, to: u32) -> (usize, u64) {
-        let bit = to - self.entered(from);
+    fn bit(&self, from: LinkId, to: LinkId) -> (usize, u64) {
+        let bit = to.number() - self.entered(from).number();
         (bit as usize / 64, 1 << (bit % 64))
     }
 
     /// First port index of the router that a link enters.
-    fn entered(&self, link: u32) -> u32 {
+    fn entered(&self, link: LinkId) -> LinkId {
         match self.fabric.port(link).peer {
             Peer::Router { router, .. } => self.fabric.first_port(router),
-            _ => 0,
+            _ => LinkId::new(0),
         }
     }
 
     /// Takes an edge out.
-    pub(crate) fn remove(&mut self, from: u32, to: u32) {
+    pub(crate) fn remove(&mut self, from: LinkId, to: LinkId) {
         let (word, bit) = self.bit(from, to);
-        self.next[from as usize][word] &= !bit;
+        self.next[from][word] &= !bit;
     }
 
     /// Adds the edges between consecutive links, or none and the cycle that one would close.
-    fn add_all(&mut self, links: &[u32]) -> Option<Vec<u32>> {
+    fn add_all(&mut self, links: &[LinkId]) -> Option<Vec<LinkId>> {
         let mut added = Vec::new();
         for pair in links.windows(2) {
             match self.add(pair[0], pair[1]) {
@@ -340,19 +342,19 @@ impl<'a> Order<'a> {
     }
 
     /// Adds the edge from a link to one that leaves the router it enters.
-    pub(crate) fn add(&mut self, from: u32, to: u32) -> Added {
+    pub(crate) fn add(&mut self, from: LinkId, to: LinkId) -> Added {
         let (word, bit) = self.bit(from, to);
-        if self.next[from as usize].get(word).is_some_and(|w| w & bit != 0) {
+        if self.next[from].get(word).is_some_and(|w| w & bit != 0) {
             return Added::Known;
         }
-        if self.rank[from as usize] > self.rank[to as usize]
+        if self.rank[from] > self.rank[to]
             && let Err(cycle) = self.reorder(from, to)
         {
             return Added::Cycle(cycle);
         }
         let Peer::Router { router, .. } = self.fabric.port(from).peer else { return Added::Known };
         let words = self.fabric.ports_of(router).len().div_ceil(64);
-        let bits = &mut self.next[from as usize];
+        let bits = &mut self.next[from];
         if bits.is_empty() {
             bits.resize(words, 0);
         }
@@ -361,10 +363,10 @@ impl<'a> Order<'a> {
     }
 
     /// Moves what follows `to` behind what leads to `from`; the cycle if that cannot be.
-    fn reorder(&mut self, from: u32, to: u32) -> Result<(), Vec<u32>> {
-        let (low, high) = (self.rank[to as usize], self.rank[from as usize]);
+    fn reorder(&mut self, from: LinkId, to: LinkId) -> Result<(), Vec<LinkId>> {
+        let (low, high) = (self.rank[to], self.rank[from]);
         let mut after = vec![to];
-        self.seen[to as usize] = to;
+        self.seen[to] = to;
         let mut head = 0;
         let mut successors = Vec::new();
         let mut cycle = None;
@@ -374,8 +376,8 @@ impl<'a> Order<'a> {
             self.successors(link, &mut successors);
             self.looks += successors.len() as u64;
             for &next in &successors {
-                if self.seen[next as usize] == NO_LINK && self.rank[next as usize] <= high {
-                    self.seen[next as usize] = link;
+                if self.seen[next] == NO_LINK && self.rank[next] <= high {
+                    self.seen[next] = link;
                     after.push(next);
                     if next == from {
                         cycle = Some(self.path_back(from, to));
@@ -385,13 +387,13 @@ impl<'a> Order<'a> {
             }
         }
         for &link in &after {
-            self.seen[link as usize] = NO_LINK;
+            self.seen[link] = NO_LINK;
         }
         if let Some(cycle) = cycle {
             return Err(cycle);
         }
         let mut before = vec![from];
-        self.seen[from as usize] = from;
+        self.seen[from] = from;
         head = 0;
         while let Some(&link) = before.get(head) {
             head += 1;
@@ -399,56 +401,56 @@ impl<'a> Order<'a> {
             self.predecessors(link, &mut successors);
             self.looks += successors.len() as u64;
             for &earlier in &successors {
-                if self.seen[earlier as usize] == NO_LINK && self.rank[earlier as usize] >= low {
-                    self.seen[earlier as usize] = link;
+                if self.seen[earlier] == NO_LINK && self.rank[earlier] >= low {
+                    self.seen[earlier] = link;
                     before.push(earlier);
                 }
             }
         }
         for &link in &before {
-            self.seen[link as usize] = NO_LINK;
+            self.seen[link] = NO_LINK;
         }
-        before.sort_unstable_by_key(|&l| self.rank[l as usize]);
-        after.sort_unstable_by_key(|&l| self.rank[l as usize]);
+        before.sort_unstable_by_key(|&l| self.rank[l]);
+        after.sort_unstable_by_key(|&l| self.rank[l]);
         before.extend(after);
-        let mut ranks: Vec<u32> = before.iter().map(|&l| self.rank[l as usize]).collect();
+        let mut ranks: Vec<u32> = before.iter().map(|&l| self.rank[l]).collect();
         ranks.sort_unstable();
         for (link, rank) in before.into_iter().zip(ranks) {
-            self.rank[link as usize] = rank;
+            self.rank[link] = rank;
         }
         Ok(())
     }
 
     /// The links from `to` to `from` along which the search came.
-    fn path_back(&self, from: u32, to: u32) -> Vec<u32> {
+    fn path_back(&self, from: LinkId, to: LinkId) -> Vec<LinkId> {
         let mut path = vec![from];
         let mut link = from;
         while link != to {
-            link = self.seen[link as usize];
+            link = self.seen[link];
             path.push(link);
         }
         path.reverse();
         path
     }
 
-    fn successors(&self, link: u32, out: &mut Vec<u32>) {
+    fn successors(&self, link: LinkId, out: &mut Vec<LinkId>) {
         let first = self.entered(link);
-        for (i, &word) in self.next[link as usize].iter().enumerate() {
+        for (i, &word) in self.next[link].iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
-                out.push(first + i as u32 * 64 + rest.trailing_zeros());
+                out.push(first.plus(i as u32 * 64 + rest.trailing_zeros()));
                 rest &= rest - 1;
             }
         }
     }
 
-    fn predecessors(&self, link: u32, out: &mut Vec<u32>) {
+    fn predecessors(&self, link: LinkId, out: &mut Vec<LinkId>) {
         let router = self.fabric.router_of(link);
         for port in self.fabric.ports_of(router) {
             if let Peer::Router { router: from, port } = port.peer {
                 let earlier = self.fabric.port_index(from, port);
                 let (word, bit) = self.bit(earlier, link);
-                if self.next[earlier as usize].get(word).is_some_and(|w| w & bit != 0) {
+                if self.next[earlier].get(word).is_some_and(|w| w & bit != 0) {
                     out.push(earlier);
                 }
             }
@@ -460,12 +462,13 @@ impl<'a> Order<'a> {
 mod tests {
     use super::*;
     use crate::routing::testing;
+    use base::index::PortId;
 
     #[test]
     fn an_order_takes_all_edges_but_those_that_close_a_cycle() {
         // A ring of five, upward links are port 1.
         let ring = testing::grid(true, &[5]);
-        let link = |router: u32| ring.port_index(router % 5, 1);
+        let link = |router: u32| ring.port_index(RouterId::new(router % 5), PortId::new(1));
         let mut order = Order::new(&ring);
         for i in [3, 1, 2, 0] {
             assert!(matches!(order.add(link(i), link(i + 1)), Added::New));
@@ -475,11 +478,7 @@ mod tests {
         assert_eq!(cycle, (0..5).map(link).collect::<Vec<_>>());
         order.remove(link(2), link(3));
         assert!(matches!(order.add(link(4), link(0)), Added::New));
-        assert!(
-            (0..5)
-                .filter(|&i| i != 2)
-                .all(|i| { order.rank[link(i) as usize] < order.rank[link(i + 1) as usize] })
-        );
+        assert!((0..5).filter(|&i| i != 2).all(|i| { order.rank[link(i)] < order.rank[link(i + 1)] }));
     }
 
     /// A search that may not look far gives up, whatever it has found.

@@ -139,14 +139,20 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
+    use base::index::{PortId, TerminalId};
 
     /// Classes of the links of a way (0 is the ejection) and their VCs.
-    fn path(fabric: &Fabric, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u8, u8)> {
-        let mut hop = testing::hop(fabric, source, destination, 5);
+    fn path(
+        fabric: &Fabric,
+        routing: &dyn Routing,
+        source: TerminalId,
+        destination: TerminalId,
+    ) -> Vec<(u8, u8)> {
+        let mut hop = testing::hop(fabric, source.number(), destination.number(), 5);
         let mut path = Vec::new();
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
-            let port = fabric.ports_of(hop.router)[choice.port as usize];
+            let port = fabric.ports_of(hop.router)[choice.port.index()];
             path.push((port.class, choice.vc));
             match port.peer {
                 Peer::Router { router, port } => {
@@ -168,7 +174,7 @@ mod tests {
         let (local, global) = (1, 2);
         let mut seen = std::collections::BTreeSet::new();
         for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))) {
-            let path = path(&fabric, routing.as_ref(), s, d);
+            let path = path(&fabric, routing.as_ref(), TerminalId::new(s), TerminalId::new(d));
             let expected: &[&[(u8, u8)]] = if s / 2 == d / 2 {
                 &[&[(0, 0)]]
             } else if s / 8 == d / 8 {
@@ -197,7 +203,7 @@ mod tests {
             *counts.entry(routing.route(&mut hop, &mut testing::Never).port).or_insert(0) += 1;
         }
         // Slot 19 and every 32nd after it: routers 4, 12, 20 and 28 of the group.
-        assert_eq!(counts.keys().copied().collect::<Vec<u32>>(), [4, 12, 20, 28]);
+        assert_eq!(counts.keys().map(|port: &PortId| port.number()).collect::<Vec<u32>>(), [4, 12, 20, 28]);
         assert!(counts.values().all(|&n| (900..1100).contains(&n)), "{counts:?}");
     }
 
@@ -230,7 +236,7 @@ mod tests {
                 let decide = |n| {
                     let mut hop = testing::hop(&fabric, 0, destination, 1);
                     hop.random = base::rng::Stream::new(1, base::rng::Purpose::Route, n);
-                    routing.route(&mut hop, &mut backlogs).port
+                    routing.route(&mut hop, &mut backlogs).port.number()
                 };
                 (0..40).map(decide).collect()
             };

@@ -15,6 +15,7 @@ use crate::{
     topology::grid::GridShape,
 };
 use base::{
+    index::{Column, PortId, RouterId},
     param::{Param, Problem, Values},
     registry::About,
 };
@@ -59,7 +60,7 @@ struct MinimalAdaptive {
     /// Coordinates of all routers, router by router.
     coordinates: Vec<u32>,
     /// Whether the sum of a router's coordinates is even.
-    even: Vec<bool>,
+    even: Column<RouterId, bool>,
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
@@ -82,7 +83,8 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
         let help = "shortest-path with `deadlock = \"hops\"` needs as many as the diameter";
         return Err(vec![Problem::new("algorithm", message).help(help)]);
     }
-    let coordinates: Vec<Vec<u32>> = (0..fabric.routers()).map(|router| shape.coordinates(router)).collect();
+    let coordinates: Vec<Vec<u32>> =
+        RouterId::first(fabric.routers()).map(|router| shape.coordinates(router.number())).collect();
     let even = coordinates.iter().map(|x| x.iter().sum::<u32>() % 2 == 0).collect();
     Ok(Box::new(MinimalAdaptive {
         select: Select::from_values(values, SELECT.name),
@@ -99,24 +101,24 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 /// Ports and channels that a packet may take: at most one per dimension.
 #[derive(Default)]
 struct Steps {
-    list: [(u32, u8); 32],
+    list: [(PortId, u8); 32],
     count: u32,
 }
 
 impl MinimalAdaptive {
     /// Whether a packet goes up from coordinate `from` to `to_x` of dimension `d`, on its way to router `to`.
-    fn up(&self, d: usize, from: u32, to_x: u32, to: u32) -> bool {
+    fn up(&self, d: usize, from: u32, to_x: u32, to: RouterId) -> bool {
         if !self.shape.wraps {
             return to_x > from;
         }
         let size = self.shape.dims[d];
         let ahead = if to_x > from { to_x - from } else { to_x + size - from };
-        2 * ahead < size || (2 * ahead == size && self.even[to as usize])
+        2 * ahead < size || (2 * ahead == size && self.even[to])
     }
 
-    fn steps(&self, hop: &Hop, to: u32) -> Steps {
+    fn steps(&self, hop: &Hop, to: RouterId) -> Steps {
         let n = self.shape.dims.len();
-        let row = |router: u32| &self.coordinates[router as usize * n..][..n];
+        let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let (here, there) = (row(hop.router), row(to));
         let (level, network) = if hop.visited > 0 {
             (hop.vc / self.networks, hop.vc % self.networks)
@@ -129,7 +131,7 @@ impl MinimalAdaptive {
             let up = self.up(d, here[d], there[d], to);
             let crosses = self.shape.wraps && here[d] == if up { self.shape.dims[d] - 1 } else { 0 };
             let vc = (level + u8::from(crosses)) * self.networks + network;
-            steps.list[steps.count as usize] = (2 * d as u32 + u32::from(up), vc);
+            steps.list[steps.count as usize] = (PortId::new(2 * d as u32 + u32::from(up)), vc);
             steps.count += 1;
         }
         steps
@@ -215,11 +217,11 @@ mod tests {
         let fabric = testing::grid(false, &[3, 4]);
         let routing = bind(&fabric).unwrap();
         // From one corner to the other: 5 links, 2 of them along dimension 0, so 10 paths.
-        let next_ports: BTreeSet<Vec<u32>> = (0..2000)
+        let next_ports: BTreeSet<Vec<PortId>> = (0..2000)
             .map(|seed| {
                 let mut hop = testing::hop(&fabric, 0, 11, seed);
                 let mut path = Vec::new();
-                while hop.router != 11 {
+                while hop.router != RouterId::new(11) {
                     let choice = routing.route(&mut hop, &mut testing::Backlogs(BTreeMap::new()));
                     path.push(choice.port);
                     hop.router = fabric.next_router(hop.router, choice.port).unwrap();
@@ -238,11 +240,11 @@ mod tests {
         for (busy, free) in [(1, 3), (3, 1)] {
             let mut congestion = testing::Backlogs(BTreeMap::from([(busy, 64)]));
             let choice = routing.route(&mut testing::hop(&fabric, 0, 12, 1), &mut congestion);
-            assert_eq!(choice.port, free);
+            assert_eq!(choice.port, PortId::new(free));
         }
         for (s, d) in testing::pairs(&fabric) {
             let links = testing::path(&fabric, routing.as_ref(), s, d, 1).len() as u32 - 1;
-            assert_eq!(links, distances(&fabric, s)[d as usize]);
+            assert_eq!(links, distances(&fabric, RouterId::new(s))[RouterId::new(d)]);
         }
     }
 }

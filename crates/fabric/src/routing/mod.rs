@@ -31,24 +31,29 @@ pub mod up_down;
 pub mod valiant;
 
 use crate::graph::Fabric;
-use base::{param::Problem, registry::About, rng::Stream};
+use base::{
+    index::{LinkId, PortId, RouterId, TerminalId},
+    param::Problem,
+    registry::About,
+    rng::Stream,
+};
 use serde::{Deserialize, Serialize};
 
 /// The question put to a routing: a packet (or chunk) is at `router` and wants to get to `destination`.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// Where it is.
-    pub router: u32,
+    pub router: RouterId,
     /// Port through which it came in (a terminal's port at the first router).
-    pub in_port: u32,
+    pub in_port: PortId,
     /// Virtual channel in which it came in (0 from a terminal).
     pub vc: u8,
     /// Routers visited before this one.
     pub visited: u16,
     /// Terminal that sent it.
-    pub source: u32,
+    pub source: TerminalId,
     /// Terminal that it goes to.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// What the routing noted at earlier hops; 0 at the first router.
     pub state: u32,
     /// Random stream of this decision: same packet, chunk and hop give the same draws.
@@ -59,7 +64,7 @@ pub struct Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
     /// Output port of the router.
-    pub port: u32,
+    pub port: PortId,
     /// Virtual channel on the link behind it.
     pub vc: u8,
     /// Carried to the next router.
@@ -70,11 +75,11 @@ pub struct Choice {
 pub trait Congestion {
     /// Bytes that wait or hold buffer space at the output `port` of the asking router, over all its VCs: occupancy of
     /// the window or downstream buffer plus what is queued for it.
-    fn backlog(&mut self, port: u32) -> u64;
+    fn backlog(&mut self, port: PortId) -> u64;
 
     /// Bytes of free buffer for virtual channel `vc` behind the output `port` of the asking router, as far as its
     /// credits say. A view that knows no buffers by channel answers with the complement of the backlog.
-    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
         let _ = vc;
         u64::MAX - self.backlog(port)
     }
@@ -82,7 +87,7 @@ pub trait Congestion {
     /// Backlog, as [`Congestion::backlog`] counts it, that the router of any output last published; `link` is the
     /// output's global port index ([`Fabric::port_index`](crate::graph::Fabric::port_index)). How old it is, the model
     /// says. Only asked by routings with [`Facts::needs_published`]; a view without published state answers 0.
-    fn published(&mut self, link: u32) -> u64 {
+    fn published(&mut self, link: LinkId) -> u64 {
         let _ = link;
         0
     }

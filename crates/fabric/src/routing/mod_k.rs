@@ -65,9 +65,9 @@ impl ModK {
         // Links below level l + 1 are those at l: up from level l, down from level l + 1.
         let l = if up { level } else { level - 1 } as usize;
         let (parents, cables) = (shape.parents[l], shape.cables[l]);
-        let q = number / shape.words[l] % (parents * cables);
+        let q = number.number() / shape.words[l] % (parents * cables);
         let cable = q / parents;
-        let port = if up { first + q % parents * cables + cable } else { first + cable };
+        let port = if up { first.plus(q % parents * cables + cable) } else { first.plus(cable) };
         Choice { port, vc: 0, state: 0 }
     }
 }

@@ -47,13 +47,13 @@ impl Routing for NearestCommonAncestor {
     #[inline]
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let Ports { first, count, .. } = self.climb.ports(hop);
-        let port = first + self.up.choose(count, |i| (first + i, 0), hop, congestion);
+        let port = first.plus(self.up.choose(count, |i| (first.plus(i), 0), hop, congestion));
         Choice { port, vc: 0, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let Ports { first, count, .. } = self.climb.ports(hop);
-        out.extend((first..first + count).map(|port| Choice { port, vc: 0, state: 0 }));
+        out.extend((0..count).map(|i| Choice { port: first.plus(i), vc: 0, state: 0 }));
     }
 
     fn facts(&self) -> Facts {
@@ -72,6 +72,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
+    use base::index::PortId;
     use std::collections::BTreeMap;
 
     fn bind(k: u64, levels: u64) -> (Arc<Fabric>, Box<dyn Routing>) {
@@ -108,7 +109,7 @@ mod tests {
         let mut busy = testing::Backlogs(BTreeMap::from([(4, 64), (5, 64), (7, 64)]));
         for seed in 0..10 {
             let choice = routing.route(&mut testing::hop(&fabric, 0, 31, seed), &mut busy);
-            assert_eq!(choice.port, 6);
+            assert_eq!(choice.port, PortId::new(6));
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
+    index::PortId,
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::Stream,
@@ -98,7 +99,7 @@ fn legs<L: Leg + 'static>(fabric: Arc<Fabric>, leg: L, (threshold, picks): (u64,
 /// The best of some ports.
 #[derive(Clone, Copy)]
 struct Best {
-    port: u32,
+    port: PortId,
     score: u64,
 }
 
@@ -152,19 +153,19 @@ impl ProgressiveAdaptive {
     }
 
     /// The least busy of `ports`: of all if they are local, of `picks` random ones if they are global.
-    fn best(&self, ports: &[u32], random: &mut Stream, congestion: &mut dyn Congestion) -> Best {
+    fn best(&self, ports: &[PortId], random: &mut Stream, congestion: &mut dyn Congestion) -> Best {
         if let [port] = *ports {
             return Best { port, score: congestion.backlog(port) };
         }
         if ports.len() > self.picks && self.tables.is_global(ports[0]) {
-            let mut picked = [0; MAX_PICKS];
+            let mut picked = [PortId::default(); MAX_PICKS];
             sample(ports, &mut picked[..self.picks], random);
             return least(&picked[..self.picks], random, congestion);
         }
         least(ports, random, congestion)
     }
 
-    fn choice(&self, view: &View, port: u32, state: u32) -> Choice {
+    fn choice(&self, view: &View, port: PortId, state: u32) -> Choice {
         Choice { port, vc: view.vc, state: if self.tables.is_global(port) { 0 } else { state } }
     }
 
@@ -175,7 +176,7 @@ impl ProgressiveAdaptive {
 }
 
 /// Fills `picked` with different members of `ports` (Floyd's algorithm: one draw each).
-fn sample(ports: &[u32], picked: &mut [u32], random: &mut Stream) {
+fn sample(ports: &[PortId], picked: &mut [PortId], random: &mut Stream) {
     let first = ports.len() - picked.len();
     for i in 0..picked.len() {
         let drawn = ports[random.below((first + i) as u64 + 1) as usize];
@@ -184,7 +185,7 @@ fn sample(ports: &[u32], picked: &mut [u32], random: &mut Stream) {
 }
 
 /// The port with the lowest backlog; among equals a random one.
-fn least(ports: &[u32], random: &mut Stream, congestion: &mut dyn Congestion) -> Best {
+fn least(ports: &[PortId], random: &mut Stream, congestion: &mut dyn Congestion) -> Best {
     let mut best = Best { port: ports[0], score: u64::MAX };
     let mut equals = 0;
     for &port in ports {
@@ -294,6 +295,7 @@ mod tests {
         routing::testing::{self, Backlogs},
         topology::dragonfly::DragonflyShape,
     };
+    use base::index::RouterId;
     use std::collections::{BTreeMap, BTreeSet};
 
     fn bind(fabric: &Arc<Fabric>, threshold: u64) -> Box<dyn Routing> {
@@ -316,7 +318,7 @@ mod tests {
         let routing = bind(&fabric, 0);
         for seed in 0..100 {
             let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(BTreeMap::new()));
-            assert_eq!((choice.port, choice.vc, choice.state & DIVERTED), (STRAIGHT, 0, 0));
+            assert_eq!((choice.port.number(), choice.vc, choice.state & DIVERTED), (STRAIGHT, 0, 0));
         }
     }
 
@@ -328,7 +330,9 @@ mod tests {
             let mut backlogs =
                 Backlogs((0..5).map(|port| (port, others)).chain([(STRAIGHT, straight)]).collect());
             (0..200)
-                .filter(|&seed| routing.route(&mut first(&fabric, seed), &mut backlogs).port != STRAIGHT)
+                .filter(|&seed| {
+                    routing.route(&mut first(&fabric, seed), &mut backlogs).port != PortId::new(STRAIGHT)
+                })
                 .count()
         };
         assert_eq!(diverted(0, 100, 50), 0);
@@ -353,7 +357,13 @@ mod tests {
 
     /// The packet at router 3 after its minimal local hop, with group `drawn` in mind.
     fn second(fabric: &Fabric, drawn: u32, seed: u64) -> Hop {
-        Hop { router: 3, in_port: 0, visited: 1, state: DRAWN | drawn, ..first(fabric, seed) }
+        Hop {
+            router: RouterId::new(3),
+            in_port: PortId::new(0),
+            visited: 1,
+            state: DRAWN | drawn,
+            ..first(fabric, seed)
+        }
     }
 
     #[test]
@@ -364,10 +374,13 @@ mod tests {
         let mut busy = Backlogs(BTreeMap::from([(4, 64)]));
         for drawn in 1..8 {
             let choice = routing.route(&mut second(&fabric, drawn, 1), &mut busy);
-            assert_eq!(choice, Choice { port: 3, vc: 1, state: 0 }, "drawn {drawn}");
+            assert_eq!(choice, Choice { port: PortId::new(3), vc: 1, state: 0 }, "drawn {drawn}");
         }
         let mut both = Backlogs(BTreeMap::from([(3, 32), (4, 64)]));
-        assert_eq!(routing.route(&mut second(&fabric, 1, 1), &mut both), Choice { port: 4, vc: 1, state: 0 });
+        assert_eq!(
+            routing.route(&mut second(&fabric, 1, 1), &mut both),
+            Choice { port: PortId::new(4), vc: 1, state: 0 }
+        );
     }
 
     #[test]
@@ -377,13 +390,28 @@ mod tests {
         // At router 1 (global ports to groups 3 and 4), bound for group 4 whatever the backlog.
         let mut busy = Backlogs(BTreeMap::from([(4, 1 << 20)]));
         let state = DRAWN | DIVERTED | 4;
-        let mut hop = Hop { router: 1, in_port: 0, visited: 1, state, ..first(&fabric, 1) };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: 4, vc: 1, state: 0 });
+        let mut hop =
+            Hop { router: RouterId::new(1), in_port: PortId::new(0), visited: 1, state, ..first(&fabric, 1) };
+        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 1, state: 0 });
         // In group 4 (routers 16 to 19) the way to group 8 is slot 3, router 17: minimal, on VC 2.
-        let mut hop = Hop { router: 16, in_port: 3, vc: 1, visited: 2, state: 0, ..first(&fabric, 1) };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: 0, vc: 2, state: 0 });
-        let mut hop = Hop { router: 17, in_port: 0, vc: 2, visited: 3, state: 0, ..first(&fabric, 1) };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: 4, vc: 2, state: 0 });
+        let mut hop = Hop {
+            router: RouterId::new(16),
+            in_port: PortId::new(3),
+            vc: 1,
+            visited: 2,
+            state: 0,
+            ..first(&fabric, 1)
+        };
+        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(0), vc: 2, state: 0 });
+        let mut hop = Hop {
+            router: RouterId::new(17),
+            in_port: PortId::new(0),
+            vc: 2,
+            visited: 3,
+            state: 0,
+            ..first(&fabric, 1)
+        };
+        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 2, state: 0 });
     }
 
     #[test]
@@ -394,7 +422,8 @@ mod tests {
             let mut congestion = Backlogs(backlogs.iter().copied().collect());
             (0..200)
                 .map(|seed| {
-                    routing.route(&mut testing::hop(&fabric, 31, 32 * 20, seed), &mut congestion).port
+                    let mut hop = testing::hop(&fabric, 31, 32 * 20, seed);
+                    routing.route(&mut hop, &mut congestion).port.number()
                 })
                 .collect()
         };
@@ -405,13 +434,13 @@ mod tests {
 
     #[test]
     fn samples_are_distinct_and_even() {
-        let ports: Vec<u32> = (10..15).collect();
+        let ports: Vec<PortId> = (10..15).map(PortId::new).collect();
         let mut counts = [0; 5];
         for seed in 0..5000 {
-            let mut picked = [0; 2];
+            let mut picked = [PortId::default(); 2];
             sample(&ports, &mut picked, &mut Stream::new(seed, base::rng::Purpose::Test, 0));
             assert_ne!(picked[0], picked[1]);
-            picked.iter().for_each(|p| counts[(p - 10) as usize] += 1);
+            picked.iter().for_each(|p| counts[p.index() - 10] += 1);
         }
         assert!(counts.iter().all(|n| (1850..2150).contains(n)), "{counts:?}");
     }
@@ -423,6 +452,6 @@ mod tests {
         let routing = bind(&fabric, 0);
         let mut busy = Backlogs((0..3).map(|port| (port, 1 << 20)).collect());
         let choice = routing.route(&mut testing::hop(&fabric, 0, 3, 1), &mut busy);
-        assert_eq!(choice, Choice { port: 1, vc: 0, state: 0 });
+        assert_eq!(choice, Choice { port: PortId::new(1), vc: 0, state: 0 });
     }
 }

@@ -12,6 +12,7 @@ use super::{
     select::Select,
 };
 use crate::graph::{Fabric, Peer};
+use base::index::{PortId, RouterId};
 use std::sync::Arc;
 
 /// Most random picks among global links.
@@ -36,11 +37,11 @@ pub(super) struct Legs<L> {
 /// A packet's whereabouts.
 #[derive(Clone, Copy)]
 struct View {
-    router: u32,
+    router: RouterId,
     group: u32,
     /// The destination's router and its port there.
-    to: u32,
-    ejection: u32,
+    to: RouterId,
+    ejection: PortId,
     to_group: u32,
     /// True where the packet may divert.
     free: bool,
@@ -50,7 +51,7 @@ struct View {
 /// The best of some ports.
 #[derive(Clone, Copy)]
 struct Best {
-    port: u32,
+    port: PortId,
     score: u64,
 }
 
@@ -70,17 +71,17 @@ impl<L: Leg> Legs<L> {
 
     /// Ports toward the destination.
     fn minimal(&self, view: &View) -> PortSet<'_> {
-        self.leg.next_ports(&At::start(view.router, 0), view.to).ports
+        self.leg.next_ports(&At::start(view.router, PortId::new(0)), view.to).ports
     }
 
     /// Ports toward another group.
     fn toward(&self, view: &View, group: u32) -> PortSet<'_> {
-        self.leg.next_ports(&At::start(view.router, 0), self.leg.member(group)).ports
+        self.leg.next_ports(&At::start(view.router, PortId::new(0)), self.leg.member(group)).ports
     }
 
     /// True if the port of a router leads to another group.
     #[inline]
-    fn is_global(&self, router: u32, port: u32) -> bool {
+    fn is_global(&self, router: RouterId, port: PortId) -> bool {
         match self.fabric.port(self.fabric.port_index(router, port)).peer {
             Peer::Router { router: peer, .. } => self.leg.area(peer) != self.leg.area(router),
             _ => false,
@@ -123,7 +124,7 @@ impl<L: Leg> Legs<L> {
     /// The least busy of the ports: of all if they are local, of `picks` random ones if they are global.
     fn best(&self, ports: PortSet<'_>, hop: &mut Hop, congestion: &mut dyn Congestion) -> Best {
         let n = ports.len();
-        let (mut picked, mut count) = ([0; MAX_PICKS], n);
+        let (mut picked, mut count) = ([PortId::default(); MAX_PICKS], n);
         if n > self.picks && self.is_global(hop.router, ports.get(0)) {
             count = self.picks;
             // Floyd's algorithm: different ones with a draw each.
@@ -138,7 +139,7 @@ impl<L: Leg> Legs<L> {
         Best { port, score: congestion.backlog(port) }
     }
 
-    fn choice(&self, view: &View, port: u32, state: u32) -> Choice {
+    fn choice(&self, view: &View, port: PortId, state: u32) -> Choice {
         let state = if view.free && !self.is_global(view.router, port) { state } else { 0 };
         Choice { port, vc: view.vc, state }
     }
@@ -226,6 +227,7 @@ mod tests {
             testing::{self, Backlogs},
         },
     };
+    use base::index::{PortId, RouterId};
     use std::{
         collections::{BTreeMap, BTreeSet},
         sync::Arc,
@@ -275,7 +277,7 @@ mod tests {
             .collect();
         // Group 7 is behind the same spine: no better.
         assert_eq!(diverted, (1..7).collect());
-        assert!(choices.iter().all(|c| c.vc == 0 && (c.port == 3) == (c.state & DIVERTED == 0)));
+        assert!(choices.iter().all(|c| c.vc == 0 && (c.port == PortId::new(3)) == (c.state & DIVERTED == 0)));
     }
 
     #[test]
@@ -285,10 +287,16 @@ mod tests {
         // At spine 3 of group 0 (router 7), bound for group 8 over port 5; its other link leads to group 7.
         let mut busy = Backlogs(BTreeMap::from([(5, 64)]));
         let first = testing::hop(&fabric, 0, 71, 1);
-        let mut hop = crate::routing::Hop { router: 7, in_port: 0, visited: 1, state: DRAWN | 2, ..first };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: 4, vc: 0, state: 0 });
+        let mut hop = crate::routing::Hop {
+            router: RouterId::new(7),
+            in_port: PortId::new(0),
+            visited: 1,
+            state: DRAWN | 2,
+            ..first
+        };
+        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 0, state: 0 });
         // In group 7 a spine without a link to group 8 goes down to a leaf first, on channel 1.
-        let links = fabric.ports_of(7);
+        let links = fabric.ports_of(RouterId::new(7));
         let crate::graph::Peer::Router { router, port } = links[4].peer else { panic!("unplugged") };
         let mut hop = crate::routing::Hop { router, in_port: port, visited: 2, state: 0, ..first };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
@@ -324,20 +332,31 @@ mod tests {
             (0..200).map(|seed| routing.route(&mut testing::hop(&fabric, 0, 12, seed), &mut busy)).collect();
         let diverted: BTreeSet<(u32, u32)> = choices
             .iter()
-            .filter(|c| c.state & DIVERTED != 0 || c.port == 3)
-            .map(|c| (c.port, c.state & !(DRAWN | DIVERTED)))
+            .filter(|c| c.state & DIVERTED != 0 || c.port == PortId::new(3))
+            .map(|c| (c.port.number(), c.state & !(DRAWN | DIVERTED)))
             .collect();
         assert_eq!(diverted, BTreeSet::from([(1, 3), (3, 0)]), "{choices:?}");
         assert!(choices.iter().all(|c| c.vc == 0));
         // At router 1, whose own link leads to group 2, it is not too late: its link is busy, and no other group is linked.
         let first = testing::hop(&fabric, 0, 12, 1);
-        let mut hop = crate::routing::Hop { router: 1, in_port: 0, visited: 1, state: DRAWN | 3, ..first };
+        let mut hop = crate::routing::Hop {
+            router: RouterId::new(1),
+            in_port: PortId::new(0),
+            visited: 1,
+            state: DRAWN | 3,
+            ..first
+        };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 64)])));
-        assert_eq!((choice.port, choice.state), (3, 0), "without another way it waits");
+        assert_eq!((choice.port.number(), choice.state), (3, 0), "without another way it waits");
         // A packet that is bound for group 3 keeps to it.
-        let mut hop =
-            crate::routing::Hop { router: 5, in_port: 0, visited: 1, state: DRAWN | DIVERTED | 3, ..first };
+        let mut hop = crate::routing::Hop {
+            router: RouterId::new(5),
+            in_port: PortId::new(0),
+            visited: 1,
+            state: DRAWN | DIVERTED | 3,
+            ..first
+        };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 1 << 20)])));
-        assert_eq!((choice.port, choice.vc, choice.state), (3, 0, 0));
+        assert_eq!((choice.port.number(), choice.vc, choice.state), (3, 0, 0));
     }
 }

@@ -3,6 +3,7 @@
 use super::{Congestion, Hop};
 use base::{
     hash::mix64,
+    index::PortId,
     param::{Kind, Param, Values},
 };
 
@@ -57,7 +58,7 @@ impl Select {
     pub(crate) fn choose(
         self,
         count: u32,
-        path: impl Fn(u32) -> (u32, u8),
+        path: impl Fn(u32) -> (PortId, u8),
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
     ) -> u32 {
@@ -73,7 +74,7 @@ impl Select {
     }
 
     /// What an adaptive rule minimises.
-    pub(crate) fn score(self, (port, vc): (u32, u8), congestion: &mut dyn Congestion) -> u64 {
+    pub(crate) fn score(self, (port, vc): (PortId, u8), congestion: &mut dyn Congestion) -> u64 {
         match self {
             Self::MostCredits => u64::MAX - congestion.credits(port, vc),
             _ => congestion.backlog(port),
@@ -82,7 +83,13 @@ impl Select {
 
     /// The port that it takes of a list that is not empty.
     #[inline]
-    pub(crate) fn port(self, ports: &[u32], vc: u8, hop: &mut Hop, congestion: &mut dyn Congestion) -> u32 {
+    pub(crate) fn port(
+        self,
+        ports: &[PortId],
+        vc: u8,
+        hop: &mut Hop,
+        congestion: &mut dyn Congestion,
+    ) -> PortId {
         ports[self.choose(ports.len() as u32, |i| (ports[i as usize], vc), hop, congestion) as usize]
     }
 }
@@ -133,7 +140,9 @@ mod tests {
         for number in 0..30 {
             let mut hop = testing::hop(&fabric, 0, 1, 0);
             hop.random = Stream::new(1, Purpose::Route, number);
-            seen[Select::RoundRobin.port(&[0, 1, 2], 0, &mut hop, &mut Never) as usize] += 1;
+            seen[Select::RoundRobin
+                .port(&[PortId::new(0), PortId::new(1), PortId::new(2)], 0, &mut hop, &mut Never)
+                .index()] += 1;
         }
         assert_eq!(seen, [10; 3]);
     }
@@ -145,7 +154,15 @@ mod tests {
         for seed in 0..3000 {
             let mut hop = testing::hop(&fabric, 0, 1, seed);
             let mut busy = Backlogs(BTreeMap::from([(4, 64), (5, 32), (6, 32), (7, 32)]));
-            counts[Select::LeastQueue.port(&[4, 5, 6, 7], 0, &mut hop, &mut busy) as usize - 4] += 1;
+            counts[Select::LeastQueue
+                .port(
+                    &[PortId::new(4), PortId::new(5), PortId::new(6), PortId::new(7)],
+                    0,
+                    &mut hop,
+                    &mut busy,
+                )
+                .index()
+                - 4] += 1;
         }
         assert_eq!(counts[0], 0);
         assert!(counts[1..].iter().all(|n| (900..1100).contains(n)), "{counts:?}");
@@ -156,7 +173,7 @@ mod tests {
         let fabric = testing::grid(false, &[8]);
         let choice = |destination, seed| {
             let mut hop = testing::hop(&fabric, 0, destination, seed);
-            Select::Static.port(&[1, 2, 3], 0, &mut hop, &mut Never)
+            Select::Static.port(&[PortId::new(1), PortId::new(2), PortId::new(3)], 0, &mut hop, &mut Never)
         };
         assert!((0..8).all(|d| choice(d, 1) == choice(d, 2)));
         assert!((1..8).any(|d| choice(d, 1) != choice(0, 1)));

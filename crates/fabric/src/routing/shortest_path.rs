@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{graph::Fabric, paths, routing::entry::RoutingEntry};
 use base::{
+    index::{Column, PortId, RouterId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -165,22 +166,21 @@ pub(crate) fn shortest(fabric: &Fabric, weights: &[u32], routes: u32) -> Result<
     table::connected(fabric)?;
     let mut table = Table::new(fabric, routes.max(1))?;
     let ends = table.ends.clone();
-    let mut load = vec![0u32; fabric.ports().len()];
+    let mut load = Column::filled(fabric.ports().len(), 0u32);
     let mut ports = Vec::new();
     for plane in 0..routes.max(1) {
         for (i, &to) in ends.iter().enumerate() {
             let distance = paths::distances_to(fabric, to, weights);
-            for router in 0..fabric.routers() {
+            for router in RouterId::first(fabric.routers()) {
                 ports.clear();
                 paths::next_ports(fabric, router, &distance, weights, &mut ports);
                 if routes > 0 && !ports.is_empty() {
-                    let first = fabric.first_port(router);
-                    let taken = |port: u32| {
+                    let taken = |port: PortId| {
                         (0..plane).filter(|&p| table.ports(p, i as u32, router) == [port]).count()
                     };
-                    let least = |&port: &u32| (taken(port), load[(first + port) as usize], port);
+                    let least = |&port: &PortId| (taken(port), load[fabric.port_index(router, port)], port);
                     let port = ports.iter().copied().min_by_key(least).unwrap_or(ports[0]);
-                    load[(first + port) as usize] += 1;
+                    load[fabric.port_index(router, port)] += 1;
                     ports = vec![port];
                 }
                 table.push(&ports)?;
@@ -231,11 +231,10 @@ pub(crate) fn channels(
 /// Links on the longest path of a table.
 fn longest(fabric: &Fabric, table: &Table) -> u32 {
     let mut greatest = 0;
-    let mut depth = Vec::new();
+    let mut depth = Column::filled(fabric.routers() as usize, u32::MAX);
     for row in 0..table.planes() * table.ends.len() as u32 {
         let (plane, end) = (row / table.ends.len() as u32, row % table.ends.len() as u32);
-        depth.clear();
-        depth.resize(fabric.routers() as usize, u32::MAX);
+        depth.cells_mut().fill(u32::MAX);
         for &from in &table.ends {
             greatest = greatest.max(depth_of(fabric, table, plane, end, from, &mut depth));
         }
@@ -244,24 +243,31 @@ fn longest(fabric: &Fabric, table: &Table) -> u32 {
 }
 
 /// Links on the longest path from a router, by depth-first search without recursion.
-fn depth_of(fabric: &Fabric, table: &Table, plane: u32, end: u32, from: u32, depth: &mut [u32]) -> u32 {
+fn depth_of(
+    fabric: &Fabric,
+    table: &Table,
+    plane: u32,
+    end: u32,
+    from: RouterId,
+    depth: &mut Column<RouterId, u32>,
+) -> u32 {
     let mut path = vec![from];
     while let Some(&router) = path.last() {
         let next = table.ports(plane, end, router).iter().filter_map(|&p| fabric.next_router(router, p));
         let before = path.len();
         let mut deepest = 0;
         for next in next {
-            match depth[next as usize] {
+            match depth[next] {
                 u32::MAX => path.push(next),
                 known => deepest = deepest.max(known + 1),
             }
         }
         if path.len() == before {
-            depth[router as usize] = deepest;
+            depth[router] = deepest;
             path.pop();
         }
     }
-    depth[from as usize]
+    depth[from]
 }
 
 impl ShortestPath {

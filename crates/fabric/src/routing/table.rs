@@ -5,7 +5,10 @@
 //! Tables are kept per destination router, never per pair of terminals.
 
 use crate::{graph::Fabric, metrics::distances};
-use base::param::Problem;
+use base::{
+    index::{Column, PortId, RouterId, TerminalId},
+    param::Problem,
+};
 
 /// Most entries (planes x destination routers x routers) and most listed ports of a table.
 pub const MAX_ENTRIES: u64 = 1 << 31;
@@ -21,13 +24,13 @@ pub(crate) fn bytes(fabric: &Fabric, planes: u32) -> u64 {
 /// Ports by plane, destination router and router.
 pub(crate) struct Table {
     /// Routers with terminals, in order: the destinations.
-    pub(crate) ends: Vec<u32>,
+    pub(crate) ends: Vec<RouterId>,
     /// Index in `ends` of each router, or [`NONE`].
-    end_of: Vec<u32>,
+    end_of: Column<RouterId, u32>,
     routers: usize,
     /// Row (plane * ends + end) * routers + router begins here in `ports` and ends where the next begins.
     begin: Vec<u32>,
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
 }
 
 impl Table {
@@ -39,9 +42,9 @@ impl Table {
         if entries >= MAX_ENTRIES {
             return Err(too_large(entries));
         }
-        let mut end_of = vec![NONE; fabric.routers() as usize];
+        let mut end_of = Column::filled(fabric.routers() as usize, NONE);
         for (i, &router) in ends.iter().enumerate() {
-            end_of[router as usize] = i as u32;
+            end_of[router] = i as u32;
         }
         let mut begin = Vec::with_capacity(entries as usize + 1);
         begin.push(0);
@@ -49,7 +52,7 @@ impl Table {
     }
 
     /// Appends the next row.
-    pub(crate) fn push(&mut self, ports: &[u32]) -> Result<(), Vec<Problem>> {
+    pub(crate) fn push(&mut self, ports: &[PortId]) -> Result<(), Vec<Problem>> {
         self.ports.extend_from_slice(ports);
         if self.ports.len() as u64 >= MAX_ENTRIES {
             return Err(too_large(self.ports.len() as u64));
@@ -60,26 +63,26 @@ impl Table {
 
     /// Number of the destination router, for [`Table::ports`]. It must have terminals.
     #[inline]
-    pub(crate) fn end(&self, router: u32) -> u32 {
-        self.end_of[router as usize]
+    pub(crate) fn end(&self, router: RouterId) -> u32 {
+        self.end_of[router]
     }
 
     /// The ports of `router` toward destination router number `end`.
     #[inline]
-    pub(crate) fn ports(&self, plane: u32, end: u32, router: u32) -> &[u32] {
+    pub(crate) fn ports(&self, plane: u32, end: u32, router: RouterId) -> &[PortId] {
         let row = self.row(plane, end, router);
         &self.ports[self.begin[row] as usize..self.begin[row + 1] as usize]
     }
 
     /// Place of the first port of an entry among all ports, in the order in which they were pushed.
     #[inline]
-    pub(crate) fn first(&self, plane: u32, end: u32, router: u32) -> usize {
+    pub(crate) fn first(&self, plane: u32, end: u32, router: RouterId) -> usize {
         self.begin[self.row(plane, end, router)] as usize
     }
 
     #[inline]
-    fn row(&self, plane: u32, end: u32, router: u32) -> usize {
-        (plane as usize * self.ends.len() + end as usize) * self.routers + router as usize
+    fn row(&self, plane: u32, end: u32, router: RouterId) -> usize {
+        (plane as usize * self.ends.len() + end as usize) * self.routers + router.index()
     }
 
     /// Number of planes that are filled.
@@ -102,8 +105,8 @@ pub(crate) fn connected(fabric: &Fabric) -> Result<(), Vec<Problem>> {
     const REPORTED: usize = 3;
     let Some(first) = fabric.reachable().next() else { return Ok(()) };
     let distance = distances(fabric, fabric.router_at(first));
-    let lost: Vec<u32> =
-        fabric.reachable().filter(|&t| distance[fabric.router_at(t) as usize] == u32::MAX).collect();
+    let lost: Vec<TerminalId> =
+        fabric.reachable().filter(|&t| distance[fabric.router_at(t)] == u32::MAX).collect();
     if lost.is_empty() {
         return Ok(());
     }

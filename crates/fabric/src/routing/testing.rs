@@ -6,6 +6,7 @@ use crate::{
     registry::{Constant, TOPOLOGIES, values},
 };
 use base::{
+    index::{PortId, RouterId, TerminalId},
     registry::find,
     rng::{Purpose, Stream},
 };
@@ -15,7 +16,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(crate) struct Never;
 
 impl Congestion for Never {
-    fn backlog(&mut self, port: u32) -> u64 {
+    fn backlog(&mut self, port: PortId) -> u64 {
         panic!("asked for the backlog of port {port}")
     }
 }
@@ -24,8 +25,8 @@ impl Congestion for Never {
 pub(crate) struct Backlogs(pub(super) BTreeMap<u32, u64>);
 
 impl Congestion for Backlogs {
-    fn backlog(&mut self, port: u32) -> u64 {
-        self.0.get(&port).copied().unwrap_or(0)
+    fn backlog(&mut self, port: PortId) -> u64 {
+        self.0.get(&port.number()).copied().unwrap_or(0)
     }
 }
 
@@ -60,8 +61,9 @@ pub(crate) fn grid(wraps: bool, dims: &'static [u64]) -> Arc<Fabric> {
     build(if wraps { "torus" } else { "mesh" }, &[("dims", Constant::Ints(dims))])
 }
 
-/// A packet at its first router.
+/// A packet at its first router; terminals by their plain numbers.
 pub(crate) fn hop(fabric: &Fabric, source: u32, destination: u32, seed: u64) -> Hop {
+    let (source, destination) = (TerminalId::new(source), TerminalId::new(destination));
     let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, 0);
     Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random }
@@ -85,15 +87,15 @@ pub(crate) fn path(
     let mut path = Vec::new();
     loop {
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
-        path.push((hop.router, choice.port, choice.vc));
+        path.push((hop.router.number(), choice.port.number(), choice.vc));
         assert!(path.len() < 1000, "{source} -> {destination} never ends");
-        match fabric.ports_of(hop.router)[choice.port as usize].peer {
+        match fabric.ports_of(hop.router)[choice.port.index()].peer {
             Peer::Router { router, port } => {
                 (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
                 hop.visited += 1;
             }
             peer => {
-                assert_eq!(peer, Peer::Terminal(destination));
+                assert_eq!(peer, Peer::Terminal(TerminalId::new(destination)));
                 return path;
             }
         }
@@ -102,10 +104,10 @@ pub(crate) fn path(
 
 /// Pulls the cable out of a router's port.
 pub(crate) fn fail(fabric: &mut Fabric, router: u32, port: u32) {
-    let at = fabric.port_index(router, port) as usize;
+    let at = fabric.port_index(RouterId::new(router), PortId::new(port));
     let mut parts = fabric.parts().clone();
     let Peer::Router { router, port } = parts.ports[at].peer else { panic!("no link between routers") };
-    let there = fabric.port_index(router, port) as usize;
+    let there = fabric.port_index(router, port);
     (parts.ports[at].peer, parts.ports[there].peer) = (Peer::None, Peer::None);
     parts.failed[0] += 1;
     *fabric = parts.into();

@@ -21,7 +21,10 @@ use crate::{
         grid::GridShape, hierarchical::HierarchicalShape, hyperx::HyperxShape,
     },
 };
-use base::param::{Kind, Param, Problem, Values};
+use base::{
+    index::{PortId, RouterId},
+    param::{Kind, Param, Problem, Values},
+};
 use std::sync::Arc;
 
 /// State: the packet is on its last leg.
@@ -68,7 +71,7 @@ struct TwoLegs<L> {
     /// First virtual channel of the last leg.
     last: u8,
     /// Routers with terminals.
-    ends: Vec<u32>,
+    ends: Vec<RouterId>,
 }
 
 /// Binds a rule to the legs that suit the fabric.
@@ -145,7 +148,7 @@ pub(crate) fn bind<L: Leg + 'static>(
 impl<L: Leg> TwoLegs<L> {
     /// The leg that the packet is on at this router: its end, where it is on it, and the state to carry; `None` at the
     /// first router.
-    fn present(&self, hop: &Hop, destination: u32) -> Option<(u32, At, u32)> {
+    fn present(&self, hop: &Hop, destination: RouterId) -> Option<(RouterId, At, u32)> {
         if hop.visited == 0 {
             return None;
         }
@@ -162,12 +165,12 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// True if a packet at `router` has not reached the intermediate router `to` (or its area) yet.
-    fn on_first(&self, router: u32, to: u32) -> bool {
+    fn on_first(&self, router: RouterId, to: RouterId) -> bool {
         router != to && !(self.by_area && self.leg.area(router) == self.leg.area(to))
     }
 
     /// Draws an intermediate router, as its number in `ends`; `None` if the packet should go straight.
-    fn draw(&self, hop: &mut Hop, destination: u32) -> Option<u32> {
+    fn draw(&self, hop: &mut Hop, destination: RouterId) -> Option<u32> {
         if !self.by_area {
             return Some(hop.random.below(self.ends.len() as u64) as u32);
         }
@@ -182,12 +185,12 @@ impl<L: Leg> TwoLegs<L> {
         self.number(self.leg.member(area))
     }
 
-    fn number(&self, router: u32) -> Option<u32> {
+    fn number(&self, router: RouterId) -> Option<u32> {
         self.ends.binary_search(&router).ok().map(|i| i as u32)
     }
 
     /// Every intermediate router that could be drawn.
-    fn draws(&self, router: u32, destination: u32) -> Vec<u32> {
+    fn draws(&self, router: RouterId, destination: RouterId) -> Vec<u32> {
         if let Rule::Straight { .. } = self.rule {
             return Vec::new();
         }
@@ -203,7 +206,12 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// The intermediate routers of the first `others` areas after that of `router`, the destination's skipped.
-    fn routes(&self, router: u32, destination: u32, others: u32) -> impl Iterator<Item = u32> + Clone {
+    fn routes(
+        &self,
+        router: RouterId,
+        destination: RouterId,
+        others: u32,
+    ) -> impl Iterator<Item = u32> + Clone {
         let areas = self.leg.areas().unwrap_or(0);
         let (here, there) = (self.leg.area(router), self.leg.area(destination));
         let others = if here == there { 0 } else { others };
@@ -215,7 +223,7 @@ impl<L: Leg> TwoLegs<L> {
     fn among(
         &self,
         hop: &mut Hop,
-        destination: u32,
+        destination: RouterId,
         (others, select): (u32, Select),
         congestion: &mut dyn Congestion,
     ) -> Option<u32> {
@@ -223,7 +231,7 @@ impl<L: Leg> TwoLegs<L> {
         let count = 1 + routes.clone().count() as u32;
         let route = |i: u32| if i == 0 { None } else { routes.clone().nth(i as usize - 1) };
         if select.oblivious() {
-            return route(select.choose(count, |_| (0, 0), hop, congestion));
+            return route(select.choose(count, |_| (PortId::new(0), 0), hop, congestion));
         }
         let (mut best, mut least) = (None, u64::MAX);
         for i in (0..count).map(route) {
@@ -238,7 +246,7 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// The leg on which a packet leaves its first router.
-    fn begin(&self, hop: &Hop, intermediate: Option<u32>, destination: u32) -> (u32, At, u32) {
+    fn begin(&self, hop: &Hop, intermediate: Option<u32>, destination: RouterId) -> (RouterId, At, u32) {
         let at = At::start(hop.router, hop.in_port);
         match intermediate {
             Some(i) if self.on_first(hop.router, self.ends[i as usize]) => {
@@ -248,7 +256,7 @@ impl<L: Leg> TwoLegs<L> {
         }
     }
 
-    fn next_ports(&self, (to, at, state): (u32, At, u32)) -> (NextPorts<'_>, u8) {
+    fn next_ports(&self, (to, at, state): (RouterId, At, u32)) -> (NextPorts<'_>, u8) {
         let next_ports = self.leg.next_ports(&at, to);
         (next_ports, next_ports.vc + if state == LAST { self.last } else { 0 })
     }
@@ -262,13 +270,13 @@ impl<L: Leg> TwoLegs<L> {
         &self,
         hop: &Hop,
         intermediate: Option<u32>,
-        destination: u32,
+        destination: RouterId,
         global: bool,
         congestion: &mut dyn Congestion,
     ) -> u64 {
         let seed = Self::seed(hop);
         let (mut links, mut cost) = (0u64, 0u64);
-        let mut visit = |router: u32, port: u32| {
+        let mut visit = |router: RouterId, port: PortId| {
             if links == 0 {
                 cost = congestion.backlog(port);
             } else if global {
@@ -288,7 +296,12 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// The decision of the first router.
-    fn decide(&self, hop: &mut Hop, destination: u32, congestion: &mut dyn Congestion) -> (u32, At, u32) {
+    fn decide(
+        &self,
+        hop: &mut Hop,
+        destination: RouterId,
+        congestion: &mut dyn Congestion,
+    ) -> (RouterId, At, u32) {
         let (threshold, candidates, global) = match self.rule {
             Rule::Straight { .. } => return self.begin(hop, None, destination),
             Rule::Valiant { .. } => {
@@ -346,7 +359,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (destination, ejection) = self.fabric.attached(hop.destination);
-        let mut push = |leg: (u32, At, u32)| {
+        let mut push = |leg: (RouterId, At, u32)| {
             if leg.0 == hop.router {
                 out.push(Choice { port: ejection, vc: 0, state: 0 });
                 return;

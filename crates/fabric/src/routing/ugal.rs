@@ -79,6 +79,7 @@ mod tests {
         registry::{Constant, values},
         routing::{Choice, Congestion, Routing, testing},
     };
+    use base::index::{LinkId, PortId, RouterId};
     use std::collections::BTreeMap;
 
     fn bind(entry: &RoutingEntry, fabric: &Arc<Fabric>, sample: &[(&str, Constant)]) -> Box<dyn Routing> {
@@ -87,16 +88,16 @@ mod tests {
 
     /// Backlogs of the asking router by port and of all links by number.
     struct Queues {
-        here: BTreeMap<u32, u64>,
-        everywhere: BTreeMap<u32, u64>,
+        here: BTreeMap<PortId, u64>,
+        everywhere: BTreeMap<LinkId, u64>,
     }
 
     impl Congestion for Queues {
-        fn backlog(&mut self, port: u32) -> u64 {
+        fn backlog(&mut self, port: PortId) -> u64 {
             self.here.get(&port).copied().unwrap_or(0)
         }
 
-        fn published(&mut self, link: u32) -> u64 {
+        fn published(&mut self, link: LinkId) -> u64 {
             self.everywhere.get(&link).copied().unwrap_or(0)
         }
     }
@@ -111,7 +112,7 @@ mod tests {
         let ring = testing::grid(true, &[8]);
         let routing = bind(&LOCAL, &ring, &[]);
         assert!(!routing.facts().oblivious && !routing.facts().needs_published);
-        let (down, up) = (0, 1);
+        let (down, up) = (PortId::new(0), PortId::new(1));
         let goes_down = |up_bytes, down_bytes| {
             let mut queues = Queues {
                 here: BTreeMap::from([(up, up_bytes), (down, down_bytes)]),
@@ -130,24 +131,29 @@ mod tests {
     fn a_threshold_favours_the_minimal_path() {
         let ring = testing::grid(true, &[8]);
         let routing = bind(&LOCAL, &ring, &[("threshold", Constant::Int(64))]);
-        let mut queues = Queues { here: BTreeMap::from([(1, 64)]), everywhere: BTreeMap::new() };
-        assert!((0..100).all(|seed| first(routing.as_ref(), &ring, seed, &mut queues).port == 1));
+        let mut queues = Queues { here: BTreeMap::from([(PortId::new(1), 64)]), everywhere: BTreeMap::new() };
+        assert!(
+            (0..100).all(|seed| first(routing.as_ref(), &ring, seed, &mut queues).port == PortId::new(1))
+        );
     }
 
     #[test]
     fn remote_queues_count_for_ugal_g_only() {
         // From 0 to 3 on a ring of eight: straight over 1 and 2.
         let ring = testing::grid(true, &[8]);
-        let everywhere = BTreeMap::from([(ring.port_index(2, 1), 1 << 20)]);
+        let everywhere = BTreeMap::from([(ring.port_index(RouterId::new(2), PortId::new(1)), 1 << 20)]);
         for (entry, diverts) in [(&LOCAL, false), (&GLOBAL, true)] {
             let routing = bind(entry, &ring, &[("candidates", Constant::Int(8))]);
             assert_eq!(routing.facts().needs_published, diverts);
-            let mut queues = Queues { here: BTreeMap::from([(1, 1)]), everywhere: everywhere.clone() };
+            let mut queues =
+                Queues { here: BTreeMap::from([(PortId::new(1), 1)]), everywhere: everywhere.clone() };
             if !diverts {
                 queues.here.clear();
             }
             let down = (0..100)
-                .filter(|&seed| routing.route(&mut testing::hop(&ring, 0, 3, seed), &mut queues).port == 0)
+                .filter(|&seed| {
+                    routing.route(&mut testing::hop(&ring, 0, 3, seed), &mut queues).port == PortId::new(0)
+                })
                 .count();
             assert_eq!(down > 90, diverts, "{}: {down}", entry.about.name);
         }
@@ -159,14 +165,14 @@ mod tests {
         let sample = [("dims", Constant::Ints(&[4, 4])), ("cables", Constant::Ints(&[2, 2]))];
         let fabric = testing::build("hyperx", &sample);
         let routing = bind(&GLOBAL, &fabric, &[("candidates", Constant::Int(64))]);
-        let busy: BTreeMap<u32, u64> =
-            (0..fabric.router_ports()).filter(|p| p % 3 == 0).map(|p| (p, 1000)).collect();
+        let busy: BTreeMap<LinkId, u64> =
+            LinkId::first(fabric.router_ports()).filter(|p| p.number() % 3 == 0).map(|p| (p, 1000)).collect();
         let mut mean = 0;
         for seed in 0..200 {
             let mut hop = testing::hop(&fabric, 0, 15, seed);
             let mut cost = 0;
             loop {
-                let here = (0..fabric.ports_of(hop.router).len() as u32)
+                let here = PortId::first(fabric.ports_of(hop.router).len() as u32)
                     .filter_map(|port| Some((port, *busy.get(&fabric.port_index(hop.router, port))?)))
                     .collect();
                 let choice = routing.route(&mut hop, &mut Queues { here, everywhere: busy.clone() });

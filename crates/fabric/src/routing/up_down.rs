@@ -15,6 +15,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
+    index::{Column, LinkId, PortId, RouterId},
     param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
@@ -65,7 +66,7 @@ struct UpDown {
     table: Table,
     select: Select,
     /// By global port index: whether a packet that came in there came down.
-    came_down: Vec<bool>,
+    came_down: Column<LinkId, bool>,
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
@@ -75,10 +76,10 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     let rank =
         if values.text("tree") == "bfs" { breadth_first(&fabric, root) } else { depth_first(&fabric, root) };
     let table = legal(&fabric, &rank)?;
-    let mut came_down = vec![false; fabric.ports().len()];
-    for router in 0..fabric.routers() {
+    let mut came_down = Column::filled(fabric.ports().len(), false);
+    for router in RouterId::first(fabric.routers()) {
         for (port, peer) in fabric.neighbours(router) {
-            came_down[fabric.port_index(router, port) as usize] = rank[peer as usize] < rank[router as usize];
+            came_down[fabric.port_index(router, port)] = rank[peer] < rank[router];
         }
     }
     Ok(Box::new(UpDown { fabric, table, select: Select::from_values(values, SELECT.name), came_down }))
@@ -99,10 +100,10 @@ pub fn detour(fabric: Arc<Fabric>) -> Bound {
 }
 
 /// The root that the user named, or the centre.
-fn root(fabric: &Fabric, text: &str) -> Result<u32, Vec<Problem>> {
+fn root(fabric: &Fabric, text: &str) -> Result<RouterId, Vec<Problem>> {
     if text != "centre" {
         return match text.parse() {
-            Ok(root) if root < fabric.routers() => Ok(root),
+            Ok(root) if root < fabric.routers() => Ok(RouterId::new(root)),
             _ => Err(vec![
                 Problem::new("root", format!("{text:?} is no router"))
                     .help(format!("`centre`, or \"0\" to \"{}\"", fabric.routers() - 1)),
@@ -111,17 +112,17 @@ fn root(fabric: &Fabric, text: &str) -> Result<u32, Vec<Problem>> {
     }
     let mut sums = vec![0u64; fabric.routers() as usize];
     for end in fabric.ends() {
-        for (sum, distance) in sums.iter_mut().zip(distances(fabric, end)) {
-            *sum += u64::from(distance);
+        for (sum, distance) in sums.iter_mut().zip(distances(fabric, end).cells()) {
+            *sum += u64::from(*distance);
         }
     }
-    Ok((0..fabric.routers()).min_by_key(|&r| (sums[r as usize], r)).unwrap_or(0))
+    Ok(RouterId::first(fabric.routers()).min_by_key(|&r| (sums[r.index()], r)).unwrap_or_default())
 }
 
 /// Refuses a root without a path to the terminals, as a failed router has none.
-fn reaches(fabric: &Fabric, root: u32) -> Result<(), Vec<Problem>> {
+fn reaches(fabric: &Fabric, root: RouterId) -> Result<(), Vec<Problem>> {
     let distance = distances(fabric, root);
-    match fabric.ends().iter().find(|&&end| distance[end as usize] == u32::MAX) {
+    match fabric.ends().iter().find(|&&end| distance[end] == u32::MAX) {
         None => Ok(()),
         Some(end) => {
             let message = format!("router {root} has no way to router {end}: it cannot be the root");
@@ -131,29 +132,29 @@ fn reaches(fabric: &Fabric, root: u32) -> Result<(), Vec<Problem>> {
 }
 
 /// Number of each router in a breadth-first walk; routers that it cannot reach come last.
-fn breadth_first(fabric: &Fabric, root: u32) -> Vec<u32> {
+fn breadth_first(fabric: &Fabric, root: RouterId) -> Column<RouterId, u32> {
     let distance = distances(fabric, root);
-    let mut order: Vec<u32> = (0..fabric.routers()).collect();
-    order.sort_by_key(|&r| (distance[r as usize], r));
+    let mut order: Vec<RouterId> = RouterId::first(fabric.routers()).collect();
+    order.sort_by_key(|&r| (distance[r], r));
     ranks(&order)
 }
 
 /// Number of each router in a depth-first walk that takes the unvisited neighbour on the lowest port; routers that it
 /// cannot reach come last.
-fn depth_first(fabric: &Fabric, root: u32) -> Vec<u32> {
-    let mut seen = vec![false; fabric.routers() as usize];
+fn depth_first(fabric: &Fabric, root: RouterId) -> Column<RouterId, u32> {
+    let mut seen = Column::filled(fabric.routers() as usize, false);
     let mut order = Vec::new();
-    for start in std::iter::once(root).chain(0..fabric.routers()) {
+    for start in std::iter::once(root).chain(RouterId::first(fabric.routers())) {
         let mut path = Vec::new();
-        let mut next = (!seen[start as usize]).then_some(start);
+        let mut next = (!seen[start]).then_some(start);
         loop {
             if let Some(router) = next {
-                seen[router as usize] = true;
+                seen[router] = true;
                 order.push(router);
                 path.push(router);
             }
             let Some(&router) = path.last() else { break };
-            next = fabric.neighbours(router).map(|(_, peer)| peer).find(|&peer| !seen[peer as usize]);
+            next = fabric.neighbours(router).map(|(_, peer)| peer).find(|&peer| !seen[peer]);
             if next.is_none() {
                 path.pop();
             }
@@ -162,10 +163,10 @@ fn depth_first(fabric: &Fabric, root: u32) -> Vec<u32> {
     ranks(&order)
 }
 
-fn ranks(order: &[u32]) -> Vec<u32> {
-    let mut rank = vec![0; order.len()];
+fn ranks(order: &[RouterId]) -> Column<RouterId, u32> {
+    let mut rank = Column::filled(order.len(), 0);
     for (i, &router) in order.iter().enumerate() {
-        rank[router as usize] = i as u32;
+        rank[router] = i as u32;
     }
     rank
 }
@@ -173,21 +174,21 @@ fn ranks(order: &[u32]) -> Vec<u32> {
 /// Lengths of the shortest legal paths to one router.
 struct Lengths {
     /// Of ways that only go down; `u32::MAX` if there is none.
-    down: Vec<u32>,
+    down: Column<RouterId, u32>,
     /// Of all.
-    any: Vec<u32>,
+    any: Column<RouterId, u32>,
 }
 
-fn lengths(fabric: &Fabric, rank: &[u32], order: &[u32], to: u32) -> Lengths {
-    let mut down = vec![u32::MAX; rank.len()];
-    down[to as usize] = 0;
+fn lengths(fabric: &Fabric, rank: &Column<RouterId, u32>, order: &[RouterId], to: RouterId) -> Lengths {
+    let mut down = Column::filled(rank.len(), u32::MAX);
+    down[to] = 0;
     let mut queue = vec![to];
     let mut head = 0;
     while let Some(&router) = queue.get(head) {
         head += 1;
         for (_, peer) in fabric.neighbours(router) {
-            if rank[peer as usize] < rank[router as usize] && down[peer as usize] == u32::MAX {
-                down[peer as usize] = down[router as usize] + 1;
+            if rank[peer] < rank[router] && down[peer] == u32::MAX {
+                down[peer] = down[router] + 1;
                 queue.push(peer);
             }
         }
@@ -195,28 +196,27 @@ fn lengths(fabric: &Fabric, rank: &[u32], order: &[u32], to: u32) -> Lengths {
     let mut any = down.clone();
     // Paths up lead to routers earlier in the order, whose lengths are known by then.
     for &router in order {
-        for (_, peer) in fabric.neighbours(router).filter(|&(_, p)| rank[p as usize] < rank[router as usize])
-        {
-            any[router as usize] = any[router as usize].min(any[peer as usize].saturating_add(1));
+        for (_, peer) in fabric.neighbours(router).filter(|&(_, p)| rank[p] < rank[router]) {
+            any[router] = any[router].min(any[peer].saturating_add(1));
         }
     }
     Lengths { down, any }
 }
 
 /// The table of all shortest legal paths.
-fn legal(fabric: &Fabric, rank: &[u32]) -> Result<Table, Vec<Problem>> {
+fn legal(fabric: &Fabric, rank: &Column<RouterId, u32>) -> Result<Table, Vec<Problem>> {
     let mut table = Table::new(fabric, 2)?;
-    let mut order: Vec<u32> = (0..fabric.routers()).collect();
-    order.sort_unstable_by_key(|&r| rank[r as usize]);
+    let mut order: Vec<RouterId> = RouterId::first(fabric.routers()).collect();
+    order.sort_unstable_by_key(|&r| rank[r]);
     let mut ports = Vec::new();
     for plane in [ANY, DOWN] {
         for to in table.ends.clone() {
             let Lengths { down, any } = lengths(fabric, rank, &order, to);
-            for router in 0..fabric.routers() {
-                let here = if plane == ANY { any[router as usize] } else { down[router as usize] };
-                let fits = |peer: u32| {
-                    let is_down = rank[peer as usize] > rank[router as usize];
-                    let there = if is_down { down[peer as usize] } else { any[peer as usize] };
+            for router in RouterId::first(fabric.routers()) {
+                let here = if plane == ANY { any[router] } else { down[router] };
+                let fits = |peer: RouterId| {
+                    let is_down = rank[peer] > rank[router];
+                    let there = if is_down { down[peer] } else { any[peer] };
                     (is_down || plane == ANY) && there.checked_add(1) == Some(here)
                 };
                 ports.clear();
@@ -232,8 +232,8 @@ fn legal(fabric: &Fabric, rank: &[u32]) -> Result<Table, Vec<Problem>> {
 
 /// Where a packet may go next.
 enum NextPort<'a> {
-    Out(u32),
-    Ports(&'a [u32]),
+    Out(PortId),
+    Ports(&'a [PortId]),
 }
 
 impl UpDown {
@@ -245,7 +245,7 @@ impl UpDown {
         }
         // A packet may begin anywhere: where it came in does not matter at its first router.
         let came_in = self.fabric.port_index(hop.router, hop.in_port);
-        let came_down = hop.visited > 0 && self.came_down[came_in as usize];
+        let came_down = hop.visited > 0 && self.came_down[came_in];
         let plane = if came_down { DOWN } else { ANY };
         NextPort::Ports(self.table.ports(plane, self.table.end(router), hop.router))
     }

@@ -9,7 +9,10 @@ use crate::{
     graph::{Fabric, Peer},
     topology::Wiring,
 };
-use base::param::Problem;
+use base::{
+    index::{Column, PortId, RouterId, TerminalId},
+    param::Problem,
+};
 
 /// Link classes of a fabric made from a subnet.
 pub(crate) const CLASSES: &[&str] = &["terminal", "link"];
@@ -26,7 +29,7 @@ impl Subnet {
         let width = (fabric.terminals().max(routers)).to_string().len().max(5);
         let mut draft = Draft { ordered: true, ..Draft::default() };
         let apart = if fabric.terminals() > 1 << 19 { 0x1_0000_0000 } else { 0x20_0000 };
-        for r in 0..routers {
+        for r in RouterId::first(routers) {
             let guid = apart + u64::from(r);
             draft.nodes.push(Node {
                 name: format!("S{r:0width$}"),
@@ -42,7 +45,7 @@ impl Subnet {
         let mut node_of = vec![NONE; fabric.terminals() as usize];
         for t in fabric.reachable() {
             let guid = 0x10_0000 + 2 * u64::from(t);
-            node_of[t as usize] = draft.nodes.len() as u32;
+            node_of[t.index()] = draft.nodes.len() as u32;
             draft.nodes.push(Node {
                 name: format!("H{t:0width$}"),
                 guid,
@@ -110,10 +113,11 @@ impl Subnet {
     pub fn degraded(&self, faults: &Faults) -> Result<(Self, Degraded), Vec<Problem>> {
         let degraded = degrade(&self.fabric()?, faults)?;
         let failed = |node: u32, port: u32| {
-            let at = degraded.fabric.port_index(self.place(node), port - 1);
+            let at = degraded.fabric.port_index(RouterId::new(self.place(node)), PortId::new(port - 1));
             degraded.fabric.port(at).peer == Peer::None
         };
-        let gone = |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(self.place(node));
+        let gone =
+            |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(TerminalId::new(self.place(node)));
         let mut draft = Draft { ordered: true, left_out: self.left_out.clone(), ..Draft::default() };
         let mut number = vec![NONE; self.nodes.len()];
         for node in self.switches.iter().chain(&self.hosts).copied().filter(|&n| !gone(n)) {
@@ -160,30 +164,38 @@ impl Subnet {
 
 /// Draws the cables of a fabric: switches' edges port by port, then those of hosts.
 fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
-    let mut edge_of = vec![NONE; fabric.ports().len()];
+    let mut edge_of = Column::filled(fabric.ports().len(), NONE);
     let speed = Speed::USUAL;
-    for router in 0..fabric.routers() {
-        for (port, p) in (0u32..).zip(fabric.ports_of(router)) {
+    for router in RouterId::first(fabric.routers()) {
+        for (port, p) in (0..).map(PortId::new).zip(fabric.ports_of(router)) {
             let (to, to_port) = match p.peer {
-                Peer::Router { router, port } => (router, port + 1),
-                Peer::Terminal(t) if node_of[t as usize] != NONE => (node_of[t as usize], 1),
+                Peer::Router { router, port } => (router.number(), port.number() + 1),
+                Peer::Terminal(t) if node_of[t.index()] != NONE => (node_of[t.index()], 1),
                 _ => continue,
             };
-            edge_of[fabric.port_index(router, port) as usize] = draft.edges.len() as u32;
-            let edge = Edge { from: router, port: port + 1, to, to_port, reverse: NONE, speed };
+            edge_of[fabric.port_index(router, port)] = draft.edges.len() as u32;
+            let edge =
+                Edge { from: router.number(), port: port.number() + 1, to, to_port, reverse: NONE, speed };
             draft.edges.push(edge);
         }
     }
-    for (index, p) in fabric.ports().iter().enumerate() {
-        if let Peer::Router { router, port } = p.peer {
-            draft.edges[edge_of[index] as usize].reverse = edge_of[fabric.port_index(router, port) as usize];
+    for (link, &edge) in edge_of.iter() {
+        if let Peer::Router { router, port } = fabric.port(link).peer {
+            draft.edges[edge as usize].reverse = edge_of[fabric.port_index(router, port)];
         }
     }
     for t in fabric.reachable() {
         let (router, port) = fabric.attached(t);
-        let back = edge_of[fabric.port_index(router, port) as usize];
+        let back = edge_of[fabric.port_index(router, port)];
         draft.edges[back as usize].reverse = draft.edges.len() as u32;
-        let from = node_of[t as usize];
-        draft.edges.push(Edge { from, port: 1, to: router, to_port: port + 1, reverse: back, speed });
+        let from = node_of[t.index()];
+        draft.edges.push(Edge {
+            from,
+            port: 1,
+            to: router.number(),
+            to_port: port.number() + 1,
+            reverse: back,
+            speed,
+        });
     }
 }

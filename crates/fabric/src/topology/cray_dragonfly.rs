@@ -288,6 +288,7 @@ mod tests {
         registry::values,
         topology::testing::{links, peers},
     };
+    use base::index::RouterId;
 
     fn parameters(
         [g, r, c, p, h]: [u64; 5],
@@ -327,12 +328,12 @@ mod tests {
                 assert_eq!(links(&fabric), expected, "{sizes:?} {arrangement}");
                 let mut pairs = vec![0; (g * g) as usize];
                 let shape = fabric.shape::<CrayDragonflyShape>().unwrap();
-                for router in 0..fabric.routers() {
-                    let (group, row, column) = shape.place(router);
-                    assert_eq!(shape.router(group, row, column), router);
+                for router in RouterId::first(fabric.routers()) {
+                    let (group, row, column) = shape.place(router.number());
+                    assert_eq!(shape.router(group, row, column), router.number());
                     for port in fabric.ports_of(router).iter().filter(|p| p.class == GLOBAL) {
                         if let Peer::Router { router: peer, .. } = port.peer {
-                            pairs[group as usize * g as usize + shape.place(peer).0 as usize] += 1;
+                            pairs[group as usize * g as usize + shape.place(peer.number()).0 as usize] += 1;
                         }
                     }
                 }

@@ -261,6 +261,7 @@ mod tests {
         metrics::{diameter, distances},
         registry::values,
     };
+    use base::index::RouterId;
 
     fn parameters([g, a, p, h]: [u64; 4], arrangement: &'static str) -> Values {
         let sample = [
@@ -278,9 +279,9 @@ mod tests {
     }
 
     /// The routers at both ends of each global link, from the lower group.
-    fn global_links(fabric: &Fabric) -> Vec<(u32, u32)> {
+    fn global_links(fabric: &Fabric) -> Vec<(RouterId, RouterId)> {
         let mut links = Vec::new();
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             for port in fabric.ports_of(router).iter().filter(|p| p.class == GLOBAL) {
                 if let Peer::Router { router: peer, .. } = port.peer
                     && router < peer
@@ -312,14 +313,18 @@ mod tests {
                 for (x, y) in (0..g).flat_map(|x| (x + 1..g).map(move |y| (x, y))) {
                     assert_eq!(pairs[(x * g + y) as usize], per_pair, "{sizes:?} {arrangement} {x} {y}");
                 }
-                for router in 0..fabric.routers() {
+                for router in RouterId::first(fabric.routers()) {
                     let ports = fabric.ports_of(router);
                     let of = |class| {
                         ports.iter().filter(|p| p.class == class && p.peer != Peer::None).count() as u64
                     };
                     assert_eq!([0, LOCAL, GLOBAL].map(of), [p, a - 1, h]);
                 }
-                assert_eq!(distances(&fabric, 0).into_iter().max(), Some(3), "{sizes:?} {arrangement}");
+                assert_eq!(
+                    distances(&fabric, RouterId::new(0)).cells().iter().max(),
+                    Some(&3),
+                    "{sizes:?} {arrangement}"
+                );
                 if terminals <= 1056 {
                     assert_eq!(diameter(&fabric), Some(3), "{sizes:?} {arrangement}");
                 }
@@ -335,8 +340,11 @@ mod tests {
             for j in 0..h {
                 let offset = router % a * h + j + 1;
                 let peer = (router / a + offset) % g * a + (g - offset - 1) / h;
-                let port = fabric.ports_of(router)[(a - 1 + j) as usize];
-                assert!(matches!(port.peer, Peer::Router { router, .. } if router == peer), "{router} {j}");
+                let port = fabric.ports_of(RouterId::new(router))[(a - 1 + j) as usize];
+                assert!(
+                    matches!(port.peer, Peer::Router { router, .. } if router == RouterId::new(peer)),
+                    "{router} {j}"
+                );
             }
         }
     }
@@ -348,9 +356,9 @@ mod tests {
         for group in 0..g {
             let others = (0..g).filter(|&other| other != group);
             for (slot, other) in (0..a * h).zip(others) {
-                let port = fabric.ports_of(group * a + slot / h)[(a - 1 + slot % h) as usize];
+                let port = fabric.ports_of(RouterId::new(group * a + slot / h))[(a - 1 + slot % h) as usize];
                 let Peer::Router { router, .. } = port.peer else { panic!("unplugged") };
-                assert_eq!(router / a, other);
+                assert_eq!(router.number() / a, other);
             }
         }
     }
@@ -360,8 +368,8 @@ mod tests {
         let fabric = dragonfly([1, 5, 1, 0], "relative");
         for (router, k) in (0..5).flat_map(|r| (0..4).map(move |k| (r, k))) {
             let expected = if k < router { k } else { k + 1 };
-            let peer = fabric.ports_of(router)[k as usize].peer;
-            assert!(matches!(peer, Peer::Router { router: r, .. } if r == expected));
+            let peer = fabric.ports_of(RouterId::new(router))[k as usize].peer;
+            assert!(matches!(peer, Peer::Router { router: r, .. } if r == RouterId::new(expected)));
         }
         assert_eq!(diameter(&fabric), Some(1));
     }

@@ -263,6 +263,7 @@ mod tests {
         registry::values,
         topology::testing::links,
     };
+    use base::index::RouterId;
 
     fn parameters([g, l, s, p, h, c]: [u64; 6], arrangement: &'static str) -> Values {
         let sample = [
@@ -288,12 +289,12 @@ mod tests {
                 assert_eq!(u64::from(fabric.routers()), g * (l + s));
                 assert_eq!(links(&fabric), [g * l * p, g * l * s * c, g * (g - 1) / 2 * per_pair]);
                 assert_eq!(diameter(&fabric), Some(3), "{sizes:?} {arrangement}");
-                let from = distances(&fabric, 0);
+                let from = distances(&fabric, RouterId::new(0));
                 let shape = fabric.shape::<DragonflyPlusShape>().unwrap();
                 for router in 1..fabric.routers() {
                     let (group, index) = shape.place(router);
                     if !shape.is_spine(index) {
-                        assert_eq!(from[router as usize], if group == 0 { 2 } else { 3 });
+                        assert_eq!(from[RouterId::new(router)], if group == 0 { 2 } else { 3 });
                     }
                 }
             }

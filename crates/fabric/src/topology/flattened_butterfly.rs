@@ -66,6 +66,7 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
 mod tests {
     use super::*;
     use crate::{metrics::diameter, registry::values, topology::testing::links};
+    use base::index::RouterId;
 
     fn parameters(k: u64, n: u64) -> Values {
         values(TOPOLOGY.about.params, &[("k", Constant::Int(k)), ("n", Constant::Int(n))])
@@ -77,7 +78,9 @@ mod tests {
         for (k, n) in [(4u32, 2u32), (2, 4), (3, 3), (8, 3)] {
             let fabric = build(&parameters(k.into(), n.into())).unwrap();
             assert_eq!((fabric.routers(), fabric.terminals()), (k.pow(n - 1), k.pow(n)));
-            assert!((0..fabric.routers()).all(|r| fabric.ports_of(r).len() as u32 == n * (k - 1) + 1));
+            assert!(
+                RouterId::first(fabric.routers()).all(|r| fabric.ports_of(r).len() as u32 == n * (k - 1) + 1)
+            );
             assert_eq!(
                 links(&fabric)[1..].iter().sum::<u64>(),
                 u64::from(k.pow(n - 1) * (n - 1) * (k - 1) / 2)

@@ -165,6 +165,7 @@ mod tests {
         metrics::{diameter, distances},
         registry::values,
     };
+    use base::index::{PortId, RouterId};
 
     fn grid(wraps: bool, dims: &'static [u64], terminals: u64) -> Fabric {
         let sample = [("dims", Constant::Ints(dims)), ("terminals_per_router", Constant::Int(terminals))];
@@ -197,21 +198,27 @@ mod tests {
     fn distance_is_the_sum_over_dimensions() {
         let fabric = grid(true, &[5, 4], 1);
         let shape = fabric.shape::<GridShape>().unwrap();
-        let from = distances(&fabric, 7);
+        let from = distances(&fabric, RouterId::new(7));
         let a = shape.coordinates(7);
         for router in 0..20 {
             let b = shape.coordinates(router);
             assert_eq!(shape.router(&b), router);
             let ring = |d: usize| a[d].abs_diff(b[d]).min(shape.dims[d] - a[d].abs_diff(b[d]));
-            assert_eq!(from[router as usize], ring(0) + ring(1));
+            assert_eq!(from[RouterId::new(router)], ring(0) + ring(1));
         }
     }
 
     #[test]
     fn a_ring_of_two_has_two_parallel_links() {
         let fabric = grid(true, &[2], 1);
-        assert_eq!(fabric.ports_of(0)[0].peer, Peer::Router { router: 1, port: 1 });
-        assert_eq!(fabric.ports_of(0)[1].peer, Peer::Router { router: 1, port: 0 });
+        assert_eq!(
+            fabric.ports_of(RouterId::new(0))[0].peer,
+            Peer::Router { router: RouterId::new(1), port: PortId::new(1) }
+        );
+        assert_eq!(
+            fabric.ports_of(RouterId::new(0))[1].peer,
+            Peer::Router { router: RouterId::new(1), port: PortId::new(0) }
+        );
     }
 
     #[test]

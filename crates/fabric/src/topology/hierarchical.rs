@@ -298,6 +298,7 @@ mod tests {
         registry::values,
         topology::testing::{links, peers},
     };
+    use base::index::RouterId;
 
     fn parameters([racks, boards, switches, p]: [u64; 4], [one, two, three]: [u64; 3]) -> Values {
         let sample = [
@@ -339,7 +340,7 @@ mod tests {
                     let plugged = |p: &&crate::graph::Port| p.class == class && p.peer != Peer::None;
                     fabric.ports_of(router).iter().filter(plugged).count()
                 };
-                let counts: Vec<usize> = (0..fabric.routers()).map(of).collect();
+                let counts: Vec<usize> = RouterId::first(fabric.routers()).map(of).collect();
                 let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
                 assert!(most - least <= 1, "{sizes:?} {per_pair:?} level {class}: {counts:?}");
             }
@@ -351,12 +352,12 @@ mod tests {
         let fabric = build(&parameters([5, 3, 2, 1], [1, 5, 4])).unwrap();
         let shape = fabric.shape::<HierarchicalShape>().unwrap();
         let (mut boards, mut racks) = (vec![0; 15 * 15], vec![0; 25]);
-        for router in 0..fabric.routers() {
-            let (rack, board, index) = shape.place(router);
-            assert_eq!(shape.router(rack, board, index), router);
+        for router in RouterId::first(fabric.routers()) {
+            let (rack, board, index) = shape.place(router.number());
+            assert_eq!(shape.router(rack, board, index), router.number());
             for port in fabric.ports_of(router) {
                 let Peer::Router { router: peer, .. } = port.peer else { continue };
-                let (to_rack, to_board, _) = shape.place(peer);
+                let (to_rack, to_board, _) = shape.place(peer.number());
                 match port.class {
                     1 => assert_eq!((rack, board), (to_rack, to_board)),
                     2 => {
@@ -378,15 +379,16 @@ mod tests {
         let fabric = build(&parameters([17, 4, 8, 4], [1, 64, 32])).unwrap();
         // 32 hubs a supernode, 4 chips a hub; 7 L-local, 24 L-remote and 32 * 16 / 32 = 16 D links a hub.
         assert_eq!(fabric.terminals(), 17 * 32 * 4);
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             let of = |class| {
                 fabric.ports_of(router).iter().filter(|p| p.class == class && p.peer != Peer::None).count()
             };
             assert_eq!([0, 1, 2, 3].map(of), [4, 7, 24, 16], "{router}");
-            let mut near = peers(&fabric, router);
-            near.retain(|peer| peer / 32 == router / 32);
+            let mut near = peers(&fabric, router.number());
+            near.retain(|peer| peer / 32 == router.number() / 32);
             near.sort_unstable();
-            let others: Vec<u32> = (router / 32 * 32..).take(32).filter(|&r| r != router).collect();
+            let number = router.number();
+            let others: Vec<u32> = (number / 32 * 32..).take(32).filter(|&r| r != number).collect();
             assert_eq!(near, others, "router {router}");
         }
         // Every hub has a D link to every other supernode; with fewer of them: local, D, local.

@@ -85,6 +85,7 @@ mod tests {
         registry::values,
         topology::testing::{links, peers},
     };
+    use base::index::RouterId;
 
     fn parameters(n: u64, cables: u64) -> Values {
         values(TOPOLOGY.about.params, &[("dimensions", Constant::Int(n)), ("cables", Constant::Int(cables))])
@@ -97,8 +98,8 @@ mod tests {
         for router in 0..32 {
             assert_eq!(peers(&fabric, router), [1, 2, 4, 8, 16].map(|bit| router ^ bit));
         }
-        let from = distances(&fabric, 13);
-        assert!((0..32u32).all(|r| from[r as usize] == (r ^ 13).count_ones()));
+        let from = distances(&fabric, RouterId::new(13));
+        assert!((0..32u32).all(|r| from[RouterId::new(r)] == (r ^ 13).count_ones()));
     }
 
     #[test]

@@ -198,6 +198,7 @@ mod tests {
         registry::values,
         topology::testing::{links, peers, simple},
     };
+    use base::index::RouterId;
 
     fn hyperx(dims: &'static [u64], cables: &'static [u64], terminals: u64) -> Result<Fabric, Vec<Problem>> {
         let sample = [
@@ -237,8 +238,8 @@ mod tests {
         // Router 6 is at (2, 1).
         assert_eq!(peers(&fabric, 6), [4, 5, 7, 2, 2, 10, 10]);
         assert_eq!([shape.port(0, 2, 3), shape.port(1, 1, 0), shape.port(1, 1, 2)], [2, 3, 5]);
-        let from = distances(&fabric, 6);
-        assert!((0..12).all(|r| from[r as usize] == shape.distance(6, r)));
+        let from = distances(&fabric, RouterId::new(6));
+        assert!((0..12).all(|r| from[RouterId::new(r)] == shape.distance(6, r)));
     }
 
     #[test]

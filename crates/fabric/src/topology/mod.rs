@@ -25,7 +25,10 @@ pub mod tree;
 pub mod xgft;
 
 use crate::graph::{Fabric, Parts, Peer, Port};
-use base::param::Problem;
+use base::{
+    index::{Column, LinkId, PortId, RouterId, TerminalId},
+    param::Problem,
+};
 use std::{any::Any, sync::Arc};
 
 /// Largest number of directed links (router ports plus injection links): they are named by 31 bits.
@@ -56,30 +59,31 @@ impl Sizes {
     }
 }
 
-/// A fabric under construction: all ports exist and nothing is plugged in.
+/// A fabric under construction: all ports exist and nothing is plugged in. Takes plain numbers, since topologies compute them.
 pub(crate) struct Wiring {
-    port_base: Vec<u32>,
-    ports: Vec<Port>,
-    attach: Vec<(u32, u32)>,
+    port_base: Column<RouterId, LinkId>,
+    ports: Column<LinkId, Port>,
+    attach: Column<TerminalId, (RouterId, PortId)>,
 }
 
 impl Wiring {
     /// Routers with the given numbers of ports.
     pub(crate) fn new(degrees: impl IntoIterator<Item = u32>) -> Self {
-        let mut port_base = vec![0];
-        let mut total = 0;
+        let mut total = LinkId::new(0);
+        let mut port_base = Column::filled(1, total);
         for degree in degrees {
-            total += degree;
+            total = total.plus(degree);
             port_base.push(total);
         }
-        let ports = vec![Port { class: 0, peer: Peer::None }; total as usize];
-        Self { port_base, ports, attach: Vec::new() }
+        let ports = Column::filled(total.index(), Port { class: 0, peer: Peer::None });
+        Self { port_base, ports, attach: Column::default() }
     }
 
     /// Plugs a cable of `class` into two routers' ports.
     pub(crate) fn link(&mut self, class: u8, a: (u32, u32), b: (u32, u32)) {
         for ((router, port), (peer, peer_port)) in [(a, b), (b, a)] {
-            self.set(router, port, Port { class, peer: Peer::Router { router: peer, port: peer_port } });
+            let peer = Peer::Router { router: RouterId::new(peer), port: PortId::new(peer_port) };
+            self.set(router, port, Port { class, peer });
         }
     }
 
@@ -90,13 +94,12 @@ impl Wiring {
 
     /// Connects the next terminal; terminals are numbered in the order of the calls.
     pub(crate) fn terminal(&mut self, router: u32, port: u32) {
-        let terminal = self.attach.len() as u32;
-        self.attach.push((router, port));
+        let terminal = self.attach.push((RouterId::new(router), PortId::new(port)));
         self.set(router, port, Port { class: 0, peer: Peer::Terminal(terminal) });
     }
 
     fn set(&mut self, router: u32, port: u32, to: Port) {
-        let slot = &mut self.ports[(self.port_base[router as usize] + port) as usize];
+        let slot = &mut self.ports[self.port_base[RouterId::new(router)].plus(port)];
         debug_assert!(slot.peer == Peer::None || *slot == to, "router {router} port {port} is taken");
         *slot = to;
     }

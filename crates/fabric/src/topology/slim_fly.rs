@@ -192,6 +192,7 @@ mod tests {
         registry::values,
         topology::testing::{links, peers, simple},
     };
+    use base::index::RouterId;
 
     fn parameters(q: u64, terminals: u64) -> Values {
         let sample = [("q", Constant::Int(q)), ("terminals_per_router", Constant::Int(terminals))];
@@ -238,21 +239,21 @@ mod tests {
     fn ports_lead_where_the_shape_says() {
         let fabric = build(&parameters(9, 2)).unwrap();
         let shape = fabric.shape::<SlimFlyShape>().unwrap();
-        let at = |router: u32, port: u32| match fabric.ports_of(router)[port as usize].peer {
+        let at = |router: u32, port: u32| match fabric.ports_of(RouterId::new(router))[port as usize].peer {
             Peer::Router { router, .. } => router,
             _ => panic!("no router"),
         };
-        for router in 0..fabric.routers() {
-            let place @ (half, x, y) = shape.place(router);
-            assert_eq!(shape.router(half, x, y), router);
+        for router in RouterId::first(fabric.routers()) {
+            let place @ (half, x, y) = shape.place(router.number());
+            assert_eq!(shape.router(half, x, y), router.number());
             for to in (0..9).filter(|&to| to != y) {
                 if let Some(port) = shape.local_port(half, y, to) {
-                    assert_eq!(at(router, port), shape.router(half, x, to));
+                    assert_eq!(at(router.number(), port), RouterId::new(shape.router(half, x, to)));
                 }
             }
             for column in 0..9 {
                 let there = shape.router(1 - half, column, shape.across(place, column));
-                assert_eq!(at(router, shape.global_port(column)), there);
+                assert_eq!(at(router.number(), shape.global_port(column)), RouterId::new(there));
             }
         }
     }

@@ -54,12 +54,13 @@ fn build(values: &Values) -> Result<Fabric, Vec<Problem>> {
 mod tests {
     use super::*;
     use crate::{graph::Peer, registry::values};
+    use base::index::{LinkId, PortId, RouterId, TerminalId};
 
     #[test]
     fn terminals_sit_on_ports_of_their_number() {
         let fabric = build(&values(TOPOLOGY.about.params, &[("terminals", Constant::Int(7))])).unwrap();
         assert_eq!((fabric.routers(), fabric.terminals(), fabric.ports().len()), (1, 7, 7));
-        assert!((0..7).all(|t| fabric.attached(t) == (0, t)));
-        assert!((0..7).all(|t| fabric.port(t).peer == Peer::Terminal(t)));
+        assert!((0..7).all(|t| fabric.attached(TerminalId::new(t)) == (RouterId::new(0), PortId::new(t))));
+        assert!((0..7).all(|t| fabric.port(LinkId::new(t)).peer == Peer::Terminal(TerminalId::new(t))));
     }
 }

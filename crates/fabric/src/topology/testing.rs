@@ -1,6 +1,7 @@
 //! What tests of topologies share.
 
 use crate::graph::{Fabric, Peer};
+use base::index::RouterId;
 
 /// Cables by class: the terminals' own first, then those between routers.
 pub(crate) fn links(fabric: &Fabric) -> Vec<u64> {
@@ -16,20 +17,20 @@ pub(crate) fn links(fabric: &Fabric) -> Vec<u64> {
     ends.iter().map(|n| n / 2).collect()
 }
 
-/// Routers at the other ends of a router's cables, in the order of ports.
+/// Routers at the other ends of a router's cables, in the order of ports, all by plain numbers.
 pub(crate) fn peers(fabric: &Fabric, router: u32) -> Vec<u32> {
     let peer = |peer| match peer {
-        Peer::Router { router, .. } => Some(router),
+        Peer::Router { router, .. } => Some(router.number()),
         _ => None,
     };
-    fabric.ports_of(router).iter().filter_map(|p| peer(p.peer)).collect()
+    fabric.ports_of(RouterId::new(router)).iter().filter_map(|p| peer(p.peer)).collect()
 }
 
 /// True if no two routers are linked twice and none to itself.
 pub(crate) fn simple(fabric: &Fabric) -> bool {
-    (0..fabric.routers()).all(|router| {
-        let mut peers = peers(fabric, router);
-        peers.push(router);
+    RouterId::first(fabric.routers()).all(|router| {
+        let mut peers = peers(fabric, router.number());
+        peers.push(router.number());
         peers.sort_unstable();
         peers.windows(2).all(|w| w[0] != w[1])
     })

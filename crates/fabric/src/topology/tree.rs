@@ -112,6 +112,7 @@ mod tests {
         metrics::{diameter, distances},
         registry::values,
     };
+    use base::index::RouterId;
 
     fn tree(k: u64, n: u64) -> Fabric {
         let sample = [("k", Constant::Int(k)), ("levels", Constant::Int(n))];
@@ -127,7 +128,11 @@ mod tests {
             let links =
                 fabric.ports().iter().filter(|p| matches!(p.peer, Peer::Router { .. })).count() as u32;
             assert_eq!(links, 2 * (n - 1) * width * k);
-            assert_eq!(fabric.ports_of(n * width - 1).len() as u32, k, "the top has only down ports");
+            assert_eq!(
+                fabric.ports_of(RouterId::new(n * width - 1)).len() as u32,
+                k,
+                "the top has only down ports"
+            );
             let expected = if k == 1 { 0 } else { 2 * (n - 1) };
             assert_eq!(diameter(&fabric), Some(expected), "k = {k}, n = {n}");
         }
@@ -136,7 +141,7 @@ mod tests {
     #[test]
     fn leaves_meet_at_the_level_of_their_highest_differing_digit() {
         let fabric = tree(3, 3);
-        let from = distances(&fabric, 4);
+        let from = distances(&fabric, RouterId::new(4));
         for leaf in 0..9 {
             let expected = if leaf == 4 {
                 0
@@ -145,7 +150,7 @@ mod tests {
             } else {
                 4
             };
-            assert_eq!(from[leaf as usize], expected, "leaf {leaf}");
+            assert_eq!(from[RouterId::new(leaf)], expected, "leaf {leaf}");
         }
     }
 

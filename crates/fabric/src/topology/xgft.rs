@@ -271,6 +271,7 @@ mod tests {
         registry::{Constant, values},
         topology::{testing::links, tree},
     };
+    use base::index::{RouterId, TerminalId};
 
     fn parameters(m: &'static [u64], w: &'static [u64], p: &'static [u64]) -> Values {
         let sample =
@@ -302,7 +303,7 @@ mod tests {
             let level = |l: usize| shape.first[l] - shape.first[l - 1];
             assert_eq!((level(1), level(2)), (2 * level(3), 2 * level(3)));
             assert_eq!(level(1) * 4, fabric.terminals());
-            for router in 0..fabric.routers() {
+            for router in RouterId::first(fabric.routers()) {
                 let ports = fabric.ports_of(router);
                 assert!(ports.len() == 8 && ports.iter().all(|p| p.peer != Peer::None), "{router}");
             }
@@ -317,8 +318,8 @@ mod tests {
         let sample = [("k", Constant::Int(3)), ("levels", Constant::Int(3))];
         let tree = (tree::TOPOLOGY.build)(&values(tree::TOPOLOGY.about.params, &sample)).unwrap();
         assert_eq!((fabric.routers(), fabric.ports().len()), (tree.routers(), tree.ports().len()));
-        for leaf in 0..9 {
-            assert_eq!(distances(&fabric, leaf)[..9], distances(&tree, leaf)[..9]);
+        for leaf in RouterId::first(9) {
+            assert_eq!(distances(&fabric, leaf).cells()[..9], distances(&tree, leaf).cells()[..9]);
         }
     }
 
@@ -326,20 +327,22 @@ mod tests {
     fn switches_are_above_the_terminals_that_they_reach_downward() {
         let fabric = xgft(&[2, 3, 4], &[1, 2, 2], &[1, 1, 3]);
         let shape = fabric.shape::<XgftShape>().unwrap();
-        for router in 0..fabric.routers() {
-            let level = shape.level(router);
-            let (subtree, word) = shape.place(level, router);
-            assert_eq!(shape.router(level, subtree, word), router);
-            for terminal in (0..fabric.terminals()).filter(|&t| shape.subtree(level, t) == subtree) {
+        for router in RouterId::first(fabric.routers()) {
+            let level = shape.level(router.number());
+            let (subtree, word) = shape.place(level, router.number());
+            assert_eq!(shape.router(level, subtree, word), router.number());
+            for terminal in
+                TerminalId::first(fabric.terminals()).filter(|&t| shape.subtree(level, t.number()) == subtree)
+            {
                 for cable in 0..shape.cables_down(level) {
-                    let port = shape.down_port(level, terminal) + cable;
+                    let port = shape.down_port(level, terminal.number()) + cable;
                     match fabric.ports_of(router)[port as usize].peer {
                         Peer::Terminal(t) => assert_eq!((t, level), (terminal, 1)),
                         Peer::Router { router: child, .. } => {
-                            let (below, _) = shape.place(level - 1, child);
+                            let (below, _) = shape.place(level - 1, child.number());
                             assert_eq!(
-                                (shape.level(child), below),
-                                (level - 1, shape.subtree(level - 1, terminal))
+                                (shape.level(child.number()), below),
+                                (level - 1, shape.subtree(level - 1, terminal.number()))
                             );
                         }
                         Peer::None => panic!("unplugged"),
@@ -351,7 +354,7 @@ mod tests {
                 let Peer::Router { router: parent, .. } = fabric.ports_of(router)[port as usize].peer else {
                     panic!("up leads to switches");
                 };
-                assert_eq!(shape.level(parent), level + 1);
+                assert_eq!(shape.level(parent.number()), level + 1);
             }
         }
     }

@@ -2,7 +2,10 @@
 //!
 //! Memory is constant per pair that sends, about 80 bytes. Sums merge in any order to one answer.
 
-use base::time::Ps;
+use base::{
+    index::{Column, TerminalId},
+    time::Ps,
+};
 use fabric::graph::Fabric;
 use fabric::metrics::Hops;
 use results::histogram::LatencyHistogram;
@@ -14,7 +17,7 @@ pub struct Shape {
     /// Number of terminals: of nodes, unless nodes have several.
     pub terminals: u32,
     /// Node of each terminal.
-    node_of: Vec<u32>,
+    node_of: Column<TerminalId, TerminalId>,
     hops: Hops,
     /// Contention-free latency of a packet of one short chunk: terminals' links and the first router, and each further router.
     floor: (Ps, Ps),
@@ -28,7 +31,7 @@ impl Shape {
     /// # Errors
     /// If the fabric has too many routers for a table of distances.
     pub fn new(fabric: &Fabric, floor: (Ps, Ps)) -> Result<Self, String> {
-        let node_of: Vec<u32> = (0..fabric.terminals()).map(|t| fabric.node_of(t)).collect();
+        let node_of = TerminalId::first(fabric.terminals()).map(|t| fabric.node_of(t)).collect();
         let hops = Hops::of(fabric)?;
         // The floor of the farthest pair: above it no pair needs a look.
         let most = floor.0 + floor.1 * u64::from(hops.most());
@@ -37,21 +40,21 @@ impl Shape {
 
     /// Routers on a shortest path between two terminals.
     #[must_use]
-    pub fn routers(&self, source: u32, destination: u32) -> u32 {
-        self.hops.between(self.node_of[source as usize], self.node_of[destination as usize]) + 1
+    pub fn routers(&self, source: TerminalId, destination: TerminalId) -> u32 {
+        self.hops.between(self.node_of[source], self.node_of[destination]) + 1
     }
 
     /// `latency`, but at least [`Shape::floor`].
     #[inline]
     #[must_use]
-    pub fn at_least(&self, source: u32, destination: u32, latency: Ps) -> Ps {
+    pub fn at_least(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
         // Nearly all latencies are above the greatest floor: they need no look at the table of distances.
         if latency >= self.most { latency } else { latency.max(self.floor(source, destination)) }
     }
 
     /// No packet between two terminals takes less.
     #[must_use]
-    pub fn floor(&self, source: u32, destination: u32) -> Ps {
+    pub fn floor(&self, source: TerminalId, destination: TerminalId) -> Ps {
         self.floor.0 + self.floor.1 * u64::from(self.routers(source, destination) - 1)
     }
 }
@@ -84,7 +87,7 @@ impl Seen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     /// By source and destination terminal.
-    pub pairs: BTreeMap<(u32, u32), Seen>,
+    pub pairs: BTreeMap<(TerminalId, TerminalId), Seen>,
     /// By routers on a shortest path, from 1.
     pub classes: Vec<LatencyHistogram>,
     /// Latency over the mean of the pair's packets before it, in units of 2^-20, by the same; pairs with fewer than eight are left out.
@@ -99,7 +102,7 @@ pub const TRUSTED: u64 = 8;
 
 impl Learned {
     /// Adds a packet.
-    pub fn record(&mut self, shape: &Shape, (source, destination): (u32, u32), latency: Ps) {
+    pub fn record(&mut self, shape: &Shape, (source, destination): (TerminalId, TerminalId), latency: Ps) {
         let pair = self.pairs.entry((source, destination)).or_default();
         // The ratio is to the mean of the packets *before* this one: including it would pull the ratio of rare pairs to one.
         let before = *pair;
@@ -171,15 +174,15 @@ pub struct Learner {
 
 impl Learner {
     /// The network delivered a packet.
-    pub fn delivered(&mut self, shape: &Shape, source: u32, destination: u32, latency: Ps) {
+    pub fn delivered(&mut self, shape: &Shape, source: TerminalId, destination: TerminalId, latency: Ps) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
         self.halves[1].record(shape, (source, destination), latency);
     }
 
     /// A terminal handed something over that takes a terminal's link so long.
     #[inline]
-    pub fn offered(&mut self, destination: u32, time: Ps) {
-        let at = destination as usize;
+    pub fn offered(&mut self, destination: TerminalId, time: Ps) {
+        let at = destination.index();
         if at >= self.offered.len() {
             self.offered.resize(at + 1, 0);
         }

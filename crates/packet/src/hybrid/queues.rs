@@ -196,7 +196,7 @@ impl Queues {
         // Those handed over last are at the end of the queue: it is they who are still in the network, and they that it lacks.
         under_way.sort_unstable_by_key(|p| (std::cmp::Reverse(p.created), p.id));
         under_way.retain(|p| {
-            let (grown, needs) = (&mut grown[p.destination as usize], time(p.bytes));
+            let (grown, needs) = (&mut grown[p.destination.index()], time(p.bytes));
             // Whole packets only: one that the queue has not grown by altogether is left out.
             let fits = needs <= *grown;
             *grown -= if fits { needs } else { 0 };
@@ -246,8 +246,9 @@ fn differences(queue: &[Ps], usual: &[Ps]) -> Vec<Wait> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::index::TerminalId;
 
-    fn packet(id: u64, destination: u32, created: Ps) -> Predicted {
+    fn packet(id: u64, destination: TerminalId, created: Ps) -> Predicted {
         Predicted {
             id,
             created,
@@ -301,11 +302,11 @@ mod tests {
         queues.enter(100, None);
         queues.tick(200, &[125, 140]);
         let packets = vec![
-            packet(1, 0, 90),
-            packet(2, 0, 150),
-            packet(3, 0, 160),
-            packet(4, 1, 110),
-            packet(5, 0, 199),
+            packet(1, TerminalId::new(0), 90),
+            packet(2, TerminalId::new(0), 150),
+            packet(3, TerminalId::new(0), 160),
+            packet(4, TerminalId::new(1), 110),
+            packet(5, TerminalId::new(0), 199),
         ];
         let ids = |p: Vec<Predicted>| p.iter().map(|p| p.id).collect::<Vec<_>>();
         assert_eq!(ids(queues.lacking(packets.clone(), |b| b)), [4u64, 3, 5]);

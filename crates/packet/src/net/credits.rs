@@ -35,7 +35,7 @@ impl<R: Router> Net<R> {
         let release = at + cx.net.timings[line.timing as usize].credit_delay;
         let count = self.returned.edit(inbound);
         *count = count.wrapping_add(1);
-        let name = Name::Credit.of(line.link, *count);
+        let name = Name::Credit.of(line.link.number(), *count);
         let message = Wire::Credit { link: line.link, vc };
         let to = cx.local.inbound_from[inbound as usize];
         fx.send(to, Lane::Network, release, Class::Early, name, message);

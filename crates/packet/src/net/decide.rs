@@ -7,6 +7,7 @@ use crate::{
     effects::Fx,
     network::{End, Line},
 };
+use base::index::{LinkId, PortId};
 use fabric::routing::{Choice, Congestion, Hop};
 
 /// What an adaptive routing sees of the router it is asked at.
@@ -20,10 +21,10 @@ struct View<'a, R: Router, F> {
 }
 
 impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
-    fn backlog(&mut self, port: u32) -> u64 {
+    fn backlog(&mut self, port: PortId) -> u64 {
         // An architecture's alarm may come after the instant that its decisions belong to.
         debug_assert!(self.fx.now() >= R::RULES.lag, "decisions are not taken before the run begins");
-        let (u, now) = (self.base.plus(port), self.fx.now() - R::RULES.lag);
+        let (u, now) = (self.base.plus(port.number()), self.fx.now() - R::RULES.lag);
         if let End::Terminal { .. } = Net::<R>::line(self.cx, u).end {
             self.net.touch(self.cx, u, now, self.fx);
         }
@@ -31,19 +32,20 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
         u64::from(self.net.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
     }
 
-    fn credits(&mut self, port: u32, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
         // Brings the port's books to this instant.
         self.backlog(port);
-        let u = self.base.plus(port);
+        let u = self.base.plus(port.number());
         let capacity = self.cx.net.timings[Net::<R>::line(self.cx, u).timing as usize].capacity;
         let v = self.net.vcs_per_port(u) + u32::from(self.first_vc + vc);
         let used = self.net.vcs.get(v).occupancy;
         u64::from(capacity.saturating_sub(used)) * u64::from(self.cx.net.config.chunk)
     }
 
-    fn published(&mut self, link: u32) -> u64 {
+    fn published(&mut self, link: LinkId) -> u64 {
         // One partition: local ports are numbered as the fabric's.
-        u64::from(self.net.published.seen(LocalPort::new(link))) * u64::from(self.cx.net.config.chunk)
+        u64::from(self.net.published.seen(LocalPort::new(link.number())))
+            * u64::from(self.cx.net.config.chunk)
     }
 }
 
@@ -51,7 +53,7 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
 struct Blind;
 
 impl Congestion for Blind {
-    fn backlog(&mut self, _: u32) -> u64 {
+    fn backlog(&mut self, _: PortId) -> u64 {
         0
     }
 }
@@ -62,7 +64,7 @@ impl<R: Router> Net<R> {
     pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
         debug_assert!(
-            cx.local.lines[base.plus(in_port)].own_base == base,
+            cx.local.lines[base.plus(in_port.number())].own_base == base,
             "it comes in by a port of the router"
         );
         self.wake_publisher(cx, fx);
@@ -77,7 +79,7 @@ impl<R: Router> Net<R> {
             in_port,
             vc,
             visited,
-            source: (id >> 32) as u32,
+            source: packet.source(),
             destination: packet.destination,
             state: self.notes.get(c),
             random: cx.net.route_stream.owned_by(id).at(u64::from(index) << 32 | u64::from(visited) << 16),
@@ -129,13 +131,13 @@ impl<R: Router> Net<R> {
             in_port,
             vc: flight.vc,
             visited: chunk.visited(),
-            source: (packet.id >> 32) as u32,
+            source: packet.source(),
             destination: packet.destination,
             state: self.notes.get(flight.chunk),
             random: cx.net.route_stream,
         };
         let choice = cx.net.routes.route_of(packet.start, flight.vc).route(&mut hop, &mut Blind);
-        self.ports.prefetch(base.plus(choice.port));
-        self.vcs.prefetch(self.vcs_per_port(base.plus(choice.port)));
+        self.ports.prefetch(base.plus(choice.port.number()));
+        self.vcs.prefetch(self.vcs_per_port(base.plus(choice.port.number())));
     }
 }

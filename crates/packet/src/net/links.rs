@@ -8,7 +8,7 @@ use crate::{
     rows::Flight,
     transport::word::{How, Word},
 };
-use base::time::Ps;
+use base::{index::LinkId, time::Ps};
 use engine::state::NIL;
 
 impl<R: Router> Net<R> {
@@ -113,7 +113,7 @@ impl<R: Router> Net<R> {
         cx: &Static,
         c: u32,
         timing: u8,
-        link: u32,
+        link: LinkId,
         time: Ps,
         fx: &mut impl Fx,
     ) -> bool {

@@ -27,6 +27,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     registry::About,
     time::{NEVER, Ps},
 };
@@ -56,7 +57,7 @@ pub struct Static {
 }
 
 /// A buffer of the network: directed link and virtual channel.
-pub type Channel = (u32, u8);
+pub type Channel = (LinkId, u8);
 
 /// A router architecture: what its routers do with chunks between their links.
 ///
@@ -128,7 +129,7 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
 
     /// Visits what it holds at port `u` (inputs and outputs of a router have the same numbers): the buffer that chunks account for, its VC
     /// and the list.
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32));
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32));
 
     /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
@@ -371,7 +372,12 @@ impl<R: Router> Net<R> {
         if next != NIL {
             let Flight { time: due, number, .. } = *self.flights.get(next);
             port.due = due;
-            fx.wake(due, Class::Ordinary, Name::Arrival.of(line.link, number), Alarm::Pull(u).token());
+            fx.wake(
+                due,
+                Class::Ordinary,
+                Name::Arrival.of(line.link.number(), number),
+                Alarm::Pull(u).token(),
+            );
         }
         R::arrive(self, cx, chunk, line, Upstream::here(u), vc, fx);
         next != NIL
@@ -433,9 +439,9 @@ impl<R: Router> Net<R> {
             self.ports.edit(u).due = due;
             if due != NEVER {
                 let (name, alarm) = if tick {
-                    (Name::Tick.of(line.link, 0), Alarm::Tick(u))
+                    (Name::Tick.of(line.link.number(), 0), Alarm::Tick(u))
                 } else {
-                    (Name::Arrival.of(line.link, number), Alarm::Pull(u))
+                    (Name::Arrival.of(line.link.number(), number), Alarm::Pull(u))
                 };
                 fx.wake(due, Class::Ordinary, name, alarm.token());
             }

@@ -48,7 +48,7 @@ impl<R: Router> Net<R> {
             .take(Chunk::new(packet, t.index, t.index + 1 == chunks).with_visited(u16::from(t.visited)));
         self.notes.set(c, t.state);
         // Messages name links, which both partitions know; here the link is a line that comes in.
-        let inbound = cx.net.crossings[t.link as usize].inbound;
+        let inbound = cx.net.crossings[t.link.index()].inbound;
         let line = cx.local.inbound[inbound as usize];
         R::arrive(self, cx, c, &line, Upstream::afar(inbound), t.vc, fx);
     }
@@ -80,7 +80,7 @@ impl<R: Router> Net<R> {
             vc: flight.vc,
         };
         let lane = Lane::Network;
-        let name = Name::Arrival.of(link, flight.number);
+        let name = Name::Arrival.of(link.number(), flight.number);
         fx.send(to, lane, flight.time, Class::Ordinary, name, Wire::Chunk(travel));
         self.chunks.give(c);
         self.packets.edit(chunk.packet).here -= 1;

@@ -84,7 +84,7 @@ impl<R: Router> State<R> {
         self.settle_held(t.max(cx.asked), fx);
         for i in 0..cx.local.terminals.len() as u32 {
             let row = self.terminals.get(i);
-            let (job, _) = cx.net.rank[cx.local.terminals[i as usize] as usize];
+            let (job, _) = cx.net.rank[cx.local.terminals[i as usize]];
             // One message, one packet, nobody who answers: what makes the short form equal to `bypass.rs`.
             let usual = !row.cutting.active && row.posts.head == NIL && !cx.net.rails.several();
             match cx.net.work.get(job as usize) {
@@ -115,7 +115,7 @@ impl<R: Router> State<R> {
     fn stream(&mut self, cx: &Static, i: u32, traffic: &dyn Traffic, t: Ps, fx: &mut impl Fx) {
         let net = &*cx.net;
         let terminal = cx.local.terminals[i as usize];
-        let (job, rank) = net.rank[terminal as usize];
+        let (job, rank) = net.rank[terminal];
         let (placement, start) = (&net.placement[job as usize], net.start[job as usize]);
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
         let table = predictor.of_source(terminal);
@@ -160,7 +160,7 @@ impl<R: Router> State<R> {
             (pace.last, pace.next) = (created, created + steps.next(usual.1));
             // Most predictors have a row per source: one look for all packets of the terminal.
             let latency = match table {
-                Some(table) => table[packet.destination as usize],
+                Some(table) => table[packet.destination.index()],
                 None => predictor.latency(terminal, packet.destination, packet.id as u32),
             };
             let due = created + cx.with_wait(terminal, packet.destination, latency);

@@ -11,14 +11,17 @@ use super::{
     Mode, Predicted,
 };
 use crate::hybrid::Level;
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::{domain::Lane, key::Class, state::NIL};
 
 impl Static {
     /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
     #[inline]
-    pub(super) fn with_wait(&self, source: u32, destination: u32, latency: Ps) -> Ps {
-        let Some(&wait) = self.waits.get(destination as usize) else { return latency };
+    pub(super) fn with_wait(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
+        let Some(&wait) = self.waits.get(destination.index()) else { return latency };
         // A queue shorter than usual shortens the prediction, down to an empty network's latency at most.
         let then = latency.saturating_add_signed(wait);
         self.net.hybrid.as_ref().map_or(then, |h| h.shape.at_least(source, destination, then))
@@ -64,7 +67,7 @@ impl<R: Router> State<R> {
         let due = due.max(fx.instant()).max(1);
         if self.surrogate.paces.get(i).due != due {
             self.surrogate.paces.edit(i).due = due;
-            let name = Name::Bypass.of(cx.local.terminals[i as usize], 0);
+            let name = Name::Bypass.of(cx.local.terminals[i as usize].number(), 0);
             fx.wake_on(Lane::Steady, due, Class::Ordinary, name, Alarm::Bypass(i).token());
         }
     }
@@ -174,9 +177,9 @@ impl<R: Router> State<R> {
         let to = if cx.net.runs_by_tick() {
             cx.local.partition
         } else {
-            cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize]
+            cx.net.owner[cx.net.fabric.router_at(packet.destination)]
         };
-        let name = Name::Prediction.of(packet.source(), packet.id as u32);
+        let name = Name::Prediction.of(packet.source().number(), packet.id as u32);
         fx.send(to, Lane::Steady, due, Class::Ordinary, name, Wire::Predicted(packet));
     }
 

@@ -1,7 +1,7 @@
 //! A packet or message that bypasses the network.
 
 use crate::rows::Packet;
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use serde::{Deserialize, Serialize};
 
 /// A packet, or message, that was handed over past the network.
@@ -16,7 +16,7 @@ pub struct Predicted {
     /// Its payload in bytes, without headers.
     pub bytes: u64,
     /// Number of the terminal that it is for.
-    pub destination: u32,
+    pub destination: TerminalId,
     /// Source's number of its message.
     pub message: u32,
     /// Packets of its message.
@@ -43,7 +43,7 @@ impl Predicted {
 
     /// Number of the terminal that it comes from.
     #[must_use]
-    pub fn source(&self) -> u32 {
-        (self.id >> 32) as u32
+    pub fn source(&self) -> TerminalId {
+        TerminalId::new((self.id >> 32) as u32)
     }
 }

@@ -38,7 +38,7 @@ impl<R: Router> PacketDomain<R> {
             state.surrogate.add_ghosts((0, frozen));
         }
         for packet in switch.flying {
-            let to = cx.net.owner[cx.net.fabric.router_at(packet.destination) as usize];
+            let to = cx.net.owner[cx.net.fabric.router_at(packet.destination)];
             // Every partition gets the whole list; the owner of the destination delivers, so each is delivered once.
             if to == cx.local.partition {
                 let due = (packet.created + state.latency(cx, packet)).max(now);

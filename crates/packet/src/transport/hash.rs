@@ -1,12 +1,12 @@
 //! The transport's part of the fingerprint: what it holds when a run ends.
 
 use super::Transport;
-use base::hash::Fingerprint;
+use base::{hash::Fingerprint, index::TerminalId};
 use engine::state::{Fifo, mode::Mode};
 
 impl<M: Mode> Transport<M> {
     /// Adds what the terminals of a partition, in their order, have under way, and what they know of each other.
-    pub fn hash(&self, terminals: &[u32], sum: &mut Fingerprint) {
+    pub fn hash(&self, terminals: &[TerminalId], sum: &mut Fingerprint) {
         for (&terminal, sender) in terminals.iter().zip(self.senders.rows()) {
             let place = u64::from(terminal);
             // Everything is named by terminals and numbers that do not depend on the partitioning, never by rows of a pool.

@@ -8,7 +8,10 @@ pub mod word;
 
 pub use word::{How, Sort, Word};
 
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::state::{Fifo, Journal, Linked, Pool, Table, map::Map, mode::Mode};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +42,7 @@ struct Datagram {
     time: Ps,
     /// When its message was created; of an acknowledgement packets received so far and the number of the one that it answers.
     stamp: u64,
-    destination: u32,
+    destination: TerminalId,
     number: u32,
     word: u32,
     bytes: u32,
@@ -52,7 +55,7 @@ struct Datagram {
 struct Transfer {
     created: Ps,
     bytes: u64,
-    destination: u32,
+    destination: TerminalId,
     number: u32,
     /// Its packets, and the window in hand.
     packets: u64,
@@ -75,7 +78,7 @@ struct Transfer {
 struct Timer {
     /// Local terminal.
     terminal: u32,
-    destination: u32,
+    destination: TerminalId,
     number: u32,
     word: u32,
     /// Number of the packet.
@@ -148,7 +151,7 @@ pub struct Transport<M: Mode> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageWith {
     /// The other terminal.
-    pub(crate) peer: u32,
+    pub(crate) peer: TerminalId,
     /// Number of the message among those of the pair.
     pub(crate) number: u32,
 }
@@ -163,7 +166,7 @@ pub(crate) struct AckNews {
 }
 
 /// A pair of terminals as a key.
-fn pair(source: u32, destination: u32) -> u64 {
+fn pair(source: TerminalId, destination: TerminalId) -> u64 {
     // Not symmetric: what a sender knows of a pair and what a receiver does lie in maps of their own.
     u64::from(source) << 32 | u64::from(destination)
 }
@@ -205,7 +208,7 @@ impl<M: Mode> Transport<M> {
     }
 
     /// Number of the next message from one terminal to another, known beforehand.
-    pub(super) fn name(&mut self, source: u32, destination: u32) -> u32 {
+    pub(super) fn name(&mut self, source: TerminalId, destination: TerminalId) -> u32 {
         let key = pair(source, destination);
         let flow = self.flows.get(key, 0).unwrap_or_default();
         self.flows.set(key, 0, PairState { named: flow.named + 1, ..flow });

@@ -11,7 +11,7 @@ use crate::{
     state::State,
     surrogate::Predicted,
 };
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use engine::key::Class;
 
 /// What a packet brought.
@@ -26,7 +26,7 @@ impl<R: Router> State<R> {
     /// A packet is complete at the terminal behind port `u`.
     pub(crate) fn arrived(&mut self, cx: &Static, packet: &Packet, u: LocalPort, time: Ps, fx: &mut impl Fx) {
         let End::Terminal { terminal, local } = cx.local.lines[u].end else { return };
-        let (source, number) = ((packet.id >> 32) as u32, packet.message);
+        let (source, number) = (packet.source(), packet.message);
         let word = Word(packet.message_packets);
         let (id, ack) = (packet.id, word.is_ack());
         // A receiver cannot know whom a changed packet came from, so it is not answered: the sender's timer takes care of it.
@@ -103,7 +103,7 @@ impl<R: Router> State<R> {
 
     /// Informs the sender of a packet that it came, and how many have come from there.
     fn acknowledge(&mut self, cx: &Static, i: u32, packet: &Packet, rank: u32, fx: &mut impl Fx) {
-        let (to, number) = ((packet.id >> 32) as u32, packet.message);
+        let (to, number) = (packet.source(), packet.message);
         let terminal = cx.local.terminals[i as usize];
         let received = self.transport.peers.get(pair(to, terminal), 0).unwrap_or_default().received;
         let word = Word::ack(Word(packet.message_packets).window(), rank);
@@ -118,9 +118,9 @@ impl<R: Router> State<R> {
             Ack::OutOfBand(delay) => {
                 let sender = self.transport.senders.edit(i);
                 sender.names = sender.names.wrapping_add(1);
-                let name = Name::Ack.of(terminal, sender.names);
+                let name = Name::Ack.of(terminal.number(), sender.names);
                 let wire = Wire::Ack { from: terminal, to, number, word: word.0, stamp };
-                let partition = cx.net.owner[cx.net.fabric.router_at(to) as usize];
+                let partition = cx.net.owner[cx.net.fabric.router_at(to)];
                 fx.send(partition, cx.net.lane, fx.now() + delay, Class::Ordinary, name, wire);
             }
         }
@@ -130,7 +130,7 @@ impl<R: Router> State<R> {
     pub(crate) fn ack_from_afar(
         &mut self,
         cx: &Static,
-        to: u32,
+        to: TerminalId,
         about: MessageWith,
         news: AckNews,
         fx: &mut impl Fx,

@@ -12,7 +12,10 @@ use crate::{
     state::State,
     surrogate::Predicted,
 };
-use base::time::{NEVER, Ps};
+use base::{
+    index::TerminalId,
+    time::{NEVER, Ps},
+};
 use engine::{key::Class, state::NIL};
 use resilience::Protocol;
 
@@ -69,7 +72,7 @@ impl<R: Router> State<R> {
         // An alarm that an earlier one replaces is not taken back: it rings, finds another `due`, and does nothing. Each has a name of its own, so that
         // ties are ordered alike in every partitioning.
         sender.names = sender.names.wrapping_add(1);
-        let name = Name::Offer.of(cx.local.terminals[i as usize], sender.names);
+        let name = Name::Offer.of(cx.local.terminals[i as usize].number(), sender.names);
         fx.wake(at, Class::Ordinary, name, Alarm::Offer(i).token());
     }
 
@@ -104,7 +107,7 @@ impl<R: Router> State<R> {
     }
 
     /// The transfer of a message from local terminal `i`, if it is under way.
-    fn transfer(&self, cx: &Static, i: u32, destination: u32, number: u32) -> Option<u32> {
+    fn transfer(&self, cx: &Static, i: u32, destination: TerminalId, number: u32) -> Option<u32> {
         self.transport.open.get(pair(cx.local.terminals[i as usize], destination), number)
     }
 
@@ -285,13 +288,13 @@ impl<R: Router> State<R> {
         let packet = id as u32;
         let timer = Timer { terminal: i, destination, number, word: word.0, packet, next: NIL };
         let timer = self.transport.timers.take(timer);
-        let name = Name::Timer.of(cx.local.terminals[i as usize], packet);
+        let name = Name::Timer.of(cx.local.terminals[i as usize].number(), packet);
         debug_assert!(tries <= MOST_DOUBLINGS);
         let at = start + (resilience.timeout << tries);
         fx.wake(at, Class::Ordinary, name, Alarm::Timer(timer).token());
     }
 
-    fn count_sent(&mut self, cx: &Static, i: u32, destination: u32) -> u32 {
+    fn count_sent(&mut self, cx: &Static, i: u32, destination: TerminalId) -> u32 {
         let key = pair(cx.local.terminals[i as usize], destination);
         let flow = self.transport.flows.get(key, 0).unwrap_or_default();
         let sent = flow.sent.wrapping_add(1);

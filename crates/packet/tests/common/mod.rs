@@ -6,6 +6,7 @@ pub mod naive;
 
 use base::{
     hash::mix64,
+    index::TerminalId,
     param::Value,
     rate::Bandwidth,
     rng::{Purpose, Stream},
@@ -351,7 +352,7 @@ impl Sketch {
                 count,
                 seed: self.seed + n as u64,
             })),
-            placement: placement.to_vec(),
+            placement: placement.iter().copied().map(TerminalId::new).collect(),
             message,
             start,
             compute_ppb: JobSetup::COMPUTE_AS_IS,

@@ -4,6 +4,7 @@
 
 use super::Seen;
 use base::{
+    index::{PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
     time::Ps,
 };
@@ -129,8 +130,8 @@ struct View<'a> {
 }
 
 impl Congestion for View<'_> {
-    fn backlog(&mut self, port: u32) -> u64 {
-        self.ports[port as usize].backlog() * self.chunk
+    fn backlog(&mut self, port: PortId) -> u64 {
+        self.ports[port.index()].backlog() * self.chunk
     }
 }
 
@@ -169,7 +170,7 @@ impl<'a> Naive<'a> {
         };
         for (job, j) in setup.jobs.iter().enumerate() {
             for (rank, &terminal) in j.placement.iter().enumerate() {
-                naive.rank.insert(terminal, (job, rank as u32));
+                naive.rank.insert(terminal.number(), (job, rank as u32));
             }
         }
         for terminal in 0..naive.terminals.len() {
@@ -225,7 +226,8 @@ impl<'a> Naive<'a> {
         let t = &mut self.terminals[terminal];
         let message = job.work.traffic().expect("patterns only").message(rank, t.index, previous);
         t.index += 1;
-        t.upcoming = message.map(|m| (m.time + job.start, job.placement[m.destination as usize], m.bytes));
+        t.upcoming =
+            message.map(|m| (m.time + job.start, job.placement[m.destination as usize].number(), m.bytes));
     }
 
     fn set_handover(&mut self, terminal: usize) {
@@ -395,12 +397,12 @@ impl<'a> Naive<'a> {
             Peer::Router { router, port } => (router, port),
             Peer::Terminal(t) => {
                 self.release(link, from_vc, now);
-                return self.deliver(t, chunk, now);
+                return self.deliver(t.number(), chunk, now);
             }
             Peer::None => unreachable!("nothing is there"),
         };
-        let choice = self.route(router, in_port, chunk);
-        let out = fabric.port_index(router, choice.port) as usize;
+        let choice = self.route(router.number(), in_port.number(), chunk);
+        let out = fabric.port_index(router, choice.port).index();
         let c = &mut self.chunks[chunk];
         (c.state, c.vc) = (choice.state, usize::from(choice.vc));
         c.visited += 1;
@@ -423,17 +425,17 @@ impl<'a> Naive<'a> {
         }
         let decision = if follow { 0 } else { c.index };
         let mut hop = Hop {
-            router,
-            in_port,
+            router: RouterId::new(router),
+            in_port: PortId::new(in_port),
             vc: c.vc as u8,
             visited: c.visited,
-            source: (packet.id >> 32) as u32,
-            destination: packet.destination,
+            source: TerminalId::new((packet.id >> 32) as u32),
+            destination: TerminalId::new(packet.destination),
             state: c.state,
             random: Stream::new(setup.seed, Purpose::Route, packet.id)
                 .at(decision << 32 | u64::from(c.visited) << 16),
         };
-        let base = setup.fabric.first_port(router) as usize;
+        let base = setup.fabric.first_port(RouterId::new(router)).index();
         let mut view = View { ports: &self.ports[base..], chunk: u64::from(setup.packet.chunk) };
         let choice = setup.routing.route(&mut hop, &mut view);
         if follow {
@@ -478,7 +480,11 @@ impl<'a> Naive<'a> {
         let traffic = job.work.traffic().expect("patterns only");
         let reply = traffic.closed_loop().then(|| traffic.reply(rank, from, *index - 1)).flatten();
         if let Some((to, bytes)) = reply {
-            self.terminals[terminal as usize].posts.push_back((now, job.placement[to as usize], bytes));
+            self.terminals[terminal as usize].posts.push_back((
+                now,
+                job.placement[to as usize].number(),
+                bytes,
+            ));
             self.set_handover(terminal as usize);
         }
     }

@@ -8,7 +8,10 @@ use crate::{
     },
     nic::size,
 };
-use base::time::{NS, Ps};
+use base::{
+    index::TerminalId,
+    time::{NS, Ps},
+};
 use model::messages;
 
 impl Machine {
@@ -149,7 +152,8 @@ impl Machine {
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));
-            let cut = !self.net.send(self.now, ends, messages::Message { network, bytes, tag: flight });
+            let places = (TerminalId::new(ends.0), TerminalId::new(ends.1));
+            let cut = !self.net.send(self.now, places, messages::Message { network, bytes, tag: flight });
             self.flights[flight as usize].cut = cut;
             if cut {
                 self.at(self.now, Due::Arrive(flight));

@@ -1,6 +1,7 @@
 //! The scenarios of HAEC-SIM: two applications, two topologies, mappings; their messages by size and hops.
 
 use base::{
+    index::TerminalId,
     param::{Problem, Value, Values},
     registry::find,
     time::Ps,
@@ -47,7 +48,7 @@ pub struct Scenario {
     /// Index in [`MAPPINGS`].
     pub mapping: usize,
     /// Node of each rank.
-    pub placed: Vec<u32>,
+    pub placed: Vec<TerminalId>,
     /// Messages by (bytes, hops).
     pub counts: BTreeMap<(u64, u32), u64>,
 }
@@ -141,7 +142,7 @@ pub fn scenario(
     effort: u64,
 ) -> Result<Scenario, Error> {
     let entry = find(PLACEMENTS, MAPPINGS[mapping].1).ok_or_else(|| ours("a placement is missing"))?;
-    let free: Vec<u32> = (0..NODES).collect();
+    let free: Vec<TerminalId> = TerminalId::first(NODES).collect();
     let context = PlacementContext {
         ranks: NODES,
         each: 1,

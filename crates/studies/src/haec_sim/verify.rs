@@ -8,6 +8,7 @@ use super::{
     scenarios::{self, NODES, Net, ours},
     second::{self, Application, Sends, Times},
 };
+use base::index::TerminalId;
 use fabric::metrics::Hops;
 use netloom::{Error, ErrorKind};
 use resilience::{Parameters, Protocol, means::Means};
@@ -71,7 +72,7 @@ fn text(means: &[Means], hops: &std::collections::BTreeSet<u32>) -> String {
 }
 
 /// Both implementations of an application's scenarios: (distances, first's nodes, second's nodes, torus).
-type Pair<'a> = (&'a Hops, Vec<u32>, Vec<u32>, bool);
+type Pair<'a> = (&'a Hops, Vec<TerminalId>, Vec<u32>, bool);
 
 /// Ready to compare.
 pub struct Verification<'a> {

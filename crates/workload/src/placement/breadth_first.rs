@@ -2,6 +2,7 @@
 
 use super::PlacementContext;
 use base::{
+    index::{Column, RouterId, TerminalId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -22,36 +23,39 @@ pub(crate) const ABOUT: About = About {
     }],
 };
 
-pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
-    let (fabric, start) = (context.fabric, values.u32("start_router"));
-    if start >= fabric.routers() {
+pub(crate) fn build(
+    context: &PlacementContext<'_>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
+    let (fabric, start) = (context.fabric, RouterId::new(values.u32("start_router")));
+    if start.number() >= fabric.routers() {
         let message = format!("router {start} does not exist: the network has {}", fabric.routers());
         return Err(vec![Problem::new("start_router", message)]);
     }
-    let mut at: Vec<Vec<u32>> = vec![Vec::new(); fabric.routers() as usize];
-    for terminal in 0..fabric.terminals() {
-        at[fabric.router_at(terminal) as usize].push(terminal);
+    let mut at = Column::filled(fabric.routers() as usize, Vec::new());
+    for terminal in TerminalId::first(fabric.terminals()) {
+        at[fabric.router_at(terminal)].push(terminal);
     }
-    context.first_free(order(fabric, start).into_iter().flat_map(|r| at[r as usize].clone()))
+    context.first_free(order(fabric, start).into_iter().flat_map(|r| at[r].clone()))
 }
 
 /// All routers: those that can be reached in the order of the search, then the others.
-fn order(fabric: &Fabric, start: u32) -> Vec<u32> {
-    let mut met = vec![false; fabric.routers() as usize];
-    met[start as usize] = true;
+fn order(fabric: &Fabric, start: RouterId) -> Vec<RouterId> {
+    let mut met = Column::filled(fabric.routers() as usize, false);
+    met[start] = true;
     let (mut open, mut order) = (VecDeque::from([start]), Vec::new());
     while let Some(router) = open.pop_front() {
         order.push(router);
         for port in fabric.ports_of(router) {
             if let Peer::Router { router: to, .. } = port.peer
-                && !met[to as usize]
+                && !met[to]
             {
-                met[to as usize] = true;
+                met[to] = true;
                 open.push_back(to);
             }
         }
     }
-    order.extend((0..fabric.routers()).filter(|&r| !met[r as usize]));
+    order.extend(RouterId::first(fabric.routers()).filter(|&r| !met[r]));
     order
 }
 

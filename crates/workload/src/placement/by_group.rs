@@ -2,6 +2,7 @@
 
 use super::{PlacementContext, groups};
 use base::{
+    index::TerminalId,
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -23,10 +24,13 @@ pub(crate) const ABOUT: About = About {
     ],
 };
 
-pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(
+    context: &PlacementContext<'_>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let free = context.is_free();
     let mut groups = groups::terminals(context.fabric, values);
-    groups.iter_mut().for_each(|g| g.retain(|&t| free[t as usize]));
+    groups.iter_mut().for_each(|g| g.retain(|&t| free[t]));
     let longest = groups.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let turn = match values.int("per_group") as usize {
         0 => longest,

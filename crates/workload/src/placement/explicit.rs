@@ -2,6 +2,7 @@
 
 use super::PlacementContext;
 use base::{
+    index::TerminalId,
     param::{Excerpt, Kind, Param, Problem, Value, Values},
     registry::About,
 };
@@ -35,7 +36,10 @@ enum Written {
     File(Excerpt),
 }
 
-pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(
+    context: &PlacementContext<'_>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let entries = match (values.0.get("terminals"), values.0.get("placement_file")) {
         (Some(Value::Ints(list)), None) => list.iter().map(|&t| (t, Written::List)).collect(),
         (None, Some(Value::Text(path))) => read(path)?,
@@ -54,16 +58,16 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
     }
     let mut free = context.is_free();
     let mut problems = Vec::new();
-    let mut placed: Vec<u32> = Vec::with_capacity(ranks);
+    let mut placed: Vec<TerminalId> = Vec::with_capacity(ranks);
     for (rank, (terminal, written)) in entries.into_iter().take(ranks).enumerate() {
-        let slot = usize::try_from(terminal).ok().and_then(|t| free.get_mut(t));
-        let message = match slot {
-            Some(free) if *free => {
-                *free = false;
-                placed.push(terminal as u32);
+        let id = u32::try_from(terminal).ok().map(TerminalId::new).filter(|&t| free.get(t).is_some());
+        let message = match id {
+            Some(id) if free[id] => {
+                free[id] = false;
+                placed.push(id);
                 continue;
             }
-            Some(_) if placed.contains(&(terminal as u32)) => {
+            Some(id) if placed.contains(&id) => {
                 format!("terminal {terminal} of rank {rank} has a rank already: one terminal holds one rank")
             }
             Some(_) => format!("terminal {terminal} of rank {rank} is taken by an earlier job"),

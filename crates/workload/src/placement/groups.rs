@@ -1,6 +1,9 @@
 //! The terminals of a fabric group by group: what by-group and round-robin share.
 
-use base::param::{Kind, Param, Values};
+use base::{
+    index::{Column, RouterId, TerminalId},
+    param::{Kind, Param, Values},
+};
 use fabric::graph::{Fabric, Peer};
 
 /// What counts as a group.
@@ -13,41 +16,40 @@ pub(crate) const OVER: Param = Param {
 };
 
 /// Terminals of each group that has any, groups in the order of their lowest router, terminals ascending.
-pub(crate) fn terminals(fabric: &Fabric, values: &Values) -> Vec<Vec<u32>> {
+pub(crate) fn terminals(fabric: &Fabric, values: &Values) -> Vec<Vec<TerminalId>> {
     let routers = fabric.routers();
-    let group: Vec<u32> =
-        if values.text(OVER.name) == "routers" { (0..routers).collect() } else { parts(fabric) };
-    let mut members = vec![Vec::new(); routers as usize];
-    for terminal in 0..fabric.terminals() {
-        members[group[fabric.router_at(terminal) as usize] as usize].push(terminal);
+    let group: Column<RouterId, RouterId> =
+        if values.text(OVER.name) == "routers" { RouterId::first(routers).collect() } else { parts(fabric) };
+    let mut members = Column::<RouterId, _>::filled(routers as usize, Vec::new());
+    for terminal in TerminalId::first(fabric.terminals()) {
+        members[group[fabric.router_at(terminal)]].push(terminal);
     }
-    members.retain(|m| !m.is_empty());
-    members
+    members.into_cells().into_iter().filter(|m| !m.is_empty()).collect()
 }
 
 /// For each router the lowest one that it is connected with by links below the topmost class.
-fn parts(fabric: &Fabric) -> Vec<u32> {
+fn parts(fabric: &Fabric) -> Column<RouterId, RouterId> {
     let linked = |p: &&fabric::graph::Port| matches!(p.peer, Peer::Router { .. });
     let top = fabric.ports().iter().filter(linked).map(|p| p.class).max();
-    let mut part: Vec<u32> = vec![u32::MAX; fabric.routers() as usize];
+    let mut part = Column::filled(fabric.routers() as usize, None);
     let mut open = Vec::new();
-    for first in 0..fabric.routers() {
-        if part[first as usize] != u32::MAX {
+    for first in RouterId::first(fabric.routers()) {
+        if part[first].is_some() {
             continue;
         }
-        part[first as usize] = first;
+        part[first] = Some(first);
         open.push(first);
         while let Some(router) = open.pop() {
             for port in fabric.ports_of(router) {
                 if let Peer::Router { router: to, .. } = port.peer
                     && Some(port.class) != top
-                    && part[to as usize] == u32::MAX
+                    && part[to].is_none()
                 {
-                    part[to as usize] = first;
+                    part[to] = Some(first);
                     open.push(to);
                 }
             }
         }
     }
-    part
+    part.into_cells().into_iter().flatten().collect()
 }

@@ -9,6 +9,7 @@
 use super::{PlacementContext, min_manhattan};
 use crate::program::matrix;
 use base::{
+    index::{Column, RouterId, TerminalId},
     param::{Kind, Param, Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -38,16 +39,19 @@ const MAX_ROUTERS: usize = 16_384;
 struct Task<'a> {
     context: &'a PlacementContext<'a>,
     /// Row of the distance table of each terminal.
-    row: Vec<u32>,
+    row: Column<TerminalId, u32>,
     rows: usize,
     distance: Vec<u16>,
     /// Terminals of each row.
-    terminals: Vec<Vec<u32>>,
+    terminals: Vec<Vec<TerminalId>>,
     /// Partners of each rank and the messages with them, both directions.
     partners: Vec<Vec<(u32, u64)>>,
 }
 
-pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(
+    context: &PlacementContext<'_>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let ranks = context.need_room()?;
     let greedy = min_manhattan::build(context, &Values::default())?;
     let Some(program) = context.program else { return Ok(greedy) };
@@ -73,7 +77,7 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
 impl<'a> Task<'a> {
     fn new(context: &'a PlacementContext<'a>, ranks: usize) -> Result<Self, String> {
         let fabric = context.fabric;
-        let mut ends: Vec<u32> = context.free.iter().map(|&t| fabric.router_at(t)).collect();
+        let mut ends: Vec<RouterId> = context.free.iter().map(|&t| fabric.router_at(t)).collect();
         ends.sort_unstable();
         ends.dedup();
         let rows = ends.len();
@@ -83,35 +87,40 @@ impl<'a> Task<'a> {
         let mut distance = Vec::with_capacity(rows * rows);
         for &from in &ends {
             let all = metrics::distances(fabric, from);
-            distance.extend(ends.iter().map(|&to| u16::try_from(all[to as usize]).unwrap_or(u16::MAX)));
+            distance.extend(ends.iter().map(|&to| u16::try_from(all[to]).unwrap_or(u16::MAX)));
         }
-        let mut row = vec![u32::MAX; fabric.terminals() as usize];
+        let mut row = Column::filled(fabric.terminals() as usize, u32::MAX);
         let mut terminals = vec![Vec::new(); rows];
         for &t in context.free {
             let r = ends.partition_point(|&e| e < fabric.router_at(t));
-            row[t as usize] = r as u32;
+            row[t] = r as u32;
             terminals[r].push(t);
         }
         Ok(Self { context, row, rows, distance, terminals, partners: vec![Vec::new(); ranks] })
     }
 
-    fn hops(&self, a: u32, b: u32) -> u64 {
-        self.distance[self.row[a as usize] as usize * self.rows + self.row[b as usize] as usize].into()
+    fn hops(&self, a: TerminalId, b: TerminalId) -> u64 {
+        self.distance[self.row[a] as usize * self.rows + self.row[b] as usize].into()
     }
 
     /// Hops of a rank's messages if it stood on `at`; partners on `at` itself count as staying.
-    fn cost(&self, rank: usize, at: u32, placed: &[u32]) -> u64 {
+    fn cost(&self, rank: usize, at: TerminalId, placed: &[TerminalId]) -> u64 {
         self.partners[rank].iter().map(|&(p, n)| n * self.hops(at, placed[p as usize])).sum()
     }
 
-    fn total(&self, placed: &[u32]) -> u64 {
+    fn total(&self, placed: &[TerminalId]) -> u64 {
         (0..placed.len()).map(|r| self.cost(r, placed[r], placed)).sum::<u64>() / 2
     }
 
     /// Ranks change places for `effort` rounds. Returns the total of hops and the best placement on the way.
-    fn exchanged(&self, mut placed: Vec<u32>, effort: u64, mut stream: Stream) -> (u64, Vec<u32>) {
-        let mut who = vec![u32::MAX; self.row.len()];
-        placed.iter().enumerate().for_each(|(r, &t)| who[t as usize] = r as u32);
+    fn exchanged(
+        &self,
+        mut placed: Vec<TerminalId>,
+        effort: u64,
+        mut stream: Stream,
+    ) -> (u64, Vec<TerminalId>) {
+        let mut who = Column::filled(self.row.len(), u32::MAX);
+        placed.iter().enumerate().for_each(|(r, &t)| who[t] = r as u32);
         let mut total = self.total(&placed);
         let mut best = (total, placed.clone());
         let messages: u64 = self.partners.iter().flatten().map(|p| p.1).sum();
@@ -121,7 +130,7 @@ impl<'a> Task<'a> {
             let bound = first * (effort - round) / effort * u64::from(round * 4 < effort * 3);
             for rank in 0..placed.len() {
                 let Some(to) = self.candidate(rank, &placed, &mut stream) else { continue };
-                let (from, other) = (placed[rank], who[to as usize]);
+                let (from, other) = (placed[rank], who[to]);
                 let before = self.cost(rank, from, &placed)
                     + if other == u32::MAX { 0 } else { self.cost(other as usize, to, &placed) };
                 placed[rank] = to;
@@ -137,8 +146,8 @@ impl<'a> Task<'a> {
                     }
                     continue;
                 }
-                who[to as usize] = rank as u32;
-                who[from as usize] = other;
+                who[to] = rank as u32;
+                who[from] = other;
                 total = total + after - before;
             }
             if total < best.0 {
@@ -149,7 +158,7 @@ impl<'a> Task<'a> {
     }
 
     /// A terminal beside a random partner's.
-    fn candidate(&self, rank: usize, placed: &[u32], stream: &mut Stream) -> Option<u32> {
+    fn candidate(&self, rank: usize, placed: &[TerminalId], stream: &mut Stream) -> Option<TerminalId> {
         let partners = &self.partners[rank];
         if partners.is_empty() {
             return None;
@@ -168,14 +177,14 @@ impl<'a> Task<'a> {
         (to != placed[rank]).then_some(to)
     }
 
-    fn row_of(&self, router: u32) -> Option<usize> {
+    fn row_of(&self, router: RouterId) -> Option<usize> {
         let at = self.terminals.partition_point(|ts| self.context.fabric.router_at(ts[0]) < router);
         self.terminals.get(at).filter(|ts| self.context.fabric.router_at(ts[0]) == router).map(|_| at)
     }
 
     /// Both graphs bisected together.
-    fn bisected(&self, ranks: usize) -> Vec<u32> {
-        let mut placed = vec![0; ranks];
+    fn bisected(&self, ranks: usize) -> Vec<TerminalId> {
+        let mut placed = vec![TerminalId::default(); ranks];
         let mut side = vec![0u32; ranks];
         let mut mark = 0;
         // Terminals close to the first one, if there are more than ranks.
@@ -198,11 +207,11 @@ impl<'a> Task<'a> {
     }
 
     /// Terminals in two halves: along the longest axis of a grid, else between two that are far apart.
-    fn halve_slots(&self, mut slots: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+    fn halve_slots(&self, mut slots: Vec<TerminalId>) -> (Vec<TerminalId>, Vec<TerminalId>) {
         let fabric: &Fabric = self.context.fabric;
         let half = slots.len() / 2;
         if let Some(shape) = fabric.shape::<GridShape>().filter(|_| fabric.planes() == 1) {
-            let at = |t: u32| shape.coordinates(fabric.router_at(t));
+            let at = |t: TerminalId| shape.coordinates(fabric.router_at(t).number());
             let extent = |d: usize| {
                 let all = slots.iter().map(|&t| at(t)[d]);
                 all.clone().max().unwrap_or(0) - all.min().unwrap_or(0)
@@ -210,8 +219,9 @@ impl<'a> Task<'a> {
             let axis = (0..shape.dims.len()).max_by_key(|&d| (extent(d), d)).unwrap_or(0);
             slots.sort_by_key(|&t| (at(t)[axis], t));
         } else {
-            let far =
-                |from: u32| slots.iter().copied().max_by_key(|&t| (self.hops(from, t), t)).unwrap_or(from);
+            let far = |from: TerminalId| {
+                slots.iter().copied().max_by_key(|&t| (self.hops(from, t), t)).unwrap_or(from)
+            };
             let a = far(slots[0]);
             let b = far(a);
             slots.sort_by_key(|&t| (self.hops(a, t) as i64 - self.hops(b, t) as i64, t));
@@ -294,8 +304,8 @@ impl<'a> Task<'a> {
     }
 }
 
-fn slots_first(context: &PlacementContext<'_>) -> u32 {
-    context.free.first().copied().unwrap_or(0)
+fn slots_first(context: &PlacementContext<'_>) -> TerminalId {
+    context.free.first().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::PlacementContext;
 use base::{
+    index::TerminalId,
     param::{Problem, Values},
     registry::About,
 };
@@ -14,6 +15,6 @@ pub(crate) const ABOUT: About = About {
     params: &[],
 };
 
-pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<TerminalId>, Vec<Problem>> {
     Ok(context.free[..context.need_room()?].to_vec())
 }

@@ -3,6 +3,7 @@
 use super::PlacementContext;
 use crate::program::matrix;
 use base::{
+    index::{Column, RouterId, TerminalId},
     param::{Problem, Values},
     registry::About,
 };
@@ -27,18 +28,18 @@ pub(crate) const ABOUT: About = About {
 struct Placing<'a> {
     context: &'a PlacementContext<'a>,
     /// Terminals of each router, ascending.
-    terminals: Vec<Vec<u32>>,
-    free: Vec<bool>,
+    terminals: Column<RouterId, Vec<TerminalId>>,
+    free: Column<TerminalId, bool>,
     /// Terminals of `context.free` before this place are taken.
     first: usize,
-    placed: Vec<Option<u32>>,
+    placed: Vec<Option<TerminalId>>,
     /// Routers met by the search with this number.
-    met: Vec<u64>,
+    met: Column<RouterId, u64>,
     search: u64,
-    queue: VecDeque<u32>,
+    queue: VecDeque<RouterId>,
 }
 
-pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let ranks = context.need_room()?;
     let Some(program) = context.program else {
         let message = "this placement needs a rank program, which says who sends to whom";
@@ -69,9 +70,9 @@ pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<u3
 impl<'a> Placing<'a> {
     fn new(context: &'a PlacementContext<'a>, ranks: usize) -> Self {
         let fabric = context.fabric;
-        let mut terminals = vec![Vec::new(); fabric.routers() as usize];
-        for terminal in 0..fabric.terminals() {
-            terminals[fabric.router_at(terminal) as usize].push(terminal);
+        let mut terminals = Column::filled(fabric.routers() as usize, Vec::new());
+        for terminal in TerminalId::first(fabric.terminals()) {
+            terminals[fabric.router_at(terminal)].push(terminal);
         }
         Self {
             context,
@@ -79,20 +80,20 @@ impl<'a> Placing<'a> {
             free: context.is_free(),
             first: 0,
             placed: vec![None; ranks],
-            met: vec![0; fabric.routers() as usize],
+            met: Column::filled(fabric.routers() as usize, 0),
             search: 0,
             queue: VecDeque::new(),
         }
     }
 
-    fn take(&mut self, rank: usize, terminal: u32) {
-        self.free[terminal as usize] = false;
+    fn take(&mut self, rank: usize, terminal: TerminalId) {
+        self.free[terminal] = false;
         self.placed[rank] = Some(terminal);
     }
 
     /// Puts a rank on the first free terminal. There is one: free terminals are as many as ranks at least.
-    fn first_free(&mut self, rank: usize) -> u32 {
-        while !self.free[self.context.free[self.first] as usize] {
+    fn first_free(&mut self, rank: usize) -> TerminalId {
+        while !self.free[self.context.free[self.first]] {
             self.first += 1;
         }
         let terminal = self.context.free[self.first];
@@ -101,22 +102,22 @@ impl<'a> Placing<'a> {
     }
 
     /// Puts a rank on the first free terminal met from where its partner is.
-    fn near(&mut self, partner: u32, rank: usize) {
+    fn near(&mut self, partner: TerminalId, rank: usize) {
         let fabric = self.context.fabric;
         self.search += 1;
         self.queue.clear();
         let start = fabric.router_at(partner);
-        self.met[start as usize] = self.search;
+        self.met[start] = self.search;
         self.queue.push_back(start);
         while let Some(router) = self.queue.pop_front() {
-            if let Some(&t) = self.terminals[router as usize].iter().find(|&&t| self.free[t as usize]) {
+            if let Some(&t) = self.terminals[router].iter().find(|&&t| self.free[t]) {
                 return self.take(rank, t);
             }
             for port in ports(fabric, router) {
                 if let Peer::Router { router: to, .. } = fabric.ports_of(router)[port].peer
-                    && self.met[to as usize] < self.search
+                    && self.met[to] < self.search
                 {
-                    self.met[to as usize] = self.search;
+                    self.met[to] = self.search;
                     self.queue.push_back(to);
                 }
             }
@@ -127,7 +128,7 @@ impl<'a> Placing<'a> {
 }
 
 /// A router's ports in the order of the search: in grids, port 2 d + 1 leads toward greater coordinates and comes before port 2 d.
-fn ports(fabric: &Fabric, router: u32) -> impl Iterator<Item = usize> {
+fn ports(fabric: &Fabric, router: RouterId) -> impl Iterator<Item = usize> {
     let links = fabric.shape::<GridShape>().map_or(0, |shape| 2 * shape.dims.len());
     (0..fabric.ports_of(router).len()).map(move |port| if port < links { port ^ 1 } else { port })
 }

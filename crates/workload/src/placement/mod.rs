@@ -16,6 +16,7 @@ mod testing;
 
 use crate::program::Program;
 use base::{
+    index::{Column, TerminalId},
     param::{Built, Problem, Values},
     registry::{About, Registered},
 };
@@ -31,7 +32,7 @@ pub struct PlacementContext<'a> {
     /// The network on which all of it runs.
     pub fabric: &'a Fabric,
     /// Terminals that no earlier job uses, ascending.
-    pub free: &'a [u32],
+    pub free: &'a [TerminalId],
     /// Seed of the run.
     pub seed: u64,
     /// Index of the job.
@@ -66,16 +67,19 @@ impl PlacementContext<'_> {
     }
 
     /// For each terminal whether it is free.
-    pub(crate) fn is_free(&self) -> Vec<bool> {
-        let mut free = vec![false; self.fabric.terminals() as usize];
-        self.free.iter().for_each(|&t| free[t as usize] = true);
+    pub(crate) fn is_free(&self) -> Column<TerminalId, bool> {
+        let mut free = Column::filled(self.fabric.terminals() as usize, false);
+        self.free.iter().for_each(|&t| free[t] = true);
         free
     }
 
     /// The ranks on the first free ones of terminals in some order, in which each comes once.
-    pub(crate) fn first_free(&self, order: impl IntoIterator<Item = u32>) -> Result<Vec<u32>, Vec<Problem>> {
+    pub(crate) fn first_free(
+        &self,
+        order: impl IntoIterator<Item = TerminalId>,
+    ) -> Result<Vec<TerminalId>, Vec<Problem>> {
         let (ranks, free) = (self.need_room()?, self.is_free());
-        Ok(order.into_iter().filter(|&t| free[t as usize]).take(ranks).collect())
+        Ok(order.into_iter().filter(|&t| free[t]).take(ranks).collect())
     }
 }
 
@@ -84,7 +88,7 @@ pub struct PlacementEntry {
     /// Name, documentation, parameters.
     pub about: About,
     /// Builds the terminal of each rank from checked parameters.
-    pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<u32>>,
+    pub build: fn(&PlacementContext<'_>, &Values) -> Built<Vec<TerminalId>>,
 }
 
 impl Registered for PlacementEntry {
@@ -106,9 +110,10 @@ mod tests {
         },
         registry::PLACEMENTS,
     };
-    use base::{param::Value, registry::find};
+    use base::{index::TerminalId, param::Value, registry::find};
 
     fn place(name: &str, ranks: u32, free: &[u32], seed: u64, job: u32) -> Result<Vec<u32>, Vec<Problem>> {
+        let free: Vec<TerminalId> = free.iter().copied().map(TerminalId::new).collect();
         let fabric = grid("torus", &[5, 4], 1);
         let entry = find(PLACEMENTS, name).unwrap();
         let mut values = defaults(&entry.about);
@@ -118,8 +123,8 @@ mod tests {
         }
         let known = Known(ring::build(&asking(ranks.max(2)), &defaults(&ring::ABOUT)).unwrap());
         let program: Option<&dyn Program> = (ranks > 1).then_some(&known);
-        let context = PlacementContext { ranks, fabric: &fabric, free, seed, job, program, each: 1 };
-        (entry.build)(&context, &values)
+        let context = PlacementContext { ranks, fabric: &fabric, free: &free, seed, job, program, each: 1 };
+        Ok((entry.build)(&context, &values)?.into_iter().map(TerminalId::number).collect())
     }
 
     #[test]

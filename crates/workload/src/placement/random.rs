@@ -2,6 +2,7 @@
 
 use super::PlacementContext;
 use base::{
+    index::TerminalId,
     param::{Problem, Values},
     registry::About,
     rng::{Purpose, Stream},
@@ -15,7 +16,7 @@ pub(crate) const ABOUT: About = About {
     params: &[],
 };
 
-pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(context: &PlacementContext<'_>, _: &Values) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let ranks = context.need_room()?;
     let mut terminals = context.free.to_vec();
     Stream::new(context.seed, Purpose::Placement, u64::from(context.job)).shuffle(&mut terminals);

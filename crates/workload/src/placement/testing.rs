@@ -3,6 +3,7 @@
 use super::PlacementContext;
 use crate::program::Program;
 use base::{
+    index::TerminalId,
     param::{Problem, Values},
     registry::find,
 };
@@ -11,7 +12,7 @@ use fabric::{
     registry::{Constant, TOPOLOGIES, values},
 };
 
-type Build = fn(&PlacementContext<'_>, &Values) -> Result<Vec<u32>, Vec<Problem>>;
+type Build = fn(&PlacementContext<'_>, &Values) -> Result<Vec<TerminalId>, Vec<Problem>>;
 
 fn topology(name: &str, sample: &[(&str, Constant)]) -> Fabric {
     let entry = find(TOPOLOGIES, name).unwrap();
@@ -35,7 +36,7 @@ pub(crate) fn dragonfly() -> Fabric {
     topology("dragonfly", &sample)
 }
 
-/// Places ranks when all terminals are free.
+/// Places ranks when all terminals are free; terminals by plain numbers.
 pub(crate) fn place(
     fabric: &Fabric,
     build: Build,
@@ -45,7 +46,7 @@ pub(crate) fn place(
     place_program(fabric, build, values, ranks, None)
 }
 
-/// Places the ranks of a program when all terminals are free.
+/// Places the ranks of a program when all terminals are free; likewise.
 pub(crate) fn place_program(
     fabric: &Fabric,
     build: Build,
@@ -53,6 +54,7 @@ pub(crate) fn place_program(
     ranks: u32,
     program: Option<&dyn Program>,
 ) -> Result<Vec<u32>, Vec<Problem>> {
-    let free: Vec<u32> = (0..fabric.terminals()).collect();
-    build(&PlacementContext { ranks, fabric, free: &free, seed: 1, job: 0, program, each: 1 }, values)
+    let free: Vec<TerminalId> = TerminalId::first(fabric.terminals()).collect();
+    let context = PlacementContext { ranks, fabric, free: &free, seed: 1, job: 0, program, each: 1 };
+    Ok(build(&context, values)?.into_iter().map(TerminalId::number).collect())
 }

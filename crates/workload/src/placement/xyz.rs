@@ -2,6 +2,7 @@
 
 use super::PlacementContext;
 use base::{
+    index::TerminalId,
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -30,7 +31,10 @@ pub(crate) const ABOUT: About = About {
     ],
 };
 
-pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<Vec<u32>, Vec<Problem>> {
+pub(crate) fn build(
+    context: &PlacementContext<'_>,
+    values: &Values,
+) -> Result<Vec<TerminalId>, Vec<Problem>> {
     let Some(shape) = context.fabric.shape::<GridShape>() else {
         let message =
             format!("a {} has no axes: this placement needs a mesh or torus", context.fabric.topology());
@@ -47,7 +51,7 @@ pub(crate) fn build(context: &PlacementContext<'_>, values: &Values) -> Result<V
         return Err(vec![Problem::new("axes", message)]);
     }
     let routers = routers(shape, &axes);
-    let terminal = |router: u32, k: u32| router * shape.terminals + k;
+    let terminal = |router: u32, k: u32| TerminalId::new(router * shape.terminals + k);
     if values.bool("fill_router") {
         context.first_free(routers.flat_map(|r| (0..shape.terminals).map(move |k| terminal(r, k))))
     } else {

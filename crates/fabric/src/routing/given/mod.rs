@@ -17,6 +17,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
+    index::{Column, PortId, RouterId, TerminalId},
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
 };
@@ -69,7 +70,7 @@ struct Given {
     lanes: Lanes,
     select: Select,
     /// By terminal: its plane and the number of its router among the table's ends.
-    row: Vec<(u32, u32)>,
+    row: Column<TerminalId, (u32, u32)>,
 }
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
@@ -123,13 +124,13 @@ fn bind(
 }
 
 /// Plane and end of each terminal.
-type Placed = Vec<(u32, u32)>;
+type Placed = Column<TerminalId, (u32, u32)>;
 
 /// The table, where each terminal is in it, and which entry each of its ports comes from.
 fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>), Vec<Problem>> {
     let ends = fabric.ends();
     let mut beside = vec![0u32; ends.len()];
-    let mut row = Vec::new();
+    let mut row = Placed::default();
     for &(router, _) in fabric.attachments() {
         let place = match ends.binary_search(&router) {
             Ok(end) => {
@@ -142,8 +143,8 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
     }
     let planes = beside.iter().copied().max().unwrap_or(0);
     let mut table = Table::new(fabric, planes)?;
-    let mut terminals: Vec<(u32, u32, u32)> =
-        (0..).zip(&row).filter(|(_, r)| r.0 != NONE).map(|(t, &(plane, end))| (plane, end, t)).collect();
+    let mut terminals: Vec<(u32, u32, TerminalId)> =
+        row.iter().filter(|(_, r)| r.0 != NONE).map(|(t, &(plane, end))| (plane, end, t)).collect();
     terminals.sort_unstable();
     let (mut next, mut order) = (terminals.into_iter().peekable(), Vec::new());
     let mut ports = Vec::new();
@@ -151,7 +152,7 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
         let terminal = next.next_if(|&(p, e, _)| (p, e) == (plane, end)).map(|(_, _, t)| t);
         let first = terminal.map_or(entries.len(), |t| entries.partition_point(|e| e.destination < t));
         let mut i = first;
-        for router in 0..fabric.routers() {
+        for router in RouterId::first(fabric.routers()) {
             ports.clear();
             while let Some(e) =
                 entries.get(i).filter(|e| Some(e.destination) == terminal && e.router == router)
@@ -170,20 +171,20 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
 }
 
 /// Checks that all paths lead from routers with terminals to every terminal.
-fn reached(fabric: &Fabric, table: &Table, row: &[(u32, u32)]) -> Result<(), String> {
+fn reached(fabric: &Fabric, table: &Table, row: &Placed) -> Result<(), String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
         OnPath,
         Done,
     }
-    for (terminal, &(plane, end)) in row.iter().enumerate().filter(|(_, r)| r.0 != NONE) {
+    for (terminal, &(plane, end)) in row.iter().filter(|(_, r)| r.0 != NONE) {
         let home = table.ends[end as usize];
-        let mut marks = vec![Mark::New; fabric.routers() as usize];
-        marks[home as usize] = Mark::Done;
+        let mut marks = Column::filled(fabric.routers() as usize, Mark::New);
+        marks[home] = Mark::Done;
         for &from in &table.ends {
-            let mut path: Vec<(u32, usize)> = Vec::new();
-            if marks[from as usize] == Mark::New {
+            let mut path: Vec<(RouterId, usize)> = Vec::new();
+            if marks[from] == Mark::New {
                 path.push((from, 0));
             }
             while let Some(&mut (router, ref mut done)) = path.last_mut() {
@@ -193,15 +194,15 @@ fn reached(fabric: &Fabric, table: &Table, row: &[(u32, u32)]) -> Result<(), Str
                         "router {router} has no entry for terminal {terminal}, which packets from router {from} need"
                     ));
                 }
-                marks[router as usize] = Mark::OnPath;
+                marks[router] = Mark::OnPath;
                 let Some(&port) = ports.get(*done) else {
-                    marks[router as usize] = Mark::Done;
+                    marks[router] = Mark::Done;
                     path.pop();
                     continue;
                 };
                 *done += 1;
                 let next = fabric.next_router(router, port).unwrap_or(home);
-                match marks[next as usize] {
+                match marks[next] {
                     Mark::New => path.push((next, 0)),
                     Mark::Done => {}
                     Mark::OnPath => {
@@ -222,11 +223,11 @@ fn reached(fabric: &Fabric, table: &Table, row: &[(u32, u32)]) -> Result<(), Str
 impl Given {
     /// Ports toward the destination and where they begin in the table; `None` at its router.
     #[inline]
-    fn ports(&self, hop: &Hop) -> Option<(&[u32], usize, u32, u32)> {
+    fn ports(&self, hop: &Hop) -> Option<(&[PortId], usize, u32, u32)> {
         if self.fabric.router_at(hop.destination) == hop.router {
             return None;
         }
-        let (plane, end) = self.row[hop.destination as usize];
+        let (plane, end) = self.row[hop.destination];
         let first = self.table.first(plane, end, hop.router);
         Some((self.table.ports(plane, end, hop.router), first, plane, end))
     }
@@ -270,7 +271,7 @@ impl Routing for Given {
             return;
         };
         let choice =
-            |(i, &port): (usize, &u32)| Choice { port, vc: self.vc(hop, first + i, plane, end), state: 0 };
+            |(i, &port): (usize, &PortId)| Choice { port, vc: self.vc(hop, first + i, plane, end), state: 0 };
         out.extend(ports.iter().enumerate().map(choice));
     }
 

@@ -1,6 +1,7 @@
 //! Reads the text of a routing table, and checks each entry against the fabric.
 
 use crate::graph::{Fabric, Peer};
+use base::index::{PortId, RouterId, TerminalId};
 
 /// Most mistakes that are reported.
 pub(in crate::routing) const REPORTED: usize = 20;
@@ -11,9 +12,9 @@ pub(in crate::routing) const MAX_VCS: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
     /// Terminal that packets go to.
-    pub(super) destination: u32,
-    pub(super) router: u32,
-    pub(super) port: u32,
+    pub(super) destination: TerminalId,
+    pub(super) router: RouterId,
+    pub(super) port: PortId,
     pub(super) vc: Option<u8>,
 }
 
@@ -95,11 +96,11 @@ fn entry<'a>(words: &[Word<'a>], fabric: &Fabric) -> Result<Option<Entry>, (Word
             format!("an entry is `router destination port [vc]`: 3 or 4 numbers, not {}", words.len());
         return Err((if words.len() > 4 { words[4] } else { last }, message));
     }
-    let router = number(words[0], "router", fabric.routers())?;
-    let destination = number(words[1], "terminal", fabric.terminals())?;
+    let router = RouterId::new(number(words[0], "router", fabric.routers())?);
+    let destination = TerminalId::new(number(words[1], "terminal", fabric.terminals())?);
     let ports = fabric.ports_of(router);
-    let port = number(words[2], "port of this router", ports.len() as u32)?;
-    match ports[port as usize].peer {
+    let port = PortId::new(number(words[2], "port of this router", ports.len() as u32)?);
+    match ports[port.index()].peer {
         Peer::Router { .. } => {}
         Peer::Terminal(terminal) if terminal == destination => {}
         Peer::Terminal(terminal) => {

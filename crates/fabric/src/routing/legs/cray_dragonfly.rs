@@ -6,6 +6,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::cray_dragonfly::CrayDragonflyShape};
+use base::index::{PortId, RouterId};
 
 /// Tables of one such dragonfly: they serve all groups alike.
 pub(crate) struct CrayDragonflyLeg {
@@ -13,7 +14,7 @@ pub(crate) struct CrayDragonflyLeg {
     /// Row `slot of the first round * routers of a group + index`: where its ports begin in `ports`.
     begin: Vec<u32>,
     /// Ports toward the group behind the slot.
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
 }
 
 impl CrayDragonflyLeg {
@@ -38,7 +39,7 @@ impl CrayDragonflyLeg {
                     .collect();
                 row_of.sort_unstable();
                 row_of.dedup();
-                ports.extend(row_of);
+                ports.extend(row_of.into_iter().map(PortId::new));
                 begin.push(ports.len() as u32);
             }
         }
@@ -62,12 +63,13 @@ impl Leg for CrayDragonflyLeg {
         2
     }
 
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
         let shape = &self.shape;
-        let ((group, row, column), (to_group, to_row, to_column)) = (shape.place(at.router), shape.place(to));
+        let ((group, row, column), (to_group, to_row, to_column)) =
+            (shape.place(at.router.number()), shape.place(to.number()));
         if group == to_group {
             let (first, count) = within(shape, (row, column), (to_row, to_column)).unwrap_or((0, 1));
-            return NextPorts { ports: PortSet::Range(first, count), vc: 1 };
+            return NextPorts { ports: PortSet::Range(PortId::new(first), count), vc: 1 };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let entry = ((slot * shape.rows + row) * shape.columns + column) as usize;
@@ -75,15 +77,15 @@ impl Leg for CrayDragonflyLeg {
         NextPorts { ports: PortSet::List(ports), vc: 0 }
     }
 
-    fn area(&self, router: u32) -> u32 {
-        router / (self.shape.rows * self.shape.columns)
+    fn area(&self, router: RouterId) -> u32 {
+        router.number() / (self.shape.rows * self.shape.columns)
     }
 
     fn areas(&self) -> Option<u32> {
         Some(self.shape.groups)
     }
 
-    fn member(&self, area: u32) -> u32 {
-        area * self.shape.rows * self.shape.columns
+    fn member(&self, area: u32) -> RouterId {
+        RouterId::new(area * self.shape.rows * self.shape.columns)
     }
 }

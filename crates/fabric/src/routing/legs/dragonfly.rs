@@ -5,6 +5,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, routing::dragonfly::Tables};
+use base::index::{PortId, RouterId};
 
 /// Tables of one dragonfly.
 pub(crate) struct DragonflyLeg {
@@ -24,16 +25,16 @@ impl Leg for DragonflyLeg {
     }
 
     #[inline]
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
         let ((group, index), (to_group, to_index)) = (self.tables.place(at.router), self.tables.place(to));
         if group == to_group {
             let port = self.tables.shape.local_port(index, to_index);
-            return NextPorts { ports: PortSet::Range(port, 1), vc: 1 };
+            return NextPorts { ports: PortSet::Range(PortId::new(port), 1), vc: 1 };
         }
         NextPorts { ports: PortSet::List(self.tables.toward(group, index, to_group)), vc: 0 }
     }
 
-    fn area(&self, router: u32) -> u32 {
+    fn area(&self, router: RouterId) -> u32 {
         self.tables.place(router).0
     }
 
@@ -41,7 +42,7 @@ impl Leg for DragonflyLeg {
         Some(self.tables.shape.groups)
     }
 
-    fn member(&self, area: u32) -> u32 {
-        area * self.tables.shape.routers
+    fn member(&self, area: u32) -> RouterId {
+        RouterId::new(area * self.tables.shape.routers)
     }
 }

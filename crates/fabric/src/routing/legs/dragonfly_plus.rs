@@ -6,6 +6,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::dragonfly_plus::DragonflyPlusShape};
+use base::index::{PortId, RouterId};
 
 /// Tables of one dragonfly+.
 pub(crate) struct DragonflyPlusLeg {
@@ -20,7 +21,7 @@ pub(crate) struct DragonflyPlusLeg {
 #[derive(Default)]
 struct Rows {
     begin: Vec<u32>,
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
 }
 
 impl Rows {
@@ -28,12 +29,12 @@ impl Rows {
         if self.begin.is_empty() {
             self.begin.push(0);
         }
-        self.ports.extend(ports);
+        self.ports.extend(ports.into_iter().map(PortId::new));
         self.begin.push(self.ports.len() as u32);
     }
 
     #[inline]
-    fn row(&self, i: u32) -> &[u32] {
+    fn row(&self, i: u32) -> &[PortId] {
         &self.ports[self.begin[i as usize] as usize..self.begin[i as usize + 1] as usize]
     }
 }
@@ -64,22 +65,23 @@ impl Leg for DragonflyPlusLeg {
         2
     }
 
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
         let shape = &self.shape;
-        let ((group, index), (to_group, to_index)) = (shape.place(at.router), shape.place(to));
+        let ((group, index), (to_group, to_index)) =
+            (shape.place(at.router.number()), shape.place(to.number()));
         let spine = shape.is_spine(index);
         if group == to_group {
             let ports = if spine {
-                PortSet::Range(shape.down_port(to_index), shape.cables)
+                PortSet::Range(PortId::new(shape.down_port(to_index)), shape.cables)
             } else {
-                PortSet::Range(0, shape.spines * shape.cables)
+                PortSet::Range(PortId::new(0), shape.spines * shape.cables)
             };
             return NextPorts { ports, vc: 1 };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let ports = if spine {
             match self.across.row((index - shape.leaves) * (shape.groups - 1) + slot) {
-                [] => PortSet::Range(0, shape.leaves * shape.cables),
+                [] => PortSet::Range(PortId::new(0), shape.leaves * shape.cables),
                 links => PortSet::List(links),
             }
         } else {
@@ -88,15 +90,15 @@ impl Leg for DragonflyPlusLeg {
         NextPorts { ports, vc: 0 }
     }
 
-    fn area(&self, router: u32) -> u32 {
-        self.shape.place(router).0
+    fn area(&self, router: RouterId) -> u32 {
+        self.shape.place(router.number()).0
     }
 
     fn areas(&self) -> Option<u32> {
         Some(self.shape.groups)
     }
 
-    fn member(&self, area: u32) -> u32 {
-        area * (self.shape.leaves + self.shape.spines)
+    fn member(&self, area: u32) -> RouterId {
+        RouterId::new(area * (self.shape.leaves + self.shape.spines))
     }
 }

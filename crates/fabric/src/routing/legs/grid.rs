@@ -2,6 +2,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::grid::GridShape};
+use base::index::{Column, PortId, RouterId};
 
 /// Tables of one mesh or torus.
 pub(crate) struct GridLeg {
@@ -10,16 +11,16 @@ pub(crate) struct GridLeg {
     /// Coordinates of all routers, router by router.
     coordinates: Vec<u32>,
     /// Whether the sum of a router's coordinates is even.
-    even: Vec<bool>,
+    even: Column<RouterId, bool>,
 }
 
 impl GridLeg {
     /// For a mesh or torus; with datelines if it is a torus.
     pub(crate) fn new(fabric: &Fabric) -> Option<Self> {
         let shape = fabric.shape::<GridShape>()?.clone();
-        let (mut coordinates, mut even) = (Vec::new(), Vec::new());
-        for router in 0..fabric.routers() {
-            let x = shape.coordinates(router);
+        let (mut coordinates, mut even) = (Vec::new(), Column::default());
+        for router in RouterId::first(fabric.routers()) {
+            let x = shape.coordinates(router.number());
             even.push(x.iter().sum::<u32>() % 2 == 0);
             coordinates.extend(x);
         }
@@ -34,9 +35,9 @@ impl GridLeg {
 
     /// Port and VC of the next link toward router `to`; `None` if the packet is there.
     #[inline]
-    pub(crate) fn next(&self, at: &At, to: u32) -> Option<(u32, u8)> {
+    pub(crate) fn next(&self, at: &At, to: RouterId) -> Option<(PortId, u8)> {
         let n = self.shape.dims.len();
-        let row = |router: u32| &self.coordinates[router as usize * n..][..n];
+        let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let (here, there) = (row(at.router), row(to));
         for (d, (&from, &to_x)) in here.iter().zip(there).enumerate() {
             if from != to_x {
@@ -48,17 +49,17 @@ impl GridLeg {
 
     /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
     #[inline]
-    fn step(&self, at: &At, to: u32, d: u32, from: u32, to_x: u32) -> (u32, u8) {
+    fn step(&self, at: &At, to: RouterId, d: u32, from: u32, to_x: u32) -> (PortId, u8) {
         if !self.shape.wraps {
-            return (2 * d + u32::from(to_x > from), 0);
+            return (PortId::new(2 * d + u32::from(to_x > from)), 0);
         }
         let size = self.shape.dims[d as usize];
         let ahead = if to_x > from { to_x - from } else { to_x + size - from };
         // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
-        let up = 2 * ahead < size || (2 * ahead == size && self.even[to as usize]);
+        let up = 2 * ahead < size || (2 * ahead == size && self.even[to]);
         let crosses = from == if up { size - 1 } else { 0 };
-        let crossed = at.begun && at.in_port / 2 == d && at.vc == 1;
-        (2 * d + u32::from(up), u8::from(self.dateline && (crosses || crossed)))
+        let crossed = at.begun && at.in_port.number() / 2 == d && at.vc == 1;
+        (PortId::new(2 * d + u32::from(up)), u8::from(self.dateline && (crosses || crossed)))
     }
 }
 
@@ -68,8 +69,8 @@ impl Leg for GridLeg {
     }
 
     #[inline]
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
-        let (port, vc) = self.next(at, to).unwrap_or((0, 0));
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
+        let (port, vc) = self.next(at, to).unwrap_or_default();
         NextPorts { ports: PortSet::Range(port, 1), vc }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     graph::{Fabric, Peer},
     topology::hierarchical::HierarchicalShape,
 };
+use base::index::{PortId, RouterId};
 
 /// Tables of one hierarchical network: they serve all racks alike.
 pub(crate) struct HierarchicalLeg {
@@ -28,7 +29,7 @@ pub(crate) struct HierarchicalLeg {
 /// Lists of ports.
 struct Rows {
     begin: Vec<u32>,
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
 }
 
 impl Rows {
@@ -39,12 +40,12 @@ impl Rows {
     fn push(&mut self, mut ports: Vec<u32>) {
         ports.sort_unstable();
         ports.dedup();
-        self.ports.extend(ports);
+        self.ports.extend(ports.into_iter().map(PortId::new));
         self.begin.push(self.ports.len() as u32);
     }
 
     #[inline]
-    fn row(&self, i: u32) -> &[u32] {
+    fn row(&self, i: u32) -> &[PortId] {
         &self.ports[self.begin[i as usize] as usize..self.begin[i as usize + 1] as usize]
     }
 }
@@ -132,10 +133,11 @@ impl HierarchicalLeg {
         let size = shape.boards * shape.switches;
         let level_2 = (0..size)
             .map(|switch| {
-                let ports = (0u32..).zip(fabric.ports_of(switch)).filter(|(_, p)| p.class == 2);
+                let ports =
+                    (0u32..).zip(fabric.ports_of(RouterId::new(switch))).filter(|(_, p)| p.class == 2);
                 ports
                     .filter_map(|(port, p)| match p.peer {
-                        Peer::Router { router, .. } => Some((port, router)),
+                        Peer::Router { router, .. } => Some((port, router.number())),
                         _ => None,
                     })
                     .collect()
@@ -169,9 +171,9 @@ impl Leg for HierarchicalLeg {
         4
     }
 
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
-        let (rack, switch) = (at.router / self.size, at.router % self.size);
-        let (to_rack, to_switch) = (to / self.size, to % self.size);
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
+        let (rack, switch) = (at.router.number() / self.size, at.router.number() % self.size);
+        let (to_rack, to_switch) = (to.number() / self.size, to.number() % self.size);
         if rack == to_rack {
             let same_board = switch / self.shape.switches == to_switch / self.shape.switches;
             let ports = PortSet::List(self.inner.row(switch * self.size + to_switch));
@@ -182,15 +184,15 @@ impl Leg for HierarchicalLeg {
         NextPorts { ports: PortSet::List(self.outer.row(row)), vc: u8::from(self.on_board[row as usize]) }
     }
 
-    fn area(&self, router: u32) -> u32 {
-        router / self.size
+    fn area(&self, router: RouterId) -> u32 {
+        router.number() / self.size
     }
 
     fn areas(&self) -> Option<u32> {
         Some(self.shape.racks)
     }
 
-    fn member(&self, area: u32) -> u32 {
-        area * self.size
+    fn member(&self, area: u32) -> RouterId {
+        RouterId::new(area * self.size)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::hyperx::HyperxShape};
+use base::index::{PortId, RouterId};
 
 /// Geometry of one `HyperX`, flattened butterfly or hypercube.
 pub(crate) struct HyperxLeg {
@@ -16,11 +17,11 @@ impl HyperxLeg {
 
     /// First of the parallel ports of the next link toward router `to`, and how many; `None` if the packet is there.
     #[inline]
-    pub(crate) fn next(&self, router: u32, to: u32) -> Option<(u32, u32)> {
-        let shape = &self.shape;
+    pub(crate) fn next(&self, router: RouterId, to: RouterId) -> Option<(PortId, u32)> {
+        let (shape, router, to) = (&self.shape, router.number(), to.number());
         (0..shape.dims.len()).find_map(|d| {
             let (from, to) = (shape.coordinate(router, d), shape.coordinate(to, d));
-            (from != to).then(|| (shape.port(d, from, to), shape.cables[d]))
+            (from != to).then(|| (PortId::new(shape.port(d, from, to)), shape.cables[d]))
         })
     }
 }
@@ -31,8 +32,8 @@ impl Leg for HyperxLeg {
     }
 
     #[inline]
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
-        let (first, count) = self.next(at.router, to).unwrap_or((0, 1));
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
+        let (first, count) = self.next(at.router, to).unwrap_or((PortId::new(0), 1));
         NextPorts { ports: PortSet::Range(first, count), vc: 0 }
     }
 }

@@ -12,14 +12,17 @@ pub(crate) mod hyperx;
 pub(crate) mod table;
 
 use crate::graph::{Fabric, Peer};
-use base::hash::mix64;
+use base::{
+    hash::mix64,
+    index::{PortId, RouterId},
+};
 
 /// Where a packet on a leg is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
-    pub(crate) router: u32,
+    pub(crate) router: RouterId,
     /// Port through which it came in.
-    pub(crate) in_port: u32,
+    pub(crate) in_port: PortId,
     /// Channel, among those of the leg, on which it came in; meaningless unless `begun`.
     pub(crate) vc: u8,
     /// False at the first router of the leg.
@@ -28,7 +31,7 @@ pub(crate) struct At {
 
 impl At {
     /// The beginning of a leg.
-    pub(crate) fn start(router: u32, in_port: u32) -> Self {
+    pub(crate) fn start(router: RouterId, in_port: PortId) -> Self {
         Self { router, in_port, vc: 0, begun: false }
     }
 }
@@ -44,9 +47,9 @@ pub(crate) struct NextPorts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PortSet<'a> {
     /// The first, and how many follow each other.
-    Range(u32, u32),
+    Range(PortId, u32),
     /// These.
-    List(&'a [u32]),
+    List(&'a [PortId]),
 }
 
 impl PortSet<'_> {
@@ -57,9 +60,9 @@ impl PortSet<'_> {
         }
     }
 
-    pub(crate) fn get(&self, i: u32) -> u32 {
+    pub(crate) fn get(&self, i: u32) -> PortId {
         match self {
-            Self::Range(first, _) => first + i,
+            Self::Range(first, _) => first.plus(i),
             Self::List(ports) => ports[i as usize],
         }
     }
@@ -67,7 +70,7 @@ impl PortSet<'_> {
     /// The port that a packet with this seed takes at this router: always the same, so that its whole path can be known
     /// beforehand.
     #[inline]
-    pub(crate) fn pick(&self, router: u32, seed: impl FnOnce() -> u64) -> u32 {
+    pub(crate) fn pick(&self, router: RouterId, seed: impl FnOnce() -> u64) -> PortId {
         match self.len() {
             1 => self.get(0),
             n => self.get((mix64(seed() ^ mix64(u64::from(router))) % u64::from(n)) as u32),
@@ -82,11 +85,11 @@ pub(crate) trait Leg: Send + Sync {
 
     /// The ports of a router toward router `to`, which is another one and has terminals. The first router of a leg has
     /// terminals too, unless areas allow others.
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_>;
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_>;
 
     /// Number of the area (a group of a dragonfly) that a router is in; by itself one, if there are no areas.
-    fn area(&self, router: u32) -> u32 {
-        router
+    fn area(&self, router: RouterId) -> u32 {
+        router.number()
     }
 
     /// Number of areas, and whether an area is more than one router: then a leg may begin at any router.
@@ -95,8 +98,8 @@ pub(crate) trait Leg: Send + Sync {
     }
 
     /// A router with terminals in an area.
-    fn member(&self, area: u32) -> u32 {
-        area
+    fn member(&self, area: u32) -> RouterId {
+        RouterId::new(area)
     }
 }
 
@@ -106,9 +109,9 @@ pub(crate) fn follow<L: Leg>(
     leg: &L,
     fabric: &Fabric,
     mut at: At,
-    (to, by_area): (u32, bool),
+    (to, by_area): (RouterId, bool),
     seed: u64,
-    mut link: impl FnMut(u32, u32),
+    mut link: impl FnMut(RouterId, PortId),
 ) -> At {
     while at.router != to && !(by_area && leg.area(at.router) == leg.area(to)) {
         let next_ports = leg.next_ports(&at, to);
@@ -131,15 +134,18 @@ mod tests {
     use std::sync::Arc;
 
     /// Every leg between routers with terminals has `expected` links for any seed.
-    fn lengths<L: Leg>(fabric: &Arc<Fabric>, leg: &L, expected: impl Fn(u32, u32, u32) -> bool) {
+    fn lengths<L: Leg>(fabric: &Arc<Fabric>, leg: &L, expected: impl Fn(RouterId, RouterId, u32) -> bool) {
         for from in fabric.ends() {
             let distance = distances(fabric, from);
             for to in fabric.ends() {
                 for seed in 0..4 {
                     let mut links = 0;
-                    let end = follow(leg, fabric, At::start(from, 0), (to, false), seed, |_, _| links += 1);
+                    let end =
+                        follow(leg, fabric, At::start(from, PortId::new(0)), (to, false), seed, |_, _| {
+                            links += 1
+                        });
                     assert_eq!(end.router, to);
-                    let least = distance[to as usize];
+                    let least = distance[to];
                     assert!(expected(from, to, links) && links >= least, "{from} -> {to}: {links}, {least}");
                 }
             }
@@ -150,13 +156,13 @@ mod tests {
     fn legs_are_minimal() {
         for fabric in [testing::grid(true, &[5, 4]), testing::grid(false, &[4, 3])] {
             let leg = grid::GridLeg::new(&fabric).unwrap();
-            let span = |from, to| distances(&fabric, from)[to as usize];
+            let span = |from, to| distances(&fabric, from)[to];
             lengths(&fabric, &leg, |from, to, links| links == span(from, to));
         }
         let sample = [("dims", Constant::Ints(&[4, 3])), ("cables", Constant::Ints(&[2, 1]))];
         let fabric = testing::build("hyperx", &sample);
         let leg = hyperx::HyperxLeg::new(&fabric).unwrap();
-        lengths(&fabric, &leg, |from, to, links| links == leg.shape.distance(from, to));
+        lengths(&fabric, &leg, |from, to, links| links == leg.shape.distance(from.number(), to.number()));
         for sizes in [[9, 4, 2, 2], [4, 3, 2, 3]] {
             let fabric = testing::dragonfly(sizes);
             let leg = dragonfly::DragonflyLeg::new(&fabric).unwrap();
@@ -191,15 +197,16 @@ mod tests {
         let fabric = testing::build("cray-dragonfly", &sample);
         let leg = cray_dragonfly::CrayDragonflyLeg::new(&fabric).unwrap();
         lengths(&fabric, &leg, |from, to, links| {
-            let grid = u32::from(from / 3 % 2 != to / 3 % 2) + u32::from(from % 3 != to % 3);
+            let grid = u32::from(from.number() / 3 % 2 != to.number() / 3 % 2)
+                + u32::from(from.number() % 3 != to.number() % 3);
             if leg.area(from) == leg.area(to) { links == grid } else { (1..=5).contains(&links) }
         });
         for (from, to) in
             fabric.ends().into_iter().flat_map(|a| fabric.ends().into_iter().map(move |b| (a, b)))
         {
             let mut classes = Vec::new();
-            let link = |router, port: u32| classes.push(fabric.ports_of(router)[port as usize].class);
-            follow(&leg, &fabric, At::start(from, 0), (to, false), 1, link);
+            let link = |router, port: PortId| classes.push(fabric.ports_of(router)[port.index()].class);
+            follow(&leg, &fabric, At::start(from, PortId::new(0)), (to, false), 1, link);
             let mut shape = [1, 2, 3, 1, 2].iter();
             assert!(classes.iter().all(|c| shape.any(|s| s == c)), "{from} -> {to}: {classes:?}");
         }
@@ -210,9 +217,16 @@ mod tests {
         let fabric = testing::dragonfly([9, 4, 2, 2]);
         let leg = dragonfly::DragonflyLeg::new(&fabric).unwrap();
         for to in 4..36 {
-            let end = follow(&leg, &fabric, At::start(0, 0), (to, true), 1, |_, _| {});
-            assert_eq!(leg.area(end.router), leg.area(to));
-            assert_eq!(fabric.ports_of(end.router)[end.in_port as usize].class, 2, "over a global link");
+            let end = follow(
+                &leg,
+                &fabric,
+                At::start(RouterId::new(0), PortId::new(0)),
+                (RouterId::new(to), true),
+                1,
+                |_, _| {},
+            );
+            assert_eq!(leg.area(end.router), leg.area(RouterId::new(to)));
+            assert_eq!(fabric.ports_of(end.router)[end.in_port.index()].class, 2, "over a global link");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         table::Table,
     },
 };
-use base::param::Problem;
+use base::{index::RouterId, param::Problem};
 
 /// Tables of one fabric.
 pub(crate) struct TableLeg {
@@ -31,7 +31,7 @@ impl Leg for TableLeg {
     }
 
     #[inline]
-    fn next_ports(&self, at: &At, to: u32) -> NextPorts<'_> {
+    fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
         let end = self.table.end(to);
         let source = if at.begun { 0 } else { self.table.end(at.router) };
         let vc = self.channels.next(at.begun.then_some(at.vc), 0, source, end);

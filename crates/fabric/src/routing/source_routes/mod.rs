@@ -19,6 +19,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
+    index::{LinkId, PortId, TerminalId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -74,11 +75,11 @@ struct SourceRoutes {
     /// By source terminal: its first route; and one past the last.
     of: Vec<u32>,
     /// By route: its destination.
-    destinations: Vec<u32>,
+    destinations: Vec<TerminalId>,
     /// By route: where its ports begin in `ports`; and one past the last.
     begin: Vec<u32>,
     /// Ports of all routes.
-    ports: Vec<u32>,
+    ports: Vec<PortId>,
     lanes: Lanes,
     select: Select,
 }
@@ -90,7 +91,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
     complete(&fabric, &routes).map_err(|message| whole(&path, message))?;
     let lanes = lanes(&fabric, &routes, values)?;
     let mut of = vec![0u32; fabric.terminals() as usize + 1];
-    routes.iter().for_each(|r| of[r.source as usize + 1] += 1);
+    routes.iter().for_each(|r| of[r.source.index() + 1] += 1);
     (1..of.len()).for_each(|i| of[i] += of[i - 1]);
     let mut begin = vec![0];
     for route in &routes {
@@ -109,7 +110,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 
 /// Every pair that needs a route has one; `routes` are sorted.
 fn complete(fabric: &Fabric, routes: &[Route]) -> Result<(), String> {
-    let ends: Vec<u32> = fabric.reachable().collect();
+    let ends: Vec<TerminalId> = fabric.reachable().collect();
     let mut at = routes.iter().map(|r| (r.source, r.destination)).peekable();
     let (mut first, mut missing) = (None, 0u64);
     for &source in &ends {
@@ -144,7 +145,7 @@ fn lanes(fabric: &Fabric, routes: &[Route], values: &Values) -> Result<Lanes, Ve
     if rule == "hops" {
         return Ok(Lanes::Hops(hops as u8));
     }
-    let links: Vec<Box<[u32]>> = routes.iter().map(|r| r.links(fabric)).collect();
+    let links: Vec<Box<[LinkId]>> = routes.iter().map(|r| r.links(fabric)).collect();
     match layers::assign_routes(fabric, &links, if by_hops { hops as u8 } else { most }) {
         Ok((layers, count)) => Ok(Lanes::Layers { layers, count }),
         Err(_) if by_hops => Ok(Lanes::Hops(hops as u8)),
@@ -163,8 +164,8 @@ fn lanes(fabric: &Fabric, routes: &[Route], values: &Values) -> Result<Lanes, Ve
 
 impl SourceRoutes {
     /// The routes of a pair: the first and how many.
-    fn routes(&self, source: u32, destination: u32) -> (u32, u32) {
-        let (from, to) = (self.of[source as usize], self.of[source as usize + 1]);
+    fn routes(&self, source: TerminalId, destination: TerminalId) -> (u32, u32) {
+        let (from, to) = (self.of[source.index()], self.of[source.index() + 1]);
         let own = &self.destinations[from as usize..to as usize];
         let first = own.partition_point(|&d| d < destination);
         let count = own[first..].partition_point(|&d| d == destination);
@@ -173,7 +174,7 @@ impl SourceRoutes {
 
     /// Port and channel of a route's link number `at`.
     #[inline]
-    fn link(&self, route: u32, at: u16) -> (u32, u8) {
+    fn link(&self, route: u32, at: u16) -> (PortId, u8) {
         let i = self.begin[route as usize] as usize + usize::from(at);
         let vc = match &self.lanes {
             Lanes::Given { vcs, .. } => vcs[i],

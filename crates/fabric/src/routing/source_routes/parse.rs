@@ -2,6 +2,7 @@
 
 use super::super::given::parse::{MAX_VCS, Mistake, REPORTED, Word, number, words};
 use crate::graph::{Fabric, Peer};
+use base::index::{LinkId, PortId, TerminalId};
 
 /// Most links of a route: chunks count the routers that they visit up to 255.
 const MAX_LINKS: usize = 254;
@@ -9,19 +10,19 @@ const MAX_LINKS: usize = 254;
 /// A route between terminals of different routers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Route {
-    pub(super) source: u32,
-    pub(super) destination: u32,
+    pub(super) source: TerminalId,
+    pub(super) destination: TerminalId,
     /// Ports of one router after another.
-    pub(super) ports: Box<[u32]>,
+    pub(super) ports: Box<[PortId]>,
     /// Their channels; empty if none are given.
     pub(super) vcs: Box<[u8]>,
 }
 
 impl Route {
     /// Its links, by the output ports that feed them.
-    pub(super) fn links(&self, fabric: &Fabric) -> Box<[u32]> {
+    pub(super) fn links(&self, fabric: &Fabric) -> Box<[LinkId]> {
         let mut router = fabric.router_at(self.source);
-        let link = |&port: &u32| {
+        let link = |&port: &PortId| {
             let link = fabric.port_index(router, port);
             router = fabric.next_router(router, port).unwrap_or(router);
             link
@@ -66,8 +67,8 @@ fn route<'a>(
         let message = "a route is `source destination port port ..`: there is no destination";
         return Err((*from, message.to_owned()));
     };
-    let source = number(*from, "terminal", fabric.terminals())?;
-    let destination = number(*to, "terminal", fabric.terminals())?;
+    let source = TerminalId::new(number(*from, "terminal", fabric.terminals())?);
+    let destination = TerminalId::new(number(*to, "terminal", fabric.terminals())?);
     let (mut router, end) = (fabric.router_at(source), fabric.router_at(destination));
     let (mut ports, mut vcs) = (Vec::new(), Vec::new());
     let mut out = None;
@@ -76,7 +77,7 @@ fn route<'a>(
             return Err((word, format!("the route has reached terminal {destination} already")));
         }
         let (port, vc) = hop(word, fabric.ports_of(router).len() as u32)?;
-        match fabric.ports_of(router)[port as usize].peer {
+        match fabric.ports_of(router)[port.index()].peer {
             Peer::Router { router: next, .. } => {
                 if *first.get_or_insert(vc.is_some()) != vc.is_some() {
                     let message = match vc {
@@ -112,11 +113,11 @@ fn route<'a>(
 }
 
 /// `port` or `port/vc`.
-fn hop<'a>(word: Word<'a>, ports: u32) -> Result<(u32, Option<u8>), (Word<'a>, String)> {
+fn hop<'a>(word: Word<'a>, ports: u32) -> Result<(PortId, Option<u8>), (Word<'a>, String)> {
     let Some((port, vc)) = word.1.split_once('/') else {
-        return Ok((number(word, "port of this router", ports)?, None));
+        return Ok((PortId::new(number(word, "port of this router", ports)?), None));
     };
     let port_number = number((word.0, port), "port of this router", ports)?;
     let vc = number((word.0 + port.len() + 1, vc), "virtual channel", MAX_VCS)?;
-    Ok((port_number, Some(vc as u8)))
+    Ok((PortId::new(port_number), Some(vc as u8)))
 }

@@ -6,7 +6,10 @@ use crate::{
     registry::{Constant, values},
     routing::{given, testing},
 };
-use base::param::Value;
+use base::{
+    index::{PortId, RouterId, TerminalId},
+    param::Value,
+};
 use std::collections::BTreeSet;
 
 fn bind(name: &str, entry: &RoutingEntry, fabric: &Arc<Fabric>, text: &str, set: &[(&str, Value)]) -> Bound {
@@ -29,7 +32,9 @@ fn bound(name: &str, fabric: &Arc<Fabric>, text: &str) -> Bound {
 /// The text of every pair's path under a routing without choices, with its channels if `vcs`.
 fn routes_of(fabric: &Fabric, routing: &dyn Routing, vcs: bool) -> String {
     let mut text = String::new();
-    for (s, d) in testing::pairs(fabric).filter(|&(s, d)| fabric.router_at(s) != fabric.router_at(d)) {
+    for (s, d) in testing::pairs(fabric)
+        .filter(|&(s, d)| fabric.router_at(TerminalId::new(s)) != fabric.router_at(TerminalId::new(d)))
+    {
         text += &format!("{s} {d}");
         let path = testing::path(fabric, routing, s, d, 0);
         for (i, (_, port, vc)) in path.iter().enumerate() {
@@ -54,10 +59,9 @@ fn a_table_and_its_source_routes_give_identical_paths() {
         let mut table = String::new();
         for (terminal, &(to, _)) in fabric.attachments().iter().enumerate() {
             let distance = distances(&fabric, to);
-            for router in (0..fabric.routers()).filter(|&r| r != to) {
-                let closer =
-                    |&(_, peer): &(u32, u32)| distance[peer as usize] + 1 == distance[router as usize];
-                let ports: Vec<u32> =
+            for router in RouterId::first(fabric.routers()).filter(|&r| r != to) {
+                let closer = |&(_, peer): &(PortId, RouterId)| distance[peer] + 1 == distance[router];
+                let ports: Vec<PortId> =
                     fabric.neighbours(router).filter(closer).map(|(port, _)| port).collect();
                 // Not always the first, so that ways of different destinations differ.
                 table += &format!("{router} {terminal} {}\n", ports[terminal % ports.len()]);
@@ -189,8 +193,8 @@ fn mistakes_are_reported_with_their_places() {
 fn failed_links_are_refused_by_line() {
     let mut fabric = (*testing::grid(false, &[3])).clone();
     testing::fail(&mut fabric, 1, 1);
-    fabric.set_cut_off(vec![2]);
-    assert!(matches!(fabric.ports_of(1)[1].peer, Peer::None));
+    fabric.set_cut_off(vec![TerminalId::new(2)]);
+    assert!(matches!(fabric.ports_of(RouterId::new(1))[1].peer, Peer::None));
     let fabric = Arc::new(fabric);
     assert!(bound("left", &fabric, "0 1 1\n1 0 0\n").is_ok());
     let problem = &bound("broken", &fabric, "0 1 1\n1 0 0\n0 2 1 1\n").err().unwrap()[0];

@@ -5,6 +5,7 @@ use crate::{
     graph::Fabric,
     topology::{Sizes, Wiring},
 };
+use base::index::TerminalId;
 
 /// Names of link classes, the terminals' first.
 pub type Classes = &'static [&'static str];
@@ -191,13 +192,13 @@ impl GraphBuilder {
 
 /// The fabric, if all its terminals reach each other.
 fn connected(fabric: Fabric) -> Result<Fabric, Vec<Mistake>> {
-    let from = crate::metrics::distances(&fabric, fabric.router_at(0));
-    let lost = (0..fabric.terminals()).find(|&t| from[fabric.router_at(t) as usize] == u32::MAX);
+    let from = crate::metrics::distances(&fabric, fabric.router_at(TerminalId::new(0)));
+    let lost = TerminalId::first(fabric.terminals()).find(|&t| from[fabric.router_at(t)] == u32::MAX);
     match lost {
         None => Ok(fabric),
         Some(t) => Err(vec![Place::default().mistake(format!(
             "the network falls apart: no way leads from router {} to router {}, and both have terminals",
-            fabric.router_at(0),
+            fabric.router_at(TerminalId::new(0)),
             fabric.router_at(t)
         ))]),
     }

@@ -3,7 +3,10 @@ use crate::{
     registry::LINK_CLASSES,
     topology::testing::{links, peers},
 };
-use base::param::Excerpt;
+use base::{
+    index::{PortId, RouterId},
+    param::Excerpt,
+};
 
 fn parse(text: &str) -> Result<Fabric, Vec<Mistake>> {
     super::parse(text, LINK_CLASSES)
@@ -31,7 +34,8 @@ fn an_edge_list_is_built_line_by_line() {
     let counts = links(&fabric);
     let of = |class: &str| counts[LINK_CLASSES.iter().position(|c| *c == class).unwrap()];
     assert_eq!([of("terminal"), of("link"), of("global"), of("a")], [5, 3, 1, 3]);
-    assert_eq!(fabric.attachments(), [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
+    let places = fabric.attachments().iter().map(|&(router, port)| (router.number(), port.number()));
+    assert_eq!(places.collect::<Vec<_>>(), [(0, 3), (1, 2), (2, 6), (3, 3), (3, 4)]);
 }
 
 #[test]
@@ -40,7 +44,7 @@ fn routers_and_terminals_have_defaults() {
     assert_eq!((fabric.routers(), fabric.terminals()), (3, 3));
     // Where some routers' terminals are given, the others have none; the last word counts.
     let fabric = parse("0 1\n1 2\nterminals 0 4\nterminals 2 1\nterminals 0 2").unwrap();
-    assert_eq!(fabric.attachments().iter().map(|a| a.0).collect::<Vec<_>>(), [0, 0, 2]);
+    assert_eq!(fabric.attachments().iter().map(|a| a.0.number()).collect::<Vec<_>>(), [0, 0, 2]);
     // A network of one router.
     assert_eq!(parse("routers 1\nterminals 3").unwrap().terminals(), 3);
 }
@@ -96,7 +100,7 @@ fn ports_that_contradict_the_links_are_reported() {
     let columns = mistakes(&counted.replace("PORTS", "2, 3, 2"));
     assert_eq!((columns.len(), columns[0].0, columns[0].2.contains("needs 3")), (1, 2, true), "{columns:?}");
     let fabric = parse(&counted.replace("PORTS", "4, 3, 2")).unwrap();
-    let degrees: Vec<usize> = (0..3).map(|r| fabric.ports_of(r).len()).collect();
+    let degrees: Vec<usize> = (0..3).map(|r| fabric.ports_of(RouterId::new(r)).len()).collect();
     assert_eq!(degrees, [4, 3, 2], "`ports` is how many there are, not how many more");
 }
 
@@ -134,7 +138,7 @@ fn json_may_leave_ports_to_the_reader() {
     let fabric = parse(&text).unwrap();
     assert_eq!(
         (peers(&fabric, 1), fabric.attachments().to_vec()),
-        (vec![0, 0, 2], vec![(2, 1), (0, 2), (0, 3)])
+        (vec![0, 0, 2], [(2, 1), (0, 2), (0, 3)].map(|(r, p)| (RouterId::new(r), PortId::new(p))).to_vec())
     );
 }
 

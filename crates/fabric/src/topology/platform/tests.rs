@@ -3,6 +3,7 @@
 #![allow(clippy::float_cmp, reason = "numbers are read, not computed")]
 
 use super::*;
+use base::index::TerminalId;
 
 const STAR: &str = include_str!("../../../tests/data/star.platform.json");
 const CLUSTERS: &str = include_str!("../../../tests/data/cluster.xml");
@@ -10,7 +11,7 @@ const CLUSTERS: &str = include_str!("../../../tests/data/cluster.xml");
 /// Names of the links between two hosts.
 fn path(platform: &Platform, from: &str, to: &str) -> Option<Vec<String>> {
     let host = |name: &str| platform.hosts.iter().position(|h| h == name).expect("a host") as u32;
-    let links = platform.route(host(from), host(to))?;
+    let links = platform.route(TerminalId::new(host(from)), TerminalId::new(host(to)))?;
     Some(links.iter().map(|&l| platform.links[l as usize].name.clone()).collect())
 }
 
@@ -97,7 +98,10 @@ fn a_dragonfly_routes_minimally_and_as_simgrid_if_asked() {
     assert_eq!(colours(&s, "n8", "n2"), "lo gr lo");
     // In chassis 0 there is no difference; every pair has a route of at most 7 links.
     for (a, b) in (0..72).flat_map(|a| (0..72).map(move |b| (a, b))) {
-        let (ours, theirs) = (p.route(a, b).unwrap(), s.route(a, b).unwrap());
+        let (ours, theirs) = (
+            p.route(TerminalId::new(a), TerminalId::new(b)).unwrap(),
+            s.route(TerminalId::new(a), TerminalId::new(b)).unwrap(),
+        );
         assert!(ours.len() <= 7, "{a} {b}");
         if a % 24 < 8 && b % 24 < 8 {
             assert_eq!(ours, theirs);

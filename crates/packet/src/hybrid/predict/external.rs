@@ -12,6 +12,7 @@
 use super::{Built, Grid, Predictor, PredictorEntry, Recipe, fits, fitted::loads};
 use crate::hybrid::learn::{Learned, Shape};
 use base::{
+    index::TerminalId,
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
@@ -133,7 +134,12 @@ impl Recipe for External {
         let (sent, received) = loads(learned, shape.terminals);
         let mut said = Said {
             file: Arc::clone(&self.file),
-            table: self.file.table.iter().map(|&(s, d, ns)| ((s, d), ns)).collect(),
+            table: self
+                .file
+                .table
+                .iter()
+                .map(|&(s, d, ns)| ((TerminalId::new(s), TerminalId::new(d)), ns))
+                .collect(),
             means: Grid::means(learned, shape),
             sent,
             received,
@@ -159,14 +165,14 @@ impl Recipe for External {
 struct Table(Grid);
 
 impl Predictor for Table {
-    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
         self.0.get(source, destination)
     }
 }
 
 struct Said {
     file: Arc<File>,
-    table: BTreeMap<(u32, u32), f64>,
+    table: BTreeMap<(TerminalId, TerminalId), f64>,
     means: Grid,
     sent: Vec<f64>,
     received: Vec<f64>,
@@ -176,7 +182,7 @@ struct Said {
 
 impl Said {
     /// What the file says.
-    fn ns(&self, s: u32, d: u32) -> f64 {
+    fn ns(&self, s: TerminalId, d: TerminalId) -> f64 {
         // Files count in nanoseconds, tables in picoseconds.
         let mean = self.means.get(s, d) as f64 / 1000.0;
         if self.file.layers.is_empty() {
@@ -185,8 +191,8 @@ impl Said {
         let input = |name: &String| match name.as_str() {
             "routers" => f64::from(self.shape.routers(s, d)),
             "mean_ns" => mean,
-            "sent" => self.sent[s as usize],
-            _ => self.received[d as usize],
+            "sent" => self.sent[s.index()],
+            _ => self.received[d.index()],
         };
         let mut values: Vec<f64> = self.file.inputs.iter().map(input).collect();
         for layer in &self.file.layers {
@@ -200,13 +206,13 @@ impl Said {
         values.first().copied().unwrap_or(0.0).max(0.0)
     }
 
-    fn at(&self, s: u32, d: u32) -> Ps {
+    fn at(&self, s: TerminalId, d: TerminalId) -> Ps {
         ((self.ns(s, d) * self.factor * 1000.0).round() as Ps).max(self.shape.floor(s, d))
     }
 }
 
 impl Predictor for Said {
-    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
         self.at(source, destination)
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{Grid, Predictor, PredictorEntry, Recipe, fits};
 use crate::hybrid::learn::{Learned, Shape};
-use base::{registry::About, time::Ps};
+use base::{index::TerminalId, registry::About, time::Ps};
 use std::sync::Arc;
 
 /// The predictor `fitted`.
@@ -43,7 +43,7 @@ impl Recipe for Fitted {
 struct Table(Grid);
 
 impl Predictor for Table {
-    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
         self.0.get(source, destination)
     }
 }
@@ -52,8 +52,8 @@ impl Predictor for Table {
 pub(crate) fn loads(learned: &Learned, nodes: u32) -> (Vec<f64>, Vec<f64>) {
     let (mut sent, mut received) = (vec![0.0; nodes as usize], vec![0.0; nodes as usize]);
     for (&(source, destination), seen) in &learned.pairs {
-        sent[source as usize] += seen.count as f64;
-        received[destination as usize] += seen.count as f64;
+        sent[source.index()] += seen.count as f64;
+        received[destination.index()] += seen.count as f64;
     }
     (sent, received)
 }
@@ -99,16 +99,16 @@ impl Line {
         line
     }
 
-    fn features(&self, s: u32, d: u32) -> [f64; FEATURES] {
-        [f64::from(self.shape.routers(s, d)), self.sent[s as usize], self.received[d as usize]]
+    fn features(&self, s: TerminalId, d: TerminalId) -> [f64; FEATURES] {
+        [f64::from(self.shape.routers(s, d)), self.sent[s.index()], self.received[d.index()]]
     }
 
-    fn centred(&self, s: u32, d: u32) -> [f64; FEATURES] {
+    fn centred(&self, s: TerminalId, d: TerminalId) -> [f64; FEATURES] {
         let x = self.features(s, d);
         std::array::from_fn(|i| x[i] - self.centre[i])
     }
 
-    fn at(&self, s: u32, d: u32) -> Ps {
+    fn at(&self, s: TerminalId, d: TerminalId) -> Ps {
         let x = self.centred(s, d);
         let y = x.iter().zip(self.slopes).fold(self.mean, |y, (x, slope)| y + x * slope);
         // A line may lead below what is possible where few pairs were seen.
@@ -117,7 +117,7 @@ impl Line {
 }
 
 impl Predictor for Line {
-    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
         self.at(source, destination)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Grid, Predictor, PredictorEntry, Recipe};
 use crate::hybrid::learn::{Learned, Shape};
-use base::{registry::About, time::Ps};
+use base::{index::TerminalId, registry::About, time::Ps};
 use std::sync::Arc;
 
 /// The predictor `mean`.
@@ -30,11 +30,11 @@ struct Means(Grid);
 
 impl Predictor for Means {
     #[inline]
-    fn latency(&self, source: u32, destination: u32, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
         self.0.get(source, destination)
     }
 
-    fn of_source(&self, source: u32) -> Option<&[Ps]> {
+    fn of_source(&self, source: TerminalId) -> Option<&[Ps]> {
         self.0.of_source(source)
     }
 }

@@ -10,6 +10,7 @@ pub use registry::PREDICTORS;
 
 use super::learn::{Learned, Shape};
 use base::{
+    index::{Column, TerminalId},
     param::{Problem, Values},
     registry::{About, Registered},
     time::Ps,
@@ -22,10 +23,10 @@ pub type Wait = i64;
 /// Says how long packets are under way. A pure function of what it was made from.
 pub trait Predictor: Send + Sync {
     /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
-    fn latency(&self, source: u32, destination: u32, number: u32) -> Ps;
+    fn latency(&self, source: TerminalId, destination: TerminalId, number: u32) -> Ps;
 
     /// What [`Predictor::latency`] says of a source's packets by destination, if nothing else counts and it is at hand.
-    fn of_source(&self, _source: u32) -> Option<&[Ps]> {
+    fn of_source(&self, _source: TerminalId) -> Option<&[Ps]> {
         None
     }
 }
@@ -67,7 +68,7 @@ pub(crate) enum Grid {
 /// Latencies of one source.
 pub(crate) struct Sparse {
     /// Destinations that were seen, ascending.
-    pairs: Vec<(u32, Ps)>,
+    pairs: Vec<(TerminalId, Ps)>,
     /// Of any other.
     other: Ps,
 }
@@ -85,18 +86,19 @@ impl Grid {
                 super::learn::Seen { count: m.count, sum: m.sum }.mean()
             })
             .collect();
-        let mut sources = vec![super::learn::Seen::default(); shape.terminals as usize];
+        let mut sources = Column::filled(shape.terminals as usize, super::learn::Seen::default());
         for (&(source, _), &seen) in &learned.pairs {
-            sources[source as usize].merge(seen);
+            sources[source].merge(seen);
         }
         // Large machines: only pairs that were seen have an entry, found by bisection; the means of sources stand for the others.
         if u64::from(shape.terminals) * u64::from(shape.terminals) > DENSE {
-            let other = |s: u32| sources[s as usize].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
-            let mut rows: Vec<Sparse> =
-                (0..shape.terminals).map(|s| Sparse { pairs: Vec::new(), other: other(s) }).collect();
+            let other = |s: TerminalId| sources[s].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
+            let mut rows: Vec<Sparse> = TerminalId::first(shape.terminals)
+                .map(|s| Sparse { pairs: Vec::new(), other: other(s) })
+                .collect();
             for (&(source, destination), seen) in &learned.pairs {
                 // The map is sorted by source and destination, so each row comes out ascending.
-                rows[source as usize].pairs.extend(seen.mean().map(|mean| (destination, mean)));
+                rows[source.index()].pairs.extend(seen.mean().map(|mean| (destination, mean)));
             }
             return Self::Sparse(rows);
         }
@@ -104,31 +106,32 @@ impl Grid {
             let pair = learned.pairs.get(&(s, d)).and_then(super::learn::Seen::mean);
             let class = || classes.get(shape.routers(s, d) as usize - 1).copied().flatten();
             // From the most to the least particular: what is known of the pair itself counts before what is known of its like.
-            pair.or_else(|| sources[s as usize].mean()).or_else(class).or(all).unwrap_or(0)
+            pair.or_else(|| sources[s].mean()).or_else(class).or(all).unwrap_or(0)
         })
     }
 
     /// A table of `latency`, nowhere below the least possible.
-    pub fn dense(shape: &Shape, latency: impl Fn(u32, u32) -> Ps) -> Self {
-        let pairs = (0..shape.terminals).flat_map(|s| (0..shape.terminals).map(move |d| (s, d)));
+    pub fn dense(shape: &Shape, latency: impl Fn(TerminalId, TerminalId) -> Ps) -> Self {
+        let all = TerminalId::first(shape.terminals);
+        let pairs = all.clone().flat_map(|s| all.clone().map(move |d| (s, d)));
         Self::Dense(shape.terminals, pairs.map(|(s, d)| latency(s, d).max(shape.floor(s, d))).collect())
     }
 
     /// Latencies of a source by destination, where they are a table.
-    pub fn of_source(&self, source: u32) -> Option<&[Ps]> {
+    pub fn of_source(&self, source: TerminalId) -> Option<&[Ps]> {
         match self {
-            Self::Dense(nodes, table) => table.chunks_exact(*nodes as usize).nth(source as usize),
+            Self::Dense(nodes, table) => table.chunks_exact(*nodes as usize).nth(source.index()),
             Self::Sparse(_) => None,
         }
     }
 
     /// Latency of a pair.
     #[inline]
-    pub fn get(&self, source: u32, destination: u32) -> Ps {
+    pub fn get(&self, source: TerminalId, destination: TerminalId) -> Ps {
         match self {
-            Self::Dense(nodes, table) => table[source as usize * *nodes as usize + destination as usize],
+            Self::Dense(nodes, table) => table[source.index() * *nodes as usize + destination.index()],
             Self::Sparse(rows) => {
-                let row = &rows[source as usize];
+                let row = &rows[source.index()];
                 let found = row.pairs.binary_search_by_key(&destination, |p| p.0);
                 found.map_or(row.other, |at| row.pairs[at].1)
             }

@@ -12,7 +12,7 @@
 
 use super::{Predictor, PredictorEntry, Recipe};
 use crate::hybrid::learn::{Learned, Seen, Shape, TRUSTED};
-use base::{hash::mix64, registry::About, time::Ps};
+use base::{hash::mix64, index::TerminalId, registry::About, time::Ps};
 use results::histogram::LatencyHistogram;
 use std::sync::Arc;
 
@@ -46,12 +46,13 @@ struct Quantile;
 
 impl Recipe for Quantile {
     fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
-        let class = |(source, destination)| shape.routers(source, destination) as usize - 1;
+        let class =
+            |(source, destination): (TerminalId, TerminalId)| shape.routers(source, destination) as usize - 1;
         let count = learned.classes.len();
         let mut sources = vec![Seen::default(); count * shape.terminals as usize];
         let mut pairs: Vec<Groups> = learned.classes.iter().map(Groups::new).collect();
         for (&pair, seen) in &learned.pairs {
-            sources[pair.0 as usize * count + class(pair)].merge(*seen);
+            sources[pair.0.index() * count + class(pair)].merge(*seen);
             pairs[class(pair)].add(*seen);
         }
         let mut groups: Vec<Groups> = learned.classes.iter().map(Groups::new).collect();
@@ -70,7 +71,7 @@ impl Recipe for Quantile {
         let classes: Vec<Class> =
             classes.map(|(n, (pairs, seen))| Class::new(seen, pairs, explained(n))).collect();
         for (&pair, seen) in &learned.pairs {
-            let (row, class) = (&mut rows[pair.0 as usize], class(pair));
+            let (row, class) = (&mut rows[pair.0.index()], class(pair));
             row.pairs.push(classes[class].pair(pair.1, *seen, row.means[class]));
         }
         Arc::new(Spread { rows, classes, shape: Arc::clone(shape) })
@@ -156,7 +157,7 @@ impl Class {
     }
 
     /// A pair of a source with this mean.
-    fn pair(&self, destination: u32, seen: Seen, source: Ps) -> Pair {
+    fn pair(&self, destination: TerminalId, seen: Seen, source: Ps) -> Pair {
         let own = seen.mean().unwrap_or(source);
         let known = usize::try_from(seen.count).map_or(KNOWN, |n| n.min(KNOWN));
         let weight = if known == KNOWN { 1.0 } else { self.split.credibility(seen.count as f64) };
@@ -185,7 +186,7 @@ fn shares(histogram: &LatencyHistogram, width: f64) -> Vec<u64> {
 /// A pair that was seen.
 #[derive(Clone, Copy)]
 struct Pair {
-    destination: u32,
+    destination: TerminalId,
     /// How often, [`KNOWN`] at most.
     seen: u32,
     mean: Ps,
@@ -216,9 +217,9 @@ impl Row {
     }
 
     /// A pair, if it was seen.
-    fn pair(&self, source: u32, destination: u32) -> Option<&Pair> {
+    fn pair(&self, source: TerminalId, destination: TerminalId) -> Option<&Pair> {
         // Its place, if all others were seen as well.
-        let guess = destination as usize - usize::from(destination > source);
+        let guess = destination.index() - usize::from(destination > source);
         match self.pairs.get(guess) {
             Some(pair) if pair.destination == destination => Some(pair),
             _ => self
@@ -237,8 +238,8 @@ struct Spread {
 }
 
 impl Predictor for Spread {
-    fn latency(&self, source: u32, destination: u32, number: u32) -> Ps {
-        let row = &self.rows[source as usize];
+    fn latency(&self, source: TerminalId, destination: TerminalId, number: u32) -> Ps {
+        let row = &self.rows[source.index()];
         let class = self.shape.routers(source, destination) as usize - 1;
         let (mean, seen) = match row.pair(source, destination) {
             Some(pair) => (pair.mean, pair.seen),

@@ -1,5 +1,5 @@
 use super::*;
-use base::param::Value;
+use base::{index::TerminalId, param::Value};
 
 /// Four routers in a line with two terminals each.
 fn shape() -> Arc<Shape> {
@@ -22,16 +22,20 @@ fn train(name: &str, values: &Values, learned: &Learned) -> Arc<dyn Predictor> {
 fn means_fall_back_to_coarser_ones() {
     let (shape, mut learned) = (shape(), Learned::default());
     for latency in [3000, 4001] {
-        learned.record(&shape, (0, 2), latency);
+        learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), latency);
     }
-    learned.record(&shape, (4, 6), 9000);
+    learned.record(&shape, (TerminalId::new(4), TerminalId::new(6)), 9000);
     let p = train("mean", &Values::default(), &learned);
-    assert_eq!(p.latency(0, 2, 0), 3501, "of the pair, rounded");
-    assert_eq!(p.latency(0, 7, 0), 3501, "of the source");
-    assert_eq!(p.latency(2, 4, 0), (3000 + 4001 + 9000 + 1) / 3, "of the distance");
-    assert_eq!(p.latency(2, 6, 0), (3000 + 4001 + 9000 + 1) / 3, "of all");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), 0), 3501, "of the pair, rounded");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(7), 0), 3501, "of the source");
+    assert_eq!(
+        p.latency(TerminalId::new(2), TerminalId::new(4), 0),
+        (3000 + 4001 + 9000 + 1) / 3,
+        "of the distance"
+    );
+    assert_eq!(p.latency(TerminalId::new(2), TerminalId::new(6), 0), (3000 + 4001 + 9000 + 1) / 3, "of all");
     let p = train("mean", &Values::default(), &Learned::default());
-    assert_eq!(p.latency(0, 6, 0), 1300, "of an empty network");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(6), 0), 1300, "of an empty network");
 }
 
 #[test]
@@ -44,11 +48,13 @@ fn quantiles_keep_means_and_percentiles() {
         let pair = n % 2;
         let tail = random.below(100).pow(3) * 10;
         let latency = (100_000 + tail) * u64::from(1 + pair);
-        learned.record(&shape, (2 * pair, 2 * pair + 2), latency);
+        learned.record(&shape, (TerminalId::new(2 * pair), TerminalId::new(2 * pair + 2)), latency);
         all.push(latency);
     }
     let p = train("quantile", &Values::default(), &learned);
-    let mut said: Vec<u64> = (0..40_000).map(|n| p.latency(2 * (n % 2), 2 * (n % 2) + 2, n / 2)).collect();
+    let mut said: Vec<u64> = (0..40_000)
+        .map(|n| p.latency(TerminalId::new(2 * (n % 2)), TerminalId::new(2 * (n % 2) + 2), n / 2))
+        .collect();
     all.sort_unstable();
     said.sort_unstable();
     let mean = |v: &[u64]| v.iter().sum::<u64>() as f64 / v.len() as f64;
@@ -67,9 +73,10 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     let packet = |random: &mut base::rng::Stream| {
         let (source, step) = (random.below(240) as u32, random.below(239) as u32 + 1);
         let destination = (source + step) % 240;
-        let far = 80 + 20 * u64::from(shape.routers(source, destination) > 1);
+        let pair = (TerminalId::new(source), TerminalId::new(destination));
+        let far = 80 + 20 * u64::from(shape.routers(pair.0, pair.1) > 1);
         let latency = (300 + random.below(80).pow(2) / 4) * far * u64::from(10 + source % 2);
-        ((source, destination), latency)
+        (pair, latency)
     };
     for _ in 0..20_000 {
         let (pair, latency) = packet(&mut random);
@@ -82,9 +89,9 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     let (mut real, mut said) = (Vec::new(), Vec::new());
     for _ in 0..40_000 {
         let ((source, destination), latency) = packet(&mut random);
-        numbers[source as usize] += 1;
+        numbers[source.index()] += 1;
         real.push(latency as f64);
-        said.push(p.latency(source, destination, numbers[source as usize]) as f64);
+        said.push(p.latency(source, destination, numbers[source.index()]) as f64);
     }
     let close = |real: &mut Vec<f64>, said: &mut Vec<f64>, within: f64| {
         real.sort_by(f64::total_cmp);
@@ -99,9 +106,13 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     // Of one source to each distance the same holds, as far as 80 packets say.
     for source in [6, 7] {
         for (step, number) in [(1, 0), (60, 5000)] {
-            let mut said: Vec<f64> =
-                (0..4000).map(|n| p.latency(source, source + step, number + n) as f64).collect();
-            let far = 80 + 20 * u64::from(shape.routers(source, source + step) > 1);
+            let mut said: Vec<f64> = (0..4000)
+                .map(|n| {
+                    p.latency(TerminalId::new(source), TerminalId::new(source + step), number + n) as f64
+                })
+                .collect();
+            let far = 80
+                + 20 * u64::from(shape.routers(TerminalId::new(source), TerminalId::new(source + step)) > 1);
             let real = |_| (300 + random.below(80).pow(2) / 4) * far * u64::from(10 + source % 2);
             let mut real: Vec<f64> = (0..4000).map(real).map(|x| x as f64).collect();
             close(&mut real, &mut said, 0.15);
@@ -121,15 +132,17 @@ fn a_few_packets_count_by_how_much_pairs_differ() {
         for source in 60..120 {
             for n in 0..10 {
                 let latency = (80_000 + random.below(40_000)) * if n % 2 == 0 { hot } else { 1 };
-                learned.record(&shape, (source, n % 2), latency);
+                learned.record(&shape, (TerminalId::new(source), TerminalId::new(n % 2)), latency);
             }
         }
         let p = recipe.train(&learned, &shape);
         for source in [60, 77, 119] {
             let said = |destination| {
-                (0..2000).map(|n| p.latency(source, destination, n) as f64).sum::<f64>() / 2000.0
+                (0..2000).map(|n| p.latency(TerminalId::new(source), destination, n) as f64).sum::<f64>()
+                    / 2000.0
             };
-            let (first, second) = (said(0) / 100_000.0, said(1) / 100_000.0);
+            let (first, second) =
+                (said(TerminalId::new(0)) / 100_000.0, said(TerminalId::new(1)) / 100_000.0);
             assert!(
                 (first / hot as f64 - 1.0).abs() < 0.15 && (second - 1.0).abs() < 0.15,
                 "{hot}: {first} {second}"
@@ -141,31 +154,53 @@ fn a_few_packets_count_by_how_much_pairs_differ() {
 #[test]
 fn distances_that_were_not_seen_take_the_mean_of_the_source() {
     let (shape, mut learned) = (shape(), Learned::default());
-    (0..8).for_each(|n| learned.record(&shape, (0, 2), 7_000 + n));
-    learned.record(&shape, (1, 2), 9_000);
+    (0..8).for_each(|n| learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), 7_000 + n));
+    learned.record(&shape, (TerminalId::new(1), TerminalId::new(2)), 9_000);
     let p = train("quantile", &Values::default(), &learned);
-    assert_eq!((p.latency(0, 6, 3), p.latency(4, 4, 0)), (7_004, 7_225), "of the source, of all");
-    assert_eq!(train("quantile", &Values::default(), &Learned::default()).latency(0, 6, 0), 1300);
+    assert_eq!(
+        (
+            p.latency(TerminalId::new(0), TerminalId::new(6), 3),
+            p.latency(TerminalId::new(4), TerminalId::new(4), 0)
+        ),
+        (7_004, 7_225),
+        "of the source, of all"
+    );
+    assert_eq!(
+        train("quantile", &Values::default(), &Learned::default()).latency(
+            TerminalId::new(0),
+            TerminalId::new(6),
+            0
+        ),
+        1300
+    );
 }
 
 #[test]
 fn a_plane_is_fitted_exactly() {
     let (shape, mut learned) = (shape(), Learned::default());
     for (s, d) in [(0, 2), (0, 4), (2, 6), (4, 0), (6, 0), (2, 4)] {
-        learned.record(&shape, (s, d), 10_000 + 700 * u64::from(shape.routers(s, d)));
+        learned.record(
+            &shape,
+            (TerminalId::new(s), TerminalId::new(d)),
+            10_000 + 700 * u64::from(shape.routers(TerminalId::new(s), TerminalId::new(d))),
+        );
     }
     let p = train("fitted", &Values::default(), &learned);
     for (s, d) in [(0, 2), (1, 7), (3, 5), (0, 1)] {
-        let expected = 10_000 + 700 * u64::from(shape.routers(s, d));
-        assert!(p.latency(s, d, 0).abs_diff(expected) <= 1, "{s} to {d}: {}", p.latency(s, d, 0));
+        let expected = 10_000 + 700 * u64::from(shape.routers(TerminalId::new(s), TerminalId::new(d)));
+        assert!(
+            p.latency(TerminalId::new(s), TerminalId::new(d), 0).abs_diff(expected) <= 1,
+            "{s} to {d}: {}",
+            p.latency(TerminalId::new(s), TerminalId::new(d), 0)
+        );
     }
 }
 
 #[test]
 fn files_are_read_fed_and_refused() {
     let (shape, mut learned) = (shape(), Learned::default());
-    learned.record(&shape, (0, 2), 6_000);
-    learned.record(&shape, (0, 4), 8_000);
+    learned.record(&shape, (TerminalId::new(0), TerminalId::new(2)), 6_000);
+    learned.record(&shape, (TerminalId::new(0), TerminalId::new(4)), 8_000);
     let path = std::env::temp_dir().join(format!("netloom-predictor-{}.json", std::process::id()));
     let with = |text: &str, recalibrate: bool| {
         std::fs::write(&path, text).expect("a file can be written");
@@ -176,10 +211,17 @@ fn files_are_read_fed_and_refused() {
     let network = r#"{"inputs": ["routers", "mean_ns"], "layers": [
         {"weights": [[1, 1], [-1, 0]], "bias": [0, 0], "activation": "relu"}, {"weights": [[1, 5]], "bias": [2]}]}"#;
     let p = train("external", &with(network, false), &learned);
-    assert_eq!(p.latency(0, 2, 0), 10_000, "2 routers + 6 ns + 2");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), 0), 10_000, "2 routers + 6 ns + 2");
     let table = r#"{"table": [[0, 2, 12], [0, 4, 16]]}"#;
     let p = train("external", &with(table, true), &learned);
-    assert_eq!((p.latency(0, 2, 0), p.latency(0, 4, 0)), (6_000, 8_000), "scaled to what was seen");
+    assert_eq!(
+        (
+            p.latency(TerminalId::new(0), TerminalId::new(2), 0),
+            p.latency(TerminalId::new(0), TerminalId::new(4), 0)
+        ),
+        (6_000, 8_000),
+        "scaled to what was seen"
+    );
     for bad in [
         "{}",
         "{\"table\": [[0, 1, -5]]}",

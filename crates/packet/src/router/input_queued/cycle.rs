@@ -9,7 +9,10 @@ use crate::{
     net::{Net, Static},
     network::{End, Line},
 };
-use base::time::{NEVER, Ps};
+use base::{
+    index::{LinkId, PortId},
+    time::{NEVER, Ps},
+};
 use engine::{
     key::Class,
     state::{Fifo, NIL, mode::Mode},
@@ -26,7 +29,7 @@ fn turn(cx: &Static, last: u32, request: u32) -> u32 {
 
 impl<M: Mode> Net<InputQueued<M>> {
     /// Link that comes in at an input.
-    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> u32 {
+    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> LinkId {
         cx.local.link_of(cx.local.upstream[input])
     }
 
@@ -64,7 +67,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         debug_assert!(due > fx.now(), "a cycle lies ahead");
         if due < set {
             self.router.routers.edit(local).due = due;
-            let name = Name::Router.of(cx.local.routers[local as usize], 0);
+            let name = Name::Router.of(cx.local.routers[local as usize].number(), 0);
             Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
         }
     }
@@ -157,8 +160,8 @@ impl<M: Mode> Net<InputQueued<M>> {
         fx: &mut impl Fx,
     ) -> u16 {
         let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
-        let end = End::Router { router, base, in_port: input.number() - base.number(), local };
-        let line = Line { link: NIL, timing: 0, own_base: base, end };
+        let end = End::Router { router, base, in_port: PortId::new(input.number() - base.number()), local };
+        let line = Line { link: LinkId::new(NIL), timing: 0, own_base: base, end };
         let from = cx.local.upstream[input];
         let terminal = matches!(from.side(), Side::Here(port) if !cx.local.is_routers(port));
         if Self::is_lossy(cx) {
@@ -177,7 +180,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
             let row = self.router.vcs.edit(v);
             row.stage = Stage::Routed;
-            row.out = base.plus(choice.port);
+            row.out = base.plus(choice.port.number());
             row.vc = choice.vc;
             row.state = choice.state;
         }
@@ -402,7 +405,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             End::Router { base, in_port, local, .. } => {
                 let at = self.flights.get(self.ports.get(out).flight.tail).time;
                 // The next router takes it off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
-                let next = self.router.inputs.edit(base.plus(in_port));
+                let next = self.router.inputs.edit(base.plus(in_port.number()));
                 next.arrival = next.arrival.min(at);
                 self.wake_router(cx, local, at, fx);
             }

@@ -30,7 +30,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::Column,
+    index::{Column, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -276,8 +276,12 @@ impl<M: Mode> Router for InputQueued<M> {
     #[inline]
     fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
-        debug_assert_eq!(cx.local.upstream[base.plus(in_port)], from, "an input has one upstream port");
-        n.put_in_buffer(cx, c, base.plus(in_port), vc);
+        debug_assert_eq!(
+            cx.local.upstream[base.plus(in_port.number())],
+            from,
+            "an input has one upstream port"
+        );
+        n.put_in_buffer(cx, c, base.plus(in_port.number()), vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
@@ -330,7 +334,7 @@ impl<M: Mode> Router for InputQueued<M> {
         }
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
         if cx.local.is_routers(u) {
             for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
                 front.fifo.iter(&n.chunks).for_each(|c| visit(n.input_link(cx, u), vc, c));

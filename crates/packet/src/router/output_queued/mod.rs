@@ -21,6 +21,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     registry::About,
     time::{NEVER, Ps},
 };
@@ -77,7 +78,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         }
         let End::Router { base, .. } = line.end else { unreachable!("only routers queue") };
         let choice = n.decide(cx, c, line, vc, fx);
-        let u = base.plus(choice.port);
+        let u = base.plus(choice.port.number());
         n.touch(cx, u, now, fx);
         n.notes.set(c, choice.state);
         let chunk = n.chunks.edit(c);
@@ -174,7 +175,7 @@ impl<M: Mode> Router for OutputQueued<M> {
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(u32, u8, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, u8, u32)) {}
 
     /// Nobody waits while holding a buffer.
     fn waiting(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}

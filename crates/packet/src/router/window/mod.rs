@@ -17,6 +17,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
+    index::LinkId,
     registry::About,
     time::{NEVER, Ps},
 };
@@ -135,7 +136,7 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
         for vc in 0..cx.net.config.vcs {
             let v = n.vcs_per_port(u) + u32::from(vc);
             let link = Net::<Self>::line(cx, u).link;
@@ -181,7 +182,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             return;
         }
         self.ports.edit(u).alarm_set = true;
-        let name = Name::Output.of(Self::line(cx, u).link, 0);
+        let name = Name::Output.of(Self::line(cx, u).link.number(), 0);
         fx.wake(at, Class::Early, name, Alarm::Router(RouterAlarm::Output(u)).token());
     }
 
@@ -190,7 +191,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
         let now = fx.now();
         let choice = self.decide(cx, c, line, from_vc, fx);
         let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };
-        let u = base.plus(choice.port);
+        let u = base.plus(choice.port.number());
         self.notes.set(c, choice.state);
         self.chunks.edit(c).visit();
         let out = Self::line(cx, u);
@@ -215,7 +216,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             self.return_credit(cx, from, from_vc, now, fx);
         } else {
             // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
-            self.chunks.edit(c).set_origin(in_port * self.width + u32::from(from_vc));
+            self.chunks.edit(c).set_origin(in_port.number() * self.width + u32::from(from_vc));
             self.router.queued.edit(v).push(&mut self.chunks, c);
             self.ports.edit(u).own.blocked |= 1 << choice.vc;
             self.set_credit(cx, u, fx);
