@@ -1,4 +1,4 @@
-//! How many threads a run may use.
+//! How many threads a run may use, and how far they may run ahead of what is certain.
 
 use crate::time::Ps;
 
@@ -16,4 +16,63 @@ pub struct Threads {
 impl Threads {
     /// The calling thread alone.
     pub const ONE: Self = Self { count: 1, pin: false, stretch: 0 };
+}
+
+/// How far partitions run ahead of what is certain. No value changes a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optimism {
+    /// Furthest that a partition may be ahead of the first event of all; `None`: as far as pays.
+    pub bound: Option<Ps>,
+    /// Events that a thread handles between two meetings, about.
+    pub batch: usize,
+    /// Events that a thread keeps to take them back, at most: then it waits for what is certain.
+    pub history: usize,
+    /// Takes events back after so many of a partition, without any need; 0 for never. For tests.
+    pub stumble: u64,
+    /// A planted fault, for tests.
+    pub fault: Option<Fault>,
+}
+
+impl Default for Optimism {
+    fn default() -> Self {
+        Self { bound: None, batch: 4096, history: 1 << 17, stumble: 0, fault: None }
+    }
+}
+
+/// Faults that tests plant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The first table of each partition is not restored.
+    LostUndo,
+    /// Events are committed so long before they are certain.
+    EarlyCommit(Ps),
+    /// Mail that is under way is not counted when the first event of all is found.
+    BlindToMail,
+}
+
+/// What running ahead came to, over all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Speculation {
+    /// Events handled, those that were taken back included.
+    pub handled: u64,
+    /// Events that were committed.
+    pub committed: u64,
+    /// How often a partition went back.
+    pub rollbacks: u64,
+    /// Events taken back.
+    pub rolled_back: u64,
+    /// Meetings of the threads.
+    pub rounds: u64,
+    /// Most bytes that a thread kept to take events back.
+    pub peak_bytes: u64,
+    /// How far beyond the first event of all the threads went last.
+    pub ahead: Ps,
+}
+
+impl Speculation {
+    /// Share of the events handled that count; 1 if none was handled.
+    #[must_use]
+    pub fn efficiency(&self) -> f64 {
+        if self.handled == 0 { 1.0 } else { self.committed as f64 / self.handled as f64 }
+    }
 }

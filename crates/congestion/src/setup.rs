@@ -256,6 +256,7 @@ fn performance(begun: Instant, threads: u32, outcome: &Outcome) -> Performance {
         scheduler: "data-parallel".to_owned(),
         partitions: 1,
         threads,
+        speculation: None,
         windows: None,
         ranks: 1,
     }

@@ -21,6 +21,18 @@ pub enum Due<M> {
     Message(M),
 }
 
+/// Names a message for as long as it may be taken back: the partition that sent it, and its number among all that this partition sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp {
+    pub from: u32,
+    pub number: u64,
+}
+
+impl Stamp {
+    /// Of messages that nobody takes back.
+    pub const FINAL: Self = Self { from: u32::MAX, number: 0 };
+}
+
 /// Pending events of one partition.
 pub struct Agenda<M> {
     steady: Wheel,
@@ -30,6 +42,8 @@ pub struct Agenda<M> {
     /// Virtual time at which the network's clock was stopped.
     frozen_at: Option<Ps>,
     payloads: Vec<M>,
+    /// By payload, who may take it back; shorter, or empty, where nobody does.
+    stamps: Vec<Stamp>,
     free: Vec<u32>,
 }
 
@@ -43,6 +57,7 @@ impl<M: Copy> Agenda<M> {
             offset: 0,
             frozen_at: None,
             payloads: Vec::new(),
+            stamps: Vec::new(),
             free: Vec::new(),
         }
     }
@@ -84,6 +99,22 @@ impl<M: Copy> Agenda<M> {
 
     /// Adds a message.
     pub fn deliver(&mut self, envelope: &Envelope<M>) {
+        let slot = self.file(envelope);
+        if let Some(stamp) = self.stamps.get_mut(slot as usize) {
+            *stamp = Stamp::FINAL;
+        }
+    }
+
+    /// Adds a message that its sender may take back.
+    pub(crate) fn deliver_stamped(&mut self, envelope: &Envelope<M>, stamp: Stamp) {
+        let slot = self.file(envelope) as usize;
+        if slot >= self.stamps.len() {
+            self.stamps.resize(slot + 1, Stamp::FINAL);
+        }
+        self.stamps[slot] = stamp;
+    }
+
+    fn file(&mut self, envelope: &Envelope<M>) -> u32 {
         // Payloads lie beside the wheel, so that its entries stay small whatever a message holds.
         let slot = self.free.pop().unwrap_or_else(|| {
             assert!(self.payloads.len() < MESSAGE as usize, "fewer than 2^31 messages are pending");
@@ -92,6 +123,38 @@ impl<M: Copy> Agenda<M> {
         });
         self.payloads[slot as usize] = envelope.message;
         self.lane(envelope.lane).push(Entry { key: envelope.key, token: MESSAGE | slot });
+        slot
+    }
+
+    /// From here on nobody takes a pending message back.
+    pub(crate) fn finalise(&mut self) {
+        self.stamps.clear();
+    }
+
+    /// Who may take an entry back; `None` of alarms.
+    #[inline]
+    pub(crate) fn stamp(&self, entry: &Entry) -> Option<Stamp> {
+        let slot = (entry.token & MESSAGE != 0).then_some((entry.token & !MESSAGE) as usize)?;
+        Some(self.stamps.get(slot).copied().unwrap_or(Stamp::FINAL))
+    }
+
+    /// Removes everything that `gone` recognises: by lane, entry, and of messages who may take it back.
+    pub(crate) fn purge(&mut self, mut gone: impl FnMut(Lane, &Entry, Option<Stamp>) -> bool) {
+        for lane in [Lane::Steady, Lane::Network] {
+            let mut all: Vec<Entry> = self.lane(lane).entries().collect();
+            let before = all.len();
+            all.retain(|entry| {
+                let stamp = self.stamp(entry);
+                let gone = gone(lane, entry, stamp);
+                if gone && stamp.is_some() {
+                    self.free.push(entry.token & !MESSAGE);
+                }
+                !gone
+            });
+            if all.len() < before {
+                self.lane(lane).refill(all);
+            }
+        }
     }
 
     /// Virtual time of the next event that can happen, [`NEVER`] if there is none.
@@ -105,19 +168,25 @@ impl<M: Copy> Agenda<M> {
     /// Removes the next event before virtual time `bound`: its lane, its key on that lane's clock, and what is due.
     #[inline]
     pub fn pop_before(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
+        let (lane, entry) = self.take_before(bound)?;
+        Some((lane, entry.key, self.open(entry.token)))
+    }
+
+    /// The same, still closed: [`Agenda::open`] says what is due and gives the place of the payload back.
+    #[inline]
+    pub(crate) fn take_before(&mut self, bound: Ps) -> Option<(Lane, Entry)> {
         if self.steady.is_empty() {
             // The common case: only the network has events.
             if self.is_suspended() {
                 return None;
             }
-            let entry = self.network.pop_before(bound.saturating_sub(self.offset))?;
-            return Some((Lane::Network, entry.key, self.open(entry.token)));
+            return Some((Lane::Network, self.network.pop_before(bound.saturating_sub(self.offset))?));
         }
-        self.pop_merged(bound)
+        self.take_merged(bound)
     }
 
     /// The same with events on both lanes.
-    fn pop_merged(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
+    fn take_merged(&mut self, bound: Ps) -> Option<(Lane, Entry)> {
         let network = if self.is_suspended() { None } else { self.network.peek() };
         let steady = self.steady.peek()?;
         // Both are compared in virtual time, which the network's clock lags behind by what it stood still. Equal keys cannot be: an identity is used on one lane alone, so either order would do.
@@ -126,12 +195,11 @@ impl<M: Copy> Agenda<M> {
             _ => Lane::Steady,
         };
         let bound = bound.saturating_sub(self.offset_of(lane));
-        let entry = self.lane(lane).pop_before(bound)?;
-        Some((lane, entry.key, self.open(entry.token)))
+        Some((lane, self.lane(lane).pop_before(bound)?))
     }
 
     #[inline]
-    fn open(&mut self, token: u32) -> Due<M> {
+    pub(crate) fn open(&mut self, token: u32) -> Due<M> {
         if token & MESSAGE == 0 {
             return Due::Wake(token);
         }

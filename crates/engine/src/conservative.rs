@@ -29,7 +29,7 @@ pub(crate) struct Crew {
 }
 
 /// Looks at another thread's slot before the processor is given away: some microseconds.
-const PATIENCE: u32 = 1000;
+pub(crate) const PATIENCE: u32 = 1000;
 
 /// Runs each group in a thread of its own, the first in the calling one; returns the number of windows.
 ///

@@ -106,6 +106,10 @@ pub trait Domain: Sized {
     /// The same while the network is suspended: what belongs to the steady lane alone, before virtual time `now`.
     fn settle_steady(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
+    /// A handler ended in a panic, ahead of what is certain, and its tables are undone: whatever else is empty between events must be empty again.
+    /// Only optimistic schedulers need it.
+    fn abandon(&mut self) {}
+
     /// Shows every table to the engine, always in the same order.
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 

@@ -10,6 +10,7 @@ use crate::{
     group::Group,
     key::Key,
     partition::{Immediate, Partition},
+    warp::{self, Members, Optimism, Speculation},
 };
 pub use base::threads::Threads;
 use base::time::{NEVER, Ps};
@@ -49,7 +50,20 @@ pub struct Executor<D: Domain, O> {
     windows: u64,
     /// What runs several groups side by side, if partitions may leave their thread.
     side_by_side: Option<SideBySide<D, O>>,
+    /// What runs partitions ahead of what is certain, if they may.
+    warp: Option<Warp<D, O>>,
 }
+
+/// Running ahead: how, how far, and what it came to.
+struct Warp<D: Domain, O> {
+    run: RunsAhead<D, O>,
+    optimism: Optimism,
+    total: Speculation,
+}
+
+/// [`warp::run`] where its types allow it.
+type RunsAhead<D, O> =
+    for<'a> fn(Vec<Members<'a, D, O>>, &'a [Home], &'a Crew, &'a Optimism, &'a mut Speculation, u64);
 
 /// [`conservative::run`] where its types allow it: so that only who wants threads must have partitions that can be sent.
 type SideBySide<D, O> = for<'a, 'b> fn(Vec<Group<'a, D, O>>, &'b Crew) -> u64;
@@ -67,6 +81,40 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         O: Send,
     {
         Self::build(parts, options, threads, Some(conservative::run::<D, O>))
+    }
+
+    /// The same ahead of what is certain: events that turn out to be premature are taken back.
+    ///
+    /// # Panics
+    /// If a table has no journal ([`crate::state::mode::Undo`] has).
+    pub fn optimistic(
+        parts: impl IntoIterator<Item = (D, O)>,
+        options: Options,
+        threads: Threads,
+        optimism: Optimism,
+    ) -> Self
+    where
+        D: Domain<Message: Send, Record: Send> + Send,
+        O: Send,
+    {
+        assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
+        let mut executor = Self::build(parts, options, threads, Some(conservative::run::<D, O>));
+        executor.warp = Some(Warp { run: warp::run::<D, O>, optimism, total: Speculation::default() });
+        executor
+    }
+
+    /// What running ahead came to so far; `None` for other schedulers.
+    #[must_use]
+    pub fn speculation(&self) -> Option<Speculation> {
+        self.warp.as_ref().map(|warp| warp.total)
+    }
+
+    /// How far partitions may run ahead from here on; changes no result.
+    ///
+    /// # Panics
+    /// If the executor is not optimistic.
+    pub fn set_optimism(&mut self, optimism: Optimism) {
+        self.warp.as_mut().expect("only an optimistic executor runs ahead").optimism = optimism;
     }
 
     fn build(
@@ -92,6 +140,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             now: 0,
             windows: 0,
             side_by_side,
+            warp: None,
         };
         for index in 0..executor.partitions.len() {
             executor.act(index, Lane::Network, |domain, effects| domain.start(effects));
@@ -127,7 +176,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// Windows after which threads met so far; 0 in one thread.
     #[must_use]
     pub fn windows(&self) -> u64 {
-        self.windows
+        self.windows + self.warp.as_ref().map_or(0, |warp| warp.total.rounds)
     }
 
     /// The director's present tick, or the end of the last run.
@@ -171,15 +220,24 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             members[self.homes[index].group as usize].push((index as u32, part));
         }
         let (homes, tie_seed) = (&self.homes, self.options.tie_seed);
+        let crew = Crew { end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
+        if let Some(warp) = &mut self.warp {
+            (warp.run)(members, homes, &crew, &warp.optimism, &mut warp.total, tie_seed);
+            return self.stop_before(end);
+        }
         let mut groups: Vec<_> =
             (0..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
         if let [group] = groups.as_mut_slice() {
             group.run_to(end, budget);
         } else {
-            let crew = Crew { end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
             let run = self.side_by_side.expect("several threads were asked for, so there is what runs them");
             self.windows += run(groups, &crew);
         }
+        self.stop_before(end)
+    }
+
+    /// How a run to `end` stopped.
+    fn stop_before(&mut self, end: Ps) -> Stop {
         let first = self.first();
         // Something is left before the end only if the budget ran out.
         if first < end {

@@ -69,6 +69,7 @@ pub mod partition;
 mod pin;
 pub mod state;
 pub mod undo_check;
+pub mod warp;
 pub mod wheel;
 pub mod words;
 

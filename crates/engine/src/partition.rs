@@ -37,15 +37,9 @@ impl<D: Domain, O: Observer<D::Record>> Partition<D, O> {
         index: u32,
         tie_seed: u64,
     ) -> (&mut D, Immediate<'_, D, O>) {
-        let effects = Immediate {
-            key,
-            lane,
-            index,
-            tie_seed,
-            agenda: &mut self.agenda,
-            observer: &mut self.observer,
-            outbox: &mut self.outbox,
-        };
+        let sink =
+            AtOnce { agenda: &mut self.agenda, observer: &mut self.observer, outbox: &mut self.outbox };
+        let effects = Handling { key, lane, index, tie_seed, sink };
         (&mut self.domain, effects)
     }
 
@@ -60,20 +54,36 @@ impl<D: Domain, O: Observer<D::Record>> Partition<D, O> {
     }
 }
 
-/// Effects that act at once: sequential and conservative schedulers never take anything back.
-pub struct Immediate<'a, D: Domain, O> {
-    key: Key,
-    lane: Lane,
-    index: u32,
-    tie_seed: u64,
-    agenda: &'a mut Agenda<D::Message>,
-    observer: &'a mut O,
-    outbox: &'a mut Vec<Envelope<D::Message>>,
+/// What a handler may do at a place in the order. Where its effects go is the sink's to say.
+pub struct Handling<S> {
+    pub(crate) key: Key,
+    pub(crate) lane: Lane,
+    /// Number of the own partition.
+    pub(crate) index: u32,
+    pub(crate) tie_seed: u64,
+    pub(crate) sink: S,
 }
 
-impl<D: Domain, O: Observer<D::Record>> Actions for Immediate<'_, D, O> {
-    type Message = D::Message;
-    type Record = D::Record;
+/// Where the effects of a handler go.
+pub trait Sink {
+    /// Payload of events with content.
+    type Message: Message;
+    /// What is emitted to be measured.
+    type Record;
+
+    /// Pending events of the own partition.
+    fn agenda(&self) -> &Agenda<Self::Message>;
+    /// Takes an alarm of the own partition.
+    fn wake(&mut self, lane: Lane, key: Key, token: u32);
+    /// Takes a message; `own` if it is to the own partition.
+    fn send(&mut self, envelope: &Envelope<Self::Message>, own: bool);
+    /// Takes what is to be measured.
+    fn record(&mut self, record: Self::Record);
+}
+
+impl<S: Sink> Actions for Handling<S> {
+    type Message = S::Message;
+    type Record = S::Record;
 
     #[inline]
     fn now(&self) -> Ps {
@@ -82,47 +92,86 @@ impl<D: Domain, O: Observer<D::Record>> Actions for Immediate<'_, D, O> {
 
     #[inline]
     fn suspended(&self) -> Ps {
-        self.agenda.offset_of(Lane::Network)
+        self.sink.agenda().offset_of(Lane::Network)
     }
 
     #[inline]
     fn instant(&self) -> Ps {
-        self.key.time + self.agenda.offset_of(self.lane)
+        self.key.time + self.sink.agenda().offset_of(self.lane)
     }
 
     #[inline]
     fn turn(&mut self, lane: Lane) {
         if lane != self.lane {
             // The same place in the order of the other clock's instant: generation and identity stay.
-            assert!(lane == Lane::Steady || !self.agenda.is_suspended(), "a clock that stands still");
-            self.key = self.key.at(self.agenda.clock(lane, self.instant()));
+            let agenda = self.sink.agenda();
+            assert!(lane == Lane::Steady || !agenda.is_suspended(), "a clock that stands still");
+            self.key = self.key.at(agenda.clock(lane, self.instant()));
             self.lane = lane;
         }
     }
 
     fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
-        let present = self.agenda.clock(lane, self.instant());
+        let present = self.sink.agenda().clock(lane, self.instant());
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
-        self.agenda.wake(lane, key, token);
+        self.sink.wake(lane, key, token);
     }
 
     #[inline]
     fn wake(&mut self, at: Ps, class: Class, identity: u64, token: u32) {
         let key = self.key.child(at, class, identity, self.tie_seed);
-        self.agenda.wake(self.lane, key, token);
+        self.sink.wake(self.lane, key, token);
     }
 
-    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: D::Message) {
-        let present = self.agenda.clock(lane, self.instant());
+    fn send(&mut self, to: u32, lane: Lane, at: Ps, class: Class, identity: u64, message: S::Message) {
+        let present = self.sink.agenda().clock(lane, self.instant());
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
-        let envelope = Envelope { to, lane, key, message };
+        self.sink.send(&Envelope { to, lane, key, message }, to == self.index);
+    }
+
+    #[inline]
+    fn record(&mut self, record: S::Record) {
+        self.sink.record(record);
+    }
+}
+
+/// Effects that act at once: sequential and conservative schedulers never take anything back.
+pub type Immediate<'a, D, O> = Handling<AtOnce<'a, D, O>>;
+
+/// Where effects go that act at once.
+pub struct AtOnce<'a, D: Domain, O> {
+    agenda: &'a mut Agenda<D::Message>,
+    observer: &'a mut O,
+    outbox: &'a mut Vec<Envelope<D::Message>>,
+}
+
+impl<D: Domain, O: Observer<D::Record>> Sink for AtOnce<'_, D, O> {
+    type Message = D::Message;
+    type Record = D::Record;
+
+    #[inline]
+    fn agenda(&self) -> &Agenda<D::Message> {
+        self.agenda
+    }
+
+    #[inline]
+    fn wake(&mut self, lane: Lane, key: Key, token: u32) {
+        self.agenda.wake(lane, key, token);
+    }
+
+    #[inline]
+    fn send(&mut self, envelope: &Envelope<D::Message>, own: bool) {
         // The own agenda takes it at once; another one may be in the hands of another thread until the window ends.
-        if to == self.index {
-            self.agenda.deliver(&envelope);
+        if own {
+            self.agenda.deliver(envelope);
         } else {
             // Another partition may be another process one day.
-            debug_assert_eq!(D::Message::from_words(&message.to_words()), Ok(message), "no plain message");
-            self.outbox.push(envelope);
+            debug_assert_eq!(
+                D::Message::from_words(&envelope.message.to_words()),
+                Ok(envelope.message),
+                "no plain message"
+            );
+            self.outbox.push(*envelope);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::{
     agenda::{Agenda, Due},
     domain::{Actions, Domain, Envelope, Lane, Observer},
     key::{Class, Key},
+    state::Epoch,
     words::Message,
 };
 use base::{
@@ -90,11 +91,11 @@ where
         events += 1;
         // Compared by value, not by its log: a row that was changed without being logged shows.
         let before = domain.clone();
-        domain.visit_journals(&mut |t| t.record(true));
+        domain.visit_journals(&mut |t| t.record(Some(&Epoch::default())));
         let mut forward = effects(key, lane);
         handle(&mut domain, &due, &mut forward);
-        domain.visit_journals(&mut |t| t.undo_to(0));
-        domain.visit_journals(&mut |t| t.record(false));
+        domain.visit_journals(&mut |t| t.undo_from(0));
+        domain.visit_journals(&mut |t| t.record(None));
         assert!(domain == before, "event {key:?} ({due:?}) was not undone");
         let mut again = effects(key, lane);
         handle(&mut domain, &due, &mut again);
@@ -136,7 +137,7 @@ struct Step<D: Domain> {
     lane: Lane,
     key: Key,
     due: Due<D::Message>,
-    marks: Vec<usize>,
+    number: u64,
     before: D,
     done: Buffered<D::Message, D::Record>,
 }
@@ -162,19 +163,20 @@ where
     let mut first = Buffered::<D::Message, D::Record>::new(Key::floor(0), Lane::Network, tie_seed);
     domain.start(&mut first);
     commit::<D, O>(first, &mut agenda, observer);
-    domain.visit_journals(&mut |t| t.record(true));
+    let epoch = Epoch::default();
+    domain.visit_journals(&mut |t| t.record(Some(&epoch)));
     let mut open: Vec<Step<D>> = Vec::new();
     let mut events = 0;
     loop {
         let next = agenda.pop_before(end);
         if let Some((lane, key, due)) = next {
-            let mut marks = Vec::new();
-            domain.visit_journals(&mut |t| marks.push(t.mark()));
+            let number = events + open.len() as u64;
+            epoch.set(number);
             let before = domain.clone();
             let mut done = Buffered::new(key, lane, tie_seed);
             handle(&mut domain, &due, &mut done);
             schedule::<D>(&done, &mut agenda);
-            open.push(Step { lane, key, due, marks, before, done });
+            open.push(Step { lane, key, due, number, before, done });
         }
         if next.is_some() && open.len() < depth {
             continue;
@@ -192,19 +194,7 @@ where
             events += 1;
             step.done.records.iter().for_each(|r| observer.commit(r));
         }
-        if let Some(base) = open.first().map(|s| s.marks.clone()) {
-            let mut index = 0;
-            domain.visit_journals(&mut |t| {
-                t.forget(base[index]);
-                index += 1;
-            });
-            // Logs have lost their beginnings, so marks count from further back.
-            open.iter_mut().for_each(|s| s.marks.iter_mut().zip(&base).for_each(|(m, b)| *m -= b));
-        } else {
-            // Everything is committed: logs begin anew.
-            domain.visit_journals(&mut |t| t.record(false));
-            domain.visit_journals(&mut |t| t.record(true));
-        }
+        domain.visit_journals(&mut |t| t.forget_before(events));
         if next.is_none() {
             return (domain, events);
         }
@@ -218,11 +208,7 @@ fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Messa
     for envelope in &step.done.sends {
         assert!(agenda.cancel(envelope.lane, envelope.key, None), "a message of {:?} is gone", step.key);
     }
-    let mut index = 0;
-    domain.visit_journals(&mut |t| {
-        t.undo_to(step.marks[index]);
-        index += 1;
-    });
+    domain.visit_journals(&mut |t| t.undo_from(step.number));
     assert!(*domain == step.before, "rolling back {:?} did not restore the state", step.key);
     match step.due {
         Due::Wake(token) => agenda.wake(step.lane, step.key, token),

@@ -204,13 +204,18 @@ impl Wheel {
         let mut all: Vec<Entry> = self.entries().collect();
         let found = all.iter().position(hit)?;
         let entry = all.swap_remove(found);
+        self.refill(all);
+        Some(entry)
+    }
+
+    /// Holds these and nothing else.
+    pub(crate) fn refill(&mut self, all: Vec<Entry>) {
         let position = self.position;
         *self = Self::new(self.shift);
         self.position = position;
-        for e in all {
-            self.push(e);
+        for entry in all {
+            self.push(entry);
         }
-        Some(entry)
     }
 
     /// Time of the earliest event, [`NEVER`] if there is none.

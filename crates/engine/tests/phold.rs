@@ -15,6 +15,7 @@ use engine::{
     key::Class,
     state::{Journal, Table},
     undo_check::{run_with_rollbacks, run_with_undo},
+    warp::{Fault, Optimism, Speculation},
 };
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +211,88 @@ fn threads_stop_at_budgets_and_ticks() {
     let mut one = Executor::new(Phold::all(1, false), OPTIONS);
     one.run_directed(13_000, &mut alone, Pauses::NONE, |_, _| true);
     assert_eq!((summary(&executor), director.1), (summary(&one), alone.1));
+}
+
+fn warped(partitions: u32, count: u32, end: Ps, optimism: Optimism) -> (Executor<Phold, Print>, Speculation) {
+    let threads = Threads { count, ..Threads::ONE };
+    let mut executor = Executor::optimistic(Phold::all(partitions, false), OPTIONS, threads, optimism);
+    assert_eq!(executor.run_until(end, u64::MAX), Stop::End);
+    let speculation = executor.speculation().expect("it runs ahead");
+    (executor, speculation)
+}
+
+#[test]
+fn running_ahead_gives_the_same_answer() {
+    let one = run(1, false, OPTIONS, 100_000);
+    for (partitions, threads) in [(1, 1), (2, 2), (7, 3), (64, 4), (64, 2), (16, 1)] {
+        for bound in [None, Some(50), Some(700), Some(20_000)] {
+            let optimism = Optimism { bound, ..Optimism::default() };
+            let (executor, speculation) = warped(partitions, threads, 100_000, optimism);
+            assert_eq!(
+                summary(&executor),
+                one,
+                "{partitions} partitions, {threads} threads, {speculation:?}"
+            );
+            let events: u64 = executor.partitions.iter().map(|p| p.events).sum();
+            assert_eq!(speculation.committed, events);
+            assert_eq!(speculation.handled, speculation.committed + speculation.rolled_back);
+            assert!(threads == 1 || bound != Some(20_000) || speculation.rollbacks > 0, "{speculation:?}");
+        }
+    }
+}
+
+/// Events taken back without need, history that is too short, tiny rounds: slower, and the same.
+#[test]
+fn forced_rollbacks_change_nothing() {
+    let one = run(1, false, OPTIONS, 20_000);
+    for stumble in [1, 2, 7, 100] {
+        for (partitions, threads) in [(1, 1), (7, 3), (16, 1)] {
+            let optimism = Optimism { stumble, ..Optimism::default() };
+            let (executor, speculation) = warped(partitions, threads, 20_000, optimism);
+            assert_eq!(summary(&executor), one, "{stumble}: {speculation:?}");
+            assert!(stumble > 2 || speculation.efficiency() < 0.6, "{stumble}: {speculation:?}");
+        }
+    }
+    for (batch, history) in [(1, 1), (3, 10), (5000, 20)] {
+        let optimism = Optimism { batch, history, bound: Some(50_000), ..Optimism::default() };
+        let (executor, speculation) = warped(7, 3, 20_000, optimism);
+        assert_eq!(summary(&executor), one, "{speculation:?}");
+    }
+}
+
+/// Pauses, ticks and a suspended network: what is open at a tick is committed or taken back.
+#[test]
+fn running_ahead_stops_at_budgets_and_ticks() {
+    let threads = Threads { count: 3, ..Threads::ONE };
+    let optimism = Optimism { bound: Some(5_000), batch: 50, ..Optimism::default() };
+    let mut executor = Executor::optimistic(Phold::all(7, false), OPTIONS, threads, optimism);
+    let mut stops = 0;
+    while executor.run_until(20_000, 1000) == Stop::Budget {
+        stops += 1;
+    }
+    assert!(stops > 3);
+    assert_eq!(summary(&executor), run(1, false, OPTIONS, 20_000));
+    let mut director = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut executor = Executor::optimistic(Phold::all(16, false), OPTIONS, threads, optimism);
+    executor.run_directed(13_000, &mut director, Pauses::after(3000), |_, _| true);
+    let mut alone = Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut one = Executor::new(Phold::all(1, false), OPTIONS);
+    one.run_directed(13_000, &mut alone, Pauses::NONE, |_, _| true);
+    assert_eq!((summary(&executor), director.1), (summary(&one), alone.1));
+}
+
+/// The three classic faults of Time Warp, planted: each shows, as another answer or as a panic.
+#[test]
+fn planted_faults_of_running_ahead_are_found() {
+    let one = run(1, false, OPTIONS, 20_000);
+    for fault in [Fault::LostUndo, Fault::EarlyCommit(500), Fault::BlindToMail] {
+        let caught = std::panic::catch_unwind(|| {
+            let optimism =
+                Optimism { bound: Some(5_000), batch: 2000, fault: Some(fault), ..Optimism::default() };
+            summary(&warped(7, 3, 20_000, optimism).0)
+        });
+        assert!(caught.is_err() || caught.is_ok_and(|answer| answer != one), "{fault:?} was not found");
+    }
 }
 
 /// A domain that promises more than it keeps is found out, in one thread and in several.

@@ -54,6 +54,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         chunk_hops: None,
         partitions: executor.partitions.len() as u32,
         threads: executor.threads(),
+        speculation: None,
         windows: Some(executor.windows()),
     });
     let part = executor.partitions.pop().expect("there is one partition");

@@ -78,6 +78,16 @@ impl Domain for DelayDomain {
         self.set_alarm(host, fx.now(), fx);
     }
 
+    fn abandon(&mut self) {
+        self.freed.clear();
+        self.answered.clear();
+        self.met.clear();
+        self.touched.clear();
+        self.running_ahead.clear();
+        self.instant.clear();
+        self.due.clear();
+    }
+
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.visit_all_journals(visit);
     }

@@ -70,7 +70,11 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         (DelayDomain::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
     });
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
-    let mut executor = Executor::with_threads(parts, options, setup.scheduling.threads());
+    let threads = setup.scheduling.threads();
+    let mut executor = match setup.scheduling.optimism() {
+        Some(optimism) => Executor::optimistic(parts, options, threads, optimism),
+        None => Executor::with_threads(parts, options, threads),
+    };
     let damage = |e: &Executor<DelayDomain, Observer>| {
         e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
     };
@@ -95,6 +99,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         partitions: executor.partitions.len() as u32,
         threads: executor.threads(),
         windows: Some(executor.windows()),
+        speculation: executor.speculation(),
     });
     let dry = stop == Stop::Dry && executor.partitions.iter().all(|p| !p.domain.was_cut());
     let (mut machines, mut observer) = (Vec::new(), None::<Observer>);

@@ -1,7 +1,8 @@
 //! What a run costs: times, events, memory.
 
 use crate::setup::Scheduling;
-use results::summary::Performance;
+use base::threads::Speculation;
+use results::summary::{self, Performance};
 use std::time::Instant;
 
 /// What a run did, as its engine counts.
@@ -17,6 +18,8 @@ pub struct Done {
     pub threads: u32,
     /// Windows after which threads met; reported only of several threads.
     pub windows: Option<u64>,
+    /// What running ahead came to, if the scheduler does.
+    pub speculation: Option<Speculation>,
 }
 
 /// Watches a run.
@@ -36,8 +39,15 @@ impl Clock {
     /// What the run has cost so far. Rates of one thread count its processor time, those of several elapsed time.
     #[must_use]
     pub fn stop(&self, done: Done) -> Performance {
-        let Done { events, chunk_hops, partitions, threads, windows } = done;
+        let Done { events, chunk_hops, partitions, threads, windows, speculation } = done;
+        let speculation = speculation.map(|s| summary::Speculation {
+            efficiency: s.efficiency(),
+            rollbacks: s.rollbacks,
+            rolled_back: s.rolled_back,
+            peak_history_bytes: s.peak_bytes,
+        });
         Performance {
+            speculation,
             windows: windows.filter(|_| threads > 1),
             ..self.cost(events, chunk_hops, partitions, threads)
         }
@@ -65,6 +75,7 @@ impl Clock {
             partitions,
             threads,
             windows: None,
+            speculation: None,
             ranks: 1,
         }
     }

@@ -1,6 +1,11 @@
 //! Everything a network model needs to run, resolved: no names left to look up, no files left to read.
 
-use base::{index::TerminalId, rate::Bandwidth, threads::Threads, time::Ps};
+use base::{
+    index::TerminalId,
+    rate::Bandwidth,
+    threads::{Optimism, Threads},
+    time::Ps,
+};
 use fabric::{graph::Fabric, routing::Routing};
 use std::sync::Arc;
 use workload::{program::Program, registry::Work};
@@ -134,7 +139,20 @@ pub enum Scheduling {
         /// Threads among which the run is divided.
         threads: Threads,
     },
+    /// Threads side by side, ahead of what is certain; what turns out to be premature is taken back.
+    Optimistic {
+        /// Number of partitions; [`AHEAD_PER_THREAD`] per thread if left out.
+        partitions: Option<u32>,
+        /// Threads among which the run is divided.
+        threads: Threads,
+        /// How far ahead.
+        optimism: Optimism,
+    },
 }
+
+/// Partitions of a thread that runs ahead, if nobody says how many: what is taken back is the past of a partition, so small ones waste less, and
+/// large ones cost less.
+pub const AHEAD_PER_THREAD: u32 = 4;
 
 impl Scheduling {
     /// Number of partitions asked for, at least 1.
@@ -143,6 +161,9 @@ impl Scheduling {
         match *self {
             Self::Sequential { partitions } => partitions.max(1),
             Self::Conservative { partitions, threads } => partitions.unwrap_or(threads.count).max(1),
+            Self::Optimistic { partitions, threads, .. } => {
+                partitions.unwrap_or(threads.count * AHEAD_PER_THREAD).max(1)
+            }
         }
     }
 
@@ -151,7 +172,16 @@ impl Scheduling {
     pub fn threads(&self) -> Threads {
         match *self {
             Self::Sequential { .. } => Threads::ONE,
-            Self::Conservative { threads, .. } => threads,
+            Self::Conservative { threads, .. } | Self::Optimistic { threads, .. } => threads,
+        }
+    }
+
+    /// How far partitions may run ahead, if they do.
+    #[must_use]
+    pub fn optimism(&self) -> Option<Optimism> {
+        match *self {
+            Self::Optimistic { optimism, .. } => Some(optimism),
+            _ => None,
         }
     }
 
@@ -161,6 +191,7 @@ impl Scheduling {
         match self {
             Self::Sequential { .. } => "sequential",
             Self::Conservative { .. } => "conservative",
+            Self::Optimistic { .. } => "optimistic",
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `[engine]`: which scheduler, in how many threads, and when a run is saved.
 
 use crate::{experiment::sections::Experiment, options::RunOptions, saver::Intervals};
+use base::threads::{Optimism, Threads};
 use base::{
     diag::{Diagnostic, Diagnostics},
     param::Value,
     time::S,
 };
-use engine::executor::Threads;
 use model::setup::Scheduling;
 use std::time::Duration;
 
@@ -18,6 +18,10 @@ pub fn scheduling(
 ) -> Scheduling {
     let (engine, count) = (&experiment.engine, options.threads);
     let pin = matches!(engine.get("pin"), Some(Value::Bool(true)));
+    let whole = |key: &str| match engine.get(key) {
+        Some(Value::Int(number)) => *number as usize,
+        _ => unreachable!("`{key}` has a default"),
+    };
     if options.partitions.is_some() {
         return Scheduling::Conservative {
             partitions: options.partitions,
@@ -29,11 +33,24 @@ pub fn scheduling(
         _ => "conservative",
     };
     match name {
+        "optimistic" => Scheduling::Optimistic {
+            partitions: experiment.partitions,
+            threads: Threads { count, pin, ..Threads::ONE },
+            optimism: Optimism {
+                bound: match engine.get("optimism") {
+                    Some(Value::Time(bound @ 1..)) => Some(*bound),
+                    _ => None,
+                },
+                batch: whole("batch"),
+                history: whole("history"),
+                ..Optimism::default()
+            },
+        },
         "conservative" => Scheduling::Conservative {
             partitions: experiment.partitions,
             threads: Threads { count, pin, ..Threads::ONE },
         },
-        "sequential" => {
+        _ => {
             if count > 1 {
                 let message =
                     format!("the sequential scheduler runs in one thread, and {count} are asked for");
@@ -42,12 +59,6 @@ pub fn scheduling(
                 diagnostics.push(Diagnostic::new(place, message).label("one thread").help(help));
             }
             Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
-        }
-        _ => {
-            let message = format!("this build has no {name} scheduler");
-            let diagnostic = Diagnostic::new(engine.place("scheduler"), message).label("not in this build");
-            diagnostics.push(diagnostic.help("results do not depend on the scheduler: use \"conservative\""));
-            Scheduling::Sequential { partitions: 1 }
         }
     }
 }

@@ -67,7 +67,15 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let options =
         Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
     let threads = setup.scheduling.threads();
-    let mut executor = Executor::with_threads((0..partitions).map(part), options, threads);
+    let parts = (0..partitions).map(part);
+    let mut executor = match setup.scheduling.optimism() {
+        // A constant decides, so that modes without journals have no code for it.
+        Some(optimism) if R::Mode::JOURNALS => Executor::optimistic(parts, options, threads, optimism),
+        optimism => {
+            assert!(optimism.is_none(), "only tables with journals can be taken back");
+            Executor::with_threads(parts, options, threads)
+        }
+    };
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
@@ -96,6 +104,7 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         partitions: executor.partitions.len() as u32,
         threads: executor.threads(),
         windows: Some(executor.windows()),
+        speculation: executor.speculation(),
     });
     let ended = close(setup, &net, executor, director, stop, end)?;
     let (mut summary, tables) = finish::finish(setup, &net, ended)?;

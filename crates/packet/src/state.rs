@@ -200,6 +200,12 @@ impl<R: Router> Domain for PacketDomain<R> {
         }
     }
 
+    fn abandon(&mut self) {
+        self.state.net.complete.clear();
+        self.state.net.credited.clear();
+        self.state.net.router.abandon();
+    }
+
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         let s = &mut self.state;
         s.net.visit_journals(visit);

@@ -4,8 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base::threads::{Optimism, Threads};
 use base::{param::Value, registry::Registered};
-use engine::executor::Threads;
 use fabric::{
     graph::Fabric,
     registry::{ROUTINGS, TOPOLOGIES, values},
@@ -119,7 +119,7 @@ fn setup(
 }
 
 /// Runs in so many partitions: two of them in two threads, stopped twice or so, saved and taken up again by a run with another number of
-/// threads.
+/// threads and another scheduler.
 fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
     let threads = Threads { count: 2, ..Threads::ONE };
@@ -147,9 +147,13 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
             return done;
         }
         state = saved;
-        if let Scheduling::Conservative { threads, .. } = &mut setup.scheduling {
-            threads.count = 1 + threads.count % 3;
-        }
+        let partitions = Some(setup.scheduling.partitions());
+        let threads = Threads { count: 1 + setup.scheduling.threads().count % 3, ..Threads::ONE };
+        let optimism = Optimism { stumble: 50, ..Optimism::default() };
+        setup.scheduling = match setup.scheduling {
+            Scheduling::Conservative { .. } => Scheduling::Optimistic { partitions, threads, optimism },
+            _ => Scheduling::Conservative { partitions, threads },
+        };
     }
 }
 

@@ -28,18 +28,21 @@ fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
     setup
 }
 
-/// Each of them is code of its own, and time of every build: nine networks in all, three of them driven from outside. Who adds an architecture
-/// adds three; a mode more would be three more. Mode `undo` is compiled by tests alone.
+/// Each of them is code of its own, and time of every build: twelve networks in all, three of them driven from outside. Who adds an architecture
+/// adds four; a mode more would be three more.
 #[test]
 fn instances_are_listed() {
-    let runs = ROUTERS.iter().flat_map(|r| [r.plain, r.full].map(|c| (r.about.name, c.mode)));
+    let runs = ROUTERS.iter().flat_map(|r| [r.plain, r.full, r.undo].map(|c| (r.about.name, c.mode)));
     let listed = [
         ("window", "plain"),
         ("window", "full"),
+        ("window", "undo"),
         ("input-queued", "plain"),
         ("input-queued", "full"),
+        ("input-queued", "undo"),
         ("output-queued", "plain"),
         ("output-queued", "full"),
+        ("output-queued", "undo"),
     ];
     assert_eq!(runs.collect::<Vec<_>>(), listed);
 }
@@ -50,7 +53,7 @@ fn a_plain_run_is_the_full_run() {
         for (partitions, algorithm) in [(1, "minimal"), (3, "minimal"), (1, "progressive-adaptive")] {
             let setup = setup(n, partitions, algorithm);
             assert!(is_plain(&setup));
-            let [plain, full] = [router.plain, router.full].map(|c| run(&c, &setup));
+            let [plain, full, undo] = [router.plain, router.full, router.undo].map(|c| run(&c, &setup));
             let reported = |f: &Finished| {
                 let mut summary = f.summary.clone();
                 summary.performance = None;
@@ -59,6 +62,7 @@ fn a_plain_run_is_the_full_run() {
             let what = format!("{} in {partitions}, {algorithm}", router.about.name);
             assert!(plain.summary.packets.unwrap().delivered > 100, "{what}");
             assert_eq!(reported(&plain), reported(&full), "{what}");
+            assert_eq!(reported(&plain), reported(&undo), "{what}");
         }
     }
 }

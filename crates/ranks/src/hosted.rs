@@ -36,6 +36,9 @@ pub trait Host: Send {
     /// A message is complete.
     fn delivered(&mut self, delivery: &Delivery, fx: &mut dyn HostEffects);
 
+    /// The host's share of [`Domain::abandon`].
+    fn abandon(&mut self) {}
+
     /// Shows every table to the engine.
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 }
@@ -116,6 +119,11 @@ impl<C: Carrier, H: Host> Domain for Hosted<C, H> {
     fn settle(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         self.carrier.settle(now, fx);
         self.serve(fx);
+    }
+
+    fn abandon(&mut self) {
+        self.carrier.abandon();
+        self.host.abandon();
     }
 
     fn settle_steady(&mut self, now: Ps, fx: &mut impl Effects<Self>) {

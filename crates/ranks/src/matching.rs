@@ -481,6 +481,7 @@ impl Matching {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::state::Epoch;
     use proptest::prelude::*;
 
     fn label(rank: u32, context: u32, source: u32, tag: u32) -> Label {
@@ -501,7 +502,7 @@ mod tests {
                 let before = matching.clone();
                 for redo in [true, false] {
                     if redo {
-                        matching.visit_journals(&mut |t| t.record(true));
+                        matching.visit_journals(&mut |t| t.record(Some(&Epoch::default())));
                     }
                     let fits = |r: &Label, m: &Label| r.rank == m.rank && r.takes(m);
                     match what {
@@ -531,8 +532,8 @@ mod tests {
                         }
                     }
                     if redo {
-                        matching.visit_journals(&mut |t| t.undo_to(0));
-                        matching.visit_journals(&mut |t| t.record(false));
+                        matching.visit_journals(&mut |t| t.undo_from(0));
+                        matching.visit_journals(&mut |t| t.record(None));
                         prop_assert!(matching == before);
                     }
                 }

@@ -462,6 +462,11 @@ impl Host for Programs {
         self.take_up_freed(fx);
     }
 
+    fn abandon(&mut self) {
+        self.freed.clear();
+        self.answered.clear();
+    }
+
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         self.window.visit_journals(visit);
         self.matching.visit_journals(visit);

@@ -653,8 +653,24 @@ pub struct Performance {
     /// Windows after which threads met; absent with one thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<u64>,
+    /// What running ahead came to; absent if the scheduler does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speculation: Option<Speculation>,
     /// MPI ranks used.
     pub ranks: u32,
+}
+
+/// What an optimistic scheduler did ahead of what was certain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Speculation {
+    /// Share of the events handled that count.
+    pub efficiency: f64,
+    /// How often a partition went back.
+    pub rollbacks: u64,
+    /// Events that were taken back.
+    pub rolled_back: u64,
+    /// Most bytes that a thread kept to take events back.
+    pub peak_history_bytes: u64,
 }
 
 #[cfg(test)]

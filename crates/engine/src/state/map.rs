@@ -190,7 +190,7 @@ impl<V: Row, M: Mode> Map<V, M> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Epoch, *};
     use base::rng::{Purpose, Stream};
     use std::collections::BTreeMap;
 
@@ -200,12 +200,12 @@ mod tests {
         let (mut map, mut reference) = (Map::<u32>::default(), BTreeMap::new());
         for round in 0..300u32 {
             let before = map.clone();
-            map.visit_journals(&mut |t| t.record(true));
+            map.visit_journals(&mut |t| t.record(Some(&Epoch::default())));
             for _ in 0..random.below(40) {
                 map.set(random.below(500), 0, round);
             }
-            map.visit_journals(&mut |t| t.undo_to(0));
-            map.visit_journals(&mut |t| t.record(false));
+            map.visit_journals(&mut |t| t.undo_from(0));
+            map.visit_journals(&mut |t| t.record(None));
             assert!(map == before);
             let key = random.below(200);
             if random.below(3) > 0 {

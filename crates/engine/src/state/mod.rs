@@ -1,8 +1,8 @@
 //! Tables: the only home of state that handlers change, so that every change can be undone.
 //!
-//! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out. Undo
-//! replays the log backwards. Only tables of mode [`Undo`] can record: not recording costs them one predictable branch per edit, and
-//! the others nothing.
+//! A table is a vector of plain-old-data rows. While it records, [`Table::edit`] logs the row before handing it out, with the number of the event
+//! that is being handled ([`Epoch`]). Undo replays the log backwards. Only tables of mode [`Undo`] can record: not recording costs them one
+//! predictable branch per edit, and the others nothing.
 
 pub mod heap;
 pub mod map;
@@ -12,33 +12,68 @@ use crate::kept::{Damaged, Kept, put, take};
 use base::index::Number;
 use mode::{Mode, Undo};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{fmt::Debug, marker::PhantomData};
+use std::{
+    collections::VecDeque,
+    fmt::Debug,
+    marker::PhantomData,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// A row of a [`Table`]: plain old data.
 pub trait Row: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static {}
 impl<T: Copy + PartialEq + Debug + Serialize + DeserializeOwned + 'static> Row for T {}
 
+/// The number of the event that a partition handles: what is logged is logged under it. All tables of a partition share one, so beginning an event is
+/// one store, however many tables there are.
+#[derive(Clone, Debug, Default)]
+pub struct Epoch(Arc<AtomicU64>);
+
+impl Epoch {
+    /// What is logged from here on belongs to event `number`.
+    #[inline]
+    pub fn set(&self, number: u64) {
+        // One thread at a time has a partition; the atom is there because partitions move between threads.
+        self.0.store(number, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// What the engine does to tables without knowing their rows.
 pub trait Journal: Kept {
-    /// Starts or stops recording; stopping forgets the log.
+    /// Starts recording under the numbers of `epoch`, or stops; both forget the log.
     ///
     /// # Panics
     /// If a table of a mode without journals is to record.
-    fn record(&mut self, on: bool);
-    /// Length of the log: a place to return to.
-    fn mark(&self) -> usize;
-    /// Undoes every change after `mark`, latest first.
-    fn undo_to(&mut self, mark: usize);
-    /// Forgets the oldest changes up to `mark`: they are committed. Later marks shrink by `mark`.
-    fn forget(&mut self, mark: usize);
+    fn record(&mut self, epoch: Option<&Epoch>);
+    /// Undoes every change of event `number` and of later ones, latest first.
+    fn undo_from(&mut self, number: u64);
+    /// Forgets the changes of events before `number`: they are committed.
+    fn forget_before(&mut self, number: u64);
+    /// Bytes of what is logged.
+    fn logged(&self) -> usize;
+}
+
+/// A row as it was before event `number` changed it.
+#[derive(Clone, Copy, Debug)]
+struct Former<T, I> {
+    number: u64,
+    index: I,
+    row: T,
 }
 
 /// A vector of rows whose changes can be undone. `I` are the numbers that its rows go by.
 #[derive(Clone, Debug)]
 pub struct Table<T, M = Undo, I = u32> {
     rows: Vec<T>,
-    log: Vec<(I, T)>,
-    recording: bool,
+    log: VecDeque<Former<T, I>>,
+    recording: Option<Epoch>,
     mode: PhantomData<M>,
 }
 
@@ -71,17 +106,21 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
     /// A row to change.
     #[inline]
     pub fn edit(&mut self, index: I) -> &mut T {
-        if M::JOURNALS && self.recording {
+        if M::JOURNALS && self.recording.is_some() {
             self.log_row(index);
         }
         &mut self.rows[index.index()]
     }
 
-    #[cold]
     #[inline(never)]
     fn log_row(&mut self, index: I) {
+        let number = self.recording.as_ref().map_or(0, Epoch::get);
+        // What an event changes again is logged already, as a rule just now.
+        if self.log.back().is_some_and(|last| last.number == number && last.index == index) {
+            return;
+        }
         // The whole row, before it is handed out: what the handler will change of it is not known. Rows are small for that reason.
-        self.log.push((index, self.rows[index.index()]));
+        self.log.push_back(Former { number, index, row: self.rows[index.index()] });
     }
 
     /// Hints that a row will be read soon; any index is allowed.
@@ -117,7 +156,7 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
 
 impl<T: Row, M: Mode, I: Number> From<Vec<T>> for Table<T, M, I> {
     fn from(rows: Vec<T>) -> Self {
-        Self { rows, log: Vec::new(), recording: false, mode: PhantomData }
+        Self { rows, log: VecDeque::new(), recording: None, mode: PhantomData }
     }
 }
 
@@ -140,32 +179,27 @@ impl<T: Row, M: Mode, I: Number> Kept for Table<T, M, I> {
 }
 
 impl<T: Row, M: Mode, I: Number> Journal for Table<T, M, I> {
-    fn record(&mut self, on: bool) {
-        assert!(M::JOURNALS || !on, "tables of mode {} have no journal", M::NAME);
-        self.recording = on;
-        if !on {
-            self.log.clear();
-        }
+    fn record(&mut self, epoch: Option<&Epoch>) {
+        assert!(M::JOURNALS || epoch.is_none(), "tables of mode {} have no journal", M::NAME);
+        self.recording = epoch.cloned();
+        self.log.clear();
     }
 
-    fn mark(&self) -> usize {
-        self.log.len()
-    }
-
-    fn undo_to(&mut self, mark: usize) {
-        debug_assert!(mark <= self.log.len(), "a mark of the future");
+    fn undo_from(&mut self, number: u64) {
         // Latest first: a row that was changed twice ends as it was before the first change.
-        while self.log.len() > mark {
-            if let Some((index, row)) = self.log.pop() {
-                self.rows[index.index()] = row;
-            }
+        while let Some(former) = self.log.pop_back_if(|former| former.number >= number) {
+            self.rows[former.index.index()] = former.row;
         }
     }
 
-    fn forget(&mut self, mark: usize) {
-        assert!(mark <= self.log.len(), "a mark of the future");
+    fn forget_before(&mut self, number: u64) {
         // What is committed is never undone: forgetting it keeps the log as long as the events that may still be taken back.
-        self.log.drain(..mark);
+        let committed = self.log.partition_point(|former| former.number < number);
+        self.log.drain(..committed);
+    }
+
+    fn logged(&self) -> usize {
+        self.log.len() * size_of::<Former<T, I>>()
     }
 }
 
@@ -299,25 +333,23 @@ impl<T: Linked, M: Mode> Kept for Pool<T, M> {
 }
 
 impl<T: Linked, M: Mode> Journal for Pool<T, M> {
-    fn record(&mut self, on: bool) {
-        self.rows.record(on);
-        self.head.record(on);
+    fn record(&mut self, epoch: Option<&Epoch>) {
+        self.rows.record(epoch);
+        self.head.record(epoch);
     }
 
-    fn mark(&self) -> usize {
-        // Each take or give logs the head once; rows may log on their own, so both lengths must be restored.
-        debug_assert!(self.head.mark() <= 0xffff_ffff, "marks have 32 bits for each table");
-        self.rows.mark() << 32 | self.head.mark()
+    fn undo_from(&mut self, number: u64) {
+        self.rows.undo_from(number);
+        self.head.undo_from(number);
     }
 
-    fn undo_to(&mut self, mark: usize) {
-        self.rows.undo_to(mark >> 32);
-        self.head.undo_to(mark & 0xffff_ffff);
+    fn forget_before(&mut self, number: u64) {
+        self.rows.forget_before(number);
+        self.head.forget_before(number);
     }
 
-    fn forget(&mut self, mark: usize) {
-        self.rows.forget(mark >> 32);
-        self.head.forget(mark & 0xffff_ffff);
+    fn logged(&self) -> usize {
+        self.rows.logged() + self.head.logged()
     }
 }
 
@@ -401,8 +433,9 @@ mod tests {
         let mut random = Stream::new(1, Purpose::Test, 0);
         let mut pool = Pool::<Item>::default();
         let mut lists: Table<Fifo> = Table::new(3, Fifo::default());
-        pool.record(true);
-        lists.record(true);
+        let epoch = Epoch::default();
+        pool.record(Some(&epoch));
+        lists.record(Some(&epoch));
         let step = |pool: &mut Pool<Item>, lists: &mut Table<Fifo>, random: &mut Stream| {
             let list = random.below(3) as u32;
             if random.below(2) == 0 {
@@ -412,22 +445,33 @@ mod tests {
                 pool.give(item);
             }
         };
+        let mut number = 0;
         for _ in 0..200 {
-            let (before, marks) = ((pool.clone(), lists.clone()), (pool.mark(), lists.mark()));
+            let (before, first) = ((pool.clone(), lists.clone()), number);
             for _ in 0..random.below(30) {
+                epoch.set(number);
+                number += random.below(2);
                 step(&mut pool, &mut lists, &mut random);
             }
-            pool.undo_to(marks.0);
-            lists.undo_to(marks.1);
+            pool.undo_from(first);
+            lists.undo_from(first);
             assert!(pool == before.0 && lists == before.1);
+            number = first + 1;
+            epoch.set(first);
             step(&mut pool, &mut lists, &mut random);
+            // What is committed is no longer there to be undone; the rest still is.
+            if number % 7 == 0 {
+                pool.forget_before(number - 3);
+                lists.forget_before(number - 3);
+            }
         }
+        assert!(pool.logged() > 0 && lists.logged() < 30 * 40);
     }
 
     #[test]
     #[should_panic(expected = "have no journal")]
     fn only_tables_with_journals_record() {
-        Table::<u32, mode::Full>::new(1, 0).record(true);
+        Table::<u32, mode::Full>::new(1, 0).record(Some(&Epoch::default()));
     }
 
     #[test]

@@ -264,7 +264,7 @@ pub const MODEL: About = About {
 pub const ENGINE: About = About {
     name: "engine",
     summary: "scheduler and partitions",
-    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" (one per thread) or a number; \
+    doc: "Results do not depend on anything in this section. `partitions` is \"auto\" (one per thread, four of an optimistic one) or a number; \
           several per thread are given to threads anew as their costs change.",
     source: "",
     params: &[
@@ -272,8 +272,28 @@ pub const ENGINE: About = About {
             name: "scheduler",
             kind: Kind::Choice(&["sequential", "conservative", "optimistic"]),
             default: Some("sequential"),
-            doc: "Who commits the events: one thread, or the threads of `--threads` side by side. This build has the \
-                  sequential and the conservative scheduler; more than one thread choose the latter.",
+            doc: "Who commits the events: one thread, or the threads of `--threads` side by side. Conservative threads never go further than \
+                  lookahead allows; optimistic ones run ahead and take back what was premature (Time Warp). More than one thread choose \
+                  the conservative scheduler.",
+        },
+        Param {
+            name: "optimism",
+            kind: Kind::Time,
+            default: Some("0 s"),
+            doc: "Optimistic: furthest that a partition runs ahead of the first event of all; 0 s for as far as pays.",
+        },
+        Param {
+            name: "batch",
+            kind: Kind::Int { min: 1, max: 1 << 30 },
+            default: Some("4096"),
+            doc: "Optimistic: events that a thread handles between two meetings, about.",
+        },
+        Param {
+            name: "history",
+            kind: Kind::Int { min: 1, max: 1 << 30 },
+            default: Some("131072"),
+            doc: "Optimistic: events that a thread keeps to take them back, at most; then it waits for what is certain. An event takes about a \
+                  kilobyte.",
         },
         Param {
             name: "pin",

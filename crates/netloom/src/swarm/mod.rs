@@ -11,9 +11,9 @@ use crate::{
     registry::Registry,
     watcher::Silent,
 };
+use base::threads::{Optimism, Threads};
 use base::time::{Ps, US};
 use draw::Dice;
-use engine::executor::Threads;
 use model::{Finished, Progress, run::Watch, setup::Scheduling};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -132,6 +132,11 @@ fn schedules(dice: &mut Dice, stretch: Ps) -> Vec<Schedule> {
         partitions: Some(partitions),
         threads: Threads { count, stretch, ..Threads::ONE },
     };
+    let optimistic = |partitions, count, stumble| Scheduling::Optimistic {
+        partitions: Some(partitions),
+        threads: Threads { count, ..Threads::ONE },
+        optimism: Optimism { stumble, ..Optimism::default() },
+    };
     let mut many = || 2 + dice.below(63) as u32;
     let (a, b, c, d) = (many(), many(), many(), many());
     let pieces = US * (1 + dice.below(9));
@@ -142,6 +147,8 @@ fn schedules(dice: &mut Dice, stretch: Ps) -> Vec<Schedule> {
         Schedule { scheduling: conservative(c, 4), pieces: 0 },
         Schedule { scheduling: Scheduling::Sequential { partitions: 1 }, pieces },
         Schedule { scheduling: conservative(d, 2), pieces },
+        Schedule { scheduling: optimistic(c, 2, 0), pieces: 0 },
+        Schedule { scheduling: optimistic(a, 3, 1 + u64::from(b)), pieces },
     ]
 }
 
@@ -174,7 +181,9 @@ fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model
             return done;
         }
         state = saved;
-        if let Scheduling::Conservative { threads, .. } = &mut scheduling {
+        if let Scheduling::Conservative { threads, .. } | Scheduling::Optimistic { threads, .. } =
+            &mut scheduling
+        {
             threads.count = 1 + threads.count % 4;
         }
     }

@@ -81,6 +81,9 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     /// State of its own, of all routers of a partition, before anything happened.
     fn new(net: &Network, local: &Local) -> Self;
 
+    /// Its share of [`engine::domain::Domain::abandon`]: what it took out during an event is back.
+    fn abandon(&mut self) {}
+
     /// Shows its tables, always in the same order.
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal));
 

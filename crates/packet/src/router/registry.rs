@@ -13,7 +13,7 @@ use crate::{
 use base::registry::{About, Registered, find};
 use engine::{
     executor::Options,
-    state::mode::{Full, Mode, Plain},
+    state::mode::{Full, Mode, Plain, Undo},
 };
 use model::{Finished, Watch, failure::Failure};
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub struct RouterEntry {
     pub plain: Compiled,
     /// Simulates any setup.
     pub full: Compiled,
+    /// Simulates any setup, ahead of what is certain.
+    pub undo: Compiled,
     /// A network that is driven from outside, with all features.
     pub step: fn(&Arc<Network>, Options) -> Box<dyn Stepper>,
 }
@@ -66,6 +68,7 @@ impl RouterEntry {
             bytes: R::bytes,
             plain: Compiled::of::<R::In<Plain>>(),
             full: Compiled::of::<R::In<Full>>(),
+            undo: Compiled::of::<R::In<Undo>>(),
             step: stepper::new::<R::In<Full>>,
         }
     }
@@ -75,7 +78,11 @@ impl RouterEntry {
     /// # Errors
     /// As [`run::watch`](crate::run::watch).
     pub fn run(&self, setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
-        let compiled = if is_plain(setup) { self.plain } else { self.full };
+        let compiled = match setup.scheduling.optimism() {
+            Some(_) => self.undo,
+            None if is_plain(setup) => self.plain,
+            None => self.full,
+        };
         (compiled.run)(setup, watch)
     }
 }

@@ -72,6 +72,7 @@ pub(crate) fn full() -> Summary {
             scheduler: "sequential".into(),
             partitions: 1,
             threads: 1,
+            speculation: None,
             windows: None,
             ranks: 1,
         }),

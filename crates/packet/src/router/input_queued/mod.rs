@@ -125,6 +125,13 @@ struct Work {
     heads: Vec<(LocalPort, u32)>,
 }
 
+impl Work {
+    /// For routers with so many ports at most.
+    fn new(widest: usize) -> Self {
+        Self { bids: vec![NO_BID; widest], accepted: vec![(0, NIL); widest], ..Self::default() }
+    }
+}
+
 /// State of clocked routers.
 #[derive(Clone)]
 pub struct InputQueued<M: Mode = Undo> {
@@ -144,6 +151,8 @@ pub struct InputQueued<M: Mode = Undo> {
     classes: Column<LocalPort, (u16, u8)>,
     /// Taken out while a cycle runs.
     work: Option<Box<Work>>,
+    /// Most ports of a router.
+    widest: usize,
 }
 
 /// Row of an input's VC, of so many.
@@ -250,12 +259,13 @@ impl<M: Mode> Router for InputQueued<M> {
             owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
             each,
             classes: classes.collect(),
-            work: Some(Box::new(Work {
-                bids: vec![NO_BID; widest],
-                accepted: vec![(0, NIL); widest],
-                ..Work::default()
-            })),
+            work: Some(Box::new(Work::new(widest))),
+            widest,
         }
+    }
+
+    fn abandon(&mut self) {
+        self.work = Some(Box::new(Work::new(self.widest)));
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {

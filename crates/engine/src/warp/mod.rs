@@ -1,0 +1,157 @@
+//! The optimistic scheduler: Time Warp (Jefferson 1985) over threads, in rounds.
+//!
+//! Read `TIMEWARP.md` beside this crate. In a round every thread takes its mail, commits what is certain for all, runs its partitions ahead
+//! ([`crowd`]) and posts what they sent. Between rounds nothing is under way but the mail that everybody knows of, so the first event of all, the
+//! global virtual time, is a minimum of what was announced.
+
+mod crowd;
+mod doubt;
+mod member;
+mod panics;
+mod past;
+
+use crate::{
+    balance::Home,
+    conservative::{Crew, PATIENCE},
+    domain::{Domain, Observer},
+    lookahead::Lookahead,
+    meeting::{Known, Meeting},
+    partition::Partition,
+    pin,
+};
+pub use base::threads::{Fault, Optimism, Speculation};
+use base::time::NEVER;
+use crowd::Crowd;
+use member::Post;
+
+/// The partitions of a thread, with their numbers.
+pub(crate) type Members<'a, D, O> = Vec<(u32, &'a mut Partition<D, O>)>;
+
+/// Runs the members of each thread, the first in the calling one. All is committed or taken back at the end.
+///
+/// # Panics
+/// If a handler panics whose past is certain.
+pub(crate) fn run<D, O>(
+    members: Vec<Members<'_, D, O>>,
+    homes: &[Home],
+    crew: &Crew,
+    optimism: &Optimism,
+    total: &mut Speculation,
+    tie_seed: u64,
+) where
+    D: Domain<Message: Send, Record: Send> + Send,
+    O: Observer<D::Record> + Send,
+{
+    let start = (tie_seed, total.ahead);
+    let mut crowds: Vec<_> =
+        (0..).zip(members).map(|(me, members)| Crowd::new(me, members, homes, optimism, start)).collect();
+    let count = crowds.len();
+    let ahead = Lookahead::new(count as u32, |from, to| crowds[from as usize].lookahead(to));
+    // With more threads than processors, whoever looks on keeps another from working.
+    let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < count);
+    let meeting = Meeting::new(count, if crowded { 0 } else { PATIENCE });
+    let share =
+        |crowd: &mut Crowd<'_, D, O>| Share { meeting: &meeting, ahead: &ahead, crew, optimism }.run(crowd);
+    let (first, others) = crowds.split_at_mut(1);
+    let rounds = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(others.len());
+        for crowd in others {
+            let name = format!("netloom-{}", crowd.me);
+            match std::thread::Builder::new().name(name).spawn_scoped(scope, || share(crowd)) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    meeting.fail();
+                    panic!("the system refuses a thread: {error}");
+                }
+            }
+        }
+        let rounds = share(&mut first[0]);
+        for thread in threads {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        rounds
+    });
+    total.rounds += rounds;
+    total.ahead = crowds.into_iter().map(|crowd| crowd.end(total)).min().unwrap_or(0);
+}
+
+/// A thread's part in a run.
+struct Share<'a, M> {
+    meeting: &'a Meeting<Post<M>>,
+    ahead: &'a Lookahead,
+    crew: &'a Crew,
+    optimism: &'a Optimism,
+}
+
+impl<M: Copy + Send> Share<'_, M> {
+    /// Runs a thread's partitions to the end; returns the number of rounds.
+    fn run<D, O>(&self, crowd: &mut Crowd<'_, D, O>) -> u64
+    where
+        D: Domain<Message = M>,
+        O: Observer<D::Record>,
+    {
+        let Crew { end, budget, pin, .. } = *self.crew;
+        let _bound_to = pin.then(|| pin::bind(crowd.me as usize));
+        let alarm = Alarm(self.meeting);
+        let mut known = Known { next: Vec::new(), events: 0 };
+        let mut round = 0;
+        loop {
+            round += 1;
+            if !self.meet(crowd, round, &mut known) {
+                break;
+            }
+            let first = known.next.iter().copied().min().unwrap_or(NEVER);
+            let early = if let Some(Fault::EarlyCommit(early)) = self.optimism.fault { early } else { 0 };
+            // Whoever sends from now on sends from an event at `first` or later: what is before cannot change any more.
+            crowd.commit(first.saturating_add(early).min(end));
+            if first >= end || known.events >= budget {
+                // All withdraw, each by itself; what that cancels is the last mail.
+                crowd.withdraw();
+                round += 1;
+                self.meet(crowd, round, &mut known);
+                break;
+            }
+            crowd.run(first, self.ahead.bound(crowd.me as usize, &known.next), end);
+        }
+        std::mem::forget(alarm);
+        round
+    }
+
+    /// Posts what this thread has for others, says where it stands, waits for all and takes its mail; false if a thread failed.
+    fn meet<D, O>(&self, crowd: &mut Crowd<'_, D, O>, round: u64, known: &mut Known) -> bool
+    where
+        D: Domain<Message = M>,
+        O: Observer<D::Record>,
+    {
+        let me = crowd.me as usize;
+        for (to, mail) in crowd.outgoing.iter_mut().enumerate() {
+            if !mail.is_empty() {
+                self.meeting.post(me, to, round, mail);
+            }
+        }
+        if self.optimism.fault == Some(Fault::BlindToMail) {
+            crowd.sent.iter_mut().filter(|due| **due < NEVER).for_each(|due| *due = NEVER - 1);
+        }
+        // Taken last: handing mail over may have made somebody's next event earlier.
+        let (next, committed) = (crowd.next_time(), crowd.committed());
+        self.meeting.announce(me, round, next, committed, &crowd.sent);
+        crowd.sent.fill(NEVER);
+        if !self.meeting.wait(round) {
+            return false;
+        }
+        self.meeting.read(round, known);
+        for from in (0..known.next.len()).filter(|&from| from != me) {
+            self.meeting.open(from, me, round, |post| crowd.take(&post));
+        }
+        true
+    }
+}
+
+/// Rings if its thread panics.
+struct Alarm<'a, M>(&'a Meeting<Post<M>>);
+
+impl<M> Drop for Alarm<'_, M> {
+    fn drop(&mut self) {
+        self.0.fail();
+    }
+}

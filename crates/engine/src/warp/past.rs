@@ -1,0 +1,170 @@
+//! What a partition did ahead of its commitment: the events, and all that followed from each.
+
+use crate::{
+    agenda::{Due, Stamp},
+    domain::{Domain, Envelope, Lane},
+    key::Key,
+};
+use std::collections::VecDeque;
+
+/// An event that was handled and may be taken back.
+pub(crate) struct Done<M> {
+    pub lane: Lane,
+    /// On the clock of its lane.
+    pub key: Key,
+    /// In virtual time.
+    pub place: Key,
+    pub due: Due<M>,
+    /// Who may take it back, if it is a message.
+    pub stamp: Stamp,
+    /// Wakes, sends and records of all events before it.
+    before: [u64; 3],
+}
+
+/// A message that was sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<M> {
+    pub envelope: Envelope<M>,
+    pub stamp: Stamp,
+}
+
+/// An alarm that was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Alarm {
+    pub key: Key,
+    pub steady: bool,
+    pub token: u32,
+}
+
+/// A queue whose places are counted from the beginning of the run.
+struct Queue<T> {
+    items: VecDeque<T>,
+    /// Number of those that left at the front.
+    gone: u64,
+}
+
+impl<T> Queue<T> {
+    const fn new() -> Self {
+        Self { items: VecDeque::new(), gone: 0 }
+    }
+
+    fn total(&self) -> u64 {
+        self.gone + self.items.len() as u64
+    }
+
+    /// Takes the latest ones off the end, down to a total.
+    fn cut(&mut self, total: u64) -> impl Iterator<Item = T> {
+        self.items.drain((total - self.gone) as usize..)
+    }
+
+    /// Takes the oldest ones off the front, up to a total.
+    fn pass(&mut self, total: u64) -> impl Iterator<Item = T> {
+        let count = total - std::mem::replace(&mut self.gone, total);
+        self.items.drain(..count as usize)
+    }
+}
+
+/// Events in the order of their keys, from the first one that is not committed.
+pub(crate) struct Past<D: Domain> {
+    done: Queue<Done<D::Message>>,
+    alarms: Queue<Alarm>,
+    sends: Queue<Sent<D::Message>>,
+    records: Queue<D::Record>,
+}
+
+impl<D: Domain> Past<D> {
+    pub const fn new() -> Self {
+        Self { done: Queue::new(), alarms: Queue::new(), sends: Queue::new(), records: Queue::new() }
+    }
+
+    /// Number of events that may be taken back.
+    pub fn len(&self) -> usize {
+        self.done.items.len()
+    }
+
+    /// Number of the oldest event that may be taken back; events of a partition are numbered as they are handled.
+    pub fn first(&self) -> u64 {
+        self.done.gone
+    }
+
+    /// The latest event that is open.
+    pub fn last(&self) -> Option<&Done<D::Message>> {
+        self.done.items.back()
+    }
+
+    /// Begins an event; gives its number. What follows from it is added after it.
+    pub fn begin(&mut self, lane: Lane, key: Key, place: Key, due: Due<D::Message>, stamp: Stamp) -> u64 {
+        debug_assert!(
+            self.last().is_none_or(|last| last.place <= place),
+            "events are handled in their order"
+        );
+        let number = self.done.total();
+        let before = [self.alarms.total(), self.sends.total(), self.records.total()];
+        self.done.items.push_back(Done { lane, key, place, due, stamp, before });
+        number
+    }
+
+    pub fn add_alarm(&mut self, lane: Lane, key: Key, token: u32) {
+        self.alarms.items.push_back(Alarm { key, steady: lane == Lane::Steady, token });
+    }
+
+    pub fn add_send(&mut self, sent: Sent<D::Message>) {
+        self.sends.items.push_back(sent);
+    }
+
+    pub fn add_record(&mut self, record: D::Record) {
+        self.records.items.push_back(record);
+    }
+
+    /// Takes back the events at `place` and after it. `alarm` gets the alarms that they set, `sent` the place of each event that sent with what it
+    /// sent, `done` the events, latest first. Gives the number of the first of them.
+    pub fn cut(
+        &mut self,
+        place: Key,
+        alarm: impl FnMut(Alarm),
+        mut sent: impl FnMut(Key, Sent<D::Message>),
+        mut done: impl FnMut(Done<D::Message>),
+    ) -> u64 {
+        let kept = self.done.items.partition_point(|d| d.place < place);
+        let Some(first) = self.done.items.get(kept) else { return self.done.total() };
+        // Each event knows how much there was before it, so cutting the lists needs no search.
+        let [alarms, _, records] = first.before;
+        self.alarms.cut(alarms).for_each(alarm);
+        drop(self.records.cut(records));
+        while self.done.items.len() > kept {
+            if let Some(event) = self.done.items.pop_back() {
+                self.sends.cut(event.before[1]).for_each(|s| sent(event.place, s));
+                done(event);
+            }
+        }
+        self.done.total()
+    }
+
+    /// Commits the events before an instant of virtual time; `record` gets what they measured, in order.
+    pub fn pass(&mut self, time: base::time::Ps, record: impl FnMut(D::Record)) -> u64 {
+        // Strictly before: a message may still come that is due at this very instant.
+        let count = self.done.items.partition_point(|d| d.place.time < time);
+        let [alarms, sends, records] = match self.done.items.get(count) {
+            Some(next) => next.before,
+            None => [self.alarms.total(), self.sends.total(), self.records.total()],
+        };
+        drop(self.alarms.pass(alarms));
+        drop(self.sends.pass(sends));
+        self.records.pass(records).for_each(record);
+        drop(self.done.pass(self.done.gone + count as u64));
+        count as u64
+    }
+
+    /// Place of the event in the middle.
+    pub fn middle(&self) -> Option<Key> {
+        self.done.items.get(self.done.items.len() / 2).map(|event| event.place)
+    }
+
+    /// Bytes that all of it takes.
+    pub fn bytes(&self) -> usize {
+        self.done.items.len() * size_of::<Done<D::Message>>()
+            + self.alarms.items.len() * size_of::<Alarm>()
+            + self.sends.items.len() * size_of::<Sent<D::Message>>()
+            + self.records.items.len() * size_of::<D::Record>()
+    }
+}
