@@ -98,7 +98,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         O: Send,
     {
         assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
-        let mut executor = Self::build(parts, options, threads, Some(conservative::run::<D, O>));
+        let mut executor = Self::build(parts, options, threads, None);
         executor.warp = Some(Warp { run: warp::run::<D, O>, optimism, total: Speculation::default() });
         executor
     }

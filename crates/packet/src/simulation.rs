@@ -68,13 +68,12 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
     let threads = setup.scheduling.threads();
     let parts = (0..partitions).map(part);
-    let mut executor = match setup.scheduling.optimism() {
-        // A constant decides, so that modes without journals have no code for it.
-        Some(optimism) if R::Mode::JOURNALS => Executor::optimistic(parts, options, threads, optimism),
-        optimism => {
-            assert!(optimism.is_none(), "only tables with journals can be taken back");
-            Executor::with_threads(parts, options, threads)
-        }
+    // A constant decides, so that each mode has the code of one scheduler. Journals are there to run ahead.
+    let mut executor = if R::Mode::JOURNALS {
+        Executor::optimistic(parts, options, threads, setup.scheduling.optimism().unwrap_or_default())
+    } else {
+        assert!(setup.scheduling.optimism().is_none(), "only tables with journals can be taken back");
+        Executor::with_threads(parts, options, threads)
     };
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);

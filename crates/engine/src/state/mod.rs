@@ -112,6 +112,8 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
         &mut self.rows[index.index()]
     }
 
+    // Cold for those that may record and do not, which are most; the call itself is the lesser part of logging a row.
+    #[cold]
     #[inline(never)]
     fn log_row(&mut self, index: I) {
         let number = self.recording.as_ref().map_or(0, Epoch::get);
