@@ -18,3 +18,4 @@ mod resume;
 mod robust;
 mod runs;
 mod trace;
+mod verdicts;

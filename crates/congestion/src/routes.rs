@@ -107,6 +107,20 @@ impl Congestion for Idle {
 }
 
 impl FabricRoutes<'_> {
+    /// True if the routing spreads: of some pairs, the path depends on what a message draws.
+    #[must_use]
+    pub fn spreads(&self) -> bool {
+        const PAIRS: u32 = 64;
+        let hosts = self.hosts();
+        let (step, turn) = (hosts.div_ceil(PAIRS).max(1), hosts / 2 + 1);
+        let path = |from: u32, draw: u64| {
+            let mut links = Vec::new();
+            // Who has no way is counted elsewhere.
+            self.path(from, (from + turn) % hosts, draw, &mut links).ok().map(|()| links)
+        };
+        (0..hosts).step_by(step as usize).any(|from| (1..4).any(|draw| path(from, draw) != path(from, 0)))
+    }
+
     /// The next hop of a message: the port's index, and where the message then is; itself if it has arrived.
     #[inline]
     fn decide(&self, at: &mut Walker) -> LinkId {

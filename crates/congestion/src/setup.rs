@@ -190,6 +190,11 @@ impl CongestionSetup {
             summary.verdict.flag("unreachable");
             summary.verdict.detail.push(format!("{} messages have no way", outcome.totals.unreachable));
         }
+        if routes.spreads() {
+            summary.verdict.flag("single-path");
+            let why = "the routing spreads traffic over several paths; here each message takes one of them as a whole";
+            summary.verdict.detail.push(why.to_owned());
+        }
         let delivered = outcome.totals.messages - outcome.totals.unreachable;
         summary.messages = Some(Counts {
             injected: outcome.totals.messages,

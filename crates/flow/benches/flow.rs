@@ -141,6 +141,7 @@ fn setup(fabric: &Arc<Fabric>, algorithm: &str, work: Work) -> FlowSetup {
         until: Until::WorkloadDone { limit: 1 << 58 },
         warmup: 0,
         measure: Measure::default(),
+        check: false,
         energy: None,
     }
 }

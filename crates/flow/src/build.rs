@@ -44,6 +44,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         until: parts.until?,
         warmup: parts.warmup,
         measure: parts.measure,
+        check: parts.check,
         energy,
     }))
 }

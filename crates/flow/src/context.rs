@@ -36,6 +36,8 @@ pub struct FlowSetup {
     pub warmup: Ps,
     /// Tables and series.
     pub measure: Measure,
+    /// Check that every message arrives once.
+    pub check: bool,
     /// What parts of the network take, if that is asked; not of a platform.
     pub energy: Option<model::energy::Energy>,
 }
@@ -66,9 +68,21 @@ pub struct Context {
     pub warmup: Ps,
     /// See [`FlowSetup::measure`].
     pub measure: Measure,
+    /// Messages are checked, see [`FlowSetup::check`].
+    pub check: bool,
 }
 
 impl Context {
+    /// What so many bytes take at least between two terminals: no message is faster than its terminal's link. A platform's may be of any speed.
+    #[must_use]
+    pub fn least_time(&self, source: TerminalId, destination: TerminalId, bytes: u64) -> Ps {
+        let link = self.links.first().filter(|_| source != destination && self.platform().is_none());
+        let Some(link) = link else { return 0 };
+        let rate = link.bandwidth.bytes_per_s() * self.config.rules.factors(bytes).0.max(1.0);
+        // Rates are rounded, and so is the time of arrival.
+        (bytes as f64 / rate * 0.999_999e12) as Ps
+    }
+
     /// The platform, if the network is one.
     #[must_use]
     pub fn platform(&self) -> Option<&Platform> {
@@ -130,5 +144,6 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         end,
         warmup: setup.warmup,
         measure: setup.measure,
+        check: setup.check,
     })
 }

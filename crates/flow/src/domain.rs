@@ -21,9 +21,13 @@ use engine::{
 };
 use ranks::{
     carrier::{Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    messages::Seen,
     tally::Finished,
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 use workload::{registry::Work, traffic::Message as Upcoming};
 
 /// What an alarm is for: the highest two of its token's 31 bits.
@@ -41,8 +45,8 @@ pub enum Record {
     Begun {
         /// Virtual time at which it happens.
         time: Ps,
-        /// Number of the terminal that it comes from.
-        source: TerminalId,
+        /// The message as it is sent.
+        message: Message,
     },
     /// A message is whole.
     Delivered {
@@ -78,6 +82,15 @@ pub struct Message {
     pub created: Ps,
     /// What the host posted with it; none for traffic.
     pub ahead: Option<Ahead>,
+}
+
+impl Message {
+    /// What must be the same at both its ends.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        let Self { source, destination, number, bytes, created, .. } = *self;
+        Seen { from: source.number(), to: destination.number(), number, bytes, time: created }
+    }
 }
 
 impl From<Finished> for Record {
@@ -222,7 +235,15 @@ impl FlowDomain {
         self.messages[tag as usize] = message;
         self.network.count(&self.sharing, route, true);
         self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
-        fx.record(Record::Begun { time: now, source });
+        fx.record(Record::Begun { time: now, message });
+    }
+
+    /// Messages under way.
+    #[must_use]
+    pub fn under_way(&self) -> Vec<Seen> {
+        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        let rows = (0u32..).zip(&self.messages).filter(|(row, _)| !free.contains(row));
+        rows.map(|(_, message)| message.seen()).collect()
     }
 
     /// Sets the alarm for the next moment of the sharing, if it is not set.

@@ -5,6 +5,7 @@ use super::{
     domain::FlowDomain,
     ended::{Ended, LinkUse},
     fine_time::FineTime,
+    judged::judge,
     observe::Observer,
     tables,
 };
@@ -14,9 +15,8 @@ use model::{
     setup::Until,
     throughput::throughput,
 };
-use ranks::programs;
 use results::{
-    summary::{Counts, HopLatency, Job, LinkClass, Links, State, Summary, Verdict},
+    summary::{Counts, HopLatency, Job, LinkClass, Links, Summary, Verdict},
     table::Table,
 };
 
@@ -32,7 +32,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
         fingerprint.add(1 << 62, terminal as u64, u64::from(sent), 0);
     }
     fingerprint.add(1 << 61, ended.domain.sharing.active(), 0, 0);
-    let mut summary = Summary::new(fingerprint, verdict(setup, cx, &ended), serde_json::Value::Null);
+    let mut summary = Summary::new(fingerprint, Verdict::ok(), serde_json::Value::Null);
     summary.simulated_ps = simulated;
     let (begun, delivered) = o.jobs.iter().fold((0, 0), |(b, d), j| (b + j.begun, d + j.delivered));
     summary.messages = Some(Counts { injected: begun, delivered, in_flight: begun - delivered });
@@ -48,6 +48,7 @@ pub fn finish(setup: &FlowSetup, cx: &Context, mut ended: Ended) -> (Summary, Ve
     let rate = setup.links.first().map(|l| (l.bandwidth.bytes_per_s(), 1));
     summary.throughput =
         rate.and_then(|r| throughput(&setup.jobs, r, o.bytes.1, simulated.checked_sub(setup.warmup)));
+    summary.verdict = judge(setup, cx, &ended, (simulated, summary.throughput));
     summary.jobs = jobs(setup, o, done, ended.dry);
     summary.links = links(cx, &uses);
     let mut tables = tables::all(setup, cx, &ended, &uses);
@@ -73,10 +74,6 @@ fn energy_uses(cx: &Context, uses: &[LinkUse]) -> Vec<Use> {
         used.bits += link.bytes * 8.0 * share;
     }
     classes
-}
-
-fn are(messages: u64) -> String {
-    if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") }
 }
 
 /// Use of all links.
@@ -149,39 +146,4 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
         max_utilisation: uses.iter().map(|u| u.utilisation).fold(0.0, f64::max),
         classes,
     })
-}
-
-fn verdict(setup: &FlowSetup, cx: &Context, ended: &Ended) -> Verdict {
-    let mut verdict = Verdict::ok();
-    let domain = &ended.domain;
-    let closed = matches!(setup.until, Until::WorkloadDone { .. });
-    let stuck = programs::stuck(&cx.roster, ended.host.standing());
-    let active = domain.sharing.active();
-    if domain.overflow {
-        let most = cx.config.max_flows;
-        verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
-        verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
-    } else if ended.dry && !stuck.is_done() {
-        verdict.find(State::Deadlock, stuck.lines());
-    } else if ended.dry && active > 0 {
-        let why = "a link has no bandwidth".to_owned();
-        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(active))]);
-    } else if closed && (active > 0 || domain.cut || domain.has_more()) {
-        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
-    }
-    if stuck.unreceived > 0 && closed {
-        verdict.flag("unreceived-messages");
-        if stuck.is_done() {
-            verdict.detail.extend(stuck.lines());
-        }
-    }
-    let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
-    // More than a tenth of what was sent is still there, and that is not just the last few: sources outrun links.
-    if !closed && !domain.overflow && active > 1000.max(begun / 10) {
-        verdict.find(State::Saturated, [format!("{active} of {begun} messages are under way at the end")]);
-    }
-    if ended.observer.latency.moments().count < 2 {
-        verdict.flag("too-few-samples");
-    }
-    verdict
 }

@@ -13,6 +13,7 @@ pub mod ended;
 pub mod fine_time;
 pub mod finish;
 pub mod interfaces;
+pub mod judged;
 pub mod memory;
 pub mod network;
 pub mod observe;

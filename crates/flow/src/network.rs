@@ -39,6 +39,8 @@ pub struct Network {
     random: Stream,
     /// The links failed: the routing after it holds.
     pub after: bool,
+    /// The routing had a choice for some message.
+    pub spreads: bool,
 }
 
 /// A pair without a path, or whose path has no end.
@@ -67,6 +69,7 @@ impl Network {
             routes: Vec::new(),
             random: Stream::new(cx.seed, Purpose::Route, 0),
             after: false,
+            spreads: false,
         }
     }
 
@@ -104,6 +107,7 @@ impl Network {
             return Ok(known);
         }
         let (path, fixed) = self.path(cx, source, destination, identity)?;
+        self.spreads |= path.spreads;
         let back = if sharing.has_cross_traffic() && source != destination {
             self.path(cx, destination, source, identity)?.0
         } else {
@@ -131,7 +135,7 @@ impl Network {
         let lost = Lost { source, destination };
         if let Some(platform) = cx.platform() {
             let links = platform.route(source, destination).ok_or(lost)?;
-            return Ok((Path { links, routers: 0 }, true));
+            return Ok((Path { links, ..Path::default() }, true));
         }
         if source == destination {
             return Ok((Path::default(), true));
@@ -177,6 +181,8 @@ impl Network {
 struct Path {
     links: Vec<u32>,
     routers: u32,
+    /// Some router on it could have chosen another port.
+    spreads: bool,
 }
 
 /// Solver's links of a platform are numbered as the platform's.
@@ -249,12 +255,13 @@ fn walk(
     let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
     let mut links = Vec::with_capacity(8);
     links.push(fabric.injection(source).number());
-    let (mut fixed, mut options) = (true, Vec::new());
+    let (mut fixed, mut spreads, mut options) = (true, false, Vec::new());
     while hop.visited < MAX_HOPS {
-        if fixed {
+        if fixed || !spreads {
             options.clear();
             routing.options(&hop, &mut options);
-            fixed = options.windows(2).all(|w| w[0] == w[1]);
+            fixed &= options.windows(2).all(|w| w[0] == w[1]);
+            spreads |= options.windows(2).any(|w| w[0].port != w[1].port);
         }
         hop.random = random.at(u64::from(hop.visited) << 16);
         let mut loads = Loads { fabric, router: hop.router, flows };
@@ -265,7 +272,7 @@ fn walk(
             Peer::Router { router, port } => (hop.router, hop.in_port) = (router, port),
             Peer::Terminal(terminal) => {
                 let routers = u32::from(hop.visited) + 1;
-                return (terminal == destination).then_some((Path { links, routers }, fixed));
+                return (terminal == destination).then_some((Path { links, routers, spreads }, fixed));
             }
             Peer::None => return None,
         }

@@ -3,7 +3,7 @@
 use super::{context::Context, domain::Record};
 use base::{hash::Fingerprint, index::TerminalId, time::Ps};
 use engine::domain::Observer as Observe;
-use ranks::tally::Tally;
+use ranks::{messages::Messages, tally::Tally};
 use results::histogram::{LatencyHistogram, Moments};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -82,6 +82,8 @@ pub struct Observer {
     pub tally: Tally,
     /// By window, if asked for.
     pub windows: Vec<SeriesWindow>,
+    /// Which messages were sent and arrived, if that is checked.
+    pub messages: Option<Messages>,
 }
 
 impl Observer {
@@ -99,6 +101,7 @@ impl Observer {
             rows: Vec::new(),
             tally: Tally::new(cx.jobs.iter().any(|j| j.work.program().is_some())),
             windows: Vec::new(),
+            messages: cx.check.then(Messages::default),
             cx,
         }
     }
@@ -117,6 +120,13 @@ impl Observer {
 
     fn delivered(&mut self, time: Ps, exact: f64, message: &super::domain::Message, hops: u32) {
         let m = message;
+        if let Some(messages) = &mut self.messages {
+            messages.arrived(
+                m.seen(),
+                time,
+                m.created + self.cx.least_time(m.source, m.destination, m.bytes),
+            );
+        }
         let ends = u64::from(m.source) << 32 | u64::from(m.destination);
         self.fingerprint.add(time, ends, u64::from(m.number), m.bytes);
         self.last = self.last.max(time);
@@ -161,8 +171,11 @@ impl Observer {
 impl Observe<Record> for Observer {
     fn commit(&mut self, record: &Record) {
         match *record {
-            Record::Begun { time, source } => {
-                self.job(source).begun += 1;
+            Record::Begun { time, ref message } => {
+                self.job(message.source).begun += 1;
+                if let Some(messages) = &mut self.messages {
+                    messages.sent(message.seen());
+                }
                 if let Some(window) = self.window(time) {
                     window.begun += 1;
                 }

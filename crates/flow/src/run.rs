@@ -18,7 +18,7 @@ use model::{
     run::{Finished, Progress},
     setup::Scheduling,
 };
-use ranks::{hosted::Hosted, programs::Programs, roster::Place};
+use ranks::{hosted::Hosted, messages::Messages, programs::Programs, roster::Place};
 use std::sync::Arc;
 
 /// Events between two calls of the progress function.
@@ -67,10 +67,25 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         return Err(Failure::Setup(format!("job `{name}`, rank {rank}: {message}")));
     }
     let dry = stop == Stop::Dry && !domain.cut;
-    let ended = Ended { domain, host, observer: part.observer, dry };
+    let mut observer = part.observer;
+    if let Some(messages) = observer.messages.take() {
+        check(&domain, messages)?;
+    }
+    let ended = Ended { domain, host, observer, dry };
     let (mut summary, tables) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(Finished { summary, tables })
+}
+
+/// Compares what was sent and arrived with what is under way.
+fn check(domain: &FlowDomain, messages: Messages) -> Result<(), Failure> {
+    let left = domain.under_way();
+    let mut faults = messages.verdict(Some(&left));
+    if left.len() as u64 != domain.sharing.active() {
+        let (rows, active) = (left.len(), domain.sharing.active());
+        faults.push(format!("{rows} messages are under way, and {active} share links"));
+    }
+    faults.into_iter().next().map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))
 }
 
 /// The network before anything has happened, with the ranks of programs that live on it.

@@ -26,6 +26,7 @@ fn flows_keep_the_contract() {
         until: Until::Time(end),
         warmup: 0,
         measure: Measure::default(),
+        check: true,
         energy: None,
     };
     // Two links at least, and a byte takes a nanosecond.

@@ -70,6 +70,7 @@ fn setup(fabric: &Arc<Fabric>, routing: Arc<dyn Routing>, work: Work) -> FlowSet
         until: Until::WorkloadDone { limit: 1 << 58 },
         warmup: 0,
         measure: Measure { messages: true, pairs: true, ..Measure::default() },
+        check: true,
         energy: None,
     }
 }
@@ -288,4 +289,41 @@ fn random_paths_are_found_per_message() {
     assert_eq!(drawn.messages.expect("counted").delivered, 800);
     assert_ne!(straight.fingerprint, drawn.fingerprint);
     assert_eq!(of(&random), drawn);
+}
+
+/// Uniform traffic of 10 kB messages on eight terminals of one switch.
+fn uniform(load: f64, count: u64, until: Until) -> FlowSetup {
+    let fabric = samples::topology("single-switch", &[("terminals", int(8))]);
+    let routing = samples::routing(&fabric, "shortest-path", &[]);
+    let count = [("count", base::param::Value::Int(count))];
+    let rate = Bandwidth::new(1_000_000_000, 1).expect("a rate");
+    let work = samples::traffic("uniform", &count, ("poisson", load), (8, 10_000, rate), 1);
+    FlowSetup { until, ..setup(&fabric, routing, work) }
+}
+
+#[test]
+fn links_that_cannot_keep_up_are_reported_and_a_near_miss_is_not() {
+    let (open, done) = (Until::Time(4_000 * US), Until::WorkloadDone { limit: 1 << 58 });
+    for (load, count, until, state) in [
+        (3.0, 0, open, State::Saturated),
+        (0.5, 0, open, State::Ok),
+        (3.0, 400, done, State::Saturated),
+        (0.5, 400, done, State::Ok),
+        (3.0, 2, done, State::Ok),
+    ] {
+        let summary = run(&uniform(load, count, until)).0;
+        let verdict = &summary.verdict;
+        assert_eq!(verdict.state, state, "{load} {count}: {verdict:?} {:?}", summary.throughput);
+    }
+}
+
+#[test]
+fn a_message_on_one_path_of_many_is_reported() {
+    let fabric = samples::dragonfly(72, "minimal", ("constant", 0.5)).fabric;
+    for (routing, spreads) in [("minimal", false), ("valiant", true), ("ugal-l", true)] {
+        let routing = samples::routing(&fabric, routing, &[]);
+        let verdict = run(&setup(&fabric, routing, list(&[(0, 0, 60, 1_000_000)]))).0.verdict;
+        assert_eq!(verdict.flags.iter().any(|f| f == "single-path"), spreads, "{verdict:?}");
+        assert_eq!(verdict.state, State::Ok);
+    }
 }

@@ -84,6 +84,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
         scheduling: parts.scheduling,
         limit,
         measure: observe::Measure::default(),
+        check: parts.check,
         energy,
     };
     match DelayRun::new(setup, parts.jobs, parts.measure) {

@@ -230,6 +230,8 @@ pub struct Record {
     pub held: Ps,
     /// Its collective call, see [`ranks::instances::of`].
     pub instance: u64,
+    /// Of a receive, bytes that it has room for.
+    pub room: u64,
 }
 
 /// What was done, and when.

@@ -10,7 +10,8 @@ use super::{
     tables,
 };
 use base::{hash::Fingerprint, time::Ps};
-use ranks::stuck::Stuck;
+use model::failure::Failure;
+use ranks::{messages::Seen, stuck::Stuck};
 use results::{
     summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
     table::Table,
@@ -28,10 +29,32 @@ pub struct Ended {
     pub dry: bool,
 }
 
+/// Compares what was sent with what was received and what was never received, if that is checked.
+///
+/// # Errors
+/// [`Failure::Invariant`] with the first message that is lost, twice, changed or too early.
+pub fn check(cx: &Context, ended: &Ended) -> Result<(), Failure> {
+    let Some(messages) = ended.observer.messages_seen.clone() else { return Ok(()) };
+    let stuck = &ended.stuck;
+    // Of a run that was cut it is not known what is under way, and of many messages that nobody received only the first are listed.
+    let whole = ended.dry && stuck.first_unreceived.len() as u64 == stuck.unreceived;
+    let left: Vec<Seen> = stuck
+        .first_unreceived
+        .iter()
+        .map(|m| {
+            let base = cx.bases[m.job as usize];
+            Seen { from: base + m.from, to: base + m.to, bytes: m.bytes, ..Seen::default() }
+        })
+        .collect();
+    let fault = messages.verdict(whole.then_some(&left[..])).into_iter().next();
+    fault.map_or(Ok(()), |fault| Err(Failure::Invariant(fault)))
+}
+
 /// Makes the summary and the tables.
 #[must_use]
 pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<Table>, Stuck) {
-    let Ended { stuck, mut makespans, mut observer, dry } = ended;
+    let Ended { mut stuck, mut makespans, mut observer, dry } = ended;
+    stuck.truncated = observer.truncated;
     if cx.config.cost == Cost::Pure {
         // Receiving takes no processor there: a rank may end with a message that it waited for.
         makespans.iter_mut().zip(&observer.ranks).for_each(|(end, rank)| *end = (*end).max(rank.last));
@@ -149,5 +172,6 @@ fn verdict(stuck: &Stuck, dry: bool, late: usize) -> Verdict {
         verdict.flag("unreceived-messages");
         verdict.detail.extend(stuck.lines());
     }
+    stuck.flag(&mut verdict);
     verdict
 }

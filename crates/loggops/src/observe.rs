@@ -7,7 +7,11 @@ use super::{
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
-use ranks::tally::Collective;
+use ranks::{
+    messages::{Messages, Seen},
+    tally::Collective,
+    truncated::{Cut, Truncated},
+};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -112,18 +116,22 @@ pub struct Observer {
     pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
     /// Times of received messages by job and size.
     pub messages: BTreeMap<(u32, u64), MessageTimes>,
+    /// Messages that are longer than their receives.
+    pub truncated: Truncated,
+    /// Which messages were sent and received, if that is checked.
+    pub messages_seen: Option<Messages>,
     /// Operations done.
     pub done: Vec<Done>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,
 }
 
-engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, done, busy => cx, measure, first);
+engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, messages_seen, done, busy => cx, measure, first);
 
 impl Observer {
     /// Nothing measured yet of the hosts from `first` to `last`.
     #[must_use]
-    pub fn new(cx: Arc<Context>, (first, last): (u32, u32), measure: Measure) -> Self {
+    pub fn new(cx: Arc<Context>, (first, last): (u32, u32), (measure, check): (Measure, bool)) -> Self {
         Self {
             measure,
             first,
@@ -134,6 +142,8 @@ impl Observer {
             collectives: BTreeMap::new(),
             pairs: BTreeMap::new(),
             messages: BTreeMap::new(),
+            truncated: Truncated::default(),
+            messages_seen: check.then(Messages::default),
             done: Vec::new(),
             busy: Vec::new(),
             cx,
@@ -176,8 +186,30 @@ impl Observer {
         for (key, times) in other.messages {
             self.messages.entry(key).or_default().merge(&times);
         }
+        self.truncated.merge(other.truncated);
+        if let (Some(mine), Some(theirs)) = (&mut self.messages_seen, other.messages_seen) {
+            mine.merge(theirs);
+        }
         self.done.extend(other.done);
         self.busy.extend(other.busy);
+    }
+
+    /// A message was sent, or received. Where interfaces take messages in, the receiver does not know when it was there first.
+    #[cold]
+    fn seen(&mut self, r: &Record) {
+        let Some(messages) = &mut self.messages_seen else { return };
+        let sent = r.act == Act::Sending;
+        let (from, to) = if sent { (r.host, r.peer) } else { (r.peer, r.host) };
+        let at = |host: u32| self.cx.places[host as usize].terminal;
+        let time = if self.cx.landing { 0 } else { r.there };
+        let message = Seen { from, to, number: 0, bytes: r.bytes, time };
+        if sent {
+            let least = self.cx.config.overhead + self.cx.delays.delay(at(from), at(to), r.bytes);
+            messages.sent(message);
+            messages.not_before(&message, r.there, r.start.saturating_add(least));
+        } else {
+            messages.arrived(message, r.end, r.there.max(r.posted));
+        }
     }
 
     fn sending(&mut self, r: &Record) {
@@ -220,6 +252,13 @@ impl Observer {
         self.messages.entry((to.job, r.bytes)).or_default().merge(&one);
     }
 
+    #[cold]
+    fn truncates(&mut self, r: &Record) {
+        let (to, from) = (self.cx.places[r.host as usize], self.cx.places[r.peer as usize]);
+        let Record { number, bytes, room, .. } = *r;
+        self.truncated.add(Cut { job: to.job, to: to.rank, number, from: from.rank, bytes, room });
+    }
+
     fn busy(&mut self, r: &Record) {
         let part = match r.act {
             Act::Calc => Part::Compute,
@@ -246,6 +285,9 @@ impl Observer {
             Act::Recv => {
                 rank.received += 1;
                 rank.received_bytes += r.bytes;
+                if r.bytes > r.room {
+                    self.truncates(r);
+                }
                 if self.measure.messages {
                     self.received(r);
                 }
@@ -271,6 +313,9 @@ impl Observe<Record> for Observer {
     fn commit(&mut self, r: &Record) {
         if self.measure.operations {
             self.busy(r);
+        }
+        if self.messages_seen.is_some() && matches!(r.act, Act::Sending | Act::Recv) {
+            self.seen(r);
         }
         match r.act {
             Act::Sending => self.sending(r),

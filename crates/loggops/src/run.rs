@@ -67,7 +67,10 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     }
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
         let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
-        (DelayDomain::new(Arc::clone(&cx), part), Observer::new(Arc::clone(&cx), bounds, setup.measure))
+        (
+            DelayDomain::new(Arc::clone(&cx), part),
+            Observer::new(Arc::clone(&cx), bounds, (setup.measure, setup.check)),
+        )
     });
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
     let threads = setup.scheduling.threads();
@@ -116,6 +119,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let stuck = stuck::of(&refs);
     let makespans = refs.iter().flat_map(|m| (0..m.count()).map(|h| m.makespan(h))).collect();
     let ended = Ended { stuck, makespans, observer, dry };
+    finish::check(&cx, &ended)?;
     let (mut summary, tables, stuck) = finish::finish(setup, &cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
@@ -132,7 +136,8 @@ fn directly(
     watch: Watch<'_>,
 ) -> Result<DelayFinished, Failure> {
     let hosts = (0, cx.places.len() as u32);
-    let mut engineless = Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, setup.measure));
+    let mut engineless =
+        Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, (setup.measure, setup.check)));
     if let Some(mut state) = watch.resume
         && (engineless.load(&mut state).is_err() || !state.is_empty())
     {
@@ -157,6 +162,7 @@ fn directly(
     let performance = clock.alone(operations);
     let (stuck, makespans, dry) = (engineless.stuck(), engineless.makespans(), !engineless.was_cut());
     let ended = Ended { stuck, makespans, observer: engineless.observer, dry };
+    finish::check(cx, &ended)?;
     let (mut summary, tables, stuck) = finish::finish(setup, cx, ended);
     summary.performance = Some(performance);
     Ok(DelayFinished { summary, tables, stuck, operations })
@@ -318,6 +324,7 @@ pub fn plain(program: Arc<dyn Program>, config: DelayConfig) -> DelaySetup {
         scheduling: Scheduling::Sequential { partitions: 1 },
         limit: NEVER,
         measure: Measure::default(),
+        check: false,
         energy: None,
     }
 }

@@ -155,6 +155,7 @@ impl DelayDomain {
             there: 0,
             held: 0,
             instance: 0,
+            room: 0,
         });
         let row = self.messages.take(message);
         let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row)

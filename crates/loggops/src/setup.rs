@@ -41,6 +41,8 @@ pub struct DelaySetup {
     pub limit: Ps,
     /// Tables on demand.
     pub measure: Measure,
+    /// Check that every message arrives once.
+    pub check: bool,
     /// What parts of the network take; with a resilient protocol on a fabric.
     pub energy: Option<Energy>,
 }

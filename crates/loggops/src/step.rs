@@ -199,7 +199,7 @@ impl DelayDomain {
         let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
         let posted =
             if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
-        let instance = instances::of(&r.op);
+        let (instance, room) = (instances::of(&r.op), r.op.amount);
         fx.record(Record {
             act,
             host,
@@ -213,6 +213,7 @@ impl DelayDomain {
             there,
             held,
             instance,
+            room,
         });
         self.window.finish(row, end, &mut self.freed);
     }
@@ -272,6 +273,7 @@ impl DelayDomain {
             there: arrival,
             held: 0,
             instance: instances::of(&op),
+            room: 0,
         });
         if eager {
             self.done(
@@ -379,6 +381,7 @@ impl DelayDomain {
             there: 0,
             held: 0,
             instance: 0,
+            room: 0,
         };
         fx.record(record);
         let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };

@@ -158,7 +158,7 @@ proptest! {
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {
             let hosts = (0, cx.places.len() as u32);
-            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, Measure::default()))
+            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, (Measure::default(), true)))
         };
         let (domain, mut observer) = fresh();
         let (_, events) = undo_check::run_with_undo(domain, &mut observer, 5, NEVER);
@@ -403,7 +403,8 @@ fn a_run_without_the_engine_can_be_resumed() {
     let whole = run(&setup);
     let cx = Arc::new(context(&setup).unwrap());
     let fresh = || {
-        let observer = Observer::new(Arc::clone(&cx), (0, cx.places.len() as u32), Measure::default());
+        let observer =
+            Observer::new(Arc::clone(&cx), (0, cx.places.len() as u32), (Measure::default(), true));
         Engineless::new(Arc::clone(&cx), observer)
     };
     let mut engineless = fresh();

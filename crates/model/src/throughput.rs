@@ -26,3 +26,18 @@ pub fn throughput(
         accepted_bytes_per_s: accepted,
     })
 }
+
+/// Most messages that a rank is asked for in search of the end of its first burst.
+const LONGEST_BURST: u64 = 1 << 16;
+
+/// Messages that a source creates at one instant: the most of all jobs, each judged by the first burst of its first rank; at least 1.
+#[must_use]
+pub fn burst(jobs: &[JobSetup]) -> u64 {
+    let traffic = jobs.iter().filter_map(|j| j.work.traffic());
+    let each = traffic.map(|t| {
+        let Some(first) = t.message(0, 0, 0) else { return 1 };
+        let along = |index: &u64| t.message(0, *index, first.time).is_some_and(|m| m.time == first.time);
+        1 + (1..LONGEST_BURST).take_while(along).count() as u64
+    });
+    each.max().unwrap_or(1)
+}

@@ -1,7 +1,9 @@
 //! Runs a setup.
 
 use crate::{error::Error, prepare::Prepared, saver::Saver, watcher::Watcher};
-use model::{Finished, Progress, run::Watch};
+use model::{Finished, Progress, run::Watch, setup::JobSetup};
+use results::summary::Verdict;
+use workload::program::Remark;
 
 /// Simulates; the summary gets its resolved experiment.
 ///
@@ -34,6 +36,7 @@ pub fn execute_saved(
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
+    remark(prepared.run.jobs(), &mut finished.summary.verdict);
     if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.options.threads)
     {
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);
@@ -42,6 +45,16 @@ pub fn execute_saved(
         ));
     }
     Ok(finished)
+}
+
+/// What the sources of programs turned out to be, which no model knows.
+fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
+    for job in jobs {
+        for Remark { flag, text } in job.work.program().map_or_else(Vec::new, |p| p.remarks()) {
+            verdict.flag(flag);
+            verdict.detail.push(format!("job `{}`: {text}", job.name));
+        }
+    }
 }
 
 /// The experiment without its `[engine]`, which changes no result: results must be the same bytes for every engine. The engine is

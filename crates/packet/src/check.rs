@@ -1,126 +1,16 @@
-//! Checkers: every packet exactly once, credits conserved, no overfull buffer, order where it is promised.
+//! Checkers of buffers: credits conserved, none overfull.
 
 use super::{
     effects::Wire,
-    net::{Channel, Router},
-    rows::Packet,
+    net::{Channel, Net, Router},
+    places::LocalPort,
     state::PacketDomain,
-    transport::Word,
 };
-use base::{
-    index::{LinkId, TerminalId},
-    time::Ps,
-};
+use base::{index::LinkId, time::Ps};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Which packets were handed over and delivered.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Ledger {
-    in_order: bool,
-    /// By packet: handed over minus delivered; absent when both happened once.
-    open: BTreeMap<u64, i64>,
-    /// With a transport: packets that counted, by pair, message, window and place.
-    counted: BTreeMap<(u64, u32, u32), u32>,
-    /// With a transport: messages that were complete, by pair and number.
-    complete: BTreeMap<(u64, u32), u32>,
-    /// What went wrong.
-    pub faults: Vec<String>,
-}
-
-impl Ledger {
-    /// An empty ledger; `in_order` if the chunks of a packet must arrive in order.
-    #[must_use]
-    pub fn new(in_order: bool) -> Self {
-        Self { in_order, ..Self::default() }
-    }
-
-    fn add(&mut self, id: u64, by: i64) {
-        let entry = self.open.entry(id).or_default();
-        *entry += by;
-        if *entry == 0 {
-            self.open.remove(&id);
-        }
-    }
-
-    /// A packet was handed over.
-    pub fn created(&mut self, id: u64) {
-        self.add(id, 1);
-    }
-
-    /// A packet was delivered.
-    pub fn delivered(&mut self, p: &Packet) {
-        self.add(p.id, -1);
-        if p.delivered != p.chunks {
-            self.faults
-                .push(format!("packet {:x} is complete with {} of {} chunks", p.id, p.delivered, p.chunks));
-        }
-        if self.in_order && p.disordered {
-            self.faults.push(format!("chunks of packet {:x} overtook each other on one route", p.id));
-        }
-    }
-
-    /// A packet ended in another way.
-    pub fn ended(&mut self, id: u64) {
-        self.add(id, -1);
-    }
-
-    /// A packet counted as data of its message; in coding all of a generation have one word.
-    pub fn counted(&mut self, p: &Packet, codes: bool) {
-        let key = (p.id >> 32 << 32 | u64::from(p.destination), p.message, p.message_packets);
-        let times = self.counted.entry(key).or_default();
-        *times += 1;
-        let word = Word(p.message_packets);
-        let most = if codes { word.place() + 1 } else { 1 };
-        if *times > most {
-            let what = format!("window {} place {} of message {}", word.window(), word.place(), p.message);
-            self.faults.push(format!("packet {:x}: {what} counted {times} times, {most} are right", p.id));
-        }
-    }
-
-    /// A message between terminals was complete.
-    pub fn completed(&mut self, source: TerminalId, destination: TerminalId, number: u32) {
-        let times =
-            self.complete.entry((u64::from(source) << 32 | u64::from(destination), number)).or_default();
-        *times += 1;
-        if *times > 1 {
-            self.faults
-                .push(format!("message {number} from {source} to {destination} was complete {times} times"));
-        }
-    }
-
-    /// A packet was delivered by prediction.
-    pub fn predicted(&mut self, id: u64) {
-        self.add(id, -1);
-    }
-
-    /// Adds another partition's.
-    pub fn merge(&mut self, other: Self) {
-        for (id, by) in other.open {
-            self.add(id, by);
-        }
-        self.counted.extend(other.counted);
-        self.complete.extend(other.complete);
-        self.faults.extend(other.faults);
-    }
-
-    /// Judges the whole run: `in_flight` packets may be open, each once.
-    #[must_use]
-    pub fn verdict(mut self, in_flight: u64) -> Vec<String> {
-        for (id, by) in &self.open {
-            if *by != 1 {
-                self.faults.push(format!("packet {id:x} was delivered {} times too often", -by));
-            }
-        }
-        let open = self.open.values().filter(|&&by| by == 1).count() as u64;
-        if open != in_flight {
-            self.faults.push(format!("{open} packets are missing, {in_flight} are in the network"));
-        }
-        self.faults
-    }
-}
 
 /// A partition's pending events.
 pub type Pending = Vec<(Lane, Key, Due<Wire>)>;
@@ -155,6 +45,14 @@ pub struct Books {
     books: Vec<Book>,
 }
 
+/// What adaptive routings read of a port is what holds or wants its buffers.
+fn backlog_fault<R: Router>(net: &Net<R>, u: LocalPort) -> Option<String> {
+    let first = net.vcs_per_port(u);
+    let owned: u32 = (first..first + net.width).map(|v| net.vcs.get(v).occupancy).sum();
+    let (counted, there) = (net.ports.get(u).backlog, owned.saturating_add(R::bufferless(net, u)));
+    (counted != there).then(|| format!("counts a backlog of {counted} chunks, {there} are there"))
+}
+
 impl Books {
     /// Of one partition, settled, with what is pending in it.
     #[must_use]
@@ -186,6 +84,8 @@ impl Books {
                 let occupancy = net.vcs.get(net.vcs_per_port(u) + u32::from(vc)).occupancy;
                 let room = capacity.checked_sub(occupancy).filter(|_| inner);
                 let fault = room.and_then(|room| R::fault(net, u, vc, room));
+                let last = vc + 1 == cx.net.config.vcs;
+                let fault = fault.or_else(|| if last { backlog_fault(net, u) } else { None });
                 found.books.push(Book { link: line.link, vc, occupancy, capacity, fault });
             }
         }

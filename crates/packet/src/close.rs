@@ -4,6 +4,7 @@
 //! reads another's state. What a part must report is asked for beforehand ([`Asked`]).
 
 use crate::{
+    census::Census,
     check::Books,
     ended::{Carried, Ended},
     finish,
@@ -44,7 +45,7 @@ pub struct Ending {
 pub struct Asked {
     /// When the run stopped, virtual time.
     pub now: Ps,
-    /// The books of all buffers.
+    /// The books of all buffers, and where each packet is.
     pub books: bool,
     /// Who waits for whom.
     pub waits: bool,
@@ -67,6 +68,7 @@ pub struct Part {
     sent: BTreeMap<LinkId, Carried>,
     rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
     books: Option<Books>,
+    census: Option<Census>,
     waits: Option<Waits>,
     standing: Standing,
     /// What is wrong with a rank's program.
@@ -93,6 +95,7 @@ impl Part {
             sent: finish::sent_by_link(&[network]),
             rests: finish::rests_by_link(&[network]),
             books: asked.books.then(|| Books::of(network, &pending)),
+            census: asked.books.then(|| Census::of(network, &pending)),
             waits: asked.waits.then(|| Waits::of(network)),
             standing: host.standing(),
             damage: host.damage().map(damaged),
@@ -114,6 +117,9 @@ impl Part {
         self.sent.extend(other.sent);
         self.rests.extend(other.rests);
         if let (Some(mine), Some(theirs)) = (&mut self.books, other.books) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.census, other.census) {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.waits, other.waits) {
@@ -160,6 +166,7 @@ impl Part {
             last: self.last,
             sent: self.sent,
             rests: self.rests,
+            census: self.census,
             samples: sampler.samples,
             half: sampler.half,
             hybrid,

@@ -17,6 +17,8 @@ pub struct Rules {
     pub ripens: bool,
     /// Whatever waits in it holds a buffer, so buffers bound what a network holds.
     pub buffered: bool,
+    /// It was compared with its source below saturation alone: what it accepts beyond may be too little.
+    pub compared_unsaturated: bool,
 }
 
 /// Virtual channels that terminals send on.

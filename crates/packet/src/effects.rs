@@ -49,6 +49,8 @@ pub enum Record {
         number: u32,
         /// Packets of it; with a transport a word.
         packets: u32,
+        /// Terminal that it arrived at.
+        terminal: TerminalId,
     },
     /// A packet is complete at its destination. Fields mean what they mean in [`Packet`], at that moment.
     #[expect(missing_docs, reason = "same names as the row")]
@@ -234,9 +236,10 @@ impl From<Finished> for Record {
     }
 }
 
-/// Reports that a packet is complete: first what it is a part of.
-pub fn record_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
-    fx.record(Record::Of { created: p.message_created, number: p.message, packets: p.message_packets });
+/// Reports that a packet is complete at a terminal: first what it is a part of.
+pub fn record_delivered(p: &Packet, terminal: TerminalId, time: Ps, fx: &mut impl Fx) {
+    let (created, number, packets) = (p.message_created, p.message, p.message_packets);
+    fx.record(Record::Of { created, number, packets, terminal });
     fx.record(Record::Delivered {
         time,
         id: p.id,
@@ -252,6 +255,17 @@ pub fn record_delivered(p: &Packet, time: Ps, fx: &mut impl Fx) {
         delivered: p.delivered,
         disordered: p.disordered,
     });
+}
+
+impl Travel {
+    /// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
+    pub const TAMPERED: u16 = 1 << 15;
+
+    /// Chunks of its packet.
+    #[must_use]
+    pub fn packet_chunks(&self) -> u16 {
+        self.chunks & !Self::TAMPERED
+    }
 }
 
 /// What travels between partitions.

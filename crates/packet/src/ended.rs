@@ -1,6 +1,6 @@
 //! What a run leaves before it is summed up.
 
-use crate::{measured::Measured, net::Channel, sample::Sample};
+use crate::{census::Census, measured::Measured, net::Channel, sample::Sample};
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ pub struct Ended {
     pub sent: BTreeMap<LinkId, Carried>,
     /// By link, if links sleep: how long it slept until it last sent, how often it woke, and when it was free again.
     pub rests: BTreeMap<LinkId, (Ps, u32, Ps)>,
+    /// Where each packet is, if that is checked.
+    pub census: Option<Census>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
     /// When half of the measured time was over, of runs that end at a time.

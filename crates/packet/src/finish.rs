@@ -3,6 +3,7 @@
 use super::{
     effects::Wire,
     ended::{Carried, Ended, utilisation},
+    judged,
     net::Router,
     network::Network,
     rows::Chunk,
@@ -10,15 +11,9 @@ use super::{
     surrogate::Predicted,
     tables,
     transport::MOST_WINDOWS,
-    verdict,
 };
 use crate::setup::Setup;
-use base::{
-    hash::Fingerprint,
-    index::LinkId,
-    time::{Ps, display},
-    units::print_time,
-};
+use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::{
     energy::{self, Consumed, Use},
@@ -28,10 +23,10 @@ use model::{
 };
 use ranks::programs::{Open, Programs};
 use results::{
-    batch::{self, Stationarity},
+    batch,
     summary::{
         Buffers, ByPurpose, Confidence, Counted, Counts, HopLatency, Job, LatencyParts, LinkClass, Links,
-        Resilience, SentPackets, State as Outcome, Summary, Verdict,
+        Resilience, SentPackets, Summary, Verdict,
     },
     table::Table,
 };
@@ -166,7 +161,9 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
             r.window
         )));
     }
-    if let Some(fault) = ended.observer.ledger.take().and_then(|l| l.verdict(open).into_iter().next()) {
+    if let Some(ledger) = ended.observer.ledger.take()
+        && let Some(fault) = ledger.verdict(open, ended.census.as_ref()).into_iter().next()
+    {
         return Err(Failure::Invariant(fault));
     }
     let done = matches!(setup.until, Until::WorkloadDone { .. });
@@ -176,8 +173,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
         ended.samples.retain(|s| s.time <= simulated);
     }
     ended.fingerprint.merge(ended.observer.fingerprint);
-    let mut summary =
-        Summary::new(ended.fingerprint, verdict(setup, net, &ended, simulated), serde_json::Value::Null);
+    let mut summary = Summary::new(ended.fingerprint, Verdict::ok(), serde_json::Value::Null);
     let o = &ended.observer;
     summary.simulated_ps = simulated;
     summary.packets = Some(Counts { injected: o.packets.0, delivered: o.packets.1, in_flight: open });
@@ -190,6 +186,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     let rate = (setup.links[0].bandwidth.bytes_per_s(), setup.fabric.planes());
     summary.throughput =
         throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
+    summary.verdict = judged::judge(setup, net, &ended, (simulated, summary.throughput));
     summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
         mean_half_width_ps: c.half_width,
         level: 0.95,
@@ -328,68 +325,4 @@ fn buffers(net: &Network, ended: &Ended) -> Option<Buffers> {
     let bytes: Vec<u64> = ended.samples.iter().map(|s| (s.occupied + s.queued) * chunk).collect();
     let max = bytes.iter().copied().max()?;
     Some(Buffers { mean_bytes: bytes.iter().sum::<u64>() as f64 / bytes.len() as f64, max_bytes: max })
-}
-
-fn verdict(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Verdict {
-    let mut verdict = Verdict::ok();
-    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
-        verdict.flag("no-failure");
-        let (at, end) = (print_time(change.at), display(simulated));
-        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
-    }
-    let o = &ended.observer;
-    if !ended.deadlock.is_empty() {
-        let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
-        verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
-    } else if ended.dry && !ended.stuck.is_done() {
-        verdict.find(Outcome::Deadlock, ended.stuck.lines());
-    } else if matches!(setup.until, Until::WorkloadDone { .. }) && (ended.last.busy || ended.last.open > 0) {
-        let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
-        let left = match ended.last.open {
-            0 => "messages are not complete".to_owned(),
-            open => format!("{open} packets are under way"),
-        };
-        verdict.find(Outcome::Incomplete, [format!("{left} and {why}")]);
-    }
-    if ended.stuck.unreceived > 0 && matches!(setup.until, Until::WorkloadDone { .. }) {
-        verdict.flag("unreceived-messages");
-        if ended.stuck.is_done() {
-            verdict.detail.extend(ended.stuck.lines());
-        }
-    }
-    let half = ended.half.as_ref().and_then(|t| ended.samples.iter().rev().find(|s| s.time <= *t));
-    if let Some(half) = half {
-        let mean = o.latency.moments().mean().unwrap_or(0.0);
-        let starved = verdict::starved(half, &ended.last, &o.heard, mean);
-        if !starved.is_empty() && ended.deadlock.is_empty() {
-            verdict.find(
-                Outcome::Starved,
-                [format!("no packet delivered from {}", verdict::sources(net, &starved))],
-            );
-        }
-        let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
-        let sources = nodes * net.fabric.planes() as usize;
-        let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
-        if !saturated.is_empty() {
-            let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
-            verdict.find(Outcome::Saturated, [who]);
-        } else if verdict::piles_up(half, &ended.last, net.packet_time()) && ended.deadlock.is_empty() {
-            let what = format!(
-                "packets pile up in the network: {} at half time, {} at the end",
-                half.open, ended.last.open
-            );
-            verdict.find(Outcome::Saturated, [what]);
-        }
-    }
-    match batch::stationarity(&o.batches.batches()) {
-        Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
-            verdict.find(
-                Outcome::NotStationary,
-                [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
-            );
-        }
-        Stationarity::TooFew => verdict.flag("too-few-samples"),
-        _ => {}
-    }
-    verdict
 }

@@ -1,6 +1,7 @@
 //! The packet model: chunks, buffers, virtual channels, credits. Rules and invariants are in `PACKET.md`.
 
 pub mod build;
+pub mod census;
 pub mod check;
 pub mod close;
 pub mod config;
@@ -11,6 +12,8 @@ pub mod finish;
 pub mod host;
 pub mod hybrid;
 pub mod interfaces;
+pub mod judged;
+pub mod ledger;
 pub mod local;
 pub mod losses;
 pub mod measured;

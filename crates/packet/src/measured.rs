@@ -1,6 +1,6 @@
 //! What is measured, added up: plain data, which partitions' observers keep and the end of a run merges.
 
-use super::{check::Ledger, transport::How};
+use super::{ledger::Ledger, transport::How};
 use base::{hash::Fingerprint, index::TerminalId, paged::Paged, time::Ps};
 use ranks::tally::Tally;
 use results::{batch::Batches, histogram::LatencyHistogram, histogram::Moments, summary::LatencyParts};

@@ -1,9 +1,9 @@
 //! What is measured: counts, latencies and their parts, the fingerprint of all happenings, and the ledger of the checkers.
 
 use super::{
-    check::Ledger,
     config::RoutePer,
     effects::Record,
+    ledger::Ledger,
     measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
     rows::Packet,
@@ -47,6 +47,8 @@ struct Part {
     created: Ps,
     number: u32,
     packets: u32,
+    /// Terminal that it arrived at.
+    terminal: TerminalId,
 }
 
 /// Whose window of the series.
@@ -118,7 +120,7 @@ impl Observer {
             learner.offered(destination, self.net.link_time(u64::from(bytes)));
         }
         if let Some(ledger) = &mut self.sums.ledger {
-            ledger.created(id);
+            ledger.handed_over(id, bytes, destination);
         }
     }
 
@@ -128,7 +130,7 @@ impl Observer {
         self.sums.last = self.sums.last.max(time);
         self.delivered(time, packet);
         if let Some(ledger) = &mut self.sums.ledger {
-            ledger.delivered(packet);
+            ledger.delivered(packet, self.part.terminal);
             if let Some(r) = &self.net.resilience {
                 ledger.counted(packet, r.protocol.codes());
             }
@@ -326,8 +328,9 @@ impl Observe<Record> for Observer {
             Record::Created { time, id, bytes, destination } => {
                 self.created(*time, *id, *bytes, *destination)
             }
-            Record::Of { created, number, packets } => {
-                self.part = Part { created: *created, number: *number, packets: *packets };
+            Record::Of { created, number, packets, terminal } => {
+                self.part =
+                    Part { created: *created, number: *number, packets: *packets, terminal: *terminal };
             }
             Record::Delivered { .. } => {
                 let Some((time, mut packet)) = record.delivered() else { return };

@@ -176,6 +176,40 @@ pub fn piles_up(half: &Sample, end: &Sample, packet: Ps) -> bool {
     growth > 0.005 * (end.created - half.created) as f64 && growth > 6.0 * backlog(end).sqrt()
 }
 
+/// True if the network is still filling: of the packets handed over, a larger share was delivered in the second half than in the first, by a
+/// quarter. The beginning of a run is under way then, and what grows tells nothing of what the network takes.
+#[must_use]
+pub fn fills(half: &Sample, end: &Sample) -> bool {
+    let delivered = |s: &Sample| s.created as f64 - s.open as f64;
+    let (first, second) = (delivered(half), delivered(end) - delivered(half));
+    let (offered, later) = (half.created as f64, (end.created - half.created) as f64);
+    // Shares are compared without a division: nothing may have been handed over.
+    second * offered > 1.25 * first * later || first <= 0.0
+}
+
+/// How the sources of a run did that ends with its workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Offered, as a fraction of what terminals' links carry.
+    pub offered: f64,
+    /// Delivered, as the same fraction.
+    pub accepted: f64,
+    /// From a message's time to the hand-over of its first packet, mean in ps.
+    pub waited: f64,
+    /// Time on the terminal's link of the messages that are created at one instant, in ps.
+    pub own: f64,
+    /// Length of the run.
+    pub simulated: Ps,
+}
+
+/// False if sources fell behind as in [`saturated`]: less was accepted than offered, and at their end, twice the mean, they were more than
+/// 8 messages, or bursts of them, and a hundredth of the run behind. A burst of few messages is no more than that.
+#[must_use]
+pub fn kept_pace(k: &Kept) -> bool {
+    let behind = 2.0 * k.waited;
+    k.accepted >= 0.95 * k.offered || behind <= 8.0 * k.own || behind <= 0.01 * k.simulated as f64
+}
+
 /// A list of sources in words, shortened.
 #[must_use]
 pub fn sources(net: &Network, lags: &[Lag]) -> String {

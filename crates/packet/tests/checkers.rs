@@ -1,10 +1,19 @@
 //! The checkers find what they are for: each fault is planted in the state of a sound run.
 
+use base::index::{PortId, TerminalId};
 use engine::executor::{Executor, Options};
-use packet::router::window::WindowRouter;
+use fabric::{
+    graph::{Fabric, Peer},
+    routing::{Choice, Congestion, Facts, Hop, Routing},
+};
+use model::setup::{Scheduling, Until};
+use packet::router::{registry::named, window::WindowRouter};
 use packet::{
     Setup,
-    check::{self, Ledger},
+    census::Census,
+    check,
+    ledger::Ledger,
+    net::Router,
     network::Network,
     places::LocalPort,
     rows::{NO_CREDIT, Packet},
@@ -26,7 +35,11 @@ fn setup() -> Setup {
 
 /// Settled at 20 us.
 fn run(partitions: u32) -> Run {
-    let net = Arc::new(Network::new(&setup(), partitions));
+    run_of(&setup(), partitions)
+}
+
+fn run_of(setup: &Setup, partitions: u32) -> Run {
+    let net = Arc::new(Network::new(setup, partitions));
     let parts = (0..partitions).map(|p| (PacketDomain::new(Arc::clone(&net), p), Vec::new()));
     let mut run = Executor::new(parts, Options { tie_seed: 1, wheel_shift: 8 });
     run.run_until(20_000_000, u64::MAX);
@@ -34,8 +47,8 @@ fn run(partitions: u32) -> Run {
     run
 }
 
-fn credits(run: &Run) -> Result<(), String> {
-    let domains: Vec<&PacketDomain<WindowRouter>> = run.partitions.iter().map(|p| &p.domain).collect();
+fn credits<R: Router>(run: &Executor<PacketDomain<R>, Vec<Record>>) -> Result<(), String> {
+    let domains: Vec<&PacketDomain<R>> = run.partitions.iter().map(|p| &p.domain).collect();
     let pending: Vec<_> = run.partitions.iter().map(|p| p.agenda.pending()).collect();
     check::credits(&domains, &pending, run.now()).map_err(|e| e.to_string())
 }
@@ -106,25 +119,186 @@ fn packet(id: u64) -> Packet {
 #[test]
 fn the_ledger_wants_every_packet_once() {
     let packet = packet(7);
+    let (bytes, to) = (packet.bytes, packet.destination);
     let mut sound = Ledger::new(false);
-    sound.created(7);
-    sound.created(8);
-    assert!(!sound.clone().verdict(0).is_empty(), "two packets are missing");
-    sound.delivered(&packet);
-    assert!(sound.clone().verdict(1).is_empty());
-    assert!(!sound.clone().verdict(0).is_empty(), "one packet is missing");
+    sound.handed_over(7, bytes, to);
+    sound.handed_over(8, bytes, to);
+    assert!(!sound.clone().verdict(0, None).is_empty(), "two packets are missing");
+    sound.delivered(&packet, to);
+    assert!(sound.clone().verdict(1, None).is_empty());
+    assert!(!sound.clone().verdict(0, None).is_empty(), "one packet is missing");
     let mut twice = sound.clone();
-    twice.delivered(&packet);
-    assert!(!twice.verdict(1).is_empty(), "delivered twice");
+    twice.delivered(&packet, to);
+    assert!(!twice.verdict(1, None).is_empty(), "delivered twice");
     let mut partly = sound.clone();
-    partly.created(9);
-    partly.delivered(&Packet { id: 9, delivered: packet.chunks - 1, ..packet });
-    assert!(!partly.verdict(1).is_empty(), "delivered in part");
+    partly.handed_over(9, bytes, to);
+    partly.delivered(&Packet { id: 9, delivered: packet.chunks - 1, ..packet }, to);
+    assert!(!partly.verdict(1, None).is_empty(), "delivered in part");
+    let next = TerminalId::new(to.number() + 1);
+    let mut elsewhere = sound.clone();
+    elsewhere.handed_over(9, bytes, to);
+    elsewhere.delivered(&Packet { id: 9, ..packet }, next);
+    assert!(!elsewhere.verdict(1, None).is_empty(), "delivered to a neighbour");
+    for changed in [Packet { bytes: bytes - 1, ..packet }, Packet { destination: next, ..packet }] {
+        let mut other = sound.clone();
+        other.handed_over(9, bytes, to);
+        // Where it arrives, it looks right.
+        let mut there = Ledger::new(false);
+        there.delivered(&Packet { id: 9, ..changed }, changed.destination);
+        other.merge(there);
+        assert!(!other.verdict(1, None).is_empty(), "changed on its way");
+    }
     // In another partition it was delivered once more.
     let mut other = Ledger::new(false);
-    other.delivered(&packet);
+    other.delivered(&packet, to);
     sound.merge(other);
-    assert!(!sound.verdict(1).is_empty(), "delivered in two partitions");
+    assert!(!sound.verdict(1, None).is_empty(), "delivered in two partitions");
+}
+
+/// What the books of buffers and the ledger say of a run.
+pub fn books_and_packets<R: Router>(run: &Executor<PacketDomain<R>, Vec<Record>>) -> Vec<String> {
+    credits(run).err().into_iter().chain(packets(run)).collect()
+}
+
+/// What the ledger says of a run, with the packets counted where they are.
+fn packets<R: Router>(run: &Executor<PacketDomain<R>, Vec<Record>>) -> Vec<String> {
+    let (mut ledger, mut in_flight) = (Ledger::new(true), 0);
+    let mut census: Option<Census> = None;
+    for part in &run.partitions {
+        for record in &part.observer {
+            if let Record::Created { id, bytes, destination, .. } = *record {
+                ledger.handed_over(id, bytes, destination);
+                in_flight += 1;
+            } else if let Some((_, packet)) = record.delivered() {
+                ledger.delivered(&packet, packet.destination);
+                in_flight -= 1;
+            }
+        }
+        let here = Census::of(&part.domain, &part.agenda.pending());
+        match &mut census {
+            Some(census) => census.merge(here),
+            None => census = Some(here),
+        }
+    }
+    ledger.verdict(in_flight, census.as_ref())
+}
+
+#[test]
+fn all_packets_of_a_sound_run_are_found() {
+    for partitions in [1, 3] {
+        assert_eq!(packets(&run(partitions)), Vec::<String>::new());
+    }
+}
+
+/// Of two chunks one has arrived, and the other waits in its terminal for a credit: no chunk of the packet is in the network.
+#[test]
+fn a_packet_whose_next_chunk_waits_for_a_credit_is_whole() {
+    let fabric = samples::topology("single-switch", &[("terminals", samples::int(2))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    // Buffers of one chunk, whose credits take 30 us.
+    let links = vec![samples::link(1_000_000_000, 1_000, 30_000_000, 64)];
+    let work = samples::traffic("uniform", &[], ("constant", 0.5), (2, 128, links[0].bandwidth), 1);
+    let mut setup = samples::setup(fabric, routing, links, work, 128);
+    let run = run_of(&setup, 1);
+    let state = &run.partitions[0].domain.state;
+    let front = state.net.packets.get(state.terminals.get(0).queue.head);
+    assert_eq!((state.terminals.get(0).sent, front.delivered, front.here), (1, 1, 1));
+    assert_eq!(packets(&run), Vec::<String>::new());
+    // The same for all routers and in several partitions.
+    setup.check = true;
+    setup.until = Until::Time(20_000_000);
+    for (router, partitions) in [("window", 2), ("input-queued", 1), ("output-queued", 1)] {
+        setup.packet.router = named(router);
+        setup.scheduling = Scheduling::Sequential { partitions };
+        let done = packet::simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{router}: {e}"));
+        assert!(done.summary.packets.is_some_and(|p| p.in_flight > 0), "{router}");
+    }
+}
+
+/// The books balance, and go on to balance, but a packet lacks a chunk.
+#[test]
+fn a_chunk_that_was_dropped_with_its_credit_returned_is_found() {
+    for partitions in [1, 2] {
+        // With buffers that let several chunks wait for a link.
+        let mut run = run_of(&samples::dragonfly(72, "minimal", ("constant", 1.0)), partitions);
+        let (u, v) = find(&run, |d, _, v| d.state.net.vcs.get(v).own.iter(&d.state.net.chunks).count() > 1);
+        let net = &mut run.partitions[0].domain.state.net;
+        let chunk = net.vcs.edit(v).own.pop(&net.chunks).expect("it holds two");
+        let id = net.packets.get(net.chunks.get(chunk).packet).id;
+        net.chunks.give(chunk);
+        net.vcs.edit(v).occupancy -= 1;
+        net.ports.edit(u).backlog -= 1;
+        for more in [0, 20_000_000] {
+            let until = run.now() + more;
+            run.run_until(until, u64::MAX);
+            run.settle();
+            let faults = packets(&run);
+            // Of the packet as a whole, and of its row as long as it has chunks in the network.
+            assert!(matches!(faults.len(), 1 | 2), "{faults:?}");
+            assert!(faults.iter().all(|fault| fault.contains(&format!("packet {id:x} "))), "{faults:?}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_vanished_from_its_terminal_is_found() {
+    let mut run = run(1);
+    let state = &mut run.partitions[0].domain.state;
+    let i = (0..72).find(|&i| state.terminals.get(i).queue.iter(&state.net.packets).count() > 1);
+    let i = i.expect("sources of a saturated network wait");
+    // The second: of the first some chunks may be under way.
+    let first = state.terminals.get(i).queue.head;
+    let second = state.net.packets.get(first).next;
+    let after = state.net.packets.get(second).next;
+    let id = state.net.packets.get(second).id;
+    state.net.packets.edit(first).next = after;
+    let faults = packets(&run);
+    assert_eq!(
+        faults,
+        [format!("packet {id:x} is neither delivered nor in any queue or buffer or on a link")]
+    );
+}
+
+/// Leads packets for some terminals to their neighbours.
+struct Misled(Arc<dyn Routing>, Arc<Fabric>);
+
+impl Routing for Misled {
+    fn vcs(&self) -> u8 {
+        self.0.vcs()
+    }
+
+    fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
+        let choice = self.0.route(hop, congestion);
+        let ports = self.1.ports_of(hop.router);
+        let is_out = |port: PortId| matches!(ports[port.number() as usize].peer, Peer::Terminal(_));
+        let mut others =
+            (0..ports.len() as u32).map(PortId::new).filter(|&port| port != choice.port && is_out(port));
+        let other = others.next_back().filter(|_| is_out(choice.port) && hop.destination.number() % 9 == 4);
+        Choice { port: other.unwrap_or(choice.port), ..choice }
+    }
+
+    fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
+        self.0.options(hop, out);
+    }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
+    }
+}
+
+/// In builds without debug assertions, too.
+#[test]
+fn a_packet_at_the_wrong_terminal_ends_a_checked_run() {
+    for router in ["window", "input-queued", "output-queued"] {
+        let mut setup = setup();
+        setup.packet.router = named(router);
+        setup.check = true;
+        setup.until = Until::Time(20_000_000);
+        assert!(packet::simulate(&setup, &mut |_| true).is_ok(), "{router}");
+        setup.routing = Arc::new(Misled(Arc::clone(&setup.routing), Arc::clone(&setup.fabric)));
+        let Err(failure) = packet::simulate(&setup, &mut |_| true) else { panic!("{router}") };
+        assert!(failure.to_string().contains("arrived at terminal"), "{failure}");
+    }
 }
 
 #[test]
@@ -132,8 +306,8 @@ fn the_ledger_wants_order_where_it_is_promised() {
     let overtaken = Packet { disordered: true, ..packet(7) };
     for (promised, faults) in [(true, 1), (false, 0)] {
         let mut ledger = Ledger::new(promised);
-        ledger.created(7);
-        ledger.delivered(&overtaken);
-        assert_eq!(ledger.verdict(0).len(), faults);
+        ledger.handed_over(7, overtaken.bytes, overtaken.destination);
+        ledger.delivered(&overtaken, overtaken.destination);
+        assert_eq!(ledger.verdict(0, None).len(), faults);
     }
 }

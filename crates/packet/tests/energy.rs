@@ -95,6 +95,7 @@ fn flows_take_what_their_closed_form_says() {
             until: packet.until,
             warmup: 0,
             measure: Measure::default(),
+            check: true,
             energy: Some(energy(packet.fabric.classes().len())),
         };
         let summary = flow::simulate(&setup, &mut |_| true).unwrap().summary;

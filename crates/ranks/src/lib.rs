@@ -3,7 +3,8 @@
 //! The contract between networks and those who live on them: [`carrier`], [`hosted`]. The host of rank programs: [`programs`], with who lives where
 //! ([`roster`]), the operations that are not yet finished ([`operations`]), the matching of messages with receives ([`matching`]), processors ([`cpu`]) and
 //! what travels beside a message ([`envelope`]); state lies in engine tables. What was done, added up ([`tally`]) and by
-//! collective call ([`instances`]); and why ranks cannot go on ([`stuck`]).
+//! collective call ([`instances`]); why ranks cannot go on ([`stuck`]), and which messages their receives had no room for ([`truncated`]).
+//! Models without packets check their messages with [`messages`].
 
 pub mod carrier;
 pub mod cpu;
@@ -13,9 +14,11 @@ pub mod instances;
 pub mod kit;
 pub mod matching;
 pub mod memory;
+pub mod messages;
 pub mod operations;
 pub mod params;
 pub mod programs;
 pub mod roster;
 pub mod stuck;
 pub mod tally;
+pub mod truncated;

@@ -21,6 +21,7 @@ use super::{
     roster::{Begun, Place, Resident, Residents, Roster},
     stuck::{self, RankState, Standing, Stuck},
     tally::Finished,
+    truncated::{Cut, Truncated},
 };
 use base::{index::TerminalId, time::Ps};
 use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
@@ -69,6 +70,8 @@ pub struct Programs {
     parked: Map<u32>,
     /// Rows of sends and receives that a grant or data will name, by local rank and number.
     named: Map<u32>,
+    /// Messages that are longer than their receives; one row.
+    truncated: Table<Truncated>,
     /// The present instant, as long as an event is handled.
     now: Ps,
     /// Operations that have become executable and are not yet taken up. Empty between events.
@@ -86,6 +89,7 @@ impl PartialEq for Programs {
             && self.matched == other.matched
             && self.parked == other.parked
             && self.named == other.named
+            && self.truncated == other.truncated
     }
 }
 
@@ -126,6 +130,7 @@ impl Programs {
             matched: Map::default(),
             parked: Map::default(),
             named: Map::default(),
+            truncated: Table::new(1, Truncated::default()),
             now: 0,
             freed: Vec::new(),
             answered: Vec::new(),
@@ -163,6 +168,7 @@ impl Programs {
     #[must_use]
     pub fn standing(&self) -> Standing {
         let mut standing = Standing::default();
+        standing.truncated = *self.truncated.get(0);
         for (local, r) in (0u32..).zip(self.residents.all()) {
             let message = |row: u32| {
                 let Incoming { label, bytes, sequence, .. } = *self.incoming.get(row);
@@ -372,6 +378,9 @@ impl Programs {
     fn take_message(&mut self, row: u32, incoming: u32, fx: &mut dyn HostEffects) {
         let Incoming { label, bytes, sequence, from, send, asks, .. } = *self.incoming.get(incoming);
         self.incoming.give(incoming);
+        if bytes > self.window.get(row).op.amount {
+            self.truncates(row, (label.source, bytes));
+        }
         if !asks {
             return self.received(row, fx);
         }
@@ -390,6 +399,14 @@ impl Programs {
         self.named.set(u64::from(rank), receive, row);
         let bytes = self.roster.rules.control;
         fx.post(Posting { source: place.terminal, destination: sender, bytes, ahead: grant.into() });
+    }
+
+    /// A receive has too little room for the message that it takes.
+    #[cold]
+    fn truncates(&mut self, row: u32, (from, bytes): (u32, u64)) {
+        let Row { op, rank, number, .. } = *self.window.get(row);
+        let Place { job, rank: to, .. } = self.residents.get(rank).place;
+        self.truncated.edit(0).add(Cut { job, to, number, from, bytes, room: op.amount });
     }
 
     /// A receive allows a message that was announced: it goes, and its send is over.
@@ -476,6 +493,7 @@ impl Host for Programs {
         self.matched.visit_journals(visit);
         self.parked.visit_journals(visit);
         self.named.visit_journals(visit);
+        visit(&mut self.truncated);
     }
 }
 

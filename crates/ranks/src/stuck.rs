@@ -3,7 +3,9 @@
 use super::{
     matching::{Label, Matching},
     operations::OperationWindow,
+    truncated::Truncated,
 };
+use results::summary::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
@@ -65,6 +67,8 @@ pub struct Stuck {
     pub first_unreceived: Vec<Unreceived>,
     /// Ranks that wait for each other in a circle, each for the next: job and rank.
     pub cycle: Vec<(u32, u32)>,
+    /// Messages that are longer than their receives.
+    pub truncated: Truncated,
 }
 
 /// Where an operation of a rank comes from, with the collective that it is part of.
@@ -147,6 +151,8 @@ impl RankState {
 pub struct Standing {
     /// Each with the operations that wait, as they are numbered in its state.
     ranks: Vec<(RankState, Vec<Op>)>,
+    /// Messages that are longer than their receives.
+    pub truncated: Truncated,
 }
 
 impl Standing {
@@ -159,6 +165,7 @@ impl Standing {
     /// Adds another partition's ranks.
     pub fn merge(&mut self, other: Self) {
         self.ranks.extend(other.ranks);
+        self.truncated.merge(other.truncated);
     }
 
     /// Why they cannot go on, once all are there; `describe` says where an operation of one of a job's ranks comes from.
@@ -170,7 +177,7 @@ impl Standing {
             let place = states[i].waiting.binary_search(&number).ok()?;
             ops[i].get(place).copied()
         };
-        Stuck::of(&states, &op, describe)
+        Stuck { truncated: self.truncated, ..Stuck::of(&states, &op, describe) }
     }
 }
 
@@ -221,6 +228,14 @@ impl Stuck {
         stuck.ranks = ranks.iter().filter(|r| !r.ended).count() as u64;
         stuck.cycle = circle(&waits_for).iter().map(|&i| (ranks[i].job, ranks[i].rank)).collect();
         stuck
+    }
+
+    /// Flags what makes the program itself doubtful, however its run ended: messages that are longer than their receives.
+    pub fn flag(&self, verdict: &mut Verdict) {
+        if let Some(line) = self.truncated.line() {
+            verdict.flag("truncated-messages");
+            verdict.detail.push(line);
+        }
     }
 
     /// True if all operations are done.

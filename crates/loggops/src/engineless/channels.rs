@@ -7,16 +7,35 @@
 use base::time::Ps;
 use engine::state::NIL;
 use serde::{Deserialize, Serialize};
+use workload::program::Op;
 
 /// A message that waits, or a receive: then `time` is when it was posted and `number` its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
     /// When it is there.
     pub time: Ps,
-    /// Size of the message; the collective of a receive.
+    /// Size of the message; of a receive see [`Waits::asked`].
     pub bytes: u64,
     /// The sender's number of the send.
     pub number: u32,
+}
+
+impl Waits {
+    /// Most bytes that a receive is known to have room for; what has more has room for everything.
+    const MOST: u64 = u64::MAX >> 16;
+
+    /// A receive that was posted.
+    #[inline]
+    pub fn receive(time: Ps, number: u32, op: &Op) -> Self {
+        Self { time, bytes: op.amount.min(Self::MOST) << 16 | u64::from(op.collective), number }
+    }
+
+    /// Of a receive: its collective, and the bytes that it has room for.
+    #[inline]
+    pub fn asked(&self) -> (u16, u64) {
+        let room = self.bytes >> 16;
+        (self.bytes as u16, if room == Self::MOST { u64::MAX } else { room })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -373,13 +373,13 @@ impl Engineless {
             // Next, while its message is at hand; those whose turn is over come behind.
             self.state.queue.push_front(to);
         }
-        // Of the receive, its posting and its collective are reported; the rest is in the label.
-        let collective = receive.bytes as u16;
+        // Of the receive, its posting, its room and its collective are reported; the rest is in the label.
+        let (collective, room) = receive.asked();
         let part = part(&Op { collective, ..*op });
         let received = Done { act: Act::Recv, start: at, end: at };
         let done = record(received, OpOf { host: to, number: receive.number }, part, sender);
         let held = self.held(host, number);
-        self.observer.commit(&Record { posted: receive.time, there: arrival, held, ..done });
+        self.observer.commit(&Record { posted: receive.time, there: arrival, held, room, ..done });
         self.state.done += 1;
     }
 
@@ -388,7 +388,7 @@ impl Engineless {
         let r = &mut ranks[host as usize];
         let number = r.number();
         let label = Label { context: op.context, source: op.peer, tag: op.tag };
-        let receive = Waits { time: now, bytes: u64::from(op.collective), number };
+        let receive = Waits::receive(now, number, op);
         // The end is not known before the message is: NEVER makes whoever needs it wait.
         r.before = (now, NEVER);
         r.advance();
@@ -400,7 +400,8 @@ impl Engineless {
             let sender = Partner { peer: from, bytes: message.bytes };
             let done = record(received, OpOf { host, number }, part(op), sender);
             let held = self.held(from, message.number);
-            self.observer.commit(&Record { posted: now, there: message.time, held, ..done });
+            let room = op.amount;
+            self.observer.commit(&Record { posted: now, there: message.time, held, room, ..done });
             self.state.done += 1;
         }
     }
@@ -457,6 +458,7 @@ fn record(done: Done, op: OpOf, call: Call, with: Partner) -> Record {
         there: 0,
         held: 0,
         instance,
+        room: 0,
     }
 }
 

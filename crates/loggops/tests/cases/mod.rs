@@ -123,6 +123,7 @@ impl Case {
         let one = plain(Arc::clone(&self.jobs[0].program) as _, self.config.clone());
         let mut setup = DelaySetup { jobs, scheduling, ..one };
         setup.measure.operations = true;
+        setup.check = true;
         setup
     }
 }

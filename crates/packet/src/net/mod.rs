@@ -134,6 +134,17 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     /// and the list.
     fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32));
 
+    /// Visits the chunks that are at port `u` of a router and on no link.
+    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
+        Self::held(n, cx, u, &mut |_, _, chunk| visit(chunk));
+    }
+
+    /// Chunks that are at output `u` and own no buffer behind its link.
+    fn bufferless(_n: &Net<Self>, _u: LocalPort) -> u32 {
+        // Where nothing leaves its input before it has a buffer, occupancy is all of the backlog.
+        0
+    }
+
     /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
 

@@ -9,13 +9,10 @@ use crate::{
 };
 use engine::{domain::Lane, key::Class};
 
-/// Marks packets that were tampered with in [`Travel::chunks`]; a packet has 2,048 chunks at most.
-const TAMPERED: u16 = 1 << 15;
-
 impl<R: Router> Net<R> {
     /// A chunk that another partition sent arrives now.
     pub fn chunk_from_afar(&mut self, cx: &Static, t: &Travel, fx: &mut impl Fx) {
-        let (chunks, tampered) = (t.chunks & !TAMPERED, t.chunks & TAMPERED != 0);
+        let (chunks, tampered) = (t.packet_chunks(), t.chunks & Travel::TAMPERED != 0);
         let packet = match self.known.get(t.id, 0) {
             Some(p) => p,
             None => {
@@ -73,7 +70,7 @@ impl<R: Router> Net<R> {
             wire: packet.wire,
             state: self.notes.get(c),
             link,
-            chunks: packet.chunks | if packet.tampered { TAMPERED } else { 0 },
+            chunks: packet.chunks | if packet.tampered { Travel::TAMPERED } else { 0 },
             index: chunk.index(),
             visited: chunk.visited() as u8,
             hops: packet.hops,

@@ -40,7 +40,7 @@ impl<R: Router> State<R> {
         }
         let found = self.take_in(cx, Ends { source, destination: terminal }, packet);
         if found.new || cx.resilience().count_duplicates {
-            record_delivered(packet, time, fx);
+            record_delivered(packet, terminal, time, fx);
         } else {
             fx.record(Record::Ended { time, id, ack, how: How::Duplicate });
         }

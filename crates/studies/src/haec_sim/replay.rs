@@ -122,6 +122,7 @@ pub fn run(
                 scheduling: Scheduling::Sequential { partitions: 1 },
                 limit: NEVER,
                 measure: Measure { messages: true, ..Measure::default() },
+                check: false,
                 energy: None,
             };
             let finished = simulate(&setup, &mut |_| true).map_err(|e| ours(&e.to_string()))?;

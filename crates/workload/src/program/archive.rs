@@ -13,7 +13,9 @@ use super::{
     input::Input,
     mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, Request, Script, WORLD},
 };
+use ahead::{Ahead, Completion, End, damage};
 use base::param::Built;
+use dropped::Dropped;
 use operation::{goes_on_beside, uneven};
 use otf2::{Archive, EventKind, Events, GroupType, paradigm};
 use std::{
@@ -44,6 +46,7 @@ struct Trace {
     /// Regions that are MPI's functions.
     functions: BTreeSet<u32>,
     uneven: OnceLock<Result<Uneven, Damage>>,
+    dropped: Dropped,
 }
 
 /// Reads an archive by its anchor file.
@@ -62,7 +65,14 @@ pub fn read(input: &Input<'_>) -> Built<Arc<dyn Script>> {
     }
     let groups = groups(&archive, &ranks);
     let functions = functions(&archive);
-    Ok(Arc::new(Otf2(Arc::new(Trace { archive, ranks, groups, functions, uneven: OnceLock::new() }))))
+    Ok(Arc::new(Otf2(Arc::new(Trace {
+        archive,
+        ranks,
+        groups,
+        functions,
+        uneven: OnceLock::new(),
+        dropped: Dropped::default(),
+    }))))
 }
 
 /// Regions of MPI: as their paradigm says, or, since some tracers (EZTrace) call all functions the user's, as their name says.
@@ -138,6 +148,10 @@ impl Script for Otf2 {
         format!("location {}, event {position}", self.0.ranks[rank as usize])
     }
 
+    fn dropped(&self) -> Vec<String> {
+        self.0.dropped.lines(&self.0.archive, &self.0.ranks)
+    }
+
     fn makes_communicators(&self) -> bool {
         self.0.groups.values().any(|g| matches!(g, Group::Some(..)))
     }
@@ -146,10 +160,6 @@ impl Script for Otf2 {
         // Non-blocking collectives go on beside other things.
         !self.0.functions.iter().any(|&region| goes_on_beside(self.0.region(region)))
     }
-}
-
-fn damage(error: &otf2::Error) -> Damage {
-    Damage(error.to_string())
 }
 
 impl Trace {
@@ -210,63 +220,6 @@ impl Trace {
             Ok(all)
         };
         self.uneven.get_or_init(read).as_ref().map_err(Clone::clone)
-    }
-}
-
-/// What the completion of a request says.
-#[derive(Clone, Copy)]
-enum Completion {
-    /// Sender, communicator, tag and bytes of a receive.
-    Receive(u32, u32, u32, u64),
-    /// Operation, communicator, root, bytes sent and received of a collective.
-    Collective(u8, u32, u32, (u64, u64)),
-}
-
-/// How a request ends.
-enum End {
-    Is(Completion),
-    Cancelled,
-    /// The archive does not say.
-    NotRecorded,
-}
-
-/// Finds the envelopes of receives before they are complete.
-struct Ahead {
-    events: Option<Events>,
-    /// Completions that were passed, by request; `None` is a cancelled one.
-    passed: BTreeMap<u64, VecDeque<Option<Completion>>>,
-}
-
-impl Ahead {
-    /// The next completion of a request.
-    fn completion(&mut self, request: u64) -> Result<End, Damage> {
-        if let Some(list) = self.passed.get_mut(&request)
-            && let Some(found) = list.pop_front()
-        {
-            if list.is_empty() {
-                self.passed.remove(&request);
-            }
-            return Ok(found.map_or(End::Cancelled, End::Is));
-        }
-        let Some(events) = &mut self.events else { return Ok(End::NotRecorded) };
-        for event in events {
-            let (of, found) = match event.map_err(|e| damage(&e))?.kind {
-                EventKind::Irecv { sender, comm, tag, bytes, request } => {
-                    (request, Some(Completion::Receive(sender, comm, tag, bytes)))
-                }
-                EventKind::CollectiveComplete { operation, comm, root, sent, received, request } => {
-                    (request, Some(Completion::Collective(operation, comm, root, (sent, received))))
-                }
-                EventKind::Cancelled { request } => (request, None),
-                _ => continue,
-            };
-            if of == request {
-                return Ok(found.map_or(End::Cancelled, End::Is));
-            }
-            self.passed.entry(of).or_default().push_back(found);
-        }
-        self.events = None;
-        Ok(End::NotRecorded)
     }
 }
 
@@ -399,10 +352,11 @@ impl Reader {
                     }
                 }
             }
-            EventKind::Enter { .. }
-            | EventKind::Leave { .. }
-            | EventKind::Other(_)
-            | EventKind::CollectiveBegin => {
+            EventKind::Other(record) => {
+                self.trace.dropped.met(record);
+                self.resumed.get_or_insert(time);
+            }
+            EventKind::Enter { .. } | EventKind::Leave { .. } | EventKind::CollectiveBegin => {
                 self.resumed.get_or_insert(time);
             }
             _ => {
@@ -497,7 +451,11 @@ impl Reader {
         let number = match self.trace.groups.get(&comm) {
             Some(Group::Alone) => return Ok(false),
             Some(Group::Some(number, _)) => *number,
-            _ => WORLD,
+            Some(Group::World) => WORLD,
+            None => {
+                self.trace.dropped.foreign_collective();
+                return Ok(false);
+            }
         };
         let size = self.trace.size(comm, self.rank).0.max(1);
         let either = |first: u64, second: u64| if first > 0 { first } else { second };
@@ -594,6 +552,8 @@ impl Calls for Reader {
     }
 }
 
+mod ahead;
+mod dropped;
 mod operation;
 #[cfg(test)]
 mod tests;

@@ -152,6 +152,22 @@ pub trait Cursor: Send {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage>;
 }
 
+/// Something about a source that its operations do not tell: it makes the results of a run doubtful, and travels with its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Flag of the verdict.
+    pub flag: &'static str,
+    /// What and where, for people.
+    pub text: String,
+}
+
+impl Remark {
+    /// Something in the source is not simulated.
+    pub const DROPPED: &'static str = "input-dropped";
+    /// Ranks call different collectives.
+    pub const MISMATCH: &'static str = "mismatched-collectives";
+}
+
 /// What all ranks of a job do.
 pub trait Program: Send + Sync {
     /// Number of ranks.
@@ -192,6 +208,11 @@ pub trait Program: Send + Sync {
     /// Number of operations of all ranks, if known beforehand: for progress.
     fn total(&self) -> Option<u64> {
         None
+    }
+
+    /// What was found while ranks were read and belongs to the verdict of the run; asked for at its end.
+    fn remarks(&self) -> Vec<Remark> {
+        Vec::new()
     }
 
     /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations

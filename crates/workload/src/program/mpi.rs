@@ -261,6 +261,11 @@ pub trait Script: Send + Sync {
     fn sent(&self, _rank: u32) -> Option<Vec<Sent>> {
         None
     }
+
+    /// What of the source was met while it was read and has become no call, in words.
+    fn dropped(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Reads one rank's calls.

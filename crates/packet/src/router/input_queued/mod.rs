@@ -233,6 +233,7 @@ impl<M: Mode> Router for InputQueued<M> {
         injects: Injects::WithRoom,
         ripens: false,
         buffered: true,
+        compared_unsaturated: true,
     };
     type Port = ();
     type Vc = ();

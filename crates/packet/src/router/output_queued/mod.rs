@@ -55,6 +55,7 @@ impl<M: Mode> Router for OutputQueued<M> {
         injects: Injects::First,
         ripens: false,
         buffered: false,
+        compared_unsaturated: false,
     };
     /// VCs with something waiting, a bit each.
     type Port = u16;
@@ -176,6 +177,17 @@ impl<M: Mode> Router for OutputQueued<M> {
 
     /// What waits at an output owns no buffer.
     fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, u8, u32)) {}
+
+    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
+        for vc in 0..u32::from(cx.net.config.vcs) {
+            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
+        }
+    }
+
+    fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
+        let first = n.vcs_per_port(u);
+        (first..first + n.width).map(|v| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
+    }
 
     /// Nobody waits while holding a buffer.
     fn waiting(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(Channel, u32, &[Channel])) {}

@@ -65,6 +65,7 @@ impl<M: Mode> Router for WindowRouter<M> {
         injects: Injects::First,
         ripens: true,
         buffered: true,
+        compared_unsaturated: false,
     };
     type Port = Lists;
     /// Chunks that own buffer and wait for the link.
@@ -146,6 +147,11 @@ impl<M: Mode> Router for WindowRouter<M> {
                 visit(cx.local.link_of(from), vc, c);
             }
         }
+    }
+
+    fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
+        let first = n.vcs_per_port(u);
+        (first..first + n.width).map(|v| n.router.queued.get(v).iter(&n.chunks).count() as u32).sum()
     }
 
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {

@@ -292,3 +292,40 @@ fn a_receive_without_its_end_is_reported() {
     assert_eq!(calls(script.as_ref(), 1), [Call::Compute(NS)]);
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+/// What is not simulated is told, and what says only how a program was measured is not.
+#[test]
+fn what_becomes_no_call_is_reported_once_it_is_met() {
+    use EventKind::{CollectiveEnd, Enter, Leave, Other};
+    let functions = ["main", "MPI_Put", "MPI_Barrier"];
+    let barrier =
+        |comm| CollectiveEnd { operation: operation::BARRIER, comm, root: u32::MAX, sent: 0, received: 0 };
+    let events = |extra: EventKind| {
+        vec![
+            (NS, Enter { region: 0 }),
+            (2 * NS, Enter { region: 1 }),
+            (3 * NS, extra),
+            (4 * NS, Leave { region: 1 }),
+            (5 * NS, Leave { region: 0 }),
+        ]
+    };
+    for (extra, told) in [
+        (Other(46), "one-sided transfers"),
+        (Other(11), "switched off"),
+        (Other(35), "windows"),
+        (barrier(77), "not defined over ranks"),
+        // A metric, and a barrier of the world.
+        (Other(31), ""),
+        (barrier(5), ""),
+    ] {
+        let (directory, script) = written(&functions, &[events(extra), events(extra)]);
+        assert_eq!(script.dropped(), Vec::<String>::new(), "nothing is read yet");
+        (0..2).for_each(|rank| _ = calls(script.as_ref(), rank));
+        let dropped = script.dropped();
+        match told {
+            "" => assert_eq!(dropped, Vec::<String>::new()),
+            _ => assert!(dropped.len() == 1 && dropped[0].contains(told), "{told}: {dropped:?}"),
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+}

@@ -1,6 +1,7 @@
 //! One rank's calls, turned into operations as they are asked for.
 
 use super::{
+    agreement::{Agreed, Watched},
     chain::{Chain, Round, blank},
     handles::Handles,
     shared::{MAKERS, Shared},
@@ -10,7 +11,7 @@ use crate::program::{
     collective::{Algorithm, Task},
     mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, WORLD},
 };
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Operations after which a batch is handed over.
 const BATCH: usize = 64;
@@ -30,6 +31,8 @@ struct Member {
     members: Option<Arc<[u32]>>,
     /// Collective calls so far.
     sequence: u32,
+    /// All of them as one number, see [`Agreed::after`].
+    called: u64,
 }
 
 /// A request.
@@ -93,6 +96,8 @@ struct Maker {
     /// Calls so far that make communicators.
     made: usize,
     running: Option<Running>,
+    /// Collectives are kept for a comparison.
+    watched: Option<Watched>,
 }
 
 impl Slot {
@@ -120,7 +125,10 @@ impl Cursor for Lowering {
                         return Err(maker.damage(position, &message));
                     }
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    maker.ended();
+                    break;
+                }
                 Err(damage) => return Err(damage),
             }
         }
@@ -132,7 +140,7 @@ impl Lowering {
     pub(super) fn new(shared: &Arc<Shared>, rank: u32) -> Self {
         let mut comms = Handles::new();
         let size = shared.script.ranks();
-        comms.insert(WORLD, Member { id: 0, me: rank, size, members: None, sequence: 0 });
+        comms.insert(WORLD, Member { id: 0, me: rank, size, members: None, sequence: 0, called: 0 });
         let maker = Maker {
             shared: Arc::clone(shared),
             rank,
@@ -142,12 +150,33 @@ impl Lowering {
             comms,
             made: 0,
             running: None,
+            watched: None,
         };
         Self { calls: shared.script.open(rank), held: None, maker }
+    }
+
+    /// Reads a rank's collectives on a communicator once more.
+    pub(super) fn watching(shared: &Arc<Shared>, rank: u32, comm: u32) -> Self {
+        let mut again = Self::new(shared, rank);
+        again.maker.watched = Some(Watched { comm, calls: VecDeque::new() });
+        again
+    }
+
+    /// The next of them that was read.
+    pub(super) fn watched(&mut self) -> Option<Agreed> {
+        self.maker.watched.as_mut()?.calls.pop_front()
     }
 }
 
 impl Maker {
+    /// There are no more calls.
+    #[cold]
+    fn ended(&mut self) {
+        for member in self.comms.values() {
+            self.shared.agreement.called(member.id, self.rank, member.called);
+        }
+    }
+
     #[cold]
     fn damage(&self, position: u32, message: &str) -> Damage {
         let place = self.shared.script.describe(self.rank, position);
@@ -216,7 +245,11 @@ impl Maker {
             Call::CommSplit { comm, new, .. } => self.make(comm, new, 1, position, batch),
             Call::CommCreate { comm, new, .. } => self.make(comm, new, 2, position, batch),
             Call::CommFree(WORLD) => Err("the world communicator cannot be freed".to_owned()),
-            Call::CommFree(comm) => self.comms.remove(comm).map(drop).ok_or_else(|| unknown_comm(comm)),
+            Call::CommFree(comm) => {
+                let freed = self.comms.remove(comm).ok_or_else(|| unknown_comm(comm))?;
+                self.shared.agreement.called(freed.id, self.rank, freed.called);
+                Ok(())
+            }
             _ => unreachable!("the frequent calls are handled before"),
         }
     }
@@ -332,6 +365,11 @@ impl Maker {
         batch: &mut Batch,
     ) -> Outcome {
         let comm = self.comms.get_mut(call.comm).ok_or_else(|| unknown_comm(call.comm))?;
+        let agreed = Agreed::new(call, maker.is_some(), position);
+        comm.called = agreed.after(comm.called);
+        if let Some(watched) = self.watched.as_mut().filter(|w| w.comm == comm.id) {
+            watched.calls.push_back(agreed);
+        }
         let mut task = Task::new(call, comm.me, comm.size)?;
         let algorithm = self.shared.options.chooser.choose(&mut task, call.algorithm)?;
         let tag = comm.sequence % TAGS;
@@ -381,7 +419,10 @@ impl Maker {
         };
         let members = self.shared.comms.members(id);
         let size = members.as_ref().map_or(self.shared.script.ranks(), |m| m.len() as u32);
-        self.comms.insert(new, Member { id, me, size, members, sequence: 0 });
+        let member = Member { id, me, size, members, sequence: 0, called: 0 };
+        if let Some(before) = self.comms.insert(new, member) {
+            self.shared.agreement.called(before.id, self.rank, before.called);
+        }
         Ok(())
     }
 }

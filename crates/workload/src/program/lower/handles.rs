@@ -43,6 +43,11 @@ impl<T> Handles<T> {
         self.dense[index].replace(value)
     }
 
+    /// All values, whatever their handles.
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.dense.iter().flatten().chain(self.sparse.values())
+    }
+
     #[inline]
     pub(super) fn remove(&mut self, handle: u32) -> Option<T> {
         if handle < DENSE { self.dense.get_mut(handle as usize)?.take() } else { self.sparse.remove(&handle) }

@@ -20,14 +20,18 @@
 //! the communicator: transfers of different calls never meet. Communicators are numbered by reading all ranks' calls once
 //! beforehand, unless the script says that none is made.
 //!
+//! Ranks that call different collectives on a communicator are found when they have come to their ends ([`agreement`]).
+//!
 //! **Mistakes** of a source are reported with the call's position: waiting for a request that there is not, using a request again that is not
 //! complete, ranks and roots out of range, unknown communicators, calls of which some ranks miss.
 //! Requests still open when a rank ends are no mistake: the job ends when their transfers do.
 
+mod agreement;
 mod chain;
 mod comms;
 mod cursor;
 mod handles;
+mod mismatch;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -35,9 +39,10 @@ mod tests;
 pub use shared::Options;
 
 use super::{
-    Cursor, Damage, Program,
+    Cursor, Damage, Program, Remark,
     mpi::{CollectiveKind, Script, Sent},
 };
+use agreement::Agreement;
 use shared::{MAKERS, Shared};
 use std::sync::Arc;
 
@@ -49,7 +54,10 @@ pub fn lower(script: Arc<dyn Script>, options: Options) -> Result<Arc<dyn Progra
     let comms = comms::resolve(script.as_ref())?;
     let kinds = CollectiveKind::ALL.map(CollectiveKind::name);
     let collectives = kinds.into_iter().chain(MAKERS).map(str::to_owned).collect();
-    Ok(Arc::new(Lowered { shared: Arc::new(Shared { script, options, comms }), collectives }))
+    Ok(Arc::new(Lowered {
+        shared: Arc::new(Shared { script, options, comms, agreement: Agreement::default() }),
+        collectives,
+    }))
 }
 
 struct Lowered {
@@ -80,5 +88,12 @@ impl Program for Lowered {
 
     fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
         self.shared.script.sent(rank)
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let dropped = self.shared.script.dropped().into_iter();
+        let mismatch = mismatch::found(&self.shared);
+        let remark = |flag| move |text| Remark { flag, text };
+        dropped.map(remark(Remark::DROPPED)).chain(mismatch.map(remark(Remark::MISMATCH))).collect()
     }
 }

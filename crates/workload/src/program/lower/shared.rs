@@ -1,6 +1,6 @@
 //! What all ranks of a program made of calls have in common.
 
-use super::comms::Communicators;
+use super::{agreement::Agreement, comms::Communicators};
 use crate::program::{
     collective::{Chooser, TABLES},
     mpi::Script,
@@ -32,4 +32,6 @@ pub(super) struct Shared {
     pub(super) script: Arc<dyn Script>,
     pub(super) options: Options,
     pub(super) comms: Communicators,
+    /// Whether ranks agree on their collectives.
+    pub(super) agreement: Agreement,
 }

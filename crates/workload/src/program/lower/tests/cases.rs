@@ -313,3 +313,48 @@ fn ranks_that_miss_a_communicator_call_are_reported() {
     let error = program.open(0).fill(&mut Batch::default()).unwrap_err();
     assert!(error.0.contains("makes no communicators"), "{}", error.0);
 }
+
+/// What a program remarks once all its ranks are read.
+fn remarks(ranks: Vec<Vec<Call>>) -> Vec<String> {
+    let count = ranks.len() as u32;
+    let program = program(ranks).expect("it is a program");
+    (0..count).for_each(|rank| _ = ops(&program, rank));
+    program.remarks().into_iter().map(|r| format!("{}: {}", r.flag, r.text)).collect()
+}
+
+#[test]
+fn ranks_agree_on_their_collectives_or_it_is_reported_where_they_part() {
+    use CollectiveKind::{Allreduce, Barrier, Bcast, Gatherv};
+    let call = |kind, bytes| Call::Collective(collective(kind, bytes));
+    let rooted = |root| Call::Collective(Collective { root, ..collective(Bcast, 8) });
+    let uneven = |bytes| {
+        let counts = Some([bytes, 4].into());
+        Call::Collective(Collective { counts, ..collective(Gatherv, bytes) })
+    };
+    let on = |comm| Call::Collective(Collective { comm, ..collective(Allreduce, 8) });
+    let dup = |new| Call::CommDup { comm: WORLD, new };
+    for (ranks, told) in [
+        ([vec![call(Barrier, 0), call(Bcast, 8)], vec![call(Barrier, 0), call(Bcast, 8)]], None),
+        // Bytes by rank may differ, and what is not on the same communicator has no order.
+        ([vec![uneven(4)], vec![uneven(9)]], None),
+        ([vec![dup(1), on(1), on(WORLD)], vec![dup(4), on(WORLD), on(4)]], None),
+        ([vec![call(Barrier, 0)], vec![call(Allreduce, 0)]], Some("collective 1 ")),
+        ([vec![call(Barrier, 0), call(Bcast, 8)], vec![call(Barrier, 0), call(Bcast, 9)]], Some("and 9 B")),
+        ([vec![rooted(0)], vec![rooted(1)]], Some("with root 1")),
+        ([vec![call(Barrier, 0)], vec![]], Some("rank 1 calls no more")),
+        // After its communicator is gone, too.
+        ([vec![dup(1), on(1), Call::CommFree(1)], vec![dup(1), Call::CommFree(1)]], Some("calls no more")),
+    ] {
+        let found = remarks(ranks.to_vec());
+        match told {
+            None => assert_eq!(found, Vec::<String>::new()),
+            Some(words) => {
+                assert_eq!(found.len(), 1, "{found:?}");
+                assert!(
+                    found[0].starts_with("mismatched-collectives") && found[0].contains(words),
+                    "{found:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What runs are worth, on every model: for each verdict a case and a near miss, of sources without end, sources that end, and programs.
+
+use crate::common::netloom;
+use serde_json::Value as Json;
+use std::{fs, path::Path};
+
+/// Sources on a dragonfly of 72 nodes. Each case changes some keys.
+const SOURCES: &str = r#"
+[experiment]
+duration = "60 us"
+[fabric]
+topology = "dragonfly"
+groups = 9
+routers_per_group = 4
+terminals_per_router = 2
+global_ports_per_router = 2
+link.terminal = { bandwidth = "2 GiB/s", latency = "30 ns", credit_delay = "4 ns", vc_buffer = "32 KiB" }
+link.local = { bandwidth = "2 GiB/s", latency = "30 ns", credit_delay = "4 ns", vc_buffer = "16 KiB" }
+link.global = { bandwidth = "2 GiB/s", latency = "30 ns", credit_delay = "4 ns", vc_buffer = "16 KiB" }
+[routing]
+algorithm = "minimal"
+[[job]]
+workload = "uniform"
+message = "1024 B"
+load = 0.1
+LINES
+[model]
+kind = "packet"
+packet = "1024 B"
+chunk = "64 B"
+"#;
+
+/// A program on a switch.
+const PROGRAM: &str = r#"
+[experiment]
+LINES
+[fabric]
+topology = "single-switch"
+terminals = 4
+link.terminal = { bandwidth = "12.5 GB/s", latency = "20 ns", credit_delay = "20 ns", vc_buffer = "16 KiB" }
+[routing]
+algorithm = "minimal"
+[[job]]
+workload = "trace"
+file = "program.ranks"
+[model]
+kind = "packet"
+packet = "1024 B"
+chunk = "64 B"
+"#;
+
+struct Case {
+    /// What it shows.
+    name: &'static str,
+    /// Lines put into the file, and keys that are changed.
+    lines: &'static str,
+    set: &'static [&'static str],
+    state: &'static str,
+    /// Flags that it has, and must not have.
+    has: &'static [&'static str],
+    lacks: &'static [&'static str],
+}
+
+/// Runs cases, all of them before one fails.
+fn judge(directory: &Path, text: &str, cases: &[Case]) {
+    let mut wrong = Vec::new();
+    for case in cases {
+        let path = directory.join("case.toml").display().to_string();
+        fs::write(&path, text.replace("LINES", case.lines)).expect("written");
+        let set = case.set.iter().flat_map(|change| ["--set", change]);
+        let arguments: Vec<&str> =
+            ["run", path.as_str(), "--format", "json", "--check"].into_iter().chain(set).collect();
+        let run = netloom(&arguments);
+        let Ok(summary) = serde_json::from_str::<Json>(&run.out) else {
+            wrong.push(format!("{}: {}", case.name, run.err));
+            continue;
+        };
+        let verdict = &summary["verdict"];
+        let flagged =
+            |flag: &&str| verdict["flags"].as_array().is_some_and(|flags| flags.iter().any(|f| f == *flag));
+        let sound = verdict["state"] == case.state
+            && case.has.iter().all(&flagged)
+            && !case.lacks.iter().any(flagged);
+        if !sound {
+            wrong.push(format!("{}: {verdict} {}", case.name, summary["throughput"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn case(name: &'static str, set: &'static [&'static str], state: &'static str) -> Case {
+    Case { name, lines: "", set, state, has: &[], lacks: &[] }
+}
+
+/// Ends with its workload, of so many messages per rank.
+const FINITE: &str = "experiment.until=workload-done";
+
+#[test]
+fn sources_without_end() {
+    const SLOW: &str = "model.router_delay=10 us";
+    let directory = tempfile::tempdir().expect("a directory");
+    judge(
+        directory.path(),
+        SOURCES,
+        &[
+            Case { lacks: &["saturated", "still-filling"], ..case("packet: little load", &[], "ok") },
+            case("packet: too much load", &["job.0.workload=bisection", "job.0.load=0.9"], "saturated"),
+            Case {
+                lacks: &["saturated"],
+                // A few packets are no steady state either.
+                ..case(
+                    "packet: short, 1 %",
+                    &["job.0.load=0.01", "experiment.duration=4 us"],
+                    "not-stationary",
+                )
+            },
+            Case {
+                has: &["still-filling"],
+                lacks: &["saturated"],
+                ..case("packet: filling", &[SLOW, "experiment.duration=36 us"], "not-stationary")
+            },
+            Case {
+                lacks: &["still-filling", "saturated"],
+                ..case("packet: filled", &[SLOW, "experiment.duration=1 ms"], "ok")
+            },
+            Case {
+                has: &["outside-validated-range"],
+                ..case(
+                    "input-queued: too much load",
+                    &["model.router=input-queued", "job.0.workload=bisection", "job.0.load=0.9"],
+                    "saturated",
+                )
+            },
+            Case {
+                lacks: &["outside-validated-range"],
+                ..case("input-queued: little load", &["model.router=input-queued"], "ok")
+            },
+            Case {
+                lacks: &["single-path", "saturated"],
+                ..case("flow: little load", &["model.kind=flow"], "ok")
+            },
+            Case {
+                lacks: &["still-filling"],
+                ..case(
+                    "flow: too much load",
+                    &[
+                        "model.kind=flow",
+                        "job.0.workload=bisection",
+                        "job.0.load=0.9",
+                        "experiment.duration=300 us",
+                    ],
+                    "saturated",
+                )
+            },
+            Case {
+                has: &["single-path"],
+                ..case(
+                    "flow: a routing that spreads",
+                    &["model.kind=flow", "routing.algorithm=valiant"],
+                    "ok",
+                )
+            },
+            Case {
+                has: &["single-path"],
+                ..case("congestion: spreads", &["model.kind=congestion", "routing.algorithm=valiant"], "ok")
+            },
+            Case {
+                lacks: &["single-path"],
+                ..case("congestion: one path", &["model.kind=congestion"], "ok")
+            },
+        ],
+    );
+}
+
+#[test]
+fn sources_that_end() {
+    const UNTIL: &str = "count = 300";
+    const MUCH: &[&str] = &[FINITE, "job.0.workload=bisection", "job.0.load=5.0"];
+    const MUCH_OF_FLOW: &[&str] = &["model.kind=flow", "job.0.workload=bisection", "job.0.load=5.0"];
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = SOURCES.replace("duration = \"60 us\"", "until = \"workload-done\"");
+    let cases = [
+        Case { lacks: &["saturated"], ..case("packet: little load", &[FINITE], "ok") },
+        case("packet: 500 %", MUCH, "saturated"),
+        case("packet: the limit comes first", &[FINITE, "experiment.limit=20 us"], "incomplete"),
+        case("packet: the limit does not come", &[FINITE, "experiment.limit=1 s"], "ok"),
+        case("flow: 500 %", MUCH_OF_FLOW, "saturated"),
+        Case { lacks: &["saturated"], ..case("flow: little load", &["model.kind=flow"], "ok") },
+        case("flow: the limit comes first", &["model.kind=flow", "experiment.limit=20 us"], "incomplete"),
+    ];
+    let cases: Vec<Case> = cases.into_iter().map(|c| Case { lines: UNTIL, ..c }).collect();
+    judge(directory.path(), &text, &cases);
+}
+
+/// Judges a program on every model with time.
+fn judge_program(program: &str, lines: &'static str, (state, has, lacks): Wanted) {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::write(directory.path().join("program.ranks"), program).expect("written");
+    let models: [(&'static str, &'static [&'static str]); 5] = [
+        ("packet", &["model.kind=packet"]),
+        ("packet, three partitions", &["engine.partitions=3"]),
+        ("flow", &["model.kind=flow"]),
+        ("delay", &["model.kind=delay"]),
+        ("pure delays", &["model.kind=delay", "model.cost=pure"]),
+    ];
+    let cases = models.map(|(name, set)| Case { name, lines, set, state, has, lacks });
+    judge(directory.path(), PROGRAM, &cases);
+}
+
+type Wanted = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+const DONE: &str = "until = \"workload-done\"";
+
+#[test]
+fn programs_that_the_end_cuts() {
+    let program =
+        "ranks 2\nrank 0 {\n compute 5 us\n send 64 B to 1 tag 1\n}\nrank 1 { recv 64 B from 0 tag 1 }\n";
+    judge_program(
+        program,
+        DONE,
+        ("ok", &[], &["unreceived-messages", "truncated-messages", "input-dropped"]),
+    );
+    judge_program(
+        program,
+        "until = \"workload-done\"\nlimit = \"4 us\"",
+        ("incomplete", &["incomplete"], &["deadlock"]),
+    );
+    let stuck = "ranks 2\nrank 0 { recv 64 B from 1 tag 1 }\nrank 1 { recv 64 B from 0 tag 1 }\n";
+    judge_program(stuck, DONE, ("deadlock", &["deadlock"], &["incomplete"]));
+    let left = "ranks 2\nrank 0 { send 64 B to 1 tag 1 }\nrank 1 { compute 1 us }\n";
+    judge_program(left, DONE, ("ok", &["unreceived-messages"], &["truncated-messages"]));
+}
+
+/// The second receive has less room than its message; a receive with more room than needed is none of them.
+#[test]
+fn messages_longer_than_their_receives() {
+    let program = |room: &str| {
+        format!(
+            "ranks 2\nrank 0 {{\n send 1 KiB to 1 tag 1\n send 4 KiB to 1 tag 1\n}}\nrank 1 {{\n recv 2 KiB from 0 tag 1\n recv {room} \
+             from 0 tag 1\n}}\n"
+        )
+    };
+    judge_program(&program("1 KiB"), DONE, ("ok", &["truncated-messages"], &[]));
+    judge_program(&program("4 KiB"), DONE, ("ok", &[], &["truncated-messages"]));
+    // Whose receive is posted first, and whose message is asked for first.
+    let late = program("1 KiB").replace("rank 0 {", "rank 0 {\n compute 10 us");
+    judge_program(&late, DONE, ("ok", &["truncated-messages"], &[]));
+    let long = program("1 KiB").replace("send 4 KiB", "send 1 MiB");
+    judge_program(&long, DONE, ("ok", &["truncated-messages"], &[]));
+}
+
+#[test]
+fn ranks_that_call_different_collectives() {
+    let program = |last: &str| {
+        format!(
+            "ranks 4\nall {{\n barrier\n allreduce 8 B\n}}\nrank 0-2 {{ bcast 8 B root 0 }}\nrank 3 {{ {last} }}\n"
+        )
+    };
+    const FLAG: &[&str] = &["mismatched-collectives"];
+    judge_program(&program("bcast 8 B root 0"), DONE, ("ok", &[], FLAG));
+    judge_program(&program("bcast 16 B root 0"), DONE, ("ok", FLAG, &[]));
+    // Rank 0 before rank 1: each sends what the other takes.
+    let swapped = "ranks 2\nrank 0 {\n barrier\n allreduce 8 B\n}\nrank 1 {\n allreduce 8 B\n barrier\n}\n";
+    judge_program(swapped, DONE, ("ok", FLAG, &[]));
+}

@@ -1,0 +1,149 @@
+//! The verdict of a run: how it ended, whether sources outran links, and what the model leaves out.
+
+use super::{
+    context::{Context, FlowSetup},
+    ended::Ended,
+};
+use base::time::Ps;
+use model::{setup::Until, throughput};
+use ranks::{programs, stuck::Stuck};
+use results::summary::{State, Throughput, Verdict};
+
+/// The verdict of a run that simulated so much time and had such a throughput.
+#[must_use]
+pub fn judge(
+    setup: &FlowSetup,
+    cx: &Context,
+    ended: &Ended,
+    (simulated, throughput): (Ps, Option<Throughput>),
+) -> Verdict {
+    let mut verdict = Verdict::ok();
+    let closed = matches!(setup.until, Until::WorkloadDone { .. });
+    let stuck = programs::stuck(&cx.roster, ended.host.standing());
+    how_it_ended(cx, ended, (closed, &stuck), &mut verdict);
+    if stuck.unreceived > 0 && closed {
+        verdict.flag("unreceived-messages");
+        if stuck.is_done() {
+            verdict.detail.extend(stuck.lines());
+        }
+    }
+    stuck.flag(&mut verdict);
+    let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
+    let begun: u64 = ended.observer.jobs.iter().map(|j| j.begun).sum();
+    let seen = Seen {
+        begun,
+        active: ended.domain.sharing.active(),
+        ranks,
+        mean: ended.observer.latency.moments().mean(),
+        alone: alone(setup, ended),
+        simulated,
+    };
+    match (ended.domain.overflow, closed) {
+        (true, _) => {}
+        (false, true) => finite_sources(&seen, throughput, throughput::burst(&setup.jobs), &mut verdict),
+        (false, false) => open_sources(&seen, &mut verdict),
+    }
+    if ended.domain.network.spreads {
+        verdict.flag("single-path");
+        let why =
+            "the routing spreads traffic over several paths; here each message takes one of them as a whole";
+        verdict.detail.push(why.to_owned());
+    }
+    if ended.observer.latency.moments().count < 2 {
+        verdict.flag("too-few-samples");
+    }
+    verdict
+}
+
+/// Overflow, deadlock, dead links, limits, and what is left of programs.
+fn how_it_ended(cx: &Context, ended: &Ended, (closed, stuck): (bool, &Stuck), verdict: &mut Verdict) {
+    let domain = &ended.domain;
+    let active = domain.sharing.active();
+    if domain.overflow {
+        let most = cx.config.max_flows;
+        verdict.find(State::Saturated, [format!("more than {most} flows at a time: see `max_flows`")]);
+        verdict.find(State::Incomplete, ["the run ended there".to_owned()]);
+    } else if ended.dry && !stuck.is_done() {
+        verdict.find(State::Deadlock, stuck.lines());
+    } else if ended.dry && active > 0 {
+        let why = "a link has no bandwidth".to_owned();
+        verdict.find(State::Starved, [format!("{} under way for ever: {why}", are(active))]);
+    } else if closed && (active > 0 || domain.cut || domain.has_more()) {
+        verdict.find(State::Incomplete, [format!("{} under way and the limit came first", are(active))]);
+    } else if !stuck.is_done() {
+        verdict.flag("unfinished-programs");
+        verdict.detail.push(format!("the run ended first: {} ranks have operations left", stuck.ranks));
+    }
+}
+
+/// What tells whether sources outran links.
+struct Seen {
+    /// Messages sent so far, by all ranks.
+    begun: u64,
+    /// Messages under way at the end.
+    active: u64,
+    /// Ranks of all jobs.
+    ranks: u64,
+    /// Mean latency of what arrived.
+    mean: Option<f64>,
+    /// What a message takes at most that has all links for itself, in ps; see [`alone`].
+    alone: f64,
+    /// Length of the run.
+    simulated: Ps,
+}
+
+/// Of a run that ends at a time. In a steady state as many messages are under way as are sent in the mean latency. If links cannot keep up, those that
+/// arrived waited half as long as those that are still there, or less.
+fn open_sources(s: &Seen, verdict: &mut Verdict) {
+    let active = s.active as f64;
+    if s.active <= s.begun / 10 || s.active <= 4 * s.ranks {
+        return;
+    }
+    let Some(mean) = s.mean else {
+        verdict.flag("still-filling");
+        let why = format!("the run is too short: {} under way, and none has arrived", are(s.active));
+        return verdict.find(State::NotStationary, [why]);
+    };
+    let steady = s.begun as f64 * mean / s.simulated as f64;
+    if active > 1.5 * steady {
+        verdict.find(
+            State::Saturated,
+            [format!("{} of {} messages are under way at the end", s.active, s.begun)],
+        );
+    }
+}
+
+/// What a message of mean size takes on the longest path if nobody else is there. Where all messages share links alike all are late, so that the
+/// least latency alone does not tell; of a platform it is all that there is.
+fn alone(setup: &FlowSetup, ended: &Ended) -> f64 {
+    let moments = ended.observer.latency.moments();
+    let Some(first) = setup.links.first() else { return moments.min as f64 };
+    let bytes = ended.observer.bytes.1 as f64 / moments.count.max(1) as f64;
+    let (bandwidth, latency) = setup.config.rules.factors(bytes as u64);
+    let longest = setup.links.iter().map(|link| link.latency).max().unwrap_or(0);
+    let hop = (longest + setup.config.router_delay) as f64 * latency.max(1.0);
+    let transfer = bytes / (first.bandwidth.bytes_per_s() * bandwidth.min(1.0)) * 1e12;
+    (transfer + ended.observer.by_hops.len() as f64 * hop).min(moments.min as f64)
+}
+
+/// Of a run that ends with its workload: links took less than was offered, and messages waited for them, which a few messages in one burst do not
+/// tell.
+fn finite_sources(s: &Seen, throughput: Option<Throughput>, burst: u64, verdict: &mut Verdict) {
+    let Some(Throughput { offered_fraction: Some(offered), accepted_fraction: accepted, .. }) = throughput
+    else {
+        return;
+    };
+    let Some(mean) = s.mean else { return };
+    let waits = mean > 8.0 * s.alone && mean > 0.1 * s.simulated as f64;
+    if accepted < 0.9 * offered && waits && s.begun >= 8 * s.ranks * burst {
+        let (offered, accepted) = (offered * 100.0, accepted * 100.0);
+        verdict.find(
+            State::Saturated,
+            [format!("links cannot keep up: {offered:.1} % offered, {accepted:.1} % accepted")],
+        );
+    }
+}
+
+fn are(messages: u64) -> String {
+    if messages == 1 { "1 message is".to_owned() } else { format!("{messages} messages are") }
+}

@@ -1,0 +1,157 @@
+//! The verdict of a run, from what it left: how it ended, whether sources kept pace, whether means are steady.
+
+use crate::{
+    ended::Ended,
+    network::Network,
+    setup::Setup,
+    verdict::{self, Kept},
+};
+use base::{
+    time::{Ps, display},
+    units::print_time,
+};
+use model::{setup::Until, throughput};
+use results::{
+    batch::{self, Stationarity},
+    summary::{State as Outcome, Throughput, Verdict},
+};
+
+/// The verdict of a run that simulated so much time and had such a throughput.
+#[must_use]
+pub fn judge(
+    setup: &Setup,
+    net: &Network,
+    ended: &Ended,
+    (simulated, throughput): (Ps, Option<Throughput>),
+) -> Verdict {
+    let mut verdict = Verdict::ok();
+    if let Some(change) = setup.change.as_ref().filter(|change| simulated <= change.at) {
+        verdict.flag("no-failure");
+        let (at, end) = (print_time(change.at), display(simulated));
+        verdict.detail.push(format!("links were to fail at {at}, but the run ended at {end}"));
+    }
+    how_it_ended(setup, net, ended, &mut verdict);
+    open_sources(setup, net, ended, &mut verdict);
+    finite_sources(setup, net, ended, (simulated, throughput), &mut verdict);
+    match batch::stationarity(&ended.observer.batches.batches()) {
+        Stationarity::Drifting { relative } if matches!(setup.until, Until::Time(_)) => {
+            verdict.find(
+                Outcome::NotStationary,
+                [format!("mean latency drifts by {:.1} % over the run", relative * 100.0)],
+            );
+        }
+        Stationarity::TooFew => verdict.flag("too-few-samples"),
+        _ => {}
+    }
+    let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
+    if saturated && net.config.router.rules.compared_unsaturated {
+        verdict.flag("outside-validated-range");
+        let name = net.config.router.name;
+        let why =
+            "beyond saturation they may accept far less than the simulator that they were compared with";
+        verdict.detail.push(format!("{name} routers were compared below saturation alone: {why}"));
+    }
+    verdict
+}
+
+/// Deadlock, limits, and what is left of programs.
+fn how_it_ended(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdict) {
+    let done = matches!(setup.until, Until::WorkloadDone { .. });
+    if !ended.deadlock.is_empty() {
+        let cycle = ended.deadlock.iter().map(|&c| verdict::name(net, c)).collect::<Vec<_>>();
+        verdict.find(Outcome::Deadlock, [format!("channels wait for each other: {}", cycle.join(" -> "))]);
+    } else if ended.dry && !ended.stuck.is_done() {
+        verdict.find(Outcome::Deadlock, ended.stuck.lines());
+    } else if done && (ended.last.busy || ended.last.open > 0) {
+        let why = if ended.dry { "nothing moves any more" } else { "the limit came first" };
+        let left = match ended.last.open {
+            0 => "messages are not complete".to_owned(),
+            open => format!("{open} packets are under way"),
+        };
+        verdict.find(Outcome::Incomplete, [format!("{left} and {why}")]);
+    } else if !ended.stuck.is_done() {
+        verdict.flag("unfinished-programs");
+        verdict.detail.push(format!("the run ended first: {} ranks have operations left", ended.stuck.ranks));
+    }
+    if ended.stuck.unreceived > 0 && done {
+        verdict.flag("unreceived-messages");
+        if ended.stuck.is_done() {
+            verdict.detail.extend(ended.stuck.lines());
+        }
+    }
+    ended.stuck.flag(verdict);
+}
+
+/// Of a run that ends at a time: sources that starve or fall behind, packets that pile up.
+fn open_sources(setup: &Setup, net: &Network, ended: &Ended, verdict: &mut Verdict) {
+    let half = ended.half.as_ref().and_then(|t| ended.samples.iter().rev().find(|s| s.time <= *t));
+    let Some(half) = half else { return };
+    let o = &ended.observer;
+    let mean = o.latency.moments().mean().unwrap_or(0.0);
+    let starved = verdict::starved(half, &ended.last, &o.heard, mean);
+    if !starved.is_empty() && ended.deadlock.is_empty() {
+        verdict.find(
+            Outcome::Starved,
+            [format!("no packet delivered from {}", verdict::sources(net, &starved))],
+        );
+    }
+    let nodes: usize = setup.jobs.iter().map(|j| j.placement.len()).sum();
+    let sources = nodes * net.fabric.planes() as usize;
+    let saturated = verdict::saturated(half, &ended.last, sources, net.packet_time());
+    if !saturated.is_empty() {
+        let who = format!("sources fall behind: {}", verdict::sources(net, &saturated));
+        return verdict.find(Outcome::Saturated, [who]);
+    }
+    if !verdict::piles_up(half, &ended.last, net.packet_time()) || !ended.deadlock.is_empty() {
+        return;
+    }
+    let open = format!("{} at half time, {} at the end", half.open, ended.last.open);
+    if verdict::fills(half, &ended.last) {
+        verdict.flag("still-filling");
+        let why = "the run is too short: packets of its beginning are under way in its second half";
+        verdict.find(Outcome::NotStationary, [format!("{why} ({open})")]);
+    } else {
+        verdict.find(Outcome::Saturated, [format!("packets pile up in the network: {open}")]);
+    }
+}
+
+/// Of a run that ends with its workload: sources that handed their messages over later than they were to.
+fn finite_sources(
+    setup: &Setup,
+    net: &Network,
+    ended: &Ended,
+    (simulated, throughput): (Ps, Option<Throughput>),
+    verdict: &mut Verdict,
+) {
+    let Some(Throughput { offered_fraction: Some(offered), accepted_fraction: accepted, .. }) = throughput
+    else {
+        return;
+    };
+    let o = &ended.observer;
+    let means = (o.message_latency.moments().mean(), o.latency.moments().mean());
+    let (Until::WorkloadDone { .. }, (Some(message), Some(packet))) = (setup.until, means) else { return };
+    // With a transport a message is late for other reasons.
+    if net.resilience.is_some() || !ended.deadlock.is_empty() {
+        return;
+    }
+    let packets = (o.packets.1 as f64 / o.messages.max(1) as f64).ceil();
+    let own = net.packet_time() as f64 * packets;
+    let waited = message - packet - net.config.adapter_delay as f64 - (own - net.packet_time() as f64);
+    let (burst, ranks) = (throughput::burst(&setup.jobs), setup.jobs.iter().map(|j| j.placement.len()));
+    let own = own * burst as f64;
+    // A few bursts are no rate: how long they take tells nothing of what could be kept up.
+    if o.messages < 8 * burst * ranks.sum::<usize>() as u64 {
+        return;
+    }
+    if !verdict::kept_pace(&Kept { offered, accepted, waited, own, simulated }) {
+        let (offered, accepted) = (offered * 100.0, accepted * 100.0);
+        let waited = display(waited as Ps);
+        verdict.find(
+            Outcome::Saturated,
+            [format!(
+                "sources fall behind: {offered:.1} % offered, {accepted:.1} % accepted; a message waits {waited} before its first packet \
+                 is handed over, on average"
+            )],
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! What runs are worth: for each verdict a case and a near miss, of runs that end at a time, with their workload, or with programs.
+
+use base::param::Value;
+use model::setup::Until;
+use packet::{Setup, samples, simulate};
+use results::summary::{State, Summary, Verdict};
+use workload::{
+    program::list::{List, Rank, calc, recv, send},
+    registry::Work,
+};
+
+const US: u64 = 1_000_000;
+
+fn run(setup: &Setup) -> Summary {
+    simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}")).summary
+}
+
+fn has(verdict: &Verdict, flag: &str) -> bool {
+    verdict.flags.iter().any(|f| f == flag)
+}
+
+/// 72 nodes whose routers take 10 us: a packet takes about 30.
+fn slow(load: f64, end: u64) -> Setup {
+    let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
+    setup.packet.router_delay = 10 * US;
+    setup.until = Until::Time(end);
+    setup
+}
+
+#[test]
+fn a_run_whose_first_packets_are_under_way_is_filling_not_saturated() {
+    for end in [36, 48, 60] {
+        let verdict = run(&slow(0.05, end * US)).verdict;
+        assert_eq!(verdict.state, State::NotStationary, "{end} us: {verdict:?}");
+        assert!(!has(&verdict, "saturated"), "{end} us: {verdict:?}");
+        // Later what is under way grows no more, but the mean still drifts.
+        assert!(has(&verdict, "still-filling") || end > 36, "{end} us: {verdict:?}");
+    }
+    let verdict = run(&slow(0.05, 1_000 * US)).verdict;
+    assert!(!has(&verdict, "still-filling") && !has(&verdict, "saturated"), "{verdict:?}");
+}
+
+/// Four nodes share a global link: more than a quarter is too much.
+fn finite(load: f64, count: u64) -> Setup {
+    let mut setup = samples::dragonfly(72, "minimal", ("poisson", load));
+    let rate = setup.links[0].bandwidth;
+    let count = [("count", Value::Int(count))];
+    setup.jobs[0].work = samples::traffic("bisection", &count, ("poisson", load), (72, 1024, rate), 1);
+    setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
+    setup
+}
+
+#[test]
+fn a_finite_run_that_was_offered_too_much_is_saturated() {
+    for (load, count, state) in [
+        (0.4, 1000, State::Saturated),
+        (5.0, 1000, State::Saturated),
+        (0.2, 1000, State::Ok),
+        // The last source is late by chance, and a burst of a few is no load.
+        (0.2, 20, State::Ok),
+        (5.0, 3, State::Ok),
+    ] {
+        let summary = run(&finite(load, count));
+        assert_eq!(
+            summary.verdict.state, state,
+            "{load} {count}: {:?} {:?}",
+            summary.verdict, summary.throughput
+        );
+    }
+}
+
+#[test]
+fn a_limit_that_comes_first_is_reported() {
+    let mut setup = finite(0.2, 100);
+    let whole = run(&setup);
+    assert_eq!(whole.verdict.state, State::Ok);
+    setup.until = Until::WorkloadDone { limit: whole.simulated_ps / 2 };
+    assert_eq!(run(&setup).verdict.state, State::Incomplete);
+    setup.until = Until::WorkloadDone { limit: whole.simulated_ps * 2 };
+    assert_eq!(run(&setup).verdict.state, State::Ok);
+}
+
+/// A program in a run that ends at a time, before it or behind it.
+#[test]
+fn programs_that_the_end_cuts_are_reported() {
+    let fabric = samples::topology("single-switch", &[("terminals", samples::int(2))]);
+    let routing = samples::routing(&fabric, "minimal", &[]);
+    let links = vec![samples::link(1_000_000_000, 10_000, 5_000, 1 << 16)];
+    let (mut first, mut second) = (Rank::default(), Rank::default());
+    first.push(calc(5 * US));
+    first.push(send(1, 64, 1));
+    second.push(recv(0, 64, 1));
+    let work = Work::Program(std::sync::Arc::new(List::new(vec![first, second])));
+    let mut setup = samples::setup(fabric, routing, links, work, 0);
+    setup.jobs[0].message = None;
+    for (end, cut) in [(4, true), (100, false)] {
+        setup.until = Until::Time(end * US);
+        let verdict = run(&setup).verdict;
+        assert_eq!(has(&verdict, "unfinished-programs"), cut, "{end} us: {verdict:?}");
+        assert_ne!(verdict.state, State::Deadlock, "{end} us: {verdict:?}");
+    }
+}

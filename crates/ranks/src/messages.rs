@@ -1,0 +1,164 @@
+//! Checkers of messages, for models that simulate nothing smaller: each arrives exactly once, where it was sent to, with its bytes, and not too early.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is known of a message at both its ends, and must be the same there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Seen {
+    /// Who sent it, as the model counts.
+    pub from: u32,
+    /// Who received it, or is to.
+    pub to: u32,
+    /// The sender's number of it; 0 where the receiver does not know it.
+    pub number: u32,
+    /// Payload, without what interfaces add.
+    pub bytes: u64,
+    /// A time that both ends know, or 0.
+    pub time: u64,
+}
+
+/// Most faults that are kept.
+const MOST: usize = 16;
+
+/// Messages that were sent and have not arrived, in one partition or in several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Sent minus arrived; absent if that is 0.
+    open: BTreeMap<Seen, i64>,
+    faults: Vec<String>,
+}
+
+impl Messages {
+    fn add(&mut self, message: Seen, by: i64) {
+        let entry = self.open.entry(message).or_default();
+        *entry += by;
+        if *entry == 0 {
+            self.open.remove(&message);
+        }
+    }
+
+    /// A message was sent.
+    pub fn sent(&mut self, message: Seen) {
+        self.add(message, 1);
+    }
+
+    /// A message arrived at `at`, which may not be before `earliest`.
+    pub fn arrived(&mut self, message: Seen, at: u64, earliest: u64) {
+        self.add(message, -1);
+        self.not_before(&message, at, earliest);
+    }
+
+    /// Something happened to a message at `at`, which may not be before `earliest`.
+    pub fn not_before(&mut self, message: &Seen, at: u64, earliest: u64) {
+        if at < earliest && self.faults.len() < MOST {
+            let Seen { from, to, bytes, .. } = message;
+            self.faults
+                .push(format!("{bytes} B from {from} to {to} arrive at {at} ps, before {earliest} ps"));
+        }
+    }
+
+    /// Adds another partition's.
+    pub fn merge(&mut self, other: Self) {
+        for (message, by) in other.open {
+            self.add(message, by);
+        }
+        self.faults.extend(other.faults);
+    }
+
+    /// What is wrong at the end, once all partitions' are there. `left` are the messages that were found under way or waiting, by what they are but
+    /// for the time; `None` if they were not looked for.
+    #[must_use]
+    pub fn verdict(mut self, left: Option<&[Seen]>) -> Vec<String> {
+        let mut expected: BTreeMap<Seen, i64> = BTreeMap::new();
+        for (message, &by) in &self.open {
+            let Seen { from, to, bytes, .. } = message;
+            if by < 0 {
+                let what = format!("{bytes} B from {from} to {to} arrived {} times more than sent so", -by);
+                self.faults.push(what);
+            }
+            *expected.entry(Seen { time: 0, ..*message }).or_default() += by;
+        }
+        for message in left.unwrap_or_default() {
+            *expected.entry(Seen { time: 0, ..*message }).or_default() -= 1;
+        }
+        for (Seen { from, to, bytes, .. }, by) in expected.into_iter().filter(|_| left.is_some()) {
+            match by {
+                0 => {}
+                1.. => {
+                    self.faults.push(format!("{by} messages of {bytes} B from {from} to {to} are nowhere"))
+                }
+                _ => self.faults.push(format!("{} messages of {bytes} B from {from} to {to} too many", -by)),
+            }
+        }
+        self.faults.truncate(MOST);
+        self.faults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sound history of `n` messages, of which the last two wait.
+    fn history(n: u32) -> (Vec<(bool, Seen)>, Vec<Seen>) {
+        let message =
+            |k: u32| Seen { from: k % 3, to: 3 + k % 2, number: k, bytes: 100 + u64::from(k / 2), time: 7 };
+        let sent = (0..n).map(|k| (true, message(k)));
+        let arrived = (0..n - 2).map(|k| (false, message(k)));
+        (sent.chain(arrived).collect(), vec![message(n - 2), message(n - 1)])
+    }
+
+    fn judge(history: &[(bool, Seen)], left: &[Seen]) -> Vec<String> {
+        // As two partitions would.
+        let mut parts = [Messages::default(), Messages::default()];
+        for (sent, message) in history {
+            match sent {
+                true => parts[message.from as usize % 2].sent(*message),
+                false => parts[message.to as usize % 2].arrived(*message, 20, 20),
+            }
+        }
+        let [mut all, other] = parts;
+        all.merge(other);
+        all.verdict(Some(left))
+    }
+
+    /// Every single change of a sound history shows.
+    #[test]
+    fn every_fault_of_a_history_is_found() {
+        type Fault = (&'static str, fn(&mut Vec<(bool, Seen)>, &mut Vec<Seen>));
+        let (sound, left) = history(12);
+        assert_eq!(judge(&sound, &left), Vec::<String>::new());
+        let faults: [Fault; 20] = [
+            ("an arrival is lost", |h, _| _ = h.remove(15)),
+            ("the last arrival is lost", |h, _| _ = h.pop()),
+            ("a sending is lost", |h, _| _ = h.remove(3)),
+            ("a message is delivered twice", |h, _| h.push(h[15])),
+            ("a message is sent twice", |h, _| h.insert(3, h[3])),
+            ("an arrival is another's", |h, _| h[15] = h[16]),
+            ("it arrives elsewhere", |h, _| h[15].1.to += 1),
+            ("it comes from elsewhere", |h, _| h[15].1.from += 1),
+            ("it loses a byte", |h, _| h[15].1.bytes -= 1),
+            ("it gains a byte", |h, _| h[15].1.bytes += 1),
+            ("it loses all bytes", |h, _| h[15].1.bytes = 0),
+            ("it takes another number", |h, _| h[15].1.number += 100),
+            ("it changes its time", |h, _| h[15].1.time += 1),
+            ("it is sent elsewhere", |h, _| h[3].1.to += 1),
+            ("it is sent with more", |h, _| h[3].1.bytes += 1),
+            ("one arrives that nobody sent", |h, _| h.push((false, Seen { from: 9, ..h[15].1 }))),
+            ("a message that waits vanishes", |_, left| _ = left.pop()),
+            ("a message waits twice", |_, left| left.push(left[0])),
+            ("a message that waits arrived, too", |h, left| h.push((false, left[0]))),
+            ("a message that waits changed", |_, left| left[0].bytes += 1),
+        ];
+        for (name, plant) in faults {
+            let (mut history, mut left) = history(12);
+            plant(&mut history, &mut left);
+            assert!(!judge(&history, &left).is_empty(), "{name}");
+        }
+        let mut early = Messages::default();
+        early.sent(left[0]);
+        early.arrived(left[0], 19, 20);
+        assert_eq!(early.verdict(None).len(), 1, "too early");
+    }
+}

@@ -1,0 +1,81 @@
+//! Whether all ranks of a communicator call the same collectives, with the same roots and sizes, as MPI demands.
+//!
+//! Each rank adds up what it calls on a communicator into one number; at the end of its calls, or of the communicator, it leaves that here. Ranks
+//! whose numbers differ have called different collectives: two of them are read once more to say where they part ([`super::mismatch`]). What a call sends by
+//! rank, and blocks of neighbours, may differ and are not compared.
+
+use crate::program::mpi::{Collective, CollectiveKind};
+use base::hash::mix64;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::{Mutex, PoisonError},
+};
+
+/// What ranks must agree on in a collective call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Agreed {
+    /// Which one; `None` for a call that makes a communicator.
+    kind: Option<CollectiveKind>,
+    root: u32,
+    bytes: u64,
+    /// Where it is called, which ranks need not agree on.
+    pub(super) position: u32,
+}
+
+impl Agreed {
+    pub(super) fn new(call: &Collective, makes: bool, position: u32) -> Self {
+        use CollectiveKind::{Alltoallw, NeighborAllgather, NeighborAlltoall};
+        let uneven = matches!(call.kind, Alltoallw | NeighborAllgather | NeighborAlltoall);
+        let bytes = if call.counts.is_some() || uneven || makes { 0 } else { call.bytes };
+        Self { kind: (!makes).then_some(call.kind), root: call.root, bytes, position }
+    }
+
+    /// Adds itself to what was called before.
+    pub(super) fn after(&self, calls: u64) -> u64 {
+        let kind = self.kind.map_or(0, |kind| 1 + kind as u64);
+        mix64(mix64(calls ^ (kind << 32 | u64::from(self.root))).wrapping_add(self.bytes))
+    }
+
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        Self { position: 0, ..*self } == Self { position: 0, ..*other }
+    }
+}
+
+impl fmt::Display for Agreed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(kind) = self.kind else { return write!(f, "a call that makes a communicator") };
+        write!(f, "{} with root {} and {} B", kind.name(), self.root, self.bytes)
+    }
+}
+
+/// What ranks called in all.
+#[derive(Debug, Default)]
+pub(super) struct Agreement {
+    /// By communicator: the least rank of all that called the same. One entry each where ranks agree.
+    called: Mutex<BTreeMap<u32, BTreeMap<u64, u32>>>,
+}
+
+impl Agreement {
+    /// A rank has called this on a communicator, in all.
+    pub(super) fn called(&self, comm: u32, rank: u32, calls: u64) {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        let least = called.entry(comm).or_default().entry(calls).or_insert(rank);
+        *least = rank.min(*least);
+    }
+
+    /// Two ranks that do not agree, with their communicator, if there are such.
+    pub(super) fn parted(&self) -> Option<(u32, [u32; 2])> {
+        let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        let (&comm, groups) = called.iter().find(|(_, groups)| groups.len() > 1)?;
+        let mut least: Vec<u32> = groups.values().copied().collect();
+        least.sort_unstable();
+        Some((comm, [least[0], least[1]]))
+    }
+}
+
+/// Calls of a rank on one communicator that were read and not compared.
+pub(super) struct Watched {
+    pub(super) comm: u32,
+    pub(super) calls: VecDeque<Agreed>,
+}
