@@ -2,7 +2,8 @@
 //!
 //! Each option is a source of its own, so that a mistake in it points at the option. A path is keys joined by dots;
 //! a number addresses an entry of a list (`job.0.load`). A value is TOML; one that is not TOML is taken as text, so
-//! that shells need no inner quotes: `--set experiment.duration="10 us"`.
+//! that shells need no inner quotes: `--set experiment.duration="10 us"`. Without a value, `--set hybrid.switch=`, the key is taken out of the file: what
+//! another choice in its section does not know need not stay.
 
 use super::tree::{self, Data, Entry, Node, Table};
 use base::diag::{Diagnostic, Diagnostics, Place};
@@ -25,6 +26,12 @@ pub fn apply(root: &mut Table, option: &str, diagnostics: &mut Diagnostics) {
     }
     if keys.len() > tree::MAX_DEPTH {
         diagnostics.push(Diagnostic::new(keys[0].1, "the path is too long"));
+        return;
+    }
+    if value.trim().is_empty() {
+        if let Err(mistake) = take_out(root, &keys) {
+            diagnostics.push(*mistake);
+        }
         return;
     }
     let place = Place { source, start: path.len() + 1, end: option.len() };
@@ -75,6 +82,48 @@ fn relocate(node: &mut Node, place: Place) {
         }
         _ => {}
     }
+}
+
+/// Removes the path's last key, which must be there.
+fn take_out(table: &mut Table, keys: &[(&str, Place)]) -> Result<(), Box<Diagnostic>> {
+    let mut at = table;
+    for (n, (key, place)) in keys.iter().enumerate() {
+        let missing = || {
+            let help =
+                "a `--set` without a value takes a key out of the file; for an empty text write `\"\"`";
+            Box::new(Diagnostic::new(*place, format!("there is no `{key}`")).label("no such key").help(help))
+        };
+        let found = at.entries.iter().position(|e| e.key == *key).ok_or_else(missing)?;
+        if n + 1 == keys.len() {
+            at.entries.remove(found);
+            break;
+        }
+        // Of a list the next key chooses an entry: all of it, or a key of the table that it is.
+        at = match (&mut at.entries[found].node.data, &keys[n + 1..]) {
+            (Data::Table(table), _) => table,
+            (Data::List(items), [(index, place), rest @ ..]) => {
+                return take_out_of_list(items, (index, *place), rest);
+            }
+            _ => return Err(missing()),
+        };
+    }
+    Ok(())
+}
+
+fn take_out_of_list(
+    items: &mut Vec<Node>,
+    (index, place): (&str, Place),
+    rest: &[(&str, Place)],
+) -> Result<(), Box<Diagnostic>> {
+    let found = index.parse::<usize>().ok().filter(|&i| i < items.len());
+    let missing = || Box::new(Diagnostic::new(place, format!("there is no entry `{index}`")));
+    let at = found.ok_or_else(missing)?;
+    match (&mut items[at].data, rest) {
+        (_, []) => drop(items.remove(at)),
+        (Data::Table(table), rest) => return take_out(table, rest),
+        _ => return Err(missing()),
+    }
+    Ok(())
 }
 
 /// Walks to the path's last key, making tables on the way, and replaces what is there.
@@ -166,6 +215,22 @@ mod tests {
         assert_eq!(data_at(&root, "job.0.load"), Data::Real(0.5));
         assert_eq!(data_at(&root, "job.0.dims.1"), Data::Integer(Some(8)));
         assert!(matches!(data_at(&root, "a.g"), Data::List(l) if l.len() == 2));
+    }
+
+    #[test]
+    fn without_a_value_a_key_is_taken_out() {
+        let (root, found) = with(&["a.b=", "job.0.load= ", "job.0.dims.1="]);
+        assert!(found.is_empty(), "{found:?}");
+        let Data::List(jobs) = data_at(&root, "job") else { panic!("{root:?}") };
+        let Data::Table(job) = &jobs[0].data else { panic!("{jobs:?}") };
+        assert_eq!(job.entries.iter().map(|e| e.key.as_str()).collect::<Vec<_>>(), ["dims"]);
+        assert!(matches!(data_at(&root, "job.0.dims"), Data::List(l) if l.len() == 1));
+        assert!(matches!(data_at(&root, "a"), Data::Table(t) if t.entries.is_empty()));
+        for option in ["a.c=", "c=", "job.1.load=", "job.1=", "job.0.dims.x=", "a.b.c="] {
+            let (_, found) = with(&[option]);
+            assert!(found.sorted()[0].message.starts_with("there is no"), "{option}: {found:?}");
+        }
+        assert_eq!(data_at(&with(&["a.b=\"\""]).0, "a.b"), Data::Text(String::new()));
     }
 
     #[test]
