@@ -105,7 +105,7 @@ fn hybrid(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<HybridSetu
     let director = written.choice::<hybrid::directors::DirectorEntry>("director")?;
     let recipe = (predictor.build)(&section.values).map_err(|p| section.report(p, diagnostics)).ok()?;
     let setup = HybridSetup::from_values(recipe, director, &section.values);
-    let frame = Frame { end, period: None };
+    let frame = Frame { end, period: None, terminals: 0 };
     (director.build)(&setup, &frame).map_err(|p| section.report(p, diagnostics)).ok()?;
     Some(setup)
 }

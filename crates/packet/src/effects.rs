@@ -27,6 +27,8 @@ pub enum Record {
         bytes: u32,
         /// Terminal that it is for.
         destination: TerminalId,
+        /// Packets of its message.
+        packets: u32,
     },
     /// A chunk was accepted at a router's output.
     Accepted {

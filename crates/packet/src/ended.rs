@@ -32,8 +32,8 @@ pub struct Ended {
     pub deadlock: Vec<Channel>,
     /// Where ranks stand: why they cannot go on if the run is dry, and what nobody received.
     pub stuck: Stuck,
-    /// What the hybrid did.
-    pub hybrid: Option<results::summary::Hybrid>,
+    /// What the hybrid did, and true if a window that it learned from was too short.
+    pub hybrid: Option<(results::summary::Hybrid, bool)>,
 }
 
 /// What a link carried, whole run.

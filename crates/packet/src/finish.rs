@@ -187,8 +187,10 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.throughput =
         throughput(&setup.jobs, rate, ended.observer.bytes, simulated.checked_sub(setup.warmup));
     summary.verdict = judged::judge(setup, net, &ended, (simulated, summary.throughput));
+    // What was predicted has the spread of what was learned, and besides that the error of having learned it.
+    let error = ended.hybrid.as_ref().and_then(|h| h.0.error_estimate).unwrap_or(0.0);
     summary.confidence = batch::confidence(&o.batches.batches()).map(|c| Confidence {
-        mean_half_width_ps: c.half_width,
+        mean_half_width_ps: if error > 0.0 { c.half_width.hypot(error * c.mean) } else { c.half_width },
         level: 0.95,
         batches: c.batches,
         method: "batch means".to_owned(),
@@ -196,7 +198,7 @@ pub fn finish(setup: &Setup, net: &Network, mut ended: Ended) -> Result<(Summary
     summary.jobs = jobs(setup, &ended);
     summary.links = links(net, &ended.sent, simulated);
     summary.buffers = buffers(net, &ended);
-    summary.hybrid = ended.hybrid.clone();
+    summary.hybrid = ended.hybrid.as_ref().map(|h| h.0.clone());
     summary.resilience = resilience(net, &ended, simulated);
     let energy = setup.energy.as_ref().map(|e| {
         let delivered = (o.messages, o.bytes_total);

@@ -43,6 +43,9 @@ pub fn judge(
         Stationarity::TooFew => verdict.flag("too-few-samples"),
         _ => {}
     }
+    if ended.hybrid.as_ref().is_some_and(|h| h.1) {
+        verdict.flag("short-window");
+    }
     let saturated = verdict.flags.iter().any(|f| f == Outcome::Saturated.name());
     if saturated && net.config.router.rules.compared_unsaturated {
         verdict.flag("outside-validated-range");

@@ -9,8 +9,9 @@ use super::{
     transport::config::Resilience,
 };
 use crate::{
-    hybrid::{Level, Treatment, learn::Shape},
+    hybrid::{Level, Treatment, learn::Shape, size::SizeClass},
     setup::Setup,
+    surrogate::Predicted,
 };
 use base::{
     index::{Column, LinkId, PortId, RouterId, TerminalId},
@@ -179,6 +180,10 @@ pub struct Hybrid {
     pub level: Level,
     /// Destinations' queues are followed.
     pub queues: bool,
+    /// The director looks at sketches of what is handed over.
+    pub sketches: bool,
+    /// Windows are learned from in batches of this length, to know what their means are worth.
+    pub batch: Ps,
     /// Predicted deliveries need no event: nobody answers, and every message is one packet.
     by_tick: bool,
     /// No prediction is shorter.
@@ -186,6 +191,9 @@ pub struct Hybrid {
     /// See [`crate::hybrid::HybridSetup::deliver_zombies`].
     pub deliver_zombies: bool,
 }
+
+/// Batches of a window that predictors learn from.
+const BATCHES: u64 = 16;
 
 /// Some workload answers deliveries, or someone outside does.
 fn reacts(setup: &Setup) -> bool {
@@ -246,7 +254,9 @@ impl Network {
             // A fabric too large for a table was refused.
             let shape = Arc::new(Shape::new(&fabric, (first, between)).ok()?);
             let (treatment, level, deliver_zombies) = (h.treatment, h.level, h.deliver_zombies);
-            Some(Hybrid { shape, treatment, level, queues: h.queues, by_tick, floor: first, deliver_zombies })
+            let (queues, sketches, floor) = (h.queues, h.director.sketches, first);
+            let batch = (h.window / BATCHES).max(1);
+            Some(Hybrid { shape, treatment, level, queues, sketches, batch, by_tick, floor, deliver_zombies })
         });
         let full = timings[timings.len() - 1].span(setup.packet.packet, setup.packet.chunk).whole;
         let cycle =
@@ -337,6 +347,30 @@ impl Network {
         }
         let rest = (bytes % most) as u32;
         bytes / most * self.packet_pace + if rest > 0 { self.pace_of(rest) } else { 0 }
+    }
+
+    /// True if ranks of programs run on it.
+    #[inline]
+    #[must_use]
+    pub fn has_programs(&self) -> bool {
+        self.message_time > 0
+    }
+
+    /// Class of a packet's message.
+    #[inline]
+    #[must_use]
+    pub fn size_of(&self, packet: &Predicted) -> SizeClass {
+        SizeClass::of(packet.bytes, packet.message_packets, self.config.packet)
+    }
+
+    /// What a packet takes at least that is alone in the network, or the last packet of a message: what a chunk takes, and all but one of its chunks
+    /// on a terminal's link.
+    #[must_use]
+    pub fn alone(&self, packet: &Predicted) -> Ps {
+        let bytes = packet.bytes.min(u64::from(self.config.packet)) as u32;
+        let rest = self.pace_of(bytes) - self.pace_of(bytes.min(self.config.chunk));
+        let floor = self.hybrid.as_ref().map_or(0, |h| h.shape.floor(packet.source(), packet.destination));
+        floor + rest
     }
 
     /// Index in `timings` of injection links.

@@ -10,7 +10,11 @@ use super::{
     surrogate::Predicted,
     transport::How,
 };
-use crate::hybrid::learn::{Learner, Seen};
+use crate::hybrid::{
+    learn::{Learner, Seen},
+    size::SizeClass,
+    sketch::Sketch,
+};
 use crate::places::Ends;
 use base::{
     index::TerminalId,
@@ -39,6 +43,8 @@ pub struct Observer {
     pub learner: Option<Box<Learner>>,
     /// The learner hears what is handed over to whom.
     queues: bool,
+    /// The learner keeps a sketch of it.
+    sketches: bool,
 }
 
 /// Message of a packet.
@@ -58,7 +64,7 @@ enum Side {
     Delivered,
 }
 
-engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues);
+engine::kept!(Observer: sums, learner => net, warmup, end, measure, half, part, present, queues, sketches);
 
 impl Observer {
     /// Nothing measured yet.
@@ -68,6 +74,11 @@ impl Observer {
         let together = net.config.route_per == RoutePer::Packet && !net.routes.change();
         let in_order = together || net.config.router.rules.keeps_order;
         let ledger = check.then(|| Ledger::new(in_order));
+        let sketches = net.hybrid.as_ref().is_some_and(|h| h.sketches);
+        let learner = || {
+            let sketch = if sketches { Sketch::new(net.fabric.terminals()) } else { Sketch::default() };
+            Box::new(Learner::new(sketch))
+        };
         let programs = net.work.iter().any(|w| w.program().is_some());
         Self {
             warmup,
@@ -77,7 +88,8 @@ impl Observer {
             part: Part::default(),
             present: [(0, 0); 2],
             sums: Measured::new(net.work.len(), programs, ledger),
-            learner: net.hybrid.as_ref().map(|_| Box::default()),
+            learner: net.hybrid.as_ref().map(|_| learner()),
+            sketches,
             queues: net.hybrid.as_ref().is_some_and(|h| h.queues),
             net,
         }
@@ -109,18 +121,35 @@ impl Observer {
 
     /// A packet was handed over.
     #[inline]
-    fn created(&mut self, time: Ps, id: u64, bytes: u32, destination: TerminalId) {
+    fn created(&mut self, time: Ps, id: u64, bytes: u32, (destination, packets): (TerminalId, u32)) {
         self.sums.fingerprint.add(time, 1 << 32, id, u64::from(bytes));
         self.sums.packets.0 += 1;
         self.sums.last = self.sums.last.max(time);
         if let Some(window) = self.window(Side::Created, time) {
             window.created += 1;
         }
-        if let (Some(learner), true) = (&mut self.learner, self.queues) {
-            learner.offered(destination, self.net.link_time(u64::from(bytes)));
-        }
+        self.handed_over(TerminalId::new((id >> 32) as u32), destination, u64::from(bytes), (packets, 1));
         if let Some(ledger) = &mut self.sums.ledger {
             ledger.handed_over(id, bytes, destination);
+        }
+    }
+
+    /// Those that look at what is handed over are told: of packets of its message, so many.
+    #[inline]
+    fn handed_over(
+        &mut self,
+        source: TerminalId,
+        destination: TerminalId,
+        bytes: u64,
+        (of, packets): (u32, u32),
+    ) {
+        let Some(learner) = &mut self.learner else { return };
+        if self.queues {
+            learner.offered(destination, self.net.link_time(bytes));
+        }
+        if self.sketches {
+            let size = SizeClass::of(bytes, of, self.net.config.packet);
+            learner.sketch.add(size, (source, destination), u64::from(packets));
         }
     }
 
@@ -149,7 +178,8 @@ impl Observer {
         }
         let latency = time - p.created;
         if let (Some(learner), Some(hybrid)) = (&mut self.learner, &self.net.hybrid) {
-            learner.delivered(&hybrid.shape, source, p.destination, latency);
+            let size = SizeClass::of(u64::from(p.bytes), p.message_packets, self.net.config.packet);
+            learner.delivered(&hybrid.shape, (size, time / hybrid.batch), (source, p.destination), latency);
         }
         if let Some(window) = self.window(Side::Delivered, time) {
             window.latency.record(latency);
@@ -325,8 +355,8 @@ impl Observe<Record> for Observer {
                 self.sums.chunk_hops += 1;
                 self.sums.last = self.sums.last.max(*time);
             }
-            Record::Created { time, id, bytes, destination } => {
-                self.created(*time, *id, *bytes, *destination)
+            Record::Created { time, id, bytes, destination, packets } => {
+                self.created(*time, *id, *bytes, (*destination, *packets));
             }
             Record::Of { created, number, packets, terminal } => {
                 self.part =
@@ -345,9 +375,12 @@ impl Observe<Record> for Observer {
                 if let Some(window) = self.window(Side::Created, *time) {
                     window.created += u64::from(*packets);
                 }
-                if let (Some(learner), true) = (&mut self.learner, self.queues) {
-                    learner.offered(*destination, self.net.link_time(*bytes));
-                }
+                self.handed_over(
+                    TerminalId::new((*id >> 32) as u32),
+                    *destination,
+                    *bytes,
+                    (*packets, *packets),
+                );
                 if let Some(ledger) = &mut self.sums.ledger {
                     (0..u64::from(*packets)).for_each(|n| ledger.created(*id + n));
                 }
@@ -377,7 +410,7 @@ impl Observe<Record> for Observer {
             }
             Record::Alone { time, packet } => self.alone(*time, packet),
             Record::Through { time, packet: p } => {
-                self.created(p.created, p.id, p.bytes as u32, p.destination);
+                self.created(p.created, p.id, p.bytes as u32, (p.destination, p.message_packets));
                 self.alone(*time, p);
             }
         }

@@ -210,9 +210,11 @@ impl<R: Router> State<R> {
         let time = time + Net::<R>::suspended(fx);
         if Net::<R>::is_hybrid(cx) {
             let ready = cutting.created.saturating_add(cx.net.config.adapter_delay);
-            self.surrogate.paces.edit(i).learn(time, ready);
+            let (size, link) = (cx.net.size_of(&packet), cx.net.pace_of(bytes));
+            self.surrogate.paces.edit(i).learn(time, ready, (size, link));
         }
-        fx.record(Record::Created { time, id, bytes, destination: cutting.destination });
+        let (destination, packets) = (cutting.destination, cutting.packets);
+        fx.record(Record::Created { time, id, bytes, destination, packets });
     }
 
     /// Starts the next chunk onto the terminal's link at `start`.

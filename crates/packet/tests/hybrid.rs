@@ -19,7 +19,10 @@ use model::{
 use packet::router::{registry::named, window::WindowRouter};
 use packet::{
     Setup,
-    hybrid::predict::Predictor,
+    hybrid::{
+        predict::{Predictor, Predictors},
+        size::SizeClass,
+    },
     network::Network,
     run::watch,
     samples, simulate,
@@ -54,7 +57,7 @@ fn switched(setup: Setup, treatment: &str, level: &str, predictor: &str, times: 
 }
 
 /// A small dragonfly under uniform load; messages of so many bytes in packets of 256.
-fn dragonfly(load: f64, message: u64) -> Setup {
+pub(crate) fn dragonfly(load: f64, message: u64) -> Setup {
     let fabric = samples::topology(
         "dragonfly",
         &[
@@ -409,7 +412,7 @@ fn percentiles_survive_quantiles() {
 struct Constant;
 
 impl Predictor for Constant {
-    fn latency(&self, _: TerminalId, _: TerminalId, _: u32) -> Ps {
+    fn latency(&self, _: TerminalId, _: TerminalId, _: Option<u32>) -> Ps {
         US
     }
 }
@@ -423,7 +426,7 @@ impl Domain for Bypassed {
     type Record = Record;
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.0.start(fx);
-        let predictor: Arc<dyn Predictor> = Arc::new(Constant);
+        let predictor = Arc::new(Predictors::new(vec![(SizeClass::default(), Arc::new(Constant))]));
         self.0.enter(&Switch { predictor: &predictor, flying: &[] }, false, fx);
         if self.1 {
             self.0.reheat(fx);

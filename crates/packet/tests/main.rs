@@ -11,6 +11,7 @@ mod codes;
 mod energy;
 mod faults;
 mod hybrid;
+mod hybrid_changes;
 mod input_queued;
 mod matrix;
 mod modes;

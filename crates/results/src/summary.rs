@@ -591,6 +591,12 @@ pub struct Hybrid {
     /// without a return, or where either delivered nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictor_error: Option<f64>,
+    /// Share of the simulated time in which packets bypassed the network.
+    #[serde(default)]
+    pub predicted_share: f64,
+    /// By how much the mean latency of the run may be off because of its predictions, as a fraction of it, at 95 %; absent if nothing was predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_estimate: Option<f64>,
 }
 
 /// A stretch of a hybrid run.

@@ -97,8 +97,12 @@ fn resilience(out: &mut String, summary: &Summary) {
 fn hybrid(out: &mut String, summary: &Summary) {
     let Some(h) = &summary.hybrid else { return };
     let error =
-        h.predictor_error.map_or_else(String::new, |e| format!(", predictions off by {}", percent(e)));
-    line(out, "hybrid", &format!("{} switches{error}", h.switches));
+        h.error_estimate.map_or_else(String::new, |e| format!(", mean latency within {}", percent(e)));
+    let share = percent(h.predicted_share);
+    line(out, "hybrid", &format!("{} switches, {share} of the time predicted{error}", h.switches));
+    if let Some(error) = h.predictor_error {
+        line(out, "", &format!("after returns predictions were off by {}", percent(error)));
+    }
     for p in &h.phases {
         let (start, end) = (display(p.start_ps), display(p.end_ps));
         line(out, "", &format!("{:13} {start} to {end}, {} packets", p.mode, thousands(p.packets)));

@@ -6,9 +6,11 @@
 use super::{
     HybridSetup, Treatment,
     directors::{Frame, Step, Strategy, View},
-    learn::{Forget, Learned, Seen, Shape, add},
-    predict::{Predictor, Recipe},
+    estimate::{Estimate, Stay, Window, estimate},
+    learn::{BySize, Forget, Seen, Shape, add},
+    predict::{Predictors, Recipe},
     queues::Queues,
+    sketch::Sketch,
 };
 use crate::{
     effects::Wire,
@@ -48,7 +50,7 @@ struct Log {
     /// Zombies made at suspensions.
     zombies: u64,
     /// What the present predictor was trained from.
-    learned: Option<Learned>,
+    learned: Option<BySize>,
 }
 
 /// A stretch of the run.
@@ -62,6 +64,8 @@ struct Phase {
     network: (Seen, Seen),
     predicted: (Seen, Seen),
     delivered: (u64, u64),
+    /// What it predicts by.
+    window: Window,
 }
 
 struct Stage {
@@ -72,7 +76,7 @@ struct Stage {
     queues: Option<Queues>,
     net: Arc<Network>,
     log: Log,
-    predictor: Option<Arc<dyn Predictor>>,
+    predictor: Option<Arc<Predictors>>,
     flying: Vec<Predicted>,
     since: Since,
     /// When the run ends at the latest.
@@ -113,10 +117,11 @@ pub struct Report {
     /// None where [`Conductor::samples`] says no.
     share: Option<Share>,
     counts: Counts,
-    learned: Option<Learned>,
+    learned: Option<BySize>,
     /// At an entry what is in the network, at a return what was predicted and is not delivered.
     flying: Vec<Predicted>,
     offered: Vec<Ps>,
+    sketch: Option<Sketch>,
 }
 
 /// Zombies of a run at its end.
@@ -156,7 +161,7 @@ impl Counts {
 }
 
 impl Phase {
-    fn begin(surrogate: bool, now: Ps, at: &Counts) -> Self {
+    fn begin(surrogate: bool, now: Ps, at: &Counts, window: Window) -> Self {
         Self {
             surrogate,
             start: now,
@@ -165,6 +170,7 @@ impl Phase {
             network: (at.network, at.network),
             predicted: (at.predicted, at.predicted),
             delivered: (at.delivered, at.delivered),
+            window,
         }
     }
 
@@ -195,9 +201,13 @@ impl Conductor {
     ) -> Result<Self, Failure> {
         let stage = match (hybrid, &net.hybrid) {
             (Some(setup), Some(network)) => Some(Stage {
-                strategy: (setup.director.build)(setup, &Frame { end, period: net.period() }).map_err(
-                    |p| Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; ")),
-                )?,
+                strategy: (setup.director.build)(
+                    setup,
+                    &Frame { end, period: net.period(), terminals: net.fabric.terminals() },
+                )
+                .map_err(|p| {
+                    Failure::Setup(p.into_iter().map(|p| p.message).collect::<Vec<_>>().join("; "))
+                })?,
                 recipe: Arc::clone(&setup.recipe),
                 shape: Arc::clone(&network.shape),
                 treatment: setup.treatment,
@@ -205,7 +215,10 @@ impl Conductor {
                     Queues::new(net.fabric.terminals(), setup.window, net.packet_pace, net.period())
                 }),
                 net: Arc::clone(net),
-                log: Log { phases: vec![Phase::begin(false, 0, &Counts::default())], ..Log::default() },
+                log: Log {
+                    phases: vec![Phase::begin(false, 0, &Counts::default(), Window::default())],
+                    ..Log::default()
+                },
                 predictor: None,
                 flying: Vec::new(),
                 since: Since::now(),
@@ -229,7 +242,7 @@ impl Conductor {
         });
     }
 
-    /// The block of the summary.
+    /// The block of the summary, and true if a window was too short.
     /// Only a run of `one_thread` knows what its phases cost the processor.
     ///
     /// # Errors
@@ -241,7 +254,7 @@ impl Conductor {
         zombies: ZombieCounts,
         one_thread: bool,
         fingerprint: &mut Fingerprint,
-    ) -> Result<(Sampler, Option<summary::Hybrid>), Failure> {
+    ) -> Result<(Sampler, Option<(summary::Hybrid, bool)>), Failure> {
         let ZombieCounts { in_network, copied, discarded } = zombies;
         let Some(stage) = &mut self.stage else { return Ok((self.sampler, None)) };
         let cost = stage.since.cost();
@@ -269,6 +282,8 @@ impl Conductor {
             fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
         }
         let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
+        let estimate = stage.estimate(counts.delivered);
+        let inside: Ps = phases.iter().filter(|p| p.surrogate).map(|p| p.end - p.start).sum();
         let rows = phases.iter().map(|p| summary::Phase {
             mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
             start_ps: p.start,
@@ -282,8 +297,11 @@ impl Conductor {
             switches: phases.len() as u64 - 1,
             zombies: summary::Zombies { created, discarded, in_network },
             predictor_error: error,
+            predicted_share: inside as f64 / now.max(1) as f64,
+            error_estimate: estimate.map(|e| e.error),
         };
-        Ok((self.sampler, Some(hybrid)))
+        let short = estimate.is_some_and(|e| e.short);
+        Ok((self.sampler, Some((hybrid, short))))
     }
 
     /// False at a tick of the queues alone in the surrogate, unless the run ends when all is done.
@@ -331,13 +349,18 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
     ) -> Report {
         let share = self.samples(now).then(|| self.sampler.share(now, domain, observer));
         let (flying, offered) = (Vec::new(), Vec::new());
-        let mut report = Report { share, counts: Counts::of(observer), learned: None, flying, offered };
+        let counts = Counts::of(observer);
+        let mut report = Report { share, counts, learned: None, flying, offered, sketch: None };
         let Some(stage) = &self.stage else { return report };
         if let (Some(_), Some(learner)) = (stage.queues_at(now), &mut observer.learner) {
             report.offered = learner.take_offered();
         }
         if !stage.ticks(now) {
             return report;
+        }
+        // Taken at whole periods alone, so that each sketch is of as long a time.
+        if stage.strategy.sketches(now) {
+            report.sketch = observer.learner.as_mut().map(|l| l.sketch.take());
         }
         let enters = stage.strategy.may_enter(now);
         if let Some(learner) = &mut observer.learner {
@@ -368,15 +391,19 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
         if let (Some(mine), Some(theirs)) = (&mut a.learned, &b.learned) {
             mine.merge(theirs);
         }
+        if let (Some(mine), Some(theirs)) = (&mut a.sketch, &b.sketch) {
+            mine.merge(theirs);
+        }
         a.flying.extend(b.flying);
         add(&mut a.offered, &b.offered);
         a
     }
 
     fn decide(&mut self, now: Ps, report: Report, dry: bool) -> Option<(Clock, Step)> {
-        let Report { share, counts, learned, flying, offered } = report;
+        let Report { share, counts, learned, flying, offered, sketch } = report;
         let (created, occupied) = share.as_ref().map_or((0, 0), |s| (s.created(), s.occupied()));
-        let view = View { now, created, network: counts.network, predicted: counts.predicted, occupied };
+        let Counts { network, predicted, .. } = counts;
+        let view = View { now, created, network, predicted, occupied, sketch: sketch.as_ref() };
         // A run whose network stands still is at rest without being stuck.
         let dry = dry && self.stage.as_ref().is_none_or(|s| !s.in_surrogate());
         match share {
@@ -402,7 +429,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             Step::Stay | Step::Learn | Step::Reheat => return Some((Clock::Keep, step)),
             Step::Enter => {
                 let learned = learned.unwrap_or_default();
-                stage.predictor = Some(stage.recipe.train(&learned, &stage.shape));
+                stage.predictor = Some(stage.train(&learned));
                 stage.log.learned = Some(learned);
                 stage.flying = flying;
                 // Chunks of one packet may lie in several partitions, each of which reports the packet. The order makes predictions the same however
@@ -413,12 +440,13 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
             }
             Step::Return => stage.flying = stage.lacking(flying),
         }
+        let window = stage.window(step);
         let cost = stage.since.cost();
         stage.since = Since::now();
         if let Some(phase) = stage.log.phases.last_mut() {
             phase.end(now, cost, &counts);
         }
-        stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts));
+        stage.log.phases.push(Phase::begin(step == Step::Enter, now, &counts, window));
         // Zombies stay where they are: the network's clock stands still. With re-heating it runs, and empties and fills by itself.
         let clock = match step {
             Step::Enter if stage.treatment == Treatment::Zombies => Clock::Suspend,
@@ -449,6 +477,33 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Conductor {
 }
 
 impl Stage {
+    /// What the predictor of a stay that begins was trained with.
+    fn window(&self, step: Step) -> Window {
+        let learned = self.log.learned.as_ref().filter(|_| step == Step::Enter);
+        let width = self.net.hybrid.as_ref().map_or(1, |h| h.batch);
+        learned.map_or_else(Window::default, |l| Window::of(l.batches(), width))
+    }
+
+    /// What predictions are worth.
+    fn estimate(&self, delivered: u64) -> Option<Estimate> {
+        let phases = &self.log.phases;
+        let stays = phases.iter().enumerate().filter(|(_, p)| p.surrogate).map(|(n, stay)| {
+            let after = phases.get(n + 1);
+            // What is under way at the return is delivered after it. Messages that went as one have no latencies of packets: all of the stay counts.
+            let until = after.map_or(stay.predicted.1.count, |next| next.predicted.1.count);
+            let packets = (until - stay.predicted.0.count).max(stay.delivered.1 - stay.delivered.0);
+            let pair = stay.mean(true).zip(after.and_then(|next| next.mean(false)));
+            let checked = pair.map(|(said, seen)| (said - seen).abs() / seen);
+            Stay { window: stay.window, length: stay.end - stay.start, packets, checked }
+        });
+        estimate(&stays.collect::<Vec<_>>(), delivered)
+    }
+
+    /// A predictor of what was learned.
+    fn train(&self, learned: &BySize) -> Arc<Predictors> {
+        Arc::new(Predictors::train(&*self.recipe, learned, &self.shape))
+    }
+
     fn in_surrogate(&self) -> bool {
         self.log.phases.last().is_some_and(|p| p.surrogate)
     }
@@ -511,7 +566,7 @@ impl Kept for Conductor {
             {
                 return Err(Damaged);
             }
-            stage.predictor = stage.log.learned.as_ref().map(|l| stage.recipe.train(l, &stage.shape));
+            stage.predictor = stage.log.learned.as_ref().map(|l| stage.train(l));
             stage.since = Since::now();
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! What is learned of latencies where packets are delivered: integer sums by pair, and histograms by distance.
+//! What is learned of latencies where packets are delivered: by the size of messages, integer sums by pair, and histograms by distance.
 //!
-//! Memory is constant per pair that sends, about 80 bytes. Sums merge in any order to one answer.
+//! Memory is constant per pair and size that is sent, about 80 bytes. Sums merge in any order to one answer.
 
+use super::{size::SizeClass, sketch::Sketch};
 use base::{
     index::{Column, TerminalId},
     time::Ps,
@@ -83,7 +84,80 @@ impl Seen {
     }
 }
 
-/// Latencies of a span of time.
+/// Latencies of a span of time, by size of messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BySize {
+    /// By class, ascending.
+    sizes: Vec<(SizeClass, Learned)>,
+    /// All packets, by number of the batch of time in which they were delivered; ascending.
+    batches: Vec<(u64, Seen)>,
+}
+
+impl BySize {
+    /// What was learned of a class; made if there is nothing yet.
+    fn class(&mut self, size: SizeClass) -> &mut Learned {
+        // Few classes, and mostly the one of the packet before: looking at each is faster than a search.
+        let at = self.sizes.iter().position(|c| c.0 >= size).unwrap_or(self.sizes.len());
+        if self.sizes.get(at).is_none_or(|c| c.0 != size) {
+            self.sizes.insert(at, (size, Learned::default()));
+        }
+        &mut self.sizes[at].1
+    }
+
+    /// Packets of a batch of time; made if there are none yet.
+    fn batch(&mut self, number: u64) -> &mut Seen {
+        // Packets are delivered in the order of time, but for those of other partitions that are added.
+        let mut at = self.batches.len();
+        while at > 0 && self.batches[at - 1].0 > number {
+            at -= 1;
+        }
+        if at == 0 || self.batches[at - 1].0 != number {
+            self.batches.insert(at, (number, Seen::default()));
+            at += 1;
+        }
+        &mut self.batches[at - 1].1
+    }
+
+    /// Adds a packet that was delivered in such a batch of time.
+    pub fn record(
+        &mut self,
+        shape: &Shape,
+        (size, batch): (SizeClass, u64),
+        pair: (TerminalId, TerminalId),
+        latency: Ps,
+    ) {
+        self.batch(batch).merge(Seen { count: 1, sum: u128::from(latency) });
+        self.class(size).record(shape, pair, latency);
+    }
+
+    /// Adds what was learned elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        other.sizes.iter().for_each(|(size, learned)| self.class(*size).merge(learned));
+        other.batches.iter().for_each(|(number, seen)| self.batch(*number).merge(*seen));
+    }
+
+    /// All packets of the span together.
+    #[must_use]
+    pub fn total(&self) -> Seen {
+        let mut total = Seen::default();
+        self.batches.iter().for_each(|&(_, seen)| total.merge(seen));
+        total
+    }
+
+    /// Classes that were seen, ascending.
+    #[must_use]
+    pub fn classes(&self) -> &[(SizeClass, Learned)] {
+        &self.sizes
+    }
+
+    /// All packets, by number of their batch of time, ascending.
+    #[must_use]
+    pub fn batches(&self) -> &[(u64, Seen)] {
+        &self.batches
+    }
+}
+
+/// Latencies of a span of time and one class of sizes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     /// By source and destination terminal.
@@ -163,20 +237,34 @@ pub(super) fn add(a: &mut Vec<Ps>, b: &[Ps]) {
 /// A partition's learner: two halves, of which the older is forgotten first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
-    halves: [Learned; 2],
+    halves: [BySize; 2],
     /// Packets delivered by the network so far.
     pub network: Seen,
     /// Packets delivered by prediction so far.
     pub predicted: Seen,
     /// By destination, link time of what was handed over since it was last asked; may be short.
     offered: Vec<Ps>,
+    /// What was handed over since it was last taken; empty if the director does not look at it.
+    pub sketch: Sketch,
 }
 
 impl Learner {
+    /// Nothing learned; adds to this sketch.
+    #[must_use]
+    pub fn new(sketch: Sketch) -> Self {
+        Self { sketch, ..Self::default() }
+    }
+
     /// The network delivered a packet.
-    pub fn delivered(&mut self, shape: &Shape, source: TerminalId, destination: TerminalId, latency: Ps) {
+    pub fn delivered(
+        &mut self,
+        shape: &Shape,
+        of: (SizeClass, u64),
+        pair: (TerminalId, TerminalId),
+        latency: Ps,
+    ) {
         self.network.merge(Seen { count: 1, sum: u128::from(latency) });
-        self.halves[1].record(shape, (source, destination), latency);
+        self.halves[1].record(shape, of, pair, latency);
     }
 
     /// A terminal handed something over that takes a terminal's link so long.
@@ -199,7 +287,7 @@ impl Learner {
 
     /// Everything that is remembered.
     #[must_use]
-    pub fn learned(&self) -> Learned {
+    pub fn learned(&self) -> BySize {
         let mut all = self.halves[0].clone();
         all.merge(&self.halves[1]);
         all
@@ -207,11 +295,11 @@ impl Learner {
 
     /// Everything that is remembered; the learner forgets it.
     #[must_use]
-    pub fn hand_over(&mut self) -> Learned {
+    pub fn hand_over(&mut self) -> BySize {
         let mut all = std::mem::take(&mut self.halves[0]);
         let newer = std::mem::take(&mut self.halves[1]);
         // After a return all is in the newer half: moving it spares a copy of every pair.
-        if all == Learned::default() {
+        if all == BySize::default() {
             return newer;
         }
         all.merge(&newer);
@@ -224,6 +312,7 @@ impl Learner {
         self.network.merge(other.network);
         self.predicted.merge(other.predicted);
         add(&mut self.offered, &other.offered);
+        self.sketch.merge(&other.sketch);
     }
 
     /// Forgets as much as it is given.
@@ -232,10 +321,10 @@ impl Learner {
             Forget::Nothing => {}
             // Two halves slide in steps: what is remembered is between half a window and a whole one, without a time for each packet.
             Forget::Half => self.halves.swap(0, 1),
-            Forget::All => self.halves[0] = Learned::default(),
+            Forget::All => self.halves[0] = BySize::default(),
         }
         if what != Forget::Nothing {
-            self.halves[1] = Learned::default();
+            self.halves[1] = BySize::default();
         }
     }
 }

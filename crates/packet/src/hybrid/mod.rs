@@ -2,9 +2,12 @@
 
 pub mod conductor;
 pub mod directors;
+pub mod estimate;
 pub mod learn;
 pub mod predict;
 pub mod queues;
+pub mod size;
+pub mod sketch;
 
 use base::{
     param::{Kind, Param, Problem, Values},
@@ -102,6 +105,8 @@ pub struct Frame {
     pub end: Ps,
     /// Longest period of its traffic, if any has one.
     pub period: Option<Interval>,
+    /// Terminals of its machine.
+    pub terminals: u32,
 }
 
 impl Frame {
@@ -117,6 +122,8 @@ impl Frame {
 pub struct DirectorEntry {
     /// Name, documentation, parameters.
     pub about: About,
+    /// It looks at sketches of what is handed over.
+    pub sketches: bool,
     /// Makes it for a run.
     pub build: fn(&HybridSetup, &Frame) -> Built,
 }

@@ -18,7 +18,7 @@ use super::{
     rows::{Chunk, Credit, Flight, Packet, Port, Vc},
 };
 use crate::{
-    hybrid::predict::{Predictor, Wait},
+    hybrid::predict::{Predictors, Wait},
     setup::Setup,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub struct Static {
     /// This partition's.
     pub local: Arc<Local>,
     /// Who predicts, from the first switch on. Changes at director ticks alone.
-    pub predictor: Option<Arc<dyn Predictor>>,
+    pub predictor: Option<Arc<Predictors>>,
     /// By destination, what is added to its predictions; may be empty. Changes likewise.
     pub waits: Arc<Vec<Wait>>,
     /// See [`Queues::slowness`](crate::hybrid::queues::Queues::slowness). Changes likewise.

@@ -11,8 +11,9 @@ use super::{
         rows::{Cutting, Terminal},
         state::State,
     },
-    Mode, Pace, Predicted,
+    Mode, Pace, Predicted, Sizes,
 };
+use crate::hybrid::size::SizeClass;
 use base::time::{NEVER, Ps};
 use engine::state::NIL;
 use workload::{
@@ -26,12 +27,15 @@ struct Steps {
     part: u32,
     of: u32,
     rest: u32,
+    /// Of a source of several sizes.
+    shares: Option<(Pace, u64)>,
 }
 
 impl Steps {
     fn of(pace: &Pace, slowness: u64) -> Self {
         let (sum, count) = (pace.sum_at(slowness), u64::from(pace.count.max(1)));
-        Self { whole: sum / count, part: (sum % count) as u32, of: pace.count, rest: pace.rest }
+        let shares = (pace.size == Sizes::Several).then_some((*pace, slowness));
+        Self { whole: sum / count, part: (sum % count) as u32, of: pace.count, rest: pace.rest, shares }
     }
 
     /// As [`Pace::step`].
@@ -39,6 +43,9 @@ impl Steps {
     fn next(&mut self, free: Ps) -> Ps {
         if self.of == 0 {
             return free;
+        }
+        if let Some(share) = self.shares.and_then(|(pace, slowness)| pace.share(free, slowness)) {
+            return share;
         }
         let parts = u64::from(self.part) + u64::from(self.rest);
         // The division of `Pace::step` done once: per packet an addition and a comparison are left.
@@ -118,7 +125,6 @@ impl<R: Router> State<R> {
         let (job, rank) = net.rank[terminal];
         let (placement, start) = (&net.placement[job as usize], net.start[job as usize]);
         let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
-        let table = predictor.of_source(terminal);
         let plane = net.fabric.plane_of(terminal);
         let asked = t.max(cx.asked);
         // Copies, written back once: with undo each edit of a row in a table would be noted in its journal.
@@ -127,6 +133,9 @@ impl<R: Router> State<R> {
         let (mut steps, mut held) = (Steps::of(&pace, cx.slowness), self.surrogate.phase().held);
         // The pace of messages of one size, which most are.
         let mut usual = (u64::from(net.config.packet), net.packet_pace);
+        // Most predictors have a row per source: one look for all packets of the terminal, as long as they are of one size.
+        let row_of = |bytes| predictor.of_source(SizeClass::of(bytes, 1, net.config.packet), terminal);
+        let mut table = row_of(usual.0);
         let (mut last, mut ahead) = (None, Ahead::default());
         loop {
             let created = row.upcoming.saturating_add(net.config.adapter_delay).max(pace.next);
@@ -156,19 +165,20 @@ impl<R: Router> State<R> {
             }
             if packet.bytes != usual.0 {
                 usual = (packet.bytes, net.pace_of(packet.bytes as u32));
+                table = row_of(packet.bytes);
             }
-            (pace.last, pace.next) = (created, created + steps.next(usual.1));
-            // Most predictors have a row per source: one look for all packets of the terminal.
+            (pace.last, pace.next, pace.link) = (created, created + steps.next(usual.1), usual.1);
             let latency = match table {
                 Some(table) => table[packet.destination.index()],
-                None => predictor.latency(terminal, packet.destination, packet.id as u32),
+                None => cx.predicted(&packet, 0),
             };
             let due = created + cx.with_wait(terminal, packet.destination, latency);
             if due < asked {
                 fx.record(Record::Through { time: due, packet });
             } else {
                 let Predicted { id, bytes, destination, .. } = packet;
-                fx.record(Record::Created { time: created, id, bytes: bytes as u32, destination });
+                let bytes = bytes as u32;
+                fx.record(Record::Created { time: created, id, bytes, destination, packets: 1 });
                 self.surrogate.hold(held, due, packet);
                 held += 1;
             }

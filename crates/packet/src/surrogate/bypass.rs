@@ -18,6 +18,24 @@ use base::{
 use engine::{domain::Lane, key::Class, state::NIL};
 
 impl Static {
+    /// What is predicted of a packet, or message, without the queue of its destination; so many packets of its message follow it.
+    #[inline]
+    pub(super) fn predicted(&self, packet: &Predicted, follow: u32) -> Ps {
+        let predictor = self.predictor.as_ref().expect("a surrogate has its predictor");
+        let size = self.net.size_of(packet);
+        let said = |number| {
+            let latency = predictor.latency(size, packet.source(), packet.destination, number);
+            if predictor.knows(size) { latency } else { latency.max(self.net.alone(packet)) }
+        };
+        if !self.net.has_programs() {
+            return said(Some(packet.id as u32));
+        }
+        // A rank waits for the slowest of several messages. What is drawn for each on its own has a slowest one that is slower than it would be, as
+        // latencies of a program mostly differ by place and not by chance. So a message takes the mean, and its spread is among its packets.
+        let (mean, after) = (said(None), Ps::from(follow) * self.net.packet_pace);
+        if follow == 0 { mean } else { said(Some(packet.id as u32)).min(mean + after) }
+    }
+
     /// A predicted latency, longer or shorter by what the queue of the destination is, and nowhere below the least possible.
     #[inline]
     pub(super) fn with_wait(&self, source: TerminalId, destination: TerminalId, latency: Ps) -> Ps {
@@ -30,10 +48,8 @@ impl Static {
 
 impl<R: Router> State<R> {
     #[inline]
-    pub(super) fn latency(&self, cx: &Static, packet: &Predicted) -> Ps {
-        let predictor = cx.predictor.as_ref().expect("a surrogate has its predictor");
-        let (source, destination) = (packet.source(), packet.destination);
-        cx.with_wait(source, destination, predictor.latency(source, destination, packet.id as u32))
+    pub(super) fn latency(&self, cx: &Static, packet: &Predicted, follow: u32) -> Ps {
+        cx.with_wait(packet.source(), packet.destination, cx.predicted(packet, follow))
     }
 
     /// Oldest thing that a terminal could hand over: when it was created; and whether it is only to be read on.
@@ -119,7 +135,7 @@ impl<R: Router> State<R> {
         }
         let rest = bytes - u64::from(packets - 1) * u64::from(most);
         let free = if rest == u64::from(most) { cx.net.packet_pace } else { cx.net.pace_of(rest as u32) };
-        (pace.last, pace.next) = (last, last + pace.step(free, cx.slowness));
+        (pace.last, pace.next, pace.link) = (last, last + pace.step(free, cx.slowness), free);
         let packet = Predicted {
             id: u64::from(cx.local.terminals[i as usize]) << 32 | u64::from(number),
             created: at,
@@ -136,6 +152,7 @@ impl<R: Router> State<R> {
                 id: packet.id,
                 bytes: bytes as u32,
                 destination: packet.destination,
+                packets: packet.message_packets,
             });
         } else {
             fx.record(Record::Bypassed {
@@ -146,7 +163,8 @@ impl<R: Router> State<R> {
                 destination: packet.destination,
             });
         }
-        let due = last + self.latency(cx, &packet);
+        let follow = (cutting.left - bytes).div_ceil(u64::from(most)) as u32;
+        let due = last + self.latency(cx, &packet, follow);
         debug_assert!(self.surrogate.phase().mode != Mode::Fidelity, "the network delivers then");
         if self.surrogate.phase().mode == Mode::Reheat {
             self.deliver_later(cx, packet, due, fx);

@@ -12,7 +12,7 @@ pub use predicted::Predicted;
 pub use switch::Switch;
 
 use super::network::Network;
-use crate::hybrid::queues::SLOWNESS;
+use crate::hybrid::{queues::SLOWNESS, size::SizeClass};
 use base::time::Ps;
 use engine::state::{Journal, Table, mode};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,31 @@ pub struct Pace {
     rest: u32,
     /// How many there are of them.
     count: u32,
+    /// Link time of what was handed over last.
+    link: Ps,
+    /// Link times before those times between hand-overs.
+    links: u64,
+    /// Of messages so far.
+    size: Sizes,
+}
+
+/// Sizes of a source's messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+enum Sizes {
+    #[default]
+    None,
+    One(SizeClass),
+    Several,
+}
+
+impl Sizes {
+    fn add(&mut self, size: SizeClass) {
+        *self = match *self {
+            Self::None => Self::One(size),
+            Self::One(one) if one == size => *self,
+            _ => Self::Several,
+        };
+    }
 }
 
 /// State of the surrogate.
@@ -160,13 +185,15 @@ impl<M: mode::Mode> Surrogate<M> {
 impl Pace {
     /// High fidelity hands over at `now`; the packet has been there since `ready`.
     #[inline]
-    pub fn learn(&mut self, now: Ps, ready: Ps) {
+    pub fn learn(&mut self, now: Ps, ready: Ps, (size, link): (SizeClass, Ps)) {
         // Only packets that had to wait show how fast the network takes them; others came when they pleased.
         if ready <= self.last && self.last > 0 {
             self.sum += now - self.last;
+            self.links += self.link;
             self.count += 1;
         }
-        self.last = now;
+        (self.last, self.link) = (now, link);
+        self.size.add(size);
     }
 
     /// Its sum, longer by `slowness`.
@@ -175,11 +202,22 @@ impl Pace {
         ((u128::from(self.sum) * u128::from(slowness)) >> SLOWNESS) as u64
     }
 
-    /// Time to the next hand-over: the mean, longer by `slowness`, or `free` of a source that never waited.
+    /// What a packet of link time `free` takes of a source that was held back and has packets of several sizes: each as much longer than its link time as
+    /// they took together.
+    #[inline]
+    fn share(&self, free: Ps, slowness: u64) -> Option<Ps> {
+        let several = self.size == Sizes::Several && self.links > 0;
+        several.then(|| (u128::from(free) * u128::from(self.sum_at(slowness)) / u128::from(self.links)) as Ps)
+    }
+
+    /// Time to the next hand-over after what takes `free` of a link: the mean, longer by `slowness`, or `free` of a source that never waited.
     #[inline]
     fn step(&mut self, free: Ps, slowness: u64) -> Ps {
         if self.count == 0 {
             return free;
+        }
+        if let Some(share) = self.share(free, slowness) {
+            return share;
         }
         let (total, count) = (self.sum_at(slowness) + u64::from(self.rest), u64::from(self.count));
         // The remainder goes on to the next step, so that the mean is exact in the long run and no float is needed.

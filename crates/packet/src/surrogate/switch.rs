@@ -6,9 +6,9 @@ use super::{
         net::{Router, Static},
         state::{PacketDomain, State},
     },
-    Mode, Pace, Predicted,
+    Mode, Pace, Predicted, Sizes,
 };
-use crate::hybrid::predict::Predictor;
+use crate::hybrid::predict::Predictors;
 use base::time::{NEVER, Ps};
 use engine::{agenda::Agenda, state::NIL};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What a partition has to do at a switch.
 pub struct Switch<'a> {
     /// The predictor from this switch on.
-    pub predictor: &'a Arc<dyn Predictor>,
+    pub predictor: &'a Arc<Predictors>,
     /// At an entry the packets in a network that is suspended, by id; those that are zombies already left out. At a return those that the network
     /// lacks.
     pub flying: &'a [Predicted],
@@ -41,7 +41,7 @@ impl<R: Router> PacketDomain<R> {
             let to = cx.net.owner[cx.net.fabric.router_at(packet.destination)];
             // Every partition gets the whole list; the owner of the destination delivers, so each is delivered once.
             if to == cx.local.partition {
-                let due = (packet.created + state.latency(cx, packet)).max(now);
+                let due = (packet.created + state.latency(cx, packet, 0)).max(now);
                 state.deliver_later(cx, *packet, due, fx);
             }
         }
@@ -52,7 +52,10 @@ impl<R: Router> PacketDomain<R> {
             // A source that never waited goes on when its link is free; one that was held back keeps the pace at which the network took its packets.
             let next = match free {
                 Some(free) if pace.count == 0 => free,
-                _ => pace.last + pace.step(cx.net.packet_pace, cx.slowness),
+                _ => {
+                    let one = pace.size != Sizes::Several;
+                    pace.last + pace.step(if one { cx.net.packet_pace } else { pace.link }, cx.slowness)
+                }
             };
             pace.next = next.max(now);
             pace.due = 0;
@@ -67,7 +70,7 @@ impl<R: Router> PacketDomain<R> {
         let paces = &mut self.state.surrogate.paces;
         for i in 0..paces.len() as u32 {
             let pace = paces.edit(i);
-            (pace.sum, pace.count) = (0, 0);
+            (pace.sum, pace.links, pace.count, pace.size) = (0, 0, 0, Sizes::None);
         }
     }
 
@@ -103,7 +106,7 @@ impl<R: Router> PacketDomain<R> {
         }
         for i in 0..cx.local.terminals.len() as u32 {
             let pace = *state.surrogate.paces.get(i);
-            *state.surrogate.paces.edit(i) = Pace { last: pace.last, ..Pace::default() };
+            *state.surrogate.paces.edit(i) = Pace { last: pace.last, link: pace.link, ..Pace::default() };
             let buffer = cx.net.injection_buffer;
             let row = state.terminals.edit(i);
             let full = u64::from(row.queued) * u64::from(cx.net.config.chunk) >= buffer;

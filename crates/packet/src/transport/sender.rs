@@ -255,7 +255,7 @@ impl<R: Router> State<R> {
             packets: 1,
         };
         self.enqueue_packet(cx, i, &packet, bytes, time);
-        fx.record(Record::Created { time, id, bytes, destination });
+        fx.record(Record::Created { time, id, bytes, destination, packets: 1 });
         fx.record(Record::Sent { sort, bytes });
     }
 

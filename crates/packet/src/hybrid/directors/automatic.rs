@@ -4,7 +4,7 @@
 //! packets and the occupancy of the network are stationary (`results::batch::stationarity`: the means of the two halves differ by less than three
 //! standard errors or by less than 2 %). Occupancy alone misleads: full buffers stop growing while latencies still rise (the paper's figure 6).
 //! **Return** when the packets created in a period leave the band around their mean of the window: wider than `tolerance` of the mean and than four standard
-//! deviations; or after `max_stay`. **Check**: after a return the mean latency of the network over half a window is compared with that of the packets
+//! deviations; when two periods in a row are unusual in who sends to whom and in which sizes (`sketch.rs`); or after `max_stay`. **Check**: after a return the mean latency of the network over half a window is compared with that of the packets
 //! predicted in the stay. If they differ by more than `tolerance`, the next stay waits for twice as many windows as before, up to
 //! sixteen; else for one.
 
@@ -12,6 +12,7 @@ use super::{Built, DirectorEntry, Frame, Step, Strategy, View};
 use crate::hybrid::{
     HybridSetup, Treatment,
     learn::{Forget, Seen},
+    sketch::{Sketch, Usual},
 };
 use base::{
     param::{Kind, Param, Problem},
@@ -30,7 +31,8 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
         doc: "The run is watched in periods of a sixteenth of `window`. It enters the surrogate when, over one window of high fidelity, both the mean latency and \
               the occupancy of the network are stationary: the means of the two halves differ by no more than three standard errors, or 2 %. It returns \
               when the packets created in a period differ from the window's mean by more than `tolerance` and four standard deviations, and after \
-              `max_stay`. After a return the prediction is checked: if the network's mean latency over half a window differs from that of the \
+              `max_stay`. It also returns after two periods in a row with more new pairs of source and destination, more or fewer pairs, or other sizes of \
+              messages than the window's periods had. After a return the prediction is checked: if the network's mean latency over half a window differs from that of the \
               predicted packets by more than `tolerance`, the next stay waits twice as long as before, up to sixteen windows. \
               A source that the network holds back keeps its pace, so what it offers beyond is no change.",
         source: "stationarity: Geweke 1992, by batch means; the paper's section 5 asks for latency and occupancy",
@@ -55,8 +57,12 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
             },
         ],
     },
+    sketches: true,
     build,
 };
+
+/// Unusual periods in a row that are a change: of many periods one may be unusual by chance.
+const STRANGE: u64 = 2;
 
 /// Periods of a window.
 const PERIODS: u64 = 16;
@@ -97,15 +103,18 @@ fn build(setup: &HybridSetup, frame: &Frame) -> Built {
         tolerance: values.real("tolerance"),
         memory: Memory { wait: 1, ..Memory::default() },
         periods: VecDeque::new(),
+        words: Sketch::length(frame.terminals),
+        usual: None,
     }))
 }
 
 /// One period of high fidelity.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Period {
     created: u64,
     latency: Seen,
     occupied: u64,
+    sketch: Sketch,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -123,6 +132,8 @@ struct Memory {
     created: u64,
     network: Seen,
     stay: Seen,
+    /// Periods of the stay, the last ones, whose sketches are unusual.
+    strange: u64,
 }
 
 struct Automatic {
@@ -136,6 +147,10 @@ struct Automatic {
     memory: Memory,
     /// The last window of high fidelity.
     periods: VecDeque<Period>,
+    /// Words of a sketch.
+    words: usize,
+    /// In a stay, what the window's periods have in common.
+    usual: Option<Usual>,
 }
 
 fn since(now: Seen, then: Seen) -> Seen {
@@ -163,7 +178,13 @@ impl Automatic {
         (created as f64 - mean).abs() > (4.0 * variance.sqrt()).max(self.tolerance * mean)
     }
 
-    fn in_fidelity(&mut self, view: &View, period: Period) -> Step {
+    /// What the window's periods have in common.
+    fn usual(&self) -> Usual {
+        let sketches: Vec<&Sketch> = self.periods.iter().map(|p| &p.sketch).collect();
+        Usual::of(&sketches, self.tolerance)
+    }
+
+    fn in_fidelity(&mut self, view: &View<'_>, period: Period) -> Step {
         self.periods.push_back(period);
         if self.periods.len() as u64 > PERIODS {
             self.periods.pop_front();
@@ -183,15 +204,22 @@ impl Automatic {
         self.memory.entered = view.now + 1;
         self.memory.leave = 0;
         self.memory.stay = view.predicted;
+        self.memory.strange = 0;
+        self.usual = Some(self.usual());
         Step::Enter
     }
 
-    fn in_surrogate(&mut self, view: &View, created: u64) -> Step {
+    fn in_surrogate(&mut self, view: &View<'_>, period: &Period) -> Step {
+        if let (Some(usual), Some(sketch)) = (&self.usual, view.sketch) {
+            // In a row: what changes for good stays changed, and of many periods one is unusual by chance.
+            self.memory.strange = if usual.is_left(sketch) { self.memory.strange + 1 } else { 0 };
+        }
         let since_then = view.now + 1 - self.memory.entered;
         if self.memory.leave == 0 {
             let over = self.longest.is_none() && since_then + self.reheat >= self.max_stay;
             // The first period holds what the switch itself changes.
-            let changed = since_then >= self.min_stay.max(2 * self.period) && self.differs(created);
+            let changed = since_then >= self.min_stay.max(2 * self.period)
+                && (self.differs(period.created) || self.memory.strange >= STRANGE);
             if let Some(longest) = self.longest.filter(|_| !changed) {
                 debug_assert!(self.memory.entered > 0, "`entered` is the instant plus one");
                 // A network that was stopped in the middle of a burst must wake at the same place of one: a stay of whole periods.
@@ -216,6 +244,7 @@ impl Automatic {
         let said = since(view.predicted, self.memory.stay).mean().unwrap_or(0);
         self.memory = Memory { entered: 0, leave: 0, fidelity: 0, predicted: said, ..self.memory };
         self.periods.clear();
+        self.usual = None;
         Step::Return
     }
 }
@@ -232,6 +261,10 @@ impl Strategy for Automatic {
         self.memory.entered == 0 && waited && now.is_multiple_of(self.period)
     }
 
+    fn sketches(&self, now: Ps) -> bool {
+        now.is_multiple_of(self.period)
+    }
+
     fn forget(&self, now: Ps) -> Forget {
         if self.memory.entered > 0 {
             // Nothing is learned in a stay; the return begins anew.
@@ -240,11 +273,12 @@ impl Strategy for Automatic {
         if now.is_multiple_of(self.period * PERIODS / 2) { Forget::Half } else { Forget::Nothing }
     }
 
-    fn decide(&mut self, view: &View) -> Step {
+    fn decide(&mut self, view: &View<'_>) -> Step {
         let period = Period {
             created: view.created - self.memory.created,
             latency: since(view.network, self.memory.network),
             occupied: view.occupied,
+            sketch: view.sketch.cloned().unwrap_or_default(),
         };
         let whole = view.now.is_multiple_of(self.period);
         if whole {
@@ -253,28 +287,29 @@ impl Strategy for Automatic {
         match (self.memory.entered, whole) {
             (0, true) => self.in_fidelity(view, period),
             (0, false) => Step::Stay,
-            (_, _) => self.in_surrogate(view, period.created),
+            (_, _) => self.in_surrogate(view, &period),
         }
     }
 
     fn memory(&self) -> Vec<u64> {
         let m = &self.memory;
-        let mut words = vec![m.entered, m.leave, m.wait, m.fidelity, m.predicted, m.created];
+        let mut words = vec![m.entered, m.leave, m.wait, m.fidelity, m.predicted, m.created, m.strange];
         let mut seen = |s: Seen| words.extend([s.count, s.sum as u64, (s.sum >> 64) as u64]);
         seen(m.network);
         seen(m.stay);
         for p in &self.periods {
             words.extend([p.created, p.occupied, p.latency.count]);
             words.extend([p.latency.sum as u64, (p.latency.sum >> 64) as u64]);
+            words.extend(p.sketch.words());
         }
         words
     }
 
     fn recall(&mut self, words: &[u64]) -> bool {
-        let Some((head, rest)) = words.split_first_chunk::<12>() else { return false };
+        let Some((head, rest)) = words.split_first_chunk::<13>() else { return false };
         let seen =
             |count: u64, low: u64, high: u64| Seen { count, sum: u128::from(high) << 64 | u128::from(low) };
-        let [entered, leave, wait, fidelity, predicted, created, n0, n1, n2, s0, s1, s2] = *head;
+        let [entered, leave, wait, fidelity, predicted, created, strange, n0, n1, n2, s0, s1, s2] = *head;
         self.memory = Memory {
             entered,
             leave,
@@ -284,12 +319,21 @@ impl Strategy for Automatic {
             created,
             network: seen(n0, n1, n2),
             stay: seen(s0, s1, s2),
+            strange,
         };
-        let (periods, left) = rest.as_chunks::<5>();
+        // Five numbers and a sketch for each; what is common to them is computed again, as it was at the entry.
+        let periods = rest.chunks_exact(5 + self.words);
+        let whole = periods.remainder().is_empty();
         self.periods = periods
-            .iter()
-            .map(|p| Period { created: p[0], occupied: p[1], latency: seen(p[2], p[3], p[4]) })
+            .filter_map(<[u64]>::split_first_chunk::<5>)
+            .map(|(p, sketch)| Period {
+                created: p[0],
+                occupied: p[1],
+                latency: seen(p[2], p[3], p[4]),
+                sketch: Sketch::from_words(sketch),
+            })
             .collect();
-        left.is_empty()
+        self.usual = (entered > 0).then(|| self.usual());
+        whole
     }
 }

@@ -7,7 +7,10 @@ pub mod times;
 pub use super::{Built, DirectorEntry, Frame};
 pub use registry::DIRECTORS;
 
-use super::learn::{Forget, Seen};
+use super::{
+    learn::{Forget, Seen},
+    sketch::Sketch,
+};
 use base::time::Ps;
 
 /// What is done at a tick.
@@ -27,7 +30,7 @@ pub enum Step {
 
 /// What a director sees of the whole machine at a tick.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct View {
+pub struct View<'a> {
     /// Virtual time.
     pub now: Ps,
     /// Packets created since the start.
@@ -38,6 +41,8 @@ pub struct View {
     pub predicted: Seen,
     /// Chunks in buffers and queues of the network.
     pub occupied: u64,
+    /// What was handed over since the last tick at which the strategy [took](Strategy::sketches) it.
+    pub sketch: Option<&'a Sketch>,
 }
 
 /// Decides when to switch. All it remembers is in [`Strategy::memory`].
@@ -53,11 +58,16 @@ pub trait Strategy: Send + Sync {
         false
     }
 
+    /// True if it takes a sketch of what was handed over since it last took one. Of a director that says so of itself only.
+    fn sketches(&self, _now: Ps) -> bool {
+        false
+    }
+
     /// What learners forget at `now`, after they were asked.
     fn forget(&self, now: Ps) -> Forget;
 
     /// Decides at a tick of its own.
-    fn decide(&mut self, view: &View) -> Step;
+    fn decide(&mut self, view: &View<'_>) -> Step;
 
     /// What it remembers.
     fn memory(&self) -> Vec<u64>;

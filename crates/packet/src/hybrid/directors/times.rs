@@ -24,6 +24,7 @@ pub const ENTRY: DirectorEntry = DirectorEntry {
             doc: "Virtual times, ascending, such as `[\"2 ms\", \"7 ms\"]`.",
         }],
     },
+    sketches: false,
     build,
 };
 
@@ -112,7 +113,7 @@ impl Strategy for Times {
         }
     }
 
-    fn decide(&mut self, view: &View) -> Step {
+    fn decide(&mut self, view: &View<'_>) -> Step {
         match self.at(view.now) {
             Some(Planned::Step(step)) => step,
             Some(Planned::Learn) => Step::Learn,

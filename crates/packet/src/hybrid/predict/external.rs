@@ -130,7 +130,7 @@ struct External {
 }
 
 impl Recipe for External {
-    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>, classes: usize) -> Arc<dyn Predictor> {
         let (sent, received) = loads(learned, shape.terminals);
         let mut said = Said {
             file: Arc::clone(&self.file),
@@ -140,7 +140,7 @@ impl Recipe for External {
                 .iter()
                 .map(|&(s, d, ns)| ((TerminalId::new(s), TerminalId::new(d)), ns))
                 .collect(),
-            means: Grid::means(learned, shape),
+            means: Grid::means(learned, shape, classes),
             sent,
             received,
             factor: 1.0,
@@ -155,7 +155,7 @@ impl Recipe for External {
             // A file may have been made for another load. Its proportions are kept, its mean is that of this run.
             said.factor = seen / mine;
         }
-        if fits(shape) {
+        if fits(shape, classes) {
             return Arc::new(Table(Grid::dense(shape, |s, d| said.at(s, d))));
         }
         Arc::new(said)
@@ -165,7 +165,7 @@ impl Recipe for External {
 struct Table(Grid);
 
 impl Predictor for Table {
-    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: Option<u32>) -> Ps {
         self.0.get(source, destination)
     }
 }
@@ -212,7 +212,7 @@ impl Said {
 }
 
 impl Predictor for Said {
-    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: Option<u32>) -> Ps {
         self.at(source, destination)
     }
 }

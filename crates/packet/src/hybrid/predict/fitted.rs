@@ -29,10 +29,10 @@ const FEATURES: usize = 3;
 struct Fitted;
 
 impl Recipe for Fitted {
-    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>, classes: usize) -> Arc<dyn Predictor> {
         let line = Line::fit(learned, shape);
         // Where a table of all pairs fits, a prediction is one read.
-        if fits(shape) {
+        if fits(shape, classes) {
             let grid = Grid::dense(shape, |s, d| line.at(s, d));
             return Arc::new(Table(grid));
         }
@@ -43,7 +43,7 @@ impl Recipe for Fitted {
 struct Table(Grid);
 
 impl Predictor for Table {
-    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: Option<u32>) -> Ps {
         self.0.get(source, destination)
     }
 }
@@ -117,7 +117,7 @@ impl Line {
 }
 
 impl Predictor for Line {
-    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: Option<u32>) -> Ps {
         self.at(source, destination)
     }
 }

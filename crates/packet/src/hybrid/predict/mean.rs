@@ -11,7 +11,8 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
         name: "mean",
         summary: "the mean latency of each pair of source and destination",
         doc: "A pair that sent nothing in the window takes the mean of its source, else of all pairs at its distance, else of all packets; without \
-              any packet, the latency of an empty network. Percentiles of predicted packets are those of the means.",
+              any packet, the latency of an empty network. All of that within a class of message sizes, a power of two; of a size that was not seen, of the \
+              nearest. Percentiles of predicted packets are those of the means.",
         source: "Cruz-Camacho et al., section 3.1.2",
         params: &[],
     },
@@ -21,8 +22,8 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
 struct Mean;
 
 impl Recipe for Mean {
-    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
-        Arc::new(Means(Grid::means(learned, shape)))
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>, classes: usize) -> Arc<dyn Predictor> {
+        Arc::new(Means(Grid::means(learned, shape, classes)))
     }
 }
 
@@ -30,7 +31,7 @@ struct Means(Grid);
 
 impl Predictor for Means {
     #[inline]
-    fn latency(&self, source: TerminalId, destination: TerminalId, _: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, _: Option<u32>) -> Ps {
         self.0.get(source, destination)
     }
 

@@ -8,7 +8,10 @@ mod registry;
 
 pub use registry::PREDICTORS;
 
-use super::learn::{Learned, Shape};
+use super::{
+    learn::{BySize, Learned, Shape},
+    size::SizeClass,
+};
 use base::{
     index::{Column, TerminalId},
     param::{Problem, Values},
@@ -20,10 +23,11 @@ use std::sync::Arc;
 /// How much longer, or shorter, than its predictor says a packet is under way, in ps.
 pub type Wait = i64;
 
-/// Says how long packets are under way. A pure function of what it was made from.
+/// Says how long packets of one class of sizes are under way. A pure function of what it was made from.
 pub trait Predictor: Send + Sync {
-    /// Latency of packet `number` of terminal `source` to terminal `destination`; at least [`Shape::floor`].
-    fn latency(&self, source: TerminalId, destination: TerminalId, number: u32) -> Ps;
+    /// Latency of packet `number` of terminal `source` to terminal `destination`, or without a number the mean of all of them; at least
+    /// [`Shape::floor`].
+    fn latency(&self, source: TerminalId, destination: TerminalId, number: Option<u32>) -> Ps;
 
     /// What [`Predictor::latency`] says of a source's packets by destination, if nothing else counts and it is at hand.
     fn of_source(&self, _source: TerminalId) -> Option<&[Ps]> {
@@ -33,8 +37,72 @@ pub trait Predictor: Send + Sync {
 
 /// Makes predictors from what was learned.
 pub trait Recipe: Send + Sync {
-    /// A predictor. What it says depends on its arguments only.
-    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor>;
+    /// A predictor, one of so many `classes` that share memory. What it says depends on its arguments only.
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>, classes: usize) -> Arc<dyn Predictor>;
+}
+
+/// Predictors of messages of all sizes: one for each class that was seen. Other classes take that of the nearest, of two as near the smaller's.
+pub struct Predictors {
+    /// Ascending, never empty.
+    of: Vec<(SizeClass, Arc<dyn Predictor>)>,
+    /// By class, which of them.
+    nearest: [u8; SizeClass::COUNT],
+}
+
+impl Predictors {
+    /// One for each class that was learned; of nothing at all one that knows nothing.
+    #[must_use]
+    pub fn train(recipe: &dyn Recipe, learned: &BySize, shape: &Arc<Shape>) -> Self {
+        let seen = learned.classes();
+        // One that knows nothing still says what an empty network takes.
+        if seen.is_empty() {
+            return Self::new(vec![(SizeClass::default(), recipe.train(&Learned::default(), shape, 1))]);
+        }
+        let train = |(size, of): &(SizeClass, Learned)| (*size, recipe.train(of, shape, seen.len()));
+        Self::new(seen.iter().map(train).collect())
+    }
+
+    /// Of these, ascending, at least one.
+    #[must_use]
+    pub fn new(of: Vec<(SizeClass, Arc<dyn Predictor>)>) -> Self {
+        // Of two as near the first, which is the smaller, is found: a prediction that is too short is mended by what its bytes take on a link.
+        let nearest = std::array::from_fn(|class| {
+            let near = of.iter().enumerate().min_by_key(|(_, (size, _))| size.number().abs_diff(class));
+            near.map_or(0, |(at, _)| at as u8)
+        });
+        Self { of, nearest }
+    }
+
+    fn at(&self, size: SizeClass) -> &(SizeClass, Arc<dyn Predictor>) {
+        &self.of[usize::from(self.nearest[size.number()])]
+    }
+
+    /// True if the class was seen.
+    #[inline]
+    #[must_use]
+    pub fn knows(&self, size: SizeClass) -> bool {
+        self.at(size).0 == size
+    }
+
+    /// What [`Predictor::latency`] of the class, or of the nearest, says.
+    #[inline]
+    #[must_use]
+    pub fn latency(
+        &self,
+        size: SizeClass,
+        source: TerminalId,
+        destination: TerminalId,
+        number: Option<u32>,
+    ) -> Ps {
+        self.at(size).1.latency(source, destination, number)
+    }
+
+    /// See [`Predictor::of_source`]; none of a class that was not seen.
+    #[must_use]
+    pub fn of_source(&self, size: SizeClass, source: TerminalId) -> Option<&[Ps]> {
+        let (seen, predictor) = self.at(size);
+        if *seen == size { predictor.of_source(source) } else { None }
+    }
 }
 
 /// A predictor that a user can name.
@@ -54,7 +122,7 @@ impl Registered for PredictorEntry {
     }
 }
 
-/// Most pairs of a dense table.
+/// Most pairs of all dense tables.
 const DENSE: u64 = 1 << 24;
 
 /// A latency for each pair: a table where it is small enough.
@@ -76,9 +144,9 @@ pub(crate) struct Sparse {
 impl Grid {
     /// Means of the pairs that were seen; where there is none, of the source, of the distance, of all; without any packet, the least
     /// possible.
-    pub fn means(learned: &Learned, shape: &Shape) -> Self {
+    pub fn means(learned: &Learned, shape: &Shape, classes: usize) -> Self {
         let all = learned.total().mean();
-        let classes: Vec<Option<Ps>> = learned
+        let distances: Vec<Option<Ps>> = learned
             .classes
             .iter()
             .map(|h| {
@@ -91,7 +159,7 @@ impl Grid {
             sources[source].merge(seen);
         }
         // Large machines: only pairs that were seen have an entry, found by bisection; the means of sources stand for the others.
-        if u64::from(shape.terminals) * u64::from(shape.terminals) > DENSE {
+        if !fits(shape, classes) {
             let other = |s: TerminalId| sources[s].mean().or(all).unwrap_or_else(|| shape.floor(s, s));
             let mut rows: Vec<Sparse> = TerminalId::first(shape.terminals)
                 .map(|s| Sparse { pairs: Vec::new(), other: other(s) })
@@ -104,7 +172,7 @@ impl Grid {
         }
         Self::dense(shape, |s, d| {
             let pair = learned.pairs.get(&(s, d)).and_then(super::learn::Seen::mean);
-            let class = || classes.get(shape.routers(s, d) as usize - 1).copied().flatten();
+            let class = || distances.get(shape.routers(s, d) as usize - 1).copied().flatten();
             // From the most to the least particular: what is known of the pair itself counts before what is known of its like.
             pair.or_else(|| sources[s].mean()).or_else(class).or(all).unwrap_or(0)
         })
@@ -139,9 +207,10 @@ impl Grid {
     }
 }
 
-/// True if a table of all pairs is small enough.
-pub(crate) fn fits(shape: &Shape) -> bool {
-    u64::from(shape.terminals) * u64::from(shape.terminals) <= DENSE
+/// True if so many tables of all pairs are small enough.
+pub(crate) fn fits(shape: &Shape, classes: usize) -> bool {
+    let pairs = u64::from(shape.terminals) * u64::from(shape.terminals);
+    pairs.saturating_mul(classes as u64) <= DENSE
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ pub const ENTRY: PredictorEntry = PredictorEntry {
               pair. A pair that was never seen takes the mean of its source's packets at that distance and the distribution there, less what \
               sources explain; a pair that was seen less than eight times is between the two, by how much pairs differ. Packets of a \
               source visit the shares evenly, by a Weyl sequence of their numbers. So mean and percentiles of predicted packets are those of \
-              the window. A distance that was not seen takes the mean of the source. Correlation between neighbouring packets is not \
+              the window. A distance that was not seen takes the mean of the source. Each class of message sizes, a power of two, has its own. In programs \
+              the last packet of a message takes the mean. Correlation between neighbouring packets is not \
               modelled.",
         source: "credibility: Buehlmann, ASTIN Bulletin 4, 1967",
         params: &[],
@@ -45,7 +46,7 @@ const ENOUGH: u64 = 1000;
 struct Quantile;
 
 impl Recipe for Quantile {
-    fn train(&self, learned: &Learned, shape: &Arc<Shape>) -> Arc<dyn Predictor> {
+    fn train(&self, learned: &Learned, shape: &Arc<Shape>, _: usize) -> Arc<dyn Predictor> {
         let class =
             |(source, destination): (TerminalId, TerminalId)| shape.routers(source, destination) as usize - 1;
         let count = learned.classes.len();
@@ -238,7 +239,7 @@ struct Spread {
 }
 
 impl Predictor for Spread {
-    fn latency(&self, source: TerminalId, destination: TerminalId, number: u32) -> Ps {
+    fn latency(&self, source: TerminalId, destination: TerminalId, number: Option<u32>) -> Ps {
         let row = &self.rows[source.index()];
         let class = self.shape.routers(source, destination) as usize - 1;
         let (mean, seen) = match row.pair(source, destination) {
@@ -246,12 +247,17 @@ impl Predictor for Spread {
             None => (row.means.get(class).copied().unwrap_or(0), 0),
         };
         // 2^32 over the golden ratio: the most even of all such sequences.
-        let turn = number.wrapping_mul(0x9e37_79b9).wrapping_add(mix64(u64::from(source)) as u32);
+        let turn =
+            |number: u32| number.wrapping_mul(0x9e37_79b9).wrapping_add(mix64(u64::from(source)) as u32);
         let factors = self.classes.get(class).map(|c| &c.factors[seen as usize]);
-        let latency = match factors.and_then(|f| f.get((turn >> (32 - SHARES)) as usize)) {
-            Some(&factor) => ((u128::from(mean) * u128::from(factor)) >> UNIT) as Ps,
+        let latency = match (number, factors) {
+            (None, Some(factors)) if !factors.is_empty() => mean,
+            (Some(number), Some(factors)) if !factors.is_empty() => {
+                let factor = factors[(turn(number) >> (32 - SHARES)) as usize];
+                ((u128::from(mean) * u128::from(factor)) >> UNIT) as Ps
+            }
             // Nothing was seen at this distance.
-            None => row.other,
+            _ => row.other,
         };
         latency.max(self.shape.floor(source, destination))
     }

@@ -15,7 +15,7 @@ fn line(terminals: u64) -> Arc<Shape> {
 
 fn train(name: &str, values: &Values, learned: &Learned) -> Arc<dyn Predictor> {
     let entry = base::registry::find(PREDICTORS, name).expect("a predictor");
-    (entry.build)(values).unwrap_or_else(|p| panic!("{p:?}")).train(learned, &shape())
+    (entry.build)(values).unwrap_or_else(|p| panic!("{p:?}")).train(learned, &shape(), 1)
 }
 
 #[test]
@@ -26,16 +26,20 @@ fn means_fall_back_to_coarser_ones() {
     }
     learned.record(&shape, (TerminalId::new(4), TerminalId::new(6)), 9000);
     let p = train("mean", &Values::default(), &learned);
-    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), 0), 3501, "of the pair, rounded");
-    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(7), 0), 3501, "of the source");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), Some(0)), 3501, "of the pair, rounded");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(7), Some(0)), 3501, "of the source");
     assert_eq!(
-        p.latency(TerminalId::new(2), TerminalId::new(4), 0),
+        p.latency(TerminalId::new(2), TerminalId::new(4), Some(0)),
         (3000 + 4001 + 9000 + 1) / 3,
         "of the distance"
     );
-    assert_eq!(p.latency(TerminalId::new(2), TerminalId::new(6), 0), (3000 + 4001 + 9000 + 1) / 3, "of all");
+    assert_eq!(
+        p.latency(TerminalId::new(2), TerminalId::new(6), Some(0)),
+        (3000 + 4001 + 9000 + 1) / 3,
+        "of all"
+    );
     let p = train("mean", &Values::default(), &Learned::default());
-    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(6), 0), 1300, "of an empty network");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(6), Some(0)), 1300, "of an empty network");
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn quantiles_keep_means_and_percentiles() {
     }
     let p = train("quantile", &Values::default(), &learned);
     let mut said: Vec<u64> = (0..40_000)
-        .map(|n| p.latency(TerminalId::new(2 * (n % 2)), TerminalId::new(2 * (n % 2) + 2), n / 2))
+        .map(|n| p.latency(TerminalId::new(2 * (n % 2)), TerminalId::new(2 * (n % 2) + 2), Some(n / 2)))
         .collect();
     all.sort_unstable();
     said.sort_unstable();
@@ -84,14 +88,14 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
     }
     let entry = base::registry::find(PREDICTORS, "quantile").expect("a predictor");
     let recipe = (entry.build)(&Values::default()).unwrap_or_else(|p| panic!("{p:?}"));
-    let p = recipe.train(&learned, &shape);
+    let p = recipe.train(&learned, &shape, 1);
     let mut numbers = vec![0; 240];
     let (mut real, mut said) = (Vec::new(), Vec::new());
     for _ in 0..40_000 {
         let ((source, destination), latency) = packet(&mut random);
         numbers[source.index()] += 1;
         real.push(latency as f64);
-        said.push(p.latency(source, destination, numbers[source.index()]) as f64);
+        said.push(p.latency(source, destination, Some(numbers[source.index()])) as f64);
     }
     let close = |real: &mut Vec<f64>, said: &mut Vec<f64>, within: f64| {
         real.sort_by(f64::total_cmp);
@@ -108,7 +112,8 @@ fn quantiles_keep_percentiles_of_pairs_that_were_seen_once() {
         for (step, number) in [(1, 0), (60, 5000)] {
             let mut said: Vec<f64> = (0..4000)
                 .map(|n| {
-                    p.latency(TerminalId::new(source), TerminalId::new(source + step), number + n) as f64
+                    p.latency(TerminalId::new(source), TerminalId::new(source + step), Some(number + n))
+                        as f64
                 })
                 .collect();
             let far = 80
@@ -135,10 +140,12 @@ fn a_few_packets_count_by_how_much_pairs_differ() {
                 learned.record(&shape, (TerminalId::new(source), TerminalId::new(n % 2)), latency);
             }
         }
-        let p = recipe.train(&learned, &shape);
+        let p = recipe.train(&learned, &shape, 1);
         for source in [60, 77, 119] {
             let said = |destination| {
-                (0..2000).map(|n| p.latency(TerminalId::new(source), destination, n) as f64).sum::<f64>()
+                (0..2000)
+                    .map(|n| p.latency(TerminalId::new(source), destination, Some(n)) as f64)
+                    .sum::<f64>()
                     / 2000.0
             };
             let (first, second) =
@@ -159,8 +166,8 @@ fn distances_that_were_not_seen_take_the_mean_of_the_source() {
     let p = train("quantile", &Values::default(), &learned);
     assert_eq!(
         (
-            p.latency(TerminalId::new(0), TerminalId::new(6), 3),
-            p.latency(TerminalId::new(4), TerminalId::new(4), 0)
+            p.latency(TerminalId::new(0), TerminalId::new(6), Some(3)),
+            p.latency(TerminalId::new(4), TerminalId::new(4), Some(0))
         ),
         (7_004, 7_225),
         "of the source, of all"
@@ -169,7 +176,7 @@ fn distances_that_were_not_seen_take_the_mean_of_the_source() {
         train("quantile", &Values::default(), &Learned::default()).latency(
             TerminalId::new(0),
             TerminalId::new(6),
-            0
+            Some(0)
         ),
         1300
     );
@@ -189,9 +196,9 @@ fn a_plane_is_fitted_exactly() {
     for (s, d) in [(0, 2), (1, 7), (3, 5), (0, 1)] {
         let expected = 10_000 + 700 * u64::from(shape.routers(TerminalId::new(s), TerminalId::new(d)));
         assert!(
-            p.latency(TerminalId::new(s), TerminalId::new(d), 0).abs_diff(expected) <= 1,
+            p.latency(TerminalId::new(s), TerminalId::new(d), Some(0)).abs_diff(expected) <= 1,
             "{s} to {d}: {}",
-            p.latency(TerminalId::new(s), TerminalId::new(d), 0)
+            p.latency(TerminalId::new(s), TerminalId::new(d), Some(0))
         );
     }
 }
@@ -211,13 +218,13 @@ fn files_are_read_fed_and_refused() {
     let network = r#"{"inputs": ["routers", "mean_ns"], "layers": [
         {"weights": [[1, 1], [-1, 0]], "bias": [0, 0], "activation": "relu"}, {"weights": [[1, 5]], "bias": [2]}]}"#;
     let p = train("external", &with(network, false), &learned);
-    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), 0), 10_000, "2 routers + 6 ns + 2");
+    assert_eq!(p.latency(TerminalId::new(0), TerminalId::new(2), Some(0)), 10_000, "2 routers + 6 ns + 2");
     let table = r#"{"table": [[0, 2, 12], [0, 4, 16]]}"#;
     let p = train("external", &with(table, true), &learned);
     assert_eq!(
         (
-            p.latency(TerminalId::new(0), TerminalId::new(2), 0),
-            p.latency(TerminalId::new(0), TerminalId::new(4), 0)
+            p.latency(TerminalId::new(0), TerminalId::new(2), Some(0)),
+            p.latency(TerminalId::new(0), TerminalId::new(4), Some(0))
         ),
         (6_000, 8_000),
         "scaled to what was seen"
@@ -234,4 +241,38 @@ fn files_are_read_fed_and_refused() {
         assert_eq!(problems[0].key, "file");
     }
     std::fs::remove_file(&path).expect("it is there");
+}
+
+/// Each class has its own predictor; what was not seen takes the nearest class, of two as near the smaller.
+#[test]
+fn each_size_has_its_own_predictor() {
+    let (shape, mut learned) = (shape(), BySize::default());
+    let size = |bytes| SizeClass::of(bytes, 1, 4096);
+    for (bytes, latency) in [(8, 2_000), (4096, 50_000), (8, 2_200)] {
+        learned.record(&shape, (size(bytes), 0), (TerminalId::new(0), TerminalId::new(2)), latency);
+    }
+    for (name, off) in [("mean", 0), ("quantile", 1_100)] {
+        let entry = base::registry::find(PREDICTORS, name).expect("a predictor");
+        let recipe = (entry.build)(&Values::default()).unwrap_or_else(|p| panic!("{p:?}"));
+        let all = Predictors::train(&*recipe, &learned, &shape);
+        let said = |bytes, destination| {
+            all.latency(size(bytes), TerminalId::new(0), TerminalId::new(destination), Some(0))
+        };
+        for (bytes, latency) in [(8, 2_100), (15, 2_100), (4096, 50_000), (4097, 50_000), (1, 2_100)] {
+            assert!(said(bytes, 2).abs_diff(latency) <= off, "{name}: {bytes} B take {}", said(bytes, 2));
+        }
+        // 8 B need 4 bits, 4096 B 13; 8 is as near to 5 as to 11 and nearer to the smaller: 128 B need 8.
+        assert!(said(128, 2) < 3_300 && said(256, 2) > 40_000, "{name}: the nearest");
+        assert!(said(8, 7) < 3_300, "{name}: the class counts before the pair");
+        assert!(all.knows(size(9)) && !all.knows(size(16)));
+    }
+}
+
+/// Packets of one message are of one class, and a message that is handed over as one is of the same.
+#[test]
+fn packets_of_a_message_are_of_one_class() {
+    let class = SizeClass::of(2048, 5, 2048);
+    assert_eq!((SizeClass::of(1, 5, 2048), SizeClass::of(8193, 5, 2048)), (class, class));
+    assert_eq!((class.number(), SizeClass::of(0, 1, 2048).number()), (14, 0));
+    assert_eq!(SizeClass::of(u64::MAX, 1, 2048).number(), SizeClass::COUNT - 1);
 }

@@ -1,0 +1,173 @@
+//! What changes at constant volume is noticed, and what is of another size takes another time.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use crate::hybrid::dragonfly;
+use base::{param::Value, time::Ps};
+use model::{
+    samples::int,
+    setup::{JobSetup, Scheduling, Until},
+};
+use packet::{
+    Setup,
+    hybrid::directors::{DirectorEntry, automatic},
+    samples, simulate,
+};
+use results::summary::Summary;
+use std::{ops::Range, sync::Arc};
+use workload::{
+    registry::Work,
+    traffic::{Message, Traffic},
+};
+
+const US: Ps = 1_000_000;
+
+/// When traffic changes.
+const CHANGE: Ps = 200 * US;
+
+/// A director that counts packets and looks at nothing else.
+static VOLUME_ONLY: DirectorEntry = DirectorEntry { sketches: false, ..automatic::ENTRY };
+
+/// While it sends, every rank sends a packet each microsecond.
+struct Steady {
+    /// How far the partner of a rank is.
+    partner: u32,
+    ranks: u32,
+    bytes: u64,
+    span: Range<Ps>,
+}
+
+/// One after the other.
+struct InTurn([Steady; 2]);
+
+impl Traffic for InTurn {
+    fn message(&self, rank: u32, _: u64, previous: Ps) -> Option<Message> {
+        let next = |steady: &Steady| {
+            let time = previous.max(steady.span.start) + US;
+            let destination = (rank + steady.partner) % steady.ranks;
+            steady.span.contains(&time).then_some(Message { time, destination, bytes: steady.bytes })
+        };
+        self.0.iter().find_map(next)
+    }
+    fn reply(&self, _: u32, _: u32, _: u64) -> Option<(u32, u64)> {
+        None
+    }
+    fn closed_loop(&self) -> bool {
+        false
+    }
+    fn largest(&self) -> Option<u64> {
+        self.0.iter().map(|s| s.bytes).max()
+    }
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        None
+    }
+}
+
+fn run(setup: &Setup) -> Summary {
+    simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}")).summary.without_performance()
+}
+
+fn automatic(setup: Setup, predictor: &str, window: Ps) -> Setup {
+    let given = [("window", Value::Time(window)), ("min_stay", Value::Time(10 * US))];
+    samples::hybrid(setup, predictor, "automatic", &given)
+}
+
+/// When a run of these jobs, each of as many of the 40 nodes, first returns to the network.
+fn first_return(jobs: Vec<[Steady; 2]>, director: Option<&'static DirectorEntry>) -> Ps {
+    let mut setup = dragonfly(0.5, 256);
+    let mut nodes = std::mem::take(&mut setup.jobs[0].placement);
+    let (job, count) = (setup.jobs.remove(0), jobs.len());
+    for (n, steady) in jobs.into_iter().enumerate() {
+        let rest = nodes.split_off(40 / count);
+        let placement = std::mem::replace(&mut nodes, rest);
+        let work = Work::Traffic(Arc::new(InTurn(steady)));
+        setup.jobs.push(JobSetup { name: n.to_string(), work, message: None, placement, ..job.clone() });
+    }
+    setup.until = Until::Time(2 * CHANGE);
+    let mut setup = automatic(setup, "mean", 80 * US);
+    if let (Some(hybrid), Some(director)) = (&mut setup.hybrid, director) {
+        hybrid.director = director;
+    }
+    let one = run(&setup);
+    let cut = run(&Setup { scheduling: Scheduling::Sequential { partitions: 7 }, ..setup });
+    assert_eq!(one.to_json(), cut.to_json(), "one answer");
+    let phases = one.hybrid.unwrap().phases;
+    phases.iter().find(|p| p.mode == "surrogate").unwrap_or_else(|| panic!("{phases:?}")).end_ps
+}
+
+fn before(partner: u32, ranks: u32, bytes: u64) -> Steady {
+    Steady { partner, ranks, bytes, span: 0..CHANGE }
+}
+
+fn after(partner: u32, ranks: u32, bytes: u64) -> Steady {
+    Steady { partner, ranks, bytes, span: CHANGE..Ps::MAX }
+}
+
+fn never() -> Steady {
+    Steady { partner: 1, ranks: 2, bytes: 1, span: 0..0 }
+}
+
+/// Returns soon after the change; a director that only counts packets sleeps to the end.
+fn is_noticed(jobs: impl Fn() -> Vec<[Steady; 2]>) {
+    let noticed = first_return(jobs(), None);
+    // Periods of 5 us: that of the change, and two that are unusual.
+    assert!(noticed > CHANGE && noticed <= CHANGE + 20 * US, "{noticed}");
+    assert_eq!(first_return(jobs(), Some(&VOLUME_ONLY)), 2 * CHANGE, "a planted fault");
+}
+
+#[test]
+fn a_permutation_that_is_redrawn_is_noticed() {
+    is_noticed(|| vec![[before(7, 40, 256), after(11, 40, 256)]]);
+}
+
+#[test]
+fn messages_of_another_size_are_noticed() {
+    is_noticed(|| vec![[before(7, 40, 256), after(7, 40, 64)]]);
+}
+
+#[test]
+fn a_second_job_that_takes_over_is_noticed() {
+    is_noticed(|| vec![[before(7, 20, 256), never()], [never(), after(7, 20, 256)]]);
+}
+
+/// Steady traffic is not left early because of what is looked at: stays last as long as they may.
+#[test]
+fn steady_traffic_stays() {
+    for (workload, arrival, load) in
+        [("uniform", "poisson", 0.5), ("all-to-all", "constant", 0.3), ("random-permutation", "poisson", 0.2)]
+    {
+        let mut setup = dragonfly(load, 256);
+        let job = (40, 256, setup.links[0].bandwidth);
+        setup.jobs[0].work = samples::traffic(workload, &[], (arrival, load), job, 3);
+        setup.until = Until::Time(1000 * US);
+        let hybrid = run(&automatic(setup, "mean", 80 * US)).hybrid.unwrap();
+        assert!(hybrid.switches <= 1, "{workload}: {:?}", hybrid.phases);
+    }
+}
+
+/// Reductions of 8 B are not as long under way as the halos between them.
+#[test]
+fn programs_take_as_long_as_in_high_fidelity() {
+    let fabric = samples::topology("torus", &[("dims", Value::Ints(vec![4, 4, 4]))]);
+    let routing = samples::routing(&fabric, "dimension-order", &[]);
+    let link = samples::link(12_500_000_000, 20_000, 20_000, 16 << 10);
+    let given = [("iterations", int(60)), ("face_bytes", int(16 << 10))];
+    let work = |name| samples::traffic(name, &given, ("constant", 0.5), (64, 0, link.bandwidth), 1);
+    for (program, most) in [("conjugate-gradient", 0.03), ("stencil", 0.03)] {
+        let mut setup =
+            samples::setup(Arc::clone(&fabric), Arc::clone(&routing), vec![link; 2], work(program), 0);
+        setup.jobs[0].message = None;
+        (setup.packet.packet, setup.packet.chunk, setup.packet.router_delay) = (2048, 256, 40_000);
+        (setup.packet.vcs, setup.packet.overhead) = (4, 200_000);
+        setup.until = Until::WorkloadDone { limit: 1_000_000 * US };
+        let plain = run(&setup).simulated_ps as f64;
+        for predictor in ["mean", "quantile"] {
+            let one = run(&automatic(setup.clone(), predictor, 200 * US));
+            let off = one.simulated_ps as f64 / plain - 1.0;
+            let phases = one.hybrid.unwrap().phases;
+            let predicted: u64 = phases.iter().filter(|p| p.mode == "surrogate").map(|p| p.packets).sum();
+            assert!(predicted * 2 > phases.iter().map(|p| p.packets).sum(), "{program}: {phases:?}");
+            assert!(off.abs() < most, "{program}, {predictor}: {off}");
+        }
+    }
+}
