@@ -3,6 +3,7 @@
 use crate::{
     asked::{Asked, Form},
     computed::{Special, Verified},
+    estimates,
     figures::{self, Extras},
     files::{Files, Place},
     haec_sim,
@@ -81,6 +82,8 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     let mut curves = Curves::default();
     let mut lines = if study.hybrid {
         hybrid(&study, &files, asked, watcher)?
+    } else if study.estimate {
+        estimates(&study, &files, asked, watcher)?
     } else {
         rows(&study, &files, (asked, &mut curves), watcher)?
     };
@@ -173,6 +176,24 @@ fn hybrid(
     Ok(lines)
 }
 
+/// Runs the rows of a study of estimates.
+fn estimates(
+    study: &Study,
+    files: &Files,
+    asked: &Asked<'_>,
+    watcher: &dyn Watcher,
+) -> Result<Vec<Line>, Error> {
+    let (mut lines, mut all) = (Vec::new(), (0, 0));
+    for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
+        let Case { set, .. } = case(study, row, asked);
+        let found = estimates::run(row, &set, asked.form, files, watcher)?;
+        all = (all.0 + found.covered.0, all.1 + found.covered.1);
+        lines.extend(found.lines);
+    }
+    lines.push(estimates::count(all));
+    Ok(lines)
+}
+
 fn rows(
     study: &Study,
     files: &Files,
@@ -216,7 +237,11 @@ fn value<'a>(summary: &'a Json, path: &str) -> Option<&'a Json> {
 }
 
 fn text(study: &Study, lines: &[Line]) -> String {
-    let head = ["row", "quantity", "published", "ours", "why they differ"].map(str::to_owned);
+    let head = match study.estimate {
+        true => ["row", "quantity", "its estimate", "true", ""],
+        false => ["row", "quantity", "published", "ours", "why they differ"],
+    };
+    let head = head.map(str::to_owned);
     let mut cells = vec![head];
     for line in lines {
         let ours = line.ours.map_or_else(|| "absent".to_owned(), number);

@@ -17,7 +17,8 @@
 //! why = "the paper's buffer sizes are not given"
 //! ```
 //!
-//! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `hybrid.rs`.
+//! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `hybrid.rs`; with `form = "estimate"` these tell how far they are off, see
+//! `estimates.rs`.
 //!
 //! A row with `program = "rate.c"` compiles that Portals program and runs it on two ranks of the experiment's machine with its `arguments`, of which
 //! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke: see `programs.rs`.
@@ -49,6 +50,8 @@ pub struct Study {
     pub paper: String,
     /// Rows are hybrid runs beside high fidelity.
     pub hybrid: bool,
+    /// Rows are hybrid runs that are asked how far they are off.
+    pub estimate: bool,
     smoke: Vec<String>,
     quick: Vec<String>,
     /// Rows of its table.
@@ -106,7 +109,7 @@ const STUDY: &[Param] = &[
     Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
     Param {
         name: "form",
-        kind: Kind::Choice(&["summary", "hybrid"]),
+        kind: Kind::Choice(&["summary", "hybrid", "estimate"]),
         default: Some("summary"),
         doc: "What a row is.",
     },
@@ -194,6 +197,7 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
         title: section.values.text("title"),
         paper: section.values.text("paper"),
         hybrid: section.values.text("form") == "hybrid",
+        estimate: section.values.text("form") == "estimate",
         smoke,
         quick,
         rows,
