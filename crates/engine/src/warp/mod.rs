@@ -1,7 +1,7 @@
 //! The optimistic scheduler: Time Warp (Jefferson 1985) over threads, in rounds.
 //!
 //! Read `TIMEWARP.md` beside this crate. In a round every thread takes its mail, commits what is certain for all, runs its partitions ahead
-//! ([`crowd`]) and posts what they sent. Between rounds nothing is under way but the mail that everybody knows of, so the first event of all, the
+//! (`crowd.rs`) and posts what they sent. Between rounds nothing is under way but the mail that everybody knows of, so the first event of all, the
 //! global virtual time, is a minimum of what was announced.
 
 mod crowd;

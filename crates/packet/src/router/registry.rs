@@ -78,6 +78,7 @@ impl RouterEntry {
     /// # Errors
     /// As [`run::watch`](crate::run::watch).
     pub fn run(&self, setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
+        // Journals first: what runs ahead needs them, whatever features it has; then no more features than are asked for.
         let compiled = match setup.scheduling.optimism() {
             Some(_) => self.undo,
             None if is_plain(setup) => self.plain,

@@ -266,6 +266,7 @@ impl<M: Mode> Router for InputQueued<M> {
     }
 
     fn abandon(&mut self) {
+        // A cycle that ended in a panic took it along.
         self.work = Some(Box::new(Work::new(self.widest)));
     }
 

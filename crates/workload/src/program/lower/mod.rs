@@ -20,7 +20,7 @@
 //! the communicator: transfers of different calls never meet. Communicators are numbered by reading all ranks' calls once
 //! beforehand, unless the script says that none is made.
 //!
-//! Ranks that call different collectives on a communicator are found when they have come to their ends ([`agreement`]).
+//! Ranks that call different collectives on a communicator are found when they have come to their ends (`agreement.rs`).
 //!
 //! **Mistakes** of a source are reported with the call's position: waiting for a request that there is not, using a request again that is not
 //! complete, ranks and roots out of range, unknown communicators, calls of which some ranks miss.
