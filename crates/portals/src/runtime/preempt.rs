@@ -14,8 +14,9 @@ use std::{
     ops::Range,
 };
 
-/// Microseconds of this machine before the first look at a rank that runs.
-const FIRST: i64 = 2_000;
+/// Microseconds of this machine before the first look at a rank that runs: a loop that keeps its counter in memory can look like one that polls, so short
+/// computations are not looked at, on a busy machine either.
+const FIRST: i64 = 25_000;
 /// The same before further looks, and for a rank that has polled before.
 const AGAIN: i64 = 20;
 /// Nanoseconds of the processor that a rank must have had since the look before: on a busy machine the timer rings again and again while it cannot run.
