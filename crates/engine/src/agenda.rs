@@ -252,19 +252,20 @@ impl<M: Copy> Agenda<M> {
         all
     }
 
-    /// Removes a pending event by its key and, for alarms, token: the anti-message of optimistic schedulers. True if it was
-    /// there. Scans the lane.
+    /// Removes a pending event by its key and, for alarms, token: for checkers that take single events back. True if it was there. Scans
+    /// the agenda.
     pub fn cancel(&mut self, lane: Lane, key: Key, token: Option<u32>) -> bool {
-        let hit = |e: &Entry| e.key == key && token.map_or(e.token & MESSAGE != 0, |t| e.token == t);
-        match self.lane(lane).remove(hit) {
-            Some(entry) => {
-                if entry.token & MESSAGE != 0 {
-                    self.free.push(entry.token & !MESSAGE);
-                }
-                true
-            }
-            None => false,
-        }
+        let mut found = false;
+        self.purge(|of, entry, _| {
+            let hit = of == lane
+                && entry.key == key
+                && token.map_or(entry.token & MESSAGE != 0, |token| entry.token == token);
+            // Of several that are alike, one.
+            let first = hit && !found;
+            found |= hit;
+            first
+        });
+        found
     }
 
     /// Every message still pending, in no particular order: for the final state's hash and for checkers.

@@ -7,29 +7,13 @@
 //! order of their keys.
 
 use crate::{
+    crew::{self, Crew},
     domain::{Domain, Envelope, Observer},
     group::Group,
     lookahead::Lookahead,
     meeting::{Known, Meeting},
     pin,
 };
-use base::time::Ps;
-
-/// What the threads of a run are given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Crew {
-    /// Virtual time at which the run ends.
-    pub end: Ps,
-    /// Events after which it stops, about.
-    pub budget: u64,
-    /// Bind threads to processors.
-    pub pin: bool,
-    /// See [`crate::executor::Threads::stretch`].
-    pub stretch: Ps,
-}
-
-/// Looks at another thread's slot before the processor is given away: some microseconds.
-pub(crate) const PATIENCE: u32 = 1000;
 
 /// Runs each group in a thread of its own, the first in the calling one; returns the number of windows.
 ///
@@ -43,29 +27,9 @@ where
     assert!(groups.len() > 1, "threads meet each other");
     let count = groups.len() as u32;
     let ahead = Lookahead::new(count, |from, to| groups[from as usize].lookahead(to));
-    // With more threads than processors, whoever looks on keeps another from working: then nobody looks twice.
-    let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < groups.len());
-    let meeting = Meeting::new(groups.len(), if crowded { 0 } else { PATIENCE });
-    let share = |group: &mut Group<'_, D, O>| Share { meeting: &meeting, ahead: &ahead, crew }.run(group);
-    let (first, others) = groups.split_at_mut(1);
-    std::thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(others.len());
-        for group in others {
-            let name = format!("netloom-{}", group.me);
-            // A thread that the system refuses would leave the others waiting.
-            match std::thread::Builder::new().name(name).spawn_scoped(scope, || share(group)) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    meeting.fail();
-                    panic!("the system refuses a thread: {error}");
-                }
-            }
-        }
-        let windows = share(&mut first[0]);
-        for thread in threads {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
-        windows
+    let meeting = crew::meeting(groups.len());
+    crew::side_by_side(&mut groups, &meeting, |group| {
+        Share { meeting: &meeting, ahead: &ahead, crew }.run(group)
     })
 }
 
@@ -85,7 +49,6 @@ impl<M: Copy + Send> Share<'_, M> {
     {
         let Crew { end, budget, pin, stretch } = *self.crew;
         let _bound_to = pin.then(|| pin::bind(group.me as usize));
-        let alarm = Alarm(self.meeting);
         let me = group.me as usize;
         let mut known = Known { next: Vec::new(), events: 0 };
         let (mut round, mut reached) = (0, 0);
@@ -108,8 +71,6 @@ impl<M: Copy + Send> Share<'_, M> {
             reached = self.ahead.bound(me, &known.next).saturating_add(stretch).min(end);
             group.run_to(reached, budget);
         }
-        // It rings when it is dropped, which is to happen in a panic alone.
-        std::mem::forget(alarm);
         round - 1
     }
 
@@ -127,14 +88,5 @@ impl<M: Copy + Send> Share<'_, M> {
         }
         self.meeting.announce(me, round, group.next_time(), group.events, &group.sent);
         group.sent.fill(base::time::NEVER);
-    }
-}
-
-/// Rings if its thread panics.
-struct Alarm<'a, M>(&'a Meeting<Envelope<M>>);
-
-impl<M> Drop for Alarm<'_, M> {
-    fn drop(&mut self) {
-        self.0.fail();
     }
 }

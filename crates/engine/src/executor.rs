@@ -5,7 +5,8 @@
 
 use crate::{
     balance::{self, Home},
-    conservative::{self, Crew},
+    conservative,
+    crew::Crew,
     domain::{Actions, Domain, Lane, Observer},
     group::Group,
     key::Key,

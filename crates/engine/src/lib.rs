@@ -57,6 +57,7 @@ pub mod agenda;
 mod balance;
 pub mod checkpoint;
 mod conservative;
+mod crew;
 pub mod director;
 pub mod domain;
 pub mod executor;

@@ -198,17 +198,7 @@ impl Wheel {
         self.current.iter().copied().chain(slots).chain(self.far.iter().map(|e| e.0))
     }
 
-    /// Removes the first event that `hit` recognises. Scans and refiles everything.
-    pub fn remove(&mut self, hit: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        // Lists are linked one way, so taking one out of the middle costs as much as filing all anew.
-        let mut all: Vec<Entry> = self.entries().collect();
-        let found = all.iter().position(hit)?;
-        let entry = all.swap_remove(found);
-        self.refill(all);
-        Some(entry)
-    }
-
-    /// Holds these and nothing else.
+    /// Holds these and nothing else. Lists are linked one way, so taking one out of the middle is filing all anew.
     pub(crate) fn refill(&mut self, all: Vec<Entry>) {
         let position = self.position;
         *self = Self::new(self.shift);

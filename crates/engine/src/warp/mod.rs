@@ -12,7 +12,7 @@ mod past;
 
 use crate::{
     balance::Home,
-    conservative::{Crew, PATIENCE},
+    crew::{self, Crew},
     domain::{Domain, Observer},
     lookahead::Lookahead,
     meeting::{Known, Meeting},
@@ -47,29 +47,9 @@ pub(crate) fn run<D, O>(
         (0..).zip(members).map(|(me, members)| Crowd::new(me, members, homes, optimism, start)).collect();
     let count = crowds.len();
     let ahead = Lookahead::new(count as u32, |from, to| crowds[from as usize].lookahead(to));
-    // With more threads than processors, whoever looks on keeps another from working.
-    let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < count);
-    let meeting = Meeting::new(count, if crowded { 0 } else { PATIENCE });
-    let share =
-        |crowd: &mut Crowd<'_, D, O>| Share { meeting: &meeting, ahead: &ahead, crew, optimism }.run(crowd);
-    let (first, others) = crowds.split_at_mut(1);
-    let rounds = std::thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(others.len());
-        for crowd in others {
-            let name = format!("netloom-{}", crowd.me);
-            match std::thread::Builder::new().name(name).spawn_scoped(scope, || share(crowd)) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    meeting.fail();
-                    panic!("the system refuses a thread: {error}");
-                }
-            }
-        }
-        let rounds = share(&mut first[0]);
-        for thread in threads {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
-        rounds
+    let meeting = crew::meeting(count);
+    let rounds = crew::side_by_side(&mut crowds, &meeting, |crowd| {
+        Share { meeting: &meeting, ahead: &ahead, crew, optimism }.run(crowd)
     });
     total.rounds += rounds;
     total.ahead = crowds.into_iter().map(|crowd| crowd.end(total)).min().unwrap_or(0);
@@ -92,7 +72,6 @@ impl<M: Copy + Send> Share<'_, M> {
     {
         let Crew { end, budget, pin, .. } = *self.crew;
         let _bound_to = pin.then(|| pin::bind(crowd.me as usize));
-        let alarm = Alarm(self.meeting);
         let mut known = Known { next: Vec::new(), events: 0 };
         let mut round = 0;
         loop {
@@ -113,7 +92,6 @@ impl<M: Copy + Send> Share<'_, M> {
             }
             crowd.run(first, self.ahead.bound(crowd.me as usize, &known.next), end);
         }
-        std::mem::forget(alarm);
         round
     }
 
@@ -144,14 +122,5 @@ impl<M: Copy + Send> Share<'_, M> {
             self.meeting.open(from, me, round, |post| crowd.take(&post));
         }
         true
-    }
-}
-
-/// Rings if its thread panics.
-struct Alarm<'a, M>(&'a Meeting<Post<M>>);
-
-impl<M> Drop for Alarm<'_, M> {
-    fn drop(&mut self) {
-        self.0.fail();
     }
 }

@@ -1,0 +1,76 @@
+//! Threads that run partitions side by side, whatever the scheduler: one begins in each thread, and nobody waits for one that failed.
+
+use crate::meeting::Meeting;
+use base::time::Ps;
+
+/// What the threads of a run are given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crew {
+    /// Virtual time at which the run ends.
+    pub end: Ps,
+    /// Events after which it stops, about.
+    pub budget: u64,
+    /// Bind threads to processors.
+    pub pin: bool,
+    /// See [`base::threads::Threads::stretch`].
+    pub stretch: Ps,
+}
+
+/// Looks at another thread's slot before the processor is given away: some microseconds.
+const PATIENCE: u32 = 1000;
+
+/// A meeting of so many threads.
+pub(crate) fn meeting<M>(threads: usize) -> Meeting<M> {
+    // With more threads than processors, whoever looks on keeps another from working: then nobody looks twice.
+    let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < threads);
+    Meeting::new(threads, if crowded { 0 } else { PATIENCE })
+}
+
+/// Does each share in a thread of its own, the first in the calling one, and gives what that one gave.
+///
+/// # Panics
+/// If a share panics in any thread.
+pub(crate) fn side_by_side<T: Send, M: Send, R: Send>(
+    shares: &mut [T],
+    meeting: &Meeting<M>,
+    work: impl Fn(&mut T) -> R + Sync,
+) -> R {
+    let work = |share: &mut T| {
+        let alarm = Alarm(meeting);
+        let done = work(share);
+        // It rings when it is dropped, which is to happen in a panic alone.
+        std::mem::forget(alarm);
+        done
+    };
+    let (first, others) = shares.split_first_mut().expect("somebody works");
+    std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(others.len());
+        for (other, share) in (1..).zip(others) {
+            // A thread that the system refuses would leave the others waiting.
+            match std::thread::Builder::new()
+                .name(format!("netloom-{other}"))
+                .spawn_scoped(scope, || work(share))
+            {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    meeting.fail();
+                    panic!("the system refuses a thread: {error}");
+                }
+            }
+        }
+        let done = work(first);
+        for thread in threads {
+            thread.join().map(drop).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        done
+    })
+}
+
+/// Rings if its thread panics.
+struct Alarm<'a, M>(&'a Meeting<M>);
+
+impl<M> Drop for Alarm<'_, M> {
+    fn drop(&mut self) {
+        self.0.fail();
+    }
+}
