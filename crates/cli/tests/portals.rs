@@ -51,6 +51,13 @@ fn computing_takes_no_time_or_that_of_this_machine_or_a_fixed_one() {
     assert_eq!(reported(&ignored), (0, 0));
 }
 
+/// Compiled without optimisation a loop keeps its counter in memory, so registers alone look as if it did nothing but look at memory.
+#[test]
+fn a_loop_that_counts_in_memory_is_no_poll() {
+    let Some(program) = compile("crates/cli/tests/portals/compute.c") else { return };
+    assert_eq!(program.good(1, &[], &["40"]).trim(), "0 0");
+}
+
 #[test]
 fn the_other_dialect_is_understood() {
     let Some(program) = compile_as("bull", "crates/cli/tests/portals/bull.c") else { return };

@@ -1,8 +1,8 @@
 //! Programs that poll memory without any call: they are interrupted, so that what they wait for can happen.
 //!
 //! A timer looks at a rank that has run for `FIRST` without giving the processor up, then every `AGAIN`. A loop that only looks at memory has few states: if
-//! the same registers are seen `ENOUGH` times, in the program's own code and so in no call of ours or of a library, the rank polls. (Code that computes
-//! counts something.) It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
+//! the same registers and the same frame are seen `ENOUGH` times, in the program's own code and so in no call of ours or of a library, the rank polls.
+//! (Code that computes counts something: in a register or, where it was compiled without optimisation, in its frame.) It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
 //! returns to where it was. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
@@ -14,15 +14,18 @@ use std::{
     ops::Range,
 };
 
-/// Microseconds of this machine before the first look at a rank that runs: a loop that keeps its counter in memory can look like one that polls, so short
-/// computations are not looked at, on a busy machine either.
-const FIRST: i64 = 25_000;
+/// Microseconds of this machine before the first look at a rank that runs.
+const FIRST: i64 = 2_000;
 /// The same before further looks, and for a rank that has polled before.
 const AGAIN: i64 = 20;
 /// Nanoseconds of the processor that a rank must have had since the look before: on a busy machine the timer rings again and again while it cannot run.
 const PROGRESS: u64 = 8_000;
 /// Times that the same registers must have been seen before.
 const ENOUGH: usize = 5;
+/// Bytes below the stack pointer that a function may use without saying so.
+const RED_ZONE: usize = 128;
+/// Largest frame that is looked at.
+const FRAME: usize = 4096;
 /// Looks that are remembered.
 const LOOKS: usize = 48;
 
@@ -88,6 +91,8 @@ unsafe extern "C" {
 thread_local! {
     /// Code of the program of the rank that runs; empty while none does.
     static CODE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// Where the stack of the thread that runs begins: one past its highest byte.
+    static TOP: Cell<usize> = const { Cell::new(0) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// Processor time at the end of the last look.
@@ -126,24 +131,41 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
         return arm(AGAIN);
     }
     // SAFETY: the kernel gives the registers at the interruption; they are changed only if the program's own code was interrupted, which holds nothing of
-    // ours, and so that it finds all of them again. The word written lies below its red zone, on its stack.
+    // ours, and so that it finds all of them again. The word written lies below its red zone, on its stack. What `frame` reads lies there, too: see it.
     unsafe {
         let registers = &mut (*context).uc_mcontext.gregs;
         let at = registers[libc::REG_RIP as usize] as usize;
-        if !(start..end).contains(&at) || !seen_enough(&registers[..=libc::REG_EFL as usize]) {
+        let (stack, base) =
+            (registers[libc::REG_RSP as usize] as usize, registers[libc::REG_RBP as usize] as usize);
+        if !(start..end).contains(&at)
+            || !seen_enough(&registers[..=libc::REG_EFL as usize], frame(stack, base))
+        {
             return arm(AGAIN);
         }
         arm(FIRST);
-        let stack = registers[libc::REG_RSP as usize] - 136;
+        let stack = registers[libc::REG_RSP as usize] - RED_ZONE as i64 - 8;
         *(stack as *mut usize) = at;
         registers[libc::REG_RSP as usize] = stack;
         registers[libc::REG_RIP as usize] = netloom_preempt as *const () as i64;
     }
 }
 
+/// Hash of the frame of a function that was interrupted: its red zone, and what lies up to its base if it has one.
+///
+/// # Safety
+/// `stack` must be the stack pointer of the rank that was interrupted in the program's own code.
+unsafe fn frame(stack: usize, base: usize) -> u64 {
+    // Without a base pointer the register holds anything: only what points a little above the stack pointer is taken for one.
+    let most = (stack + FRAME).min(TOP.get());
+    let end = if (stack..=most).contains(&base) { base } else { stack };
+    let words = ((stack - RED_ZONE) & !7..end & !7).step_by(8);
+    // SAFETY: the rank's stack is mapped from its stack pointer up to `TOP`, where it begins, and the red zone below belongs to it.
+    words.fold(0, |hash, at| mix64(hash ^ unsafe { (at as *const u64).read_volatile() }))
+}
+
 /// Remembers a look; true if there were enough like it.
-fn seen_enough(registers: &[i64]) -> bool {
-    let look = registers.iter().fold(0, |hash, &r| mix64(hash ^ r as u64)) | 1;
+fn seen_enough(registers: &[i64], frame: u64) -> bool {
+    let look = registers.iter().fold(frame, |hash, &r| mix64(hash ^ r as u64)) | 1;
     let (mut seen, looks) = SEEN.get();
     let same = seen.iter().filter(|&&s| s == look).count();
     seen[looks % LOOKS] = look;
@@ -173,6 +195,11 @@ pub fn install(polled: fn()) {
         libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
     }
     arm(FIRST);
+}
+
+/// A thread goes on whose stack begins there.
+pub fn on_stack(top: usize) {
+    TOP.set(top);
 }
 
 /// A rank with this code goes on; `polls` says that it has polled before.

@@ -15,7 +15,10 @@ use super::{
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
-use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+use corosensei::{
+    Coroutine, CoroutineResult, Yielder,
+    stack::{DefaultStack, Stack},
+};
 use std::{
     ffi::{CString, c_char, c_int, c_void},
     path::Path,
@@ -103,10 +106,12 @@ fn arguments(program: &Program<'_>) -> Result<(c_int, *mut *mut c_char), String>
 
 type Routine = Coroutine<(), (), (), DefaultStack>;
 
-fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<Routine, String> {
+/// A thread's coroutine, and where its stack begins.
+fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<(Routine, usize), String> {
     let stack = DefaultStack::new(program.stack).map_err(|e| format!("no stack for another thread: {e}"))?;
     let given = arguments(program)?;
-    Ok(Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+    let top = stack.base().get();
+    let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
         with(|w, _| w.threads[thread as usize].yielder = yielder);
         match entry {
             Entry::Main(main) => {
@@ -125,7 +130,8 @@ fn coroutine(thread: u32, entry: Entry, program: &Program<'_>) -> Result<Routine
                 end_thread(result)
             }
         }
-    }))
+    });
+    Ok((routine, top))
 }
 
 fn environment() -> *mut *mut c_char {
@@ -138,7 +144,7 @@ fn environment() -> *mut *mut c_char {
 
 /// Resumes threads until none can run.
 fn drive(program: &Program<'_>) -> Result<(), String> {
-    let mut routines: Vec<Option<Routine>> = Vec::new();
+    let mut routines: Vec<Option<(Routine, usize)>> = Vec::new();
     let outcome = loop {
         let next = world::reach(|world| {
             let thread = world.next_thread()?;
@@ -160,7 +166,8 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
                 Err(message) => break Err(message),
             }
         }
-        if let Some(routine) = slot {
+        if let Some((routine, top)) = slot {
+            preempt::on_stack(*top);
             resume(routine, thread, errno, files);
         }
     };
