@@ -38,7 +38,15 @@ pub fn reference(registry: &Registry) -> String {
             text += &entry((about, shelf.keys(index)), &shelf.usage(index), &classes(registry, about, shelf));
         }
     }
-    text
+    text + &verdicts()
+}
+
+/// States and flags of verdicts.
+fn verdicts() -> String {
+    let head = "\n## Verdicts (`verdict` of summary.json)\n\nThe first five are states, gravest first: the gravest one found is `state`. All that were found \
+                are `flags`, and `detail` has the facts.\n\n| flag | meaning |\n| --- | --- |\n";
+    let rows = results::flags::FLAGS.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
+    head.to_owned() + &rows.collect::<String>()
 }
 
 /// Link classes of a topology; empty for anything else.

@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod compare;
 pub mod csv_out;
+pub mod flags;
 pub mod histogram;
 pub mod otf2_out;
 pub mod output;

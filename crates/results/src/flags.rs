@@ -1,0 +1,29 @@
+//! The flags of verdicts: each name once, with what it says and what to do.
+
+/// States and flags of a [`crate::summary::Verdict`], gravest state first, with their meanings.
+pub const FLAGS: &[(&str, &str)] = &[
+    ("deadlock", "packets or ranks wait for each other in a cycle; `detail` names it"),
+    ("starved", "a source or packet waits without bound while others pass"),
+    ("incomplete", "a limit ended the run before the workload was done; means describe a part of it"),
+    ("saturated", "sources offer more than the network accepts: latency depends on the length of the run"),
+    ("not-stationary", "the mean latency drifts: the run is too short, or its warm-up"),
+    ("contradicts-fabric", "delays written in the file differ from those that `[fabric]` gives"),
+    ("input-dropped", "records of a file were read and not simulated; `detail` counts them"),
+    ("mismatched-collectives", "ranks call different collectives, or with different sizes"),
+    ("no-failure", "links were to fail after the end of the run"),
+    ("outside-validated-range", "the model was compared with others only below the load of this run"),
+    ("short-window", "a hybrid run learned from too short a window to say how far it may be off"),
+    ("single-path", "the routing spreads traffic; this model sends each message over one path"),
+    ("still-filling", "packets of the beginning are under way in the second half: run longer"),
+    ("too-few-samples", "too few deliveries to say whether the mean is steady"),
+    ("truncated-messages", "messages are longer than the receives that they met"),
+    ("unfinished-programs", "the run ended at its time with operations of ranks left"),
+    ("unreachable", "some pairs have no path; their messages are not counted"),
+    ("unreceived-messages", "messages arrived for which no receive was posted"),
+];
+
+/// True if `flag` has a line of its own.
+#[must_use]
+pub fn is_known(flag: &str) -> bool {
+    FLAGS.iter().any(|(name, _)| *name == flag)
+}
