@@ -15,7 +15,7 @@ pub fn predict(setup: &FlowSetup) -> Prediction {
     let ranks: u64 = setup.jobs.iter().map(|j| j.placement.len() as u64).sum();
     let links = setup.fabric.ports().len() as u64 + u64::from(setup.fabric.terminals());
     let flows = setup.config.max_flows.min(ranks.saturating_mul(100));
-    let mut parts = memory::predict(&setup.jobs).parts;
+    let mut parts = memory::predict(&setup.jobs, memory::Kept::Rows).parts;
     parts.push(("links", links.saturating_mul(256)));
     parts.push(("routes", ranks.saturating_mul(ranks.min(256)).saturating_mul(ROUTE)));
     parts.push(("flows", flows.saturating_mul(FLOW)));

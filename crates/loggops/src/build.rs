@@ -203,9 +203,12 @@ impl Run for DelayRun {
     }
 
     fn memory(&self) -> Prediction {
-        let mut memory = ranks::memory::predict(&self.jobs);
+        let mut memory = ranks::memory::predict(&self.jobs, run::kept(&self.setup));
         if let Some(derived) = &self.setup.derived {
             memory.add("paths", derived.delays.bytes());
+        }
+        if let Some(bytes) = model::memory::history(self.setup.scheduling) {
+            memory.add("history", bytes);
         }
         memory
     }

@@ -24,7 +24,7 @@ use model::{
     run::{Progress, Watch},
     setup::{JobSetup, Scheduling},
 };
-use ranks::stuck::Stuck;
+use ranks::{memory::Kept, stuck::Stuck};
 use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 use workload::program::Program;
@@ -79,19 +79,24 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         None => Executor::with_threads(parts, options, threads),
     };
     let damage = |e: &Executor<DelayDomain, Observer>| {
-        e.partitions.iter().find_map(|p| Some((p.domain.first, p.domain.window().damage.clone()?)))
+        e.partitions.iter().find_map(|p| {
+            let (rank, message) = p.domain.window().damage()?;
+            Some((p.domain.first + rank, message.to_owned()))
+        })
     };
     if let Some(state) = watch.resume {
         take_up(state, &mut executor, &mut ()).map_err(|_| Failure::Damaged)?;
     }
-    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
+    // A pause takes back what is not certain: it must be rare beside the rounds.
+    let budget = setup.scheduling.optimism().map_or(BUDGET, |o| BUDGET.max(16 * o.batch as u64));
+    let pauses = Pauses { budget: budget * u64::from(executor.threads()), every: watch.every };
     let stop = executor.run_directed(setup.limit, &mut (), pauses, |e, ()| {
         let partitions = e.partitions.len() as u32;
         let at = Progress { now: e.now(), end: setup.limit, events: e.events(), chunk_hops: 0, partitions };
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
-    if let Some((first, (rank, message))) = damage(&executor) {
-        return Err(damaged(setup, cx.places[(first + rank) as usize], &message));
+    if let Some((rank, message)) = damage(&executor) {
+        return Err(damaged(setup, cx.places[rank as usize], &message));
     }
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
@@ -171,6 +176,14 @@ fn directly(
 fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
     let job = &setup.jobs[place.job as usize].name;
     Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
+}
+
+/// How ranks keep their operations, for a prediction of memory: those that all run ahead in one partition ([`directly`]) keep a batch each.
+#[must_use]
+pub fn kept(setup: &DelaySetup) -> Kept {
+    let alone = |p: &Arc<dyn Program>| p.chained() && p.cpus() <= 1 && p.nics() <= 1;
+    let free = setup.config.cost == Cost::Pure && setup.jobs.iter().all(|j| alone(&j.program));
+    if free && setup.scheduling.partitions() == 1 { Kept::Batch } else { Kept::Rows }
 }
 
 /// Resolves what does not change during the run.

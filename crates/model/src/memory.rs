@@ -1,5 +1,7 @@
 //! What a run is predicted to need of memory.
 
+use crate::setup::Scheduling;
+
 /// Bytes that a run needs, by part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
@@ -16,4 +18,17 @@ impl Prediction {
         self.parts.push((part, bytes));
         self.parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     }
+}
+
+/// Bytes of what a scheduler that runs ahead keeps to take events back; `None` if it does not run ahead.
+///
+/// An event takes its row, the rows that it changed, the alarms and messages that it set and what it recorded. Windows end before a thread that has
+/// all its history waits, so some events more are counted.
+#[must_use]
+pub fn history(scheduling: Scheduling) -> Option<u64> {
+    /// An event of the dearest kind: a chunk that is delivered and recorded.
+    const EVENT: u64 = 1 << 10;
+    let optimism = scheduling.optimism()?;
+    let events = 2 * (optimism.history as u64).max(optimism.batch as u64);
+    Some(events.saturating_mul(EVENT).saturating_mul(u64::from(scheduling.threads().count)))
 }

@@ -14,7 +14,7 @@ use model::{memory::Prediction, setup::Until};
 /// A router with queues that no buffer bounds may hold all that terminals can send in the time of the run. If the workload ends the
 /// run, what its queues hold beyond buffers is not counted.
 ///
-/// Rows are counted at their sizes; pools double when they grow, so their share is taken twice.
+/// Rows are counted at their sizes. Pools double when they grow, but what is not touched takes no memory.
 #[must_use]
 pub fn predict(setup: &Setup) -> Prediction {
     let fabric = &*setup.fabric;
@@ -39,13 +39,15 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("routers", (router::registry::entry(setup.packet.router.name).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
         ("flights", size(lines * 16, size_of::<Flight>())),
-        ("chunks", size(chunks, 2 * size_of::<Chunk>())),
+        ("chunks", size(chunks, size_of::<Chunk>())),
         (
             "packets",
-            size(chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)), 2 * size_of::<Packet>()),
+            size(chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)), size_of::<Packet>()),
         ),
         ("fixed", 24 << 20),
     ];
+    parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
+    parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
