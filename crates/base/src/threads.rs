@@ -25,7 +25,7 @@ pub struct Optimism {
     pub bound: Option<Ps>,
     /// Events that a thread handles between two meetings, about.
     pub batch: usize,
-    /// Events that a thread keeps to take them back, at most: then it waits for what is certain.
+    /// Events that a thread keeps to take them back, about: with more it runs only what is certain.
     pub history: usize,
     /// Takes events back after so many of a partition, without any need; 0 for never. For tests.
     pub stumble: u64,
@@ -35,7 +35,7 @@ pub struct Optimism {
 
 impl Default for Optimism {
     fn default() -> Self {
-        Self { bound: None, batch: 4096, history: 1 << 17, stumble: 0, fault: None }
+        Self { bound: None, batch: 4096, history: 1 << 14, stumble: 0, fault: None }
     }
 }
 
@@ -61,6 +61,8 @@ pub struct Speculation {
     pub rollbacks: u64,
     /// Events taken back.
     pub rolled_back: u64,
+    /// Handlers that failed in states that never were, and were taken back.
+    pub failures: u64,
     /// Meetings of the threads.
     pub rounds: u64,
     /// Most bytes that a thread kept to take events back.

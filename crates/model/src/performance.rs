@@ -44,6 +44,7 @@ impl Clock {
             efficiency: s.efficiency(),
             rollbacks: s.rollbacks,
             rolled_back: s.rolled_back,
+            failures: s.failures,
             peak_history_bytes: s.peak_bytes,
         });
         Performance {

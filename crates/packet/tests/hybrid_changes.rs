@@ -141,7 +141,7 @@ fn steady_traffic_stays() {
         setup.jobs[0].work = samples::traffic(workload, &[], (arrival, load), job, 3);
         setup.until = Until::Time(1000 * US);
         let hybrid = run(&automatic(setup, "mean", 80 * US)).hybrid.unwrap();
-        assert!(hybrid.switches <= 1, "{workload}: {:?}", hybrid.phases);
+        assert!(hybrid.switches == 1, "{workload}: {:?}", hybrid.phases);
     }
 }
 

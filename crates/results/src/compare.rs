@@ -101,7 +101,7 @@ fn numbers(s: &Summary) -> BTreeMap<String, f64> {
     put("packets.delivered", s.packets.map(|p| p.delivered as f64));
     put("hops_mean", s.hops_mean);
     put("throughput.accepted_fraction", s.throughput.map(|t| t.accepted_fraction));
-    put("hybrid.predicted_share", s.hybrid.as_ref().map(|h| h.predicted_share));
+    put("hybrid.predicted_share", s.hybrid.as_ref().and_then(|h| h.predicted_share));
     put("hybrid.error_estimate", s.hybrid.as_ref().and_then(|h| h.error_estimate));
     put("links.max_utilisation", s.links.as_ref().map(|l| l.max_utilisation));
     for (block, latency) in [("latency_ps", s.latency_ps), ("message_latency_ps", s.message_latency_ps)] {

@@ -152,6 +152,7 @@ impl Verdict {
 
     /// Adds a flag that does not change the state, once.
     pub fn flag(&mut self, flag: &str) {
+        debug_assert!(crate::flags::is_known(flag), "`{flag}` has no line in flags.rs");
         if !self.flags.iter().any(|f| f == flag) {
             self.flags.push(flag.to_owned());
         }
@@ -591,9 +592,9 @@ pub struct Hybrid {
     /// without a return, or where either delivered nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictor_error: Option<f64>,
-    /// Share of the simulated time in which packets bypassed the network.
-    #[serde(default)]
-    pub predicted_share: f64,
+    /// Share of the simulated time in which packets bypassed the network; absent in results of versions that did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_share: Option<f64>,
     /// By how much the mean latency of the run may be off because of its predictions, as a fraction of it, at 95 %; absent if nothing was predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_estimate: Option<f64>,
@@ -675,6 +676,9 @@ pub struct Speculation {
     pub rollbacks: u64,
     /// Events that were taken back.
     pub rolled_back: u64,
+    /// Handlers that failed in states that never were, and were taken back.
+    #[serde(default)]
+    pub failures: u64,
     /// Most bytes that a thread kept to take events back.
     pub peak_history_bytes: u64,
 }

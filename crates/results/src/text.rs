@@ -98,8 +98,9 @@ fn hybrid(out: &mut String, summary: &Summary) {
     let Some(h) = &summary.hybrid else { return };
     let error =
         h.error_estimate.map_or_else(String::new, |e| format!(", mean latency within {}", percent(e)));
-    let share = percent(h.predicted_share);
-    line(out, "hybrid", &format!("{} switches, {share} of the time predicted{error}", h.switches));
+    let share =
+        h.predicted_share.map_or_else(String::new, |s| format!(", {} of the time predicted", percent(s)));
+    line(out, "hybrid", &format!("{} switches{share}{error}", h.switches));
     if let Some(error) = h.predictor_error {
         line(out, "", &format!("after returns predictions were off by {}", percent(error)));
     }

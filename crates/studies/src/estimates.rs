@@ -11,8 +11,31 @@ use results::summary::Summary;
 pub struct Found {
     /// Its lines of the table: what the runs say of themselves stands where other studies have what was published.
     pub lines: Vec<Line>,
-    /// Cases, and how many of them are covered.
-    pub covered: (u32, u32),
+    /// Its cases.
+    pub cases: Cases,
+}
+
+/// How many runs know how far they are off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cases {
+    /// Runs that predicted something.
+    pub predicted: u32,
+    /// Those of them whose estimate covers their error.
+    pub covered: u32,
+    /// Runs that predicted nothing and do not differ at all.
+    pub same: u32,
+    /// Runs that predicted nothing and differ all the same: faults.
+    pub differ: u32,
+}
+
+impl Cases {
+    /// Adds other cases.
+    pub fn add(&mut self, other: Self) {
+        self.predicted += other.predicted;
+        self.covered += other.covered;
+        self.same += other.same;
+        self.differ += other.differ;
+    }
 }
 
 /// A row, with all that overrides its experiment.
@@ -27,7 +50,7 @@ pub fn run(
     watcher: &dyn Watcher,
 ) -> Result<Found, Error> {
     let seeds = if matches!(form, Form::Smoke | Form::Quick) { 1 } else { row.seeds };
-    let mut found = Found { lines: Vec::new(), covered: (0, 0) };
+    let mut found = Found { lines: Vec::new(), cases: Cases::default() };
     for seed in 1..=seeds {
         let one = |own: &[&str]| -> Result<Summary, Error> {
             let own = own.iter().map(|&s| s.to_owned()).chain([format!("experiment.seed={seed}")]);
@@ -38,10 +61,18 @@ pub fn run(
         let (plain, hybrid) = (one(&["model.kind=packet"])?, one(&[])?);
         let estimate = hybrid.hybrid.as_ref().and_then(|h| h.error_estimate);
         let off = plain.latency_ps.zip(hybrid.latency_ps).map(|(p, h)| (h.mean - p.mean).abs() / p.mean);
-        let covered = off.is_some_and(|off| off <= estimate.unwrap_or(0.0));
-        let share = hybrid.hybrid.as_ref().map_or(0.0, |h| h.predicted_share * 100.0);
+        let within = off.is_some_and(|off| off <= estimate.unwrap_or(0.0));
+        let share = hybrid.hybrid.as_ref().and_then(|h| h.predicted_share).unwrap_or(0.0) * 100.0;
         let flags = hybrid.verdict.flags.join(", ");
-        let what = if covered { "covered" } else { "NOT covered" };
+        let Cases { predicted, covered, same, differ } = &mut found.cases;
+        let (what, count) = match (estimate.is_some(), within) {
+            (true, true) => ("covered", covered),
+            (true, false) => ("NOT covered", &mut 0),
+            (false, true) => ("the same", same),
+            (false, false) => ("DIFFERS", differ),
+        };
+        *count += 1;
+        *predicted += u32::from(estimate.is_some());
         found.lines.push(Line {
             row: row.name.clone(),
             key: format!("error, seed {seed}"),
@@ -49,20 +80,24 @@ pub fn run(
             ours: off.map(|e| e * 100.0),
             why: format!("{what}; {share:.0} % of the time predicted {flags}").trim_end().to_owned(),
         });
-        found.covered.0 += 1;
-        found.covered.1 += u32::from(covered);
     }
     Ok(found)
 }
 
-/// The line below all rows.
+/// The lines below all rows.
 #[must_use]
-pub fn count((cases, covered): (u32, u32)) -> Line {
-    Line {
+pub fn count(cases: Cases) -> Vec<Line> {
+    let Cases { predicted, covered, same, differ } = cases;
+    let line = |key: String, ours: u32| Line {
         row: "all".to_owned(),
-        key: format!("covered of {cases}"),
+        key,
         published: None,
-        ours: Some(f64::from(covered)),
+        ours: Some(f64::from(ours)),
         why: String::new(),
+    };
+    let mut lines = vec![line(format!("covered of {predicted} that predicted"), covered)];
+    if same + differ > 0 {
+        lines.push(line(format!("the same of {} that did not", same + differ), same));
     }
+    lines
 }

@@ -183,14 +183,14 @@ fn estimates(
     asked: &Asked<'_>,
     watcher: &dyn Watcher,
 ) -> Result<Vec<Line>, Error> {
-    let (mut lines, mut all) = (Vec::new(), (0, 0));
+    let (mut lines, mut all) = (Vec::new(), estimates::Cases::default());
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
         let Case { set, .. } = case(study, row, asked);
         let found = estimates::run(row, &set, asked.form, files, watcher)?;
-        all = (all.0 + found.covered.0, all.1 + found.covered.1);
+        all.add(found.cases);
         lines.extend(found.lines);
     }
-    lines.push(estimates::count(all));
+    lines.extend(estimates::count(all));
     Ok(lines)
 }
 

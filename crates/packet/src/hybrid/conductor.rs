@@ -64,6 +64,7 @@ struct Phase {
     network: (Seen, Seen),
     predicted: (Seen, Seen),
     delivered: (u64, u64),
+    measured: (u64, u64),
     /// What it predicts by.
     window: Window,
 }
@@ -141,6 +142,8 @@ pub struct Counts {
     network: Seen,
     predicted: Seen,
     delivered: u64,
+    /// Those that count in the run's mean latency: created after the warm-up.
+    measured: u64,
 }
 
 impl Counts {
@@ -149,7 +152,8 @@ impl Counts {
     pub fn of(observer: &Observer) -> Self {
         let (network, predicted) =
             observer.learner.as_ref().map_or_else(Default::default, |l| (l.network, l.predicted));
-        Self { network, predicted, delivered: observer.sums.packets.1 }
+        let sums = &observer.sums;
+        Self { network, predicted, delivered: sums.packets.1, measured: sums.latency.moments().count }
     }
 
     /// Adds another partition's.
@@ -157,6 +161,7 @@ impl Counts {
         self.network.merge(other.network);
         self.predicted.merge(other.predicted);
         self.delivered += other.delivered;
+        self.measured += other.measured;
     }
 }
 
@@ -170,6 +175,7 @@ impl Phase {
             network: (at.network, at.network),
             predicted: (at.predicted, at.predicted),
             delivered: (at.delivered, at.delivered),
+            measured: (at.measured, at.measured),
             window,
         }
     }
@@ -177,7 +183,8 @@ impl Phase {
     fn end(&mut self, now: Ps, cost: Cost, at: &Counts) {
         self.end = now;
         self.cost.add(cost);
-        (self.network.1, self.predicted.1, self.delivered.1) = (at.network, at.predicted, at.delivered);
+        (self.network.1, self.predicted.1) = (at.network, at.predicted);
+        (self.delivered.1, self.measured.1) = (at.delivered, at.measured);
     }
 
     /// Mean latency of what was delivered in it by the network, or by prediction.
@@ -282,7 +289,7 @@ impl Conductor {
             fingerprint.add(15 << 32 | u64::from(phase.surrogate), phase.start, 0, 0);
         }
         let error = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
-        let estimate = stage.estimate(counts.delivered);
+        let estimate = stage.estimate(counts.measured);
         let inside: Ps = phases.iter().filter(|p| p.surrogate).map(|p| p.end - p.start).sum();
         let rows = phases.iter().map(|p| summary::Phase {
             mode: if p.surrogate { "surrogate" } else { "high-fidelity" }.to_owned(),
@@ -297,7 +304,7 @@ impl Conductor {
             switches: phases.len() as u64 - 1,
             zombies: summary::Zombies { created, discarded, in_network },
             predictor_error: error,
-            predicted_share: inside as f64 / now.max(1) as f64,
+            predicted_share: Some(inside as f64 / now.max(1) as f64),
             error_estimate: estimate.map(|e| e.error),
         };
         let short = estimate.is_some_and(|e| e.short);
@@ -485,18 +492,20 @@ impl Stage {
     }
 
     /// What predictions are worth.
-    fn estimate(&self, delivered: u64) -> Option<Estimate> {
+    fn estimate(&self, measured: u64) -> Option<Estimate> {
         let phases = &self.log.phases;
         let stays = phases.iter().enumerate().filter(|(_, p)| p.surrogate).map(|(n, stay)| {
             let after = phases.get(n + 1);
             // What is under way at the return is delivered after it. Messages that went as one have no latencies of packets: all of the stay counts.
             let until = after.map_or(stay.predicted.1.count, |next| next.predicted.1.count);
-            let packets = (until - stay.predicted.0.count).max(stay.delivered.1 - stay.delivered.0);
+            let packets = (until - stay.predicted.0.count).max(stay.measured.1 - stay.measured.0);
+            // What the warm-up leaves out weighs nothing.
+            let packets = packets.min(after.unwrap_or(stay).measured.1 - stay.measured.0);
             let pair = stay.mean(true).zip(after.and_then(|next| next.mean(false)));
             let checked = pair.map(|(said, seen)| (said - seen).abs() / seen);
             Stay { window: stay.window, length: stay.end - stay.start, packets, checked }
         });
-        estimate(&stays.collect::<Vec<_>>(), delivered)
+        estimate(&stays.collect::<Vec<_>>(), measured)
     }
 
     /// A predictor of what was learned.

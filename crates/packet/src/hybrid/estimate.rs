@@ -68,7 +68,7 @@ pub struct Stay {
     pub window: Window,
     /// How long it was.
     pub length: Ps,
-    /// Packets that were predicted in it.
+    /// Packets that were predicted in it and count in the run's mean latency.
     pub packets: u64,
     /// How far off its mean was from that of the network after it, as a fraction.
     pub checked: Option<f64>,
@@ -83,9 +83,9 @@ pub struct Estimate {
     pub short: bool,
 }
 
-/// Of a run that delivered so many packets; none if nothing was predicted.
+/// Of a run in whose mean latency so many packets count; none if nothing was predicted.
 #[must_use]
-pub fn estimate(stays: &[Stay], delivered: u64) -> Option<Estimate> {
+pub fn estimate(stays: &[Stay], measured: u64) -> Option<Estimate> {
     let stays: Vec<&Stay> = stays.iter().filter(|s| s.packets > 0).collect();
     if stays.is_empty() {
         return None;
@@ -99,7 +99,7 @@ pub fn estimate(stays: &[Stay], delivered: u64) -> Option<Estimate> {
     // Not the root of squares: stays follow one another, and what misleads one window mostly misleads the next.
     let sum: f64 = stays.iter().map(|s| of(s)).sum();
     let short = |s: &&Stay| s.window.half_width.is_none_or(|h| h > TOO_WIDE);
-    Some(Estimate { error: sum / delivered.max(1) as f64, short: stays.iter().any(short) })
+    Some(Estimate { error: sum / measured.max(1) as f64, short: stays.iter().any(short) })
 }
 
 #[cfg(test)]
