@@ -92,7 +92,7 @@ tests() {
 # What must be the same in every run: all but the measured performance.
 result() { sed -e '/^  "performance": {/,/^  }/d' -e '/^ *"wall_s":/d' -e '/^ *"cpu_s":/d' "$1"; }
 
-# Runs an example with the checkers on, repeats it, and spreads it over partitions: the same bytes each time, tables included.
+# Runs an example with the checkers on, repeats it, and spreads it over partitions and schedulers: the same bytes each time, tables included.
 example() {
   local file=$1 out=$work/out-$(basename "$1" .toml)
   shift
@@ -103,6 +103,7 @@ example() {
   for way in 1:1 2:2 5:4 64:3; do
     local partitions=${way%:*} threads=${way#*:} scheduler=conservative
     [ "$threads" = 1 ] && scheduler=sequential
+    [ "$threads" = 4 ] && scheduler=optimistic
     "$netloom" run "$file" "$@" --out "$out/$partitions" --set "engine.partitions=$partitions" \
       --set "engine.scheduler=$scheduler" --threads "$threads" >/dev/null || return 1
     cmp <(result "$out/first/summary.json") <(result "$out/$partitions/summary.json") || { echo "$partitions partitions"; return 1; }
@@ -160,6 +161,8 @@ else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
 tests
+command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'
+command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'apt-get install otf2-tools'
 if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
   skip 'engines beside OpenSM' 'apt-get install opensm ibsim-utils infiniband-diags'
 fi

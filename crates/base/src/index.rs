@@ -156,10 +156,21 @@ numbers! {
 }
 
 /// A table by number: a vector that only numbers of kind `I` look up.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub struct Column<I, T> {
     cells: Vec<T>,
     kind: PhantomData<fn(I)>,
+}
+
+impl<I, T: Clone> Clone for Column<I, T> {
+    fn clone(&self) -> Self {
+        Self::from(self.cells.clone())
+    }
+
+    /// Into the memory that is there: searches begin anew from the same table many times.
+    fn clone_from(&mut self, source: &Self) {
+        self.cells.clone_from(&source.cells);
+    }
 }
 
 impl<I: Number, T> Column<I, T> {

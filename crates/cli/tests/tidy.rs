@@ -203,7 +203,7 @@ fn reading_an_experiment_touches_no_machine() {
 /// What the library and the studies find out, whoever called them reports: no terminal, no exit status, no command line, nothing global.
 #[test]
 fn the_library_knows_no_terminal_and_no_global_state() {
-    let rooms = ["crates/netloom/src", "crates/studies/src"];
+    let rooms = ["crates/netloom/src", "crates/studies/src", "crates/engine/src"];
     let terminal = [
         "clap",
         "indicatif",
@@ -218,11 +218,14 @@ fn the_library_knows_no_terminal_and_no_global_state() {
     // Streams of the programs that it starts, which go to files.
     terminal_words
         .retain(|place| !place.contains("netloom/src/opensm.rs") || !place.contains(".stdin(Stdio::null())"));
+    // Handlers that ran ahead may panic without a fault of theirs: nobody is to read of it.
+    let quiet = "engine/src/warp/panics.rs";
+    terminal_words.retain(|place| !place.contains(quiet));
     assert_eq!(terminal_words, [""; 0]);
     let global =
         places(&rooms, &["static ", "thread_local", "oncelock", "lazylock", "set_current_dir"], code);
     // Live programs are a feature of their own: it numbers the directories of this process.
-    let allowed = ["&'static ", "netloom/src/programs.rs", "tatic congestion"];
+    let allowed = ["&'static ", "netloom/src/programs.rs", "tatic congestion", quiet];
     let elsewhere: Vec<_> = global.iter().filter(|l| !allowed.iter().any(|a| l.contains(a))).collect();
     assert!(elsewhere.is_empty(), "{elsewhere:?}");
 }

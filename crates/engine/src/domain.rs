@@ -106,7 +106,7 @@ pub trait Domain: Sized {
     /// The same while the network is suspended: what belongs to the steady lane alone, before virtual time `now`.
     fn settle_steady(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
-    /// A handler ended in a panic, ahead of what is certain, and its tables are undone: whatever else is empty between events must be empty again.
+    /// A handler ended in a panic, ahead of what is certain, and its tables will be undone: whatever else is empty between events must be empty again.
     /// Only optimistic schedulers need it.
     fn abandon(&mut self) {}
 

@@ -110,14 +110,6 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         self.warp.as_ref().map(|warp| warp.total)
     }
 
-    /// How far partitions may run ahead from here on; changes no result.
-    ///
-    /// # Panics
-    /// If the executor is not optimistic.
-    pub fn set_optimism(&mut self, optimism: Optimism) {
-        self.warp.as_mut().expect("only an optimistic executor runs ahead").optimism = optimism;
-    }
-
     fn build(
         parts: impl IntoIterator<Item = (D, O)>,
         options: Options,
@@ -174,7 +166,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         self.threads.count
     }
 
-    /// Windows after which threads met so far; 0 in one thread.
+    /// Windows, or optimistic rounds, after which threads met so far; 0 in one thread of the conservative scheduler.
     #[must_use]
     pub fn windows(&self) -> u64 {
         self.windows + self.warp.as_ref().map_or(0, |warp| warp.total.rounds)

@@ -37,6 +37,13 @@ pub fn execute_saved(
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
+    let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
+    if prepared.experiment["engine"]["scheduler"] == "optimistic" && !ahead {
+        let model = prepared.model.about.name;
+        watcher.remark(&format!(
+            "note: the optimistic scheduler was asked for and not used: this run of model \"{model}\" has nothing to run ahead of"
+        ));
+    }
     if let Some(used) = finished.summary.performance.as_ref().filter(|p| p.threads < prepared.options.threads)
     {
         let (asked, threads, parts) = (prepared.options.threads, used.threads, used.partitions);

@@ -84,6 +84,7 @@ pub fn prepare_text(
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
     let intervals = schedule::intervals(&experiment, &mut diagnostics);
+    schedule::unread(&experiment).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let run = assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics)?;
     let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));

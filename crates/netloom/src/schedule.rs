@@ -22,19 +22,15 @@ pub fn scheduling(
         Some(Value::Int(number)) => *number as usize,
         _ => unreachable!("`{key}` has a default"),
     };
-    if options.partitions.is_some() {
-        return Scheduling::Conservative {
-            partitions: options.partitions,
-            threads: Threads { count, pin, ..Threads::ONE },
-        };
-    }
     let name = match engine.get("scheduler") {
         Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
         _ => "conservative",
     };
+    // A run that is taken up again has the partitions of its state, and any number of threads.
+    let (partitions, resumed) = (options.partitions.or(experiment.partitions), options.partitions.is_some());
     match name {
         "optimistic" => Scheduling::Optimistic {
-            partitions: experiment.partitions,
+            partitions,
             threads: Threads { count, pin, ..Threads::ONE },
             optimism: Optimism {
                 bound: match engine.get("optimism") {
@@ -46,10 +42,9 @@ pub fn scheduling(
                 ..Optimism::default()
             },
         },
-        "conservative" => Scheduling::Conservative {
-            partitions: experiment.partitions,
-            threads: Threads { count, pin, ..Threads::ONE },
-        },
+        name if name == "conservative" || resumed => {
+            Scheduling::Conservative { partitions, threads: Threads { count, pin, ..Threads::ONE } }
+        }
         _ => {
             if count > 1 {
                 let message =
@@ -61,6 +56,18 @@ pub fn scheduling(
             Scheduling::Sequential { partitions: experiment.partitions.unwrap_or(1) }
         }
     }
+}
+
+/// What `[engine]` says that the scheduler does not read.
+pub fn unread(experiment: &Experiment) -> Vec<String> {
+    let engine = &experiment.engine;
+    if matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "optimistic") {
+        return Vec::new();
+    }
+    let written = ["optimism", "batch", "history"].into_iter().filter(|&key| engine.places.contains_key(key));
+    written
+        .map(|key| format!("`{key}` of [engine] has no effect: only the optimistic scheduler reads it"))
+        .collect()
 }
 
 /// When the run is saved.

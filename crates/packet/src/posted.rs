@@ -42,6 +42,11 @@ impl<M: Mode> Posted<M> {
         (!self.complete.is_empty()).then(|| self.complete.remove(0))
     }
 
+    /// As [`engine::domain::Domain::abandon`]: what an event completed goes with it.
+    pub(super) fn abandon(&mut self) {
+        self.complete.clear();
+    }
+
     /// Shows the tables inside.
     pub fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
         debug_assert!(self.complete.is_empty(), "every handler ends when all is handed over");

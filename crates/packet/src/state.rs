@@ -204,6 +204,7 @@ impl<R: Router> Domain for PacketDomain<R> {
         self.state.net.complete.clear();
         self.state.net.credited.clear();
         self.state.net.router.abandon();
+        self.state.posted.abandon();
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {

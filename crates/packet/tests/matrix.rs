@@ -118,16 +118,16 @@ fn setup(
     setup
 }
 
-/// Runs in so many partitions: two of them in two threads, stopped twice or so, saved and taken up again by a run with another number of
-/// threads and another scheduler.
-fn run(setup: &Setup, partitions: u32, name: &str) -> (Summary, Vec<Table>) {
+/// Runs in so many partitions: in one thread, or `pieces`: in two, stopped twice or so, saved and taken up again by a run with another number
+/// of threads and another scheduler.
+fn run(setup: &Setup, partitions: u32, pieces: bool, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
     let threads = Threads { count: 2, ..Threads::ONE };
-    setup.scheduling = match partitions {
-        2 => Scheduling::Conservative { partitions: Some(partitions), threads },
-        _ => Scheduling::Sequential { partitions },
+    setup.scheduling = match pieces {
+        true => Scheduling::Conservative { partitions: Some(partitions), threads },
+        false => Scheduling::Sequential { partitions },
     };
-    let done = if partitions == 2 { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
+    let done = if pieces { in_pieces(setup) } else { simulate(&setup, &mut |_| true) };
     let done = done.unwrap_or_else(|e| panic!("{name}: {e}"));
     (done.summary.without_performance(), done.tables)
 }
@@ -157,14 +157,13 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
     }
 }
 
-/// Runs in one partition and in several, and compares.
-fn same(setup: &Setup, partitions: &[u32], name: &str) -> Summary {
-    let (one, tables) = run(setup, 1, name);
-    for &n in partitions {
-        if n > setup.fabric.routers() {
-            continue;
-        }
-        let (many, others) = run(setup, n, name);
+/// Runs in one partition, in some and in pieces, and in as many as there may be, if asked; and compares.
+fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
+    let routers = setup.fabric.routers();
+    let (one, tables) = run(setup, 1, false, name);
+    let pieces = (routers > 1).then_some((some.min(routers), true));
+    for (n, pieces) in pieces.into_iter().chain(most.then_some((routers, false))) {
+        let (many, others) = run(setup, n, pieces, name);
         assert_eq!(many.fingerprint, one.fingerprint, "{name} in {n} partitions");
         assert_eq!(many.to_json(), one.to_json(), "{name} in {n} partitions");
         assert!(others == tables, "{name} in {n} partitions: tables differ");
@@ -195,7 +194,7 @@ fn every_partitioning(tight: bool, router: Architecture) {
         let mut setup = setup(&fabric, &routing, sent, None, tight);
         setup.packet.router = router;
         setup.until = Until::Time(while_of(&fabric, router));
-        let one = same(&setup, &[2, fabric.routers()], &name);
+        let one = same(&setup, 5, true, &name);
         let counts = one.packets.unwrap();
         assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
         assert!(counts.delivered > 0, "{name}: {counts:?}");
@@ -248,7 +247,7 @@ fn finite(tight: bool, router: Architecture) {
             setup.packet.router = router;
             setup.until = Until::WorkloadDone { limit: 100_000 * US };
             setup.measure.window = 0;
-            let one = same(&setup, &[2], &name);
+            let one = same(&setup, 2, false, &name);
             let (packets, messages) = (one.packets.unwrap(), one.messages.unwrap());
             assert_eq!(packets.injected, packets.delivered, "{name}");
             assert_eq!(messages.injected, messages.delivered, "{name}");

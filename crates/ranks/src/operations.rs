@@ -7,7 +7,7 @@
 use base::time::Ps;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use workload::program::{After, Batch, Cursor, Damage, Kind, Op, Program};
 
 /// Order of creation: what is created first comes first among equals. Compared as a whole.
@@ -119,6 +119,8 @@ struct Reach {
     last: u32,
     /// No more batches, or no more that could be read.
     over: bool,
+    /// The source turned out to be damaged. The reason is kept aside: it says the same whenever it is read.
+    damaged: bool,
 }
 
 /// Where a rank's operations come from. Not state: a cursor that is not where the rank is, is opened anew.
@@ -140,8 +142,8 @@ pub struct OperationWindow {
     sources: Vec<Source>,
     batch: Batch,
     fresh: Vec<u32>,
-    /// The first source that turned out to be damaged: rank and message.
-    pub damage: Option<(u32, String)>,
+    /// What is wrong with the sources that were found damaged, by rank; those count whose [`Reach`] says so.
+    damages: BTreeMap<u32, String>,
 }
 
 impl OperationWindow {
@@ -152,7 +154,7 @@ impl OperationWindow {
             Source { program, rank, chained, cursor: None, at: u32::MAX }
         };
         let sources: Vec<Source> = ranks.into_iter().map(source).collect();
-        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false };
+        let unread = Reach { read: 0, batches: 0, rows: NIL, last: NIL, over: false, damaged: false };
         Self {
             rows: Pool::default(),
             links: Pool::default(),
@@ -161,7 +163,7 @@ impl OperationWindow {
             sources,
             batch: Batch::default(),
             fresh: Vec::new(),
-            damage: None,
+            damages: BTreeMap::new(),
         }
     }
 
@@ -235,6 +237,13 @@ impl OperationWindow {
         self.reach.get(rank).read
     }
 
+    /// The first rank whose source turned out to be damaged while it was read, and what is wrong with it.
+    #[must_use]
+    pub fn damage(&self) -> Option<(u32, &str)> {
+        let damaged = self.damages.iter().find(|&(&rank, _)| self.reach.get(rank).damaged);
+        damaged.map(|(&rank, text)| (rank, text.as_str()))
+    }
+
     /// Reads batches of a rank until one has operations or the rank has no more. Appends what is executable at once to `freed`.
     pub fn refill(&mut self, rank: u32, now: Ps, freed: &mut Vec<u32>) {
         let reach = *self.reach.get(rank);
@@ -247,7 +256,8 @@ impl OperationWindow {
             read = Err("its operations do not follow each other, as it promised".to_owned());
         }
         if let Err(damage) = read.and_then(|()| counted(reach.read, &self.batch).map(drop).map_err(|d| d.0)) {
-            self.damage.get_or_insert((rank, damage));
+            self.damages.insert(rank, damage);
+            self.reach.edit(rank).damaged = true;
             self.batch.clear();
         }
         let batch = std::mem::take(&mut self.batch);
@@ -537,7 +547,7 @@ impl Clone for OperationWindow {
             sources: self.sources.iter().map(source).collect(),
             batch: Batch::default(),
             fresh: Vec::new(),
-            damage: self.damage.clone(),
+            damages: self.damages.clone(),
         }
     }
 }

@@ -160,8 +160,8 @@ impl Programs {
     /// The first program source that turned out to be damaged while it was read: its rank stopped there, so the run means nothing.
     #[must_use]
     pub fn damage(&self) -> Option<(Place, &str)> {
-        let (rank, message) = self.window.damage.as_ref()?;
-        Some((self.residents.get(*rank).place, message))
+        let (rank, message) = self.window.damage()?;
+        Some((self.residents.get(rank).place, message))
     }
 
     /// Where its ranks stand.

@@ -14,7 +14,7 @@ pub struct NetworkArgs {
     /// A file more: tables or lanes; repeatable
     #[arg(long = "tables", value_name = "FILE")]
     pub tables: Vec<String>,
-    /// Override a value of the experiment: `--set fabric.k=8`; repeatable
+    /// Override a value of the experiment: `--set fabric.k=8`, or take its key out: `--set fabric.k=`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
 }

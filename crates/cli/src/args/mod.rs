@@ -160,7 +160,7 @@ pub struct PortalsRunArgs {
     /// Experiment file with [fabric], [model] and [portals]
     #[arg(long, value_name = "FILE")]
     pub fabric: PathBuf,
-    /// Override a value of it: `--set portals.loss=0.01`; repeatable
+    /// Override a value of it: `--set portals.loss=0.01`, or take its key out: `--set portals.loss=`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
     pub set: Vec<String>,
     /// Begin each line of output with its rank

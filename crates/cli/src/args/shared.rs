@@ -11,7 +11,7 @@ pub struct Input {
     /// Experiment file (TOML)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Override a value: `--set job.0.load=0.5`; repeatable
+    /// Override a value: `--set job.0.load=0.5`, or take its key out: `--set job.0.load=`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = path_and_value)]
     pub set: Vec<String>,
 }

@@ -52,7 +52,9 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
             .into_iter()
             .map(|(number, part)| Member::new(number, part, tie_seed, optimism.fault))
             .collect();
-        let reach = members.iter().map(|m| m.lookahead(numbers.iter().copied()).unwrap_or(NEVER)).collect();
+        let reach: Vec<Ps> =
+            members.iter().map(|m| m.lookahead(numbers.iter().copied()).unwrap_or(NEVER)).collect();
+        assert!(reach.iter().all(|&reach| reach > 0), "a window must make progress: a lookahead is zero");
         let threads = homes.iter().map(|h| h.group as usize + 1).max().unwrap_or(1);
         let outgoing = (0..threads).map(|_| Vec::new()).collect();
         let sent = vec![NEVER; threads];
@@ -116,6 +118,9 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
     fn run_to(&mut self, bound: Ps, certain: Ps, budget: u64) {
         let mut handled = 0;
         loop {
+            // What a member has passed without sending it again is no promise: others here must not run on it.
+            self.members.iter_mut().for_each(Member::resolve_passed);
+            self.hand_over();
             // Nobody's next event can cause anything at another member before the least of these: within it, order among members is kept.
             let mut next = std::mem::take(&mut self.next);
             next.clear();
@@ -169,8 +174,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
                     }
                     // All that precedes this event is known: so it fails for good, and this time its panic is heard.
                     member.failed_at = None;
-                    while member.handle_next(bound) {}
-                    break;
+                    member.handle_next(bound.min(certain));
                 }
             }
         }
@@ -247,6 +251,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
             total.committed += counts.committed;
             total.rollbacks += counts.rollbacks;
             total.rolled_back += counts.rolled_back;
+            total.failures += counts.failures;
         }
         self.ahead
     }

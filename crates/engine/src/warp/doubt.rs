@@ -5,11 +5,7 @@
 //! sending it again.
 
 use super::past::{Alarm, Sent};
-use crate::{
-    agenda::Stamp,
-    domain::{Envelope, Lane},
-    key::Key,
-};
+use crate::{agenda::Stamp, domain::Envelope, key::Key};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pending events that were taken back: skipped when their turn comes.
@@ -67,12 +63,16 @@ impl<M> Default for Doubt<M> {
 }
 
 impl<M: Copy + PartialEq> Doubt<M> {
-    pub fn add(&mut self, place: Key, sent: Sent<M>) {
+    /// Gives the one that was in doubt under the same name, if there was one: in states that never were, two may be sent. It must be cancelled.
+    #[must_use]
+    pub fn add(&mut self, place: Key, sent: Sent<M>) -> Option<Sent<M>> {
         let name = (sent.envelope.key, sent.envelope.to);
+        let (former_place, former) = self.sent.insert(name, (place, sent)).unzip();
+        if let Some(former_place) = former_place {
+            self.order.remove(&(former_place, name.0, name.1));
+        }
         self.order.insert((place, name.0, name.1));
-        // One at a time: whoever sends under this name again takes the former out first, as equal or as another.
-        let twice = self.sent.insert(name, (place, sent));
-        debug_assert!(twice.is_none(), "a message in doubt was sent again without being asked for");
+        former
     }
 
     /// A message is sent: whether its receiver has it, or has another one in its place that must be cancelled.
@@ -106,9 +106,4 @@ pub(crate) enum Again<M> {
     Same(Stamp),
     /// Its receiver has this one in its place.
     Other(Sent<M>),
-}
-
-/// The lane of an alarm.
-pub(crate) const fn lane_of(alarm: &Alarm) -> Lane {
-    if alarm.steady { Lane::Steady } else { Lane::Network }
 }

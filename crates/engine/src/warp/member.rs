@@ -1,7 +1,7 @@
 //! A partition that runs ahead: handles events that may be taken back, takes them back, commits them.
 
 use super::{
-    doubt::{Again, Dead, Doubt, lane_of},
+    doubt::{Again, Dead, Doubt},
     past::{Alarm, Past, Sent},
 };
 use crate::{
@@ -58,6 +58,7 @@ pub(crate) struct Counts {
     pub committed: u64,
     pub rollbacks: u64,
     pub rolled_back: u64,
+    pub failures: u64,
 }
 
 /// A partition that runs ahead.
@@ -149,6 +150,8 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
         self.resolve(place);
         let stamp = self.part.agenda.stamp(&entry).unwrap_or(Stamp::FINAL);
         let due = self.part.agenda.open(entry.token);
+        // Begun as soon as it has left the agenda: whatever fails from here on, it and all that it did are taken back like any other event.
+        let number = self.past.begin(lane, key, place, due, stamp);
         if self.large {
             for (stage, ahead) in STAGES.into_iter().enumerate() {
                 if let Some(token) = self.part.agenda.ahead(ahead - 1) {
@@ -156,8 +159,6 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
                 }
             }
         }
-        // Begun before it is handled: if the handler fails half-way, all that it did up to then is taken back like any other event.
-        let number = self.past.begin(lane, key, place, due, stamp);
         self.epoch.set(number);
         self.counts.handled += 1;
         let sink = Speculative {
@@ -231,15 +232,15 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
     pub fn roll_back(&mut self, place: Key) {
         let (mut alarms, mut own) = (BTreeMap::<Alarm, u32>::new(), BTreeSet::new());
         let mut undone = Vec::new();
-        let (me, doubt) = (self.index, &mut self.doubt);
+        let (me, doubt, outbox) = (self.index, &mut self.doubt, &mut self.outbox);
         let first = self.past.cut(
             place,
             |alarm| *alarms.entry(alarm).or_default() += 1,
             |parent, sent| {
                 if sent.envelope.to == me {
                     own.insert(sent.stamp);
-                } else {
-                    doubt.add(parent, sent);
+                } else if let Some(other) = doubt.add(parent, sent) {
+                    outbox.push(Post::Cancel(cancelled(&other)));
                 }
             },
             |done| undone.push(done),
@@ -281,6 +282,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
         let place = self.past.last().map(|last| last.place);
         if let Some(place) = place {
             self.failed_at = Some(place.time);
+            self.counts.failures += 1;
             self.part.domain.abandon();
             self.roll_back(place);
         }
@@ -382,12 +384,13 @@ impl<D: Domain> Sink for Speculative<'_, D> {
 
     #[inline]
     fn wake(&mut self, lane: Lane, key: Key, token: u32) {
-        self.past.add_alarm(lane, key, token);
         let alarm = Alarm { key, steady: lane == Lane::Steady, token };
         // The same alarm set again: the one that is pending lives on, and the agenda is not touched.
         if !self.dead.take_alarm(alarm) {
-            self.agenda.wake(lane_of(&alarm), key, token);
+            self.agenda.wake(lane, key, token);
         }
+        // After the agenda has it: what the agenda refuses was never set, and is not taken back.
+        self.past.add_alarm(alarm);
     }
 
     fn send(&mut self, envelope: &Envelope<D::Message>, own: bool) {

@@ -36,6 +36,14 @@ pub(crate) struct Alarm {
     pub token: u32,
 }
 
+/// What an event takes with the largest messages: TIMEWARP.md tells.
+const _: () = {
+    type Largest = [u64; crate::MESSAGE_BYTES / 8];
+    assert!(
+        size_of::<Done<Largest>>() == 184 && size_of::<Sent<Largest>>() == 128 && size_of::<Alarm>() == 32
+    );
+};
+
 /// A queue whose places are counted from the beginning of the run.
 struct Queue<T> {
     items: VecDeque<T>,
@@ -94,18 +102,17 @@ impl<D: Domain> Past<D> {
 
     /// Begins an event; gives its number. What follows from it is added after it.
     pub fn begin(&mut self, lane: Lane, key: Key, place: Key, due: Due<D::Message>, stamp: Stamp) -> u64 {
-        debug_assert!(
-            self.last().is_none_or(|last| last.place <= place),
-            "events are handled in their order"
-        );
+        let ordered = self.last().is_none_or(|last| last.place <= place);
         let number = self.done.total();
         let before = [self.alarms.total(), self.sends.total(), self.records.total()];
         self.done.items.push_back(Done { lane, key, place, due, stamp, before });
+        // Told once the event is open: a handler's fault is caught, and what is open is taken back.
+        debug_assert!(ordered, "events are handled in their order");
         number
     }
 
-    pub fn add_alarm(&mut self, lane: Lane, key: Key, token: u32) {
-        self.alarms.items.push_back(Alarm { key, steady: lane == Lane::Steady, token });
+    pub fn add_alarm(&mut self, alarm: Alarm) {
+        self.alarms.items.push_back(alarm);
     }
 
     pub fn add_send(&mut self, sent: Sent<D::Message>) {

@@ -274,7 +274,7 @@ pub const ENGINE: About = About {
             default: Some("sequential"),
             doc: "Who commits the events: one thread, or the threads of `--threads` side by side. Conservative threads never go further than \
                   lookahead allows; optimistic ones run ahead and take back what was premature (Time Warp). More than one thread choose \
-                  the conservative scheduler.",
+                  the conservative scheduler unless this key names one. Models that are one cell (`flow`, Portals) and `congestion` have no use for it.",
         },
         Param {
             name: "optimism",
@@ -291,9 +291,9 @@ pub const ENGINE: About = About {
         Param {
             name: "history",
             kind: Kind::Int { min: 1, max: 1 << 30 },
-            default: Some("131072"),
-            doc: "Optimistic: events that a thread keeps to take them back, at most; then it waits for what is certain. An event takes about a \
-                  kilobyte.",
+            default: Some("16384"),
+            doc: "Optimistic: events that a thread keeps to take them back, about; with more it runs only what is certain. What they took at most is \
+                  `performance.speculation.peak_history_bytes`.",
         },
         Param {
             name: "pin",
