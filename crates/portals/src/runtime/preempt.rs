@@ -1,8 +1,12 @@
 //! Programs that poll memory without any call: they are interrupted, so that what they wait for can happen.
 //!
 //! A timer looks at a rank that has run for `FIRST` without giving the processor up, then every `AGAIN`. A loop that only looks at memory has few states: if
-//! the same registers and the same frame are seen `ENOUGH` times, in the program's own code and so in no call of ours or of a library, the rank polls.
-//! (Code that computes counts something: in a register or, where it was compiled without optimisation, in its frame.) It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
+//! the same registers and the same frame were seen `ENOUGH` times before, in the program's own code and so in no call of ours or of a library, the rank
+//! may poll. That is no proof: on a busy machine the timer may ring twice with no instruction in between. So the processor goes on step by step, and if
+//! registers and frame come back to what they were, the rank polls. (Code that computes counts something: in a register or, where it was compiled without
+//! optimisation, in its frame. A loop that counts in other memory alone is taken for polling.)
+//!
+//! It goes on in `netloom_preempt`, which keeps all registers, lets the rank wait until something is served at its interface, and
 //! returns to where it was. When that is in simulated time does not depend on when the timer rang: while a rank runs, nothing else happens.
 
 #![allow(unsafe_code, reason = "timers and registers of interrupted code")]
@@ -18,10 +22,14 @@ use std::{
 const FIRST: i64 = 2_000;
 /// The same before further looks, and for a rank that has polled before.
 const AGAIN: i64 = 20;
-/// Nanoseconds of the processor that a rank must have had since the look before: on a busy machine the timer rings again and again while it cannot run.
-const PROGRESS: u64 = 8_000;
-/// Times that the same registers must have been seen before.
-const ENOUGH: usize = 5;
+/// Times that the same registers must have been seen before it is looked at step by step.
+const ENOUGH: usize = 2;
+/// Steps after which a loop is none that polls.
+const STEPS: u32 = 5_000;
+/// Flag of the processor: a signal after each instruction.
+const STEP_FLAG: i64 = 0x100;
+/// Flags that are none of the program: the former, and one that the processor sets to resume.
+const FOREIGN_FLAGS: i64 = STEP_FLAG | 0x1_0000;
 /// Bytes below the stack pointer that a function may use without saying so.
 const RED_ZONE: usize = 128;
 /// Largest frame that is looked at.
@@ -95,8 +103,8 @@ thread_local! {
     static TOP: Cell<usize> = const { Cell::new(0) };
     /// Times that a rank was resumed or called, now and at the last look.
     static RESUMED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
-    /// Processor time at the end of the last look.
-    static LOOKED: Cell<u64> = const { Cell::new(0) };
+    /// Registers and frame that must come back, and steps since they were seen; none while the rank does not go step by step.
+    static PROOF: Cell<Option<(u64, u32)>> = const { Cell::new(None) };
     /// What was seen since it was resumed, and how many times.
     static SEEN: Cell<([u64; LOOKS], usize)> = const { Cell::new(([0; LOOKS], 0)) };
     /// Lets a rank wait that polls memory.
@@ -119,6 +127,7 @@ extern "C" fn netloom_polled() {
     }
 }
 
+/// The timer rings: a look at the rank that runs.
 extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let context = context.cast::<libc::ucontext_t>();
     let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
@@ -127,27 +136,65 @@ extern "C" fn rings(_signal: i32, _info: *mut libc::siginfo_t, context: *mut lib
         SEEN.set(([0; LOOKS], 0));
         return arm(FIRST);
     }
-    if processor_time().saturating_sub(LOOKED.get()) < PROGRESS {
-        return arm(AGAIN);
-    }
-    // SAFETY: the kernel gives the registers at the interruption; they are changed only if the program's own code was interrupted, which holds nothing of
-    // ours, and so that it finds all of them again. The word written lies below its red zone, on its stack. What `frame` reads lies there, too: see it.
+    // SAFETY: the kernel gives the registers at the interruption. What `look` reads lies on the rank's stack, as the program's own code was interrupted. Of
+    // the registers only the flag is changed that asks for steps.
     unsafe {
-        let registers = &mut (*context).uc_mcontext.gregs;
-        let at = registers[libc::REG_RIP as usize] as usize;
-        let (stack, base) =
-            (registers[libc::REG_RSP as usize] as usize, registers[libc::REG_RBP as usize] as usize);
-        if !(start..end).contains(&at)
-            || !seen_enough(&registers[..=libc::REG_EFL as usize], frame(stack, base))
-        {
+        let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        if !(start..end).contains(&at) {
             return arm(AGAIN);
         }
+        let look = look(&(*context).uc_mcontext);
+        if !seen_enough(look) {
+            return arm(AGAIN);
+        }
+        PROOF.set(Some((look, 0)));
+        (*context).uc_mcontext.gregs[libc::REG_EFL as usize] |= STEP_FLAG;
+    }
+}
+
+/// A step is done: the rank polls if it is where it was, and all else is as it was.
+extern "C" fn stepped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: the kernel gives the registers at the interruption. `look` is asked only in the program's own code. There the registers are changed so that it
+    // finds all of them again; the word written lies below its red zone, on its stack.
+    unsafe {
+        let ((start, end), (now, before)) = (CODE.get(), RESUMED.get());
+        let going = PROOF.get().filter(|&(_, steps)| now == before && start < end && steps < STEPS);
+        let Some((sought, steps)) = going else {
+            (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !STEP_FLAG;
+            PROOF.set(None);
+            SEEN.set(([0; LOOKS], 0));
+            return arm(FIRST);
+        };
+        PROOF.set(Some((sought, steps + 1)));
+        let at = (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+        if !(start..end).contains(&at) || look(&(*context).uc_mcontext) != sought {
+            return;
+        }
+        PROOF.set(None);
         arm(FIRST);
+        let registers = &mut (*context).uc_mcontext.gregs;
         let stack = registers[libc::REG_RSP as usize] - RED_ZONE as i64 - 8;
         *(stack as *mut usize) = at;
         registers[libc::REG_RSP as usize] = stack;
         registers[libc::REG_RIP as usize] = netloom_preempt as *const () as i64;
+        registers[libc::REG_EFL as usize] &= !STEP_FLAG;
     }
+}
+
+/// Hash of the registers and the frame.
+///
+/// # Safety
+/// The registers must be those of the rank that was interrupted in the program's own code.
+unsafe fn look(machine: &libc::mcontext_t) -> u64 {
+    let own = |register: i32| machine.gregs[register as usize] as u64;
+    let general = machine.gregs[..libc::REG_EFL as usize].iter().map(|&r| r as u64);
+    let flags = own(libc::REG_EFL) & !(FOREIGN_FLAGS as u64);
+    // SAFETY: as promised; the kernel saves the registers of floating-point numbers beside the others, or says that there are none.
+    let (frame, floats) =
+        unsafe { (frame(own(libc::REG_RSP) as usize, own(libc::REG_RBP) as usize), machine.fpregs.as_ref()) };
+    let floats = floats.into_iter().flat_map(|f| f._xmm.iter().flat_map(|x| x.element).map(u64::from));
+    general.chain([flags]).chain(floats).fold(frame, |hash, word| mix64(hash ^ word)) | 1
 }
 
 /// Hash of the frame of a function that was interrupted: its red zone, and what lies up to its base if it has one.
@@ -164,8 +211,7 @@ unsafe fn frame(stack: usize, base: usize) -> u64 {
 }
 
 /// Remembers a look; true if there were enough like it.
-fn seen_enough(registers: &[i64], frame: u64) -> bool {
-    let look = registers.iter().fold(frame, |hash, &r| mix64(hash ^ r as u64)) | 1;
+fn seen_enough(look: u64) -> bool {
     let (mut seen, looks) = SEEN.get();
     let same = seen.iter().filter(|&&s| s == look).count();
     seen[looks % LOOKS] = look;
@@ -174,7 +220,6 @@ fn seen_enough(registers: &[i64], frame: u64) -> bool {
 }
 
 fn arm(us: i64) {
-    LOOKED.set(processor_time());
     let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let timer = libc::itimerval { it_interval: zero, it_value: libc::timeval { tv_sec: 0, tv_usec: us } };
     // SAFETY: the structure is whole; nobody wants the old one.
@@ -189,10 +234,13 @@ pub fn install(polled: fn()) {
     }
     // SAFETY: the structure is zeroed and filled as the interface asks.
     unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = rings as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+        for (signal, handler) in [(libc::SIGALRM, rings as *const ()), (libc::SIGTRAP, stepped as *const ())]
+        {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
     }
     arm(FIRST);
 }
