@@ -11,7 +11,7 @@ use results::summary::Summary;
 pub struct Found {
     /// Its lines of the table: what the runs say of themselves stands where other studies have what was published.
     pub lines: Vec<Line>,
-    /// Its cases.
+    /// What its runs came to.
     pub cases: Cases,
 }
 
