@@ -171,10 +171,10 @@ fn same(setup: &Setup, some: u32, most: bool, name: &str) -> Summary {
     one
 }
 
-/// A time after which about 5,000 chunks could be injected; a third of it for all routers but `window`, which differ in what happens inside
+/// A time after which about 3,500 chunks could be injected; a third of it for all routers but `window`, which differ in what happens inside
 /// a router and not in the network around: there every machine counts, and not how long it runs.
 fn while_of(fabric: &Fabric, router: Architecture) -> u64 {
-    let span = if router == named("window") { 180 * US } else { 60 * US };
+    let span = if router == named("window") { 120 * US } else { 40 * US };
     (span / u64::from(fabric.terminals())).clamp(5 * US, 100 * US)
 }
 
