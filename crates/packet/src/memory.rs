@@ -31,6 +31,8 @@ pub fn predict(setup: &Setup) -> Prediction {
         Until::Time(_) if !setup.packet.router.rules.buffered => sendable(setup),
         _ => buffers.min(sendable(setup)),
     };
+    // Buffers are seldom all full, so the room that pools have beyond what they hold is within them. Queues without bound grow to the end.
+    let growth = if setup.packet.router.rules.buffered { 1 } else { 2 };
     let per_packet = u64::from(setup.packet.packet).div_ceil(chunk);
     let queued = terminals.saturating_mul(setup.links[0].vc_buffer / u64::from(setup.packet.packet) + 1);
     let mut parts = vec![
@@ -39,10 +41,13 @@ pub fn predict(setup: &Setup) -> Prediction {
         ("routers", (router::registry::entry(setup.packet.router.name).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
         ("flights", size(lines * 16, size_of::<Flight>())),
-        ("chunks", size(chunks, size_of::<Chunk>())),
+        ("chunks", size(chunks, growth * size_of::<Chunk>())),
         (
             "packets",
-            size(chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)), size_of::<Packet>()),
+            size(
+                chunks.div_ceil(per_packet).saturating_add(queued.min(chunks)),
+                growth * size_of::<Packet>(),
+            ),
         ),
         ("fixed", 24 << 20),
     ];
