@@ -31,12 +31,13 @@ struct State<'a, 'c> {
 enum Line {
     Stage(ProgressBar),
     Run(ProgressBar),
+    Points(ProgressBar),
 }
 
 impl Line {
     fn bar(&self) -> &ProgressBar {
         match self {
-            Self::Stage(bar) | Self::Run(bar) => bar,
+            Self::Stage(bar) | Self::Run(bar) | Self::Points(bar) => bar,
         }
     }
 }
@@ -91,6 +92,20 @@ impl Watcher for Terminal<'_, '_> {
         }
         if let Some(Line::Run(bar)) = &state.line {
             show(bar, progress, state.since);
+        }
+    }
+
+    fn points(&self, done: u64, all: u64) {
+        let mut state = self.state();
+        if !state.console.err_terminal {
+            return;
+        }
+        if !matches!(state.line, Some(Line::Points(_))) {
+            state.end();
+            state.line = Some(Line::Points(bar(true, all, "{bar:30} {pos} of {len} points  {eta} left")));
+        }
+        if let Some(Line::Points(bar)) = &state.line {
+            bar.set_position(done);
         }
     }
 

@@ -17,5 +17,6 @@ mod portals_models;
 mod resume;
 mod robust;
 mod runs;
+mod sweep;
 mod trace;
 mod verdicts;

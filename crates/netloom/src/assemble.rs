@@ -7,7 +7,8 @@ use crate::{
     error::Error,
     experiment::sections::Experiment,
     jobs, links,
-    network::{self, Room},
+    network::{self, Network, Room},
+    networks::Networks,
     options::RunOptions,
     parts,
     watcher::Phases,
@@ -26,7 +27,42 @@ pub fn assemble(
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Box<dyn Run>>, Error> {
     let network = network::build(experiment, watch, diagnostics)?;
+    Ok(with_network(experiment, network, options, diagnostics))
+}
+
+/// The same on a network that others of its description share.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_shared(
+    experiment: &Experiment,
+    options: &RunOptions,
+    networks: &Networks,
+    watch: (&Phases<'_>, Room<'_>),
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Box<dyn Run>>, Error> {
+    let key = Networks::key(experiment);
+    let network = match networks.get(&key) {
+        Some(network) => network,
+        None => {
+            let before = diagnostics.len();
+            let network = network::build(experiment, watch, diagnostics)?;
+            if diagnostics.len() == before {
+                networks.keep(key, &network);
+            }
+            network
+        }
+    };
+    Ok(with_network(experiment, network, options, diagnostics))
+}
+
+fn with_network(
+    experiment: &Experiment,
+    network: Network,
+    options: &RunOptions,
+    diagnostics: &mut Diagnostics,
+) -> Option<Box<dyn Run>> {
     let links = links::build(experiment, diagnostics);
     let jobs = jobs::build(experiment, (network.nodes.as_deref(), links.terminal), diagnostics);
-    Ok(parts::build(experiment, (network, links, jobs), options, diagnostics))
+    parts::build(experiment, (network, links, jobs), options, diagnostics)
 }

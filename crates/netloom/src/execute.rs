@@ -66,7 +66,8 @@ fn remark(jobs: &[JobSetup], verdict: &mut Verdict) {
 
 /// The experiment without its `[engine]`, which changes no result: results must be the same bytes for every engine. The engine is
 /// reported in the `performance` block, and the manifest holds the whole file.
-fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
+#[must_use]
+pub fn without_engine(experiment: &serde_json::Value) -> serde_json::Value {
     let mut experiment = experiment.clone();
     if let Some(sections) = experiment.as_object_mut() {
         sections.shift_remove("engine");

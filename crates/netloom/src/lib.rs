@@ -28,6 +28,7 @@ pub mod machine;
 pub mod memory;
 pub mod models;
 pub mod network;
+pub mod networks;
 #[cfg(feature = "opensm")]
 pub mod opensm;
 pub mod options;
@@ -44,7 +45,9 @@ pub mod saver;
 pub mod scenarios;
 pub mod schedule;
 pub mod schema;
+pub mod side_by_side;
 pub mod swarm;
+pub mod sweep;
 pub mod volume;
 pub mod watcher;
 

@@ -19,6 +19,7 @@ use model::{section::Chosen, setup::Change};
 use std::sync::Arc;
 
 /// A network with its routing, as far as it is there and has no mistakes.
+#[derive(Clone)]
 pub struct Network {
     /// As the run begins with it.
     pub fabric: Option<Arc<Fabric>>,

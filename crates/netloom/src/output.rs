@@ -158,8 +158,16 @@ const MAX_HASHED: u64 = 1 << 30;
 #[must_use]
 pub fn inputs(prepared: &Prepared) -> Vec<Input> {
     let mut inputs = vec![Input::new(prepared.file.0.as_str(), prepared.file.1.as_bytes())];
-    let jobs = prepared.experiment["job"].as_array().into_iter().flatten();
-    let sections = ["fabric", "routing", "hybrid"].map(|name| &prepared.experiment[name]);
+    inputs.extend(named_inputs(&prepared.experiment));
+    inputs
+}
+
+/// The files that a resolved experiment names, as far as they are not too large to hash.
+#[must_use]
+pub fn named_inputs(experiment: &serde_json::Value) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    let jobs = experiment["job"].as_array().into_iter().flatten();
+    let sections = ["fabric", "routing", "hybrid"].map(|name| &experiment[name]);
     for path in sections.into_iter().chain(jobs).filter_map(|section| section["file"].as_str()) {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= MAX_HASHED);
         if let Some(bytes) = small.then(|| std::fs::read(path).ok()).flatten() {

@@ -3,18 +3,19 @@
 use crate::{
     assemble, deadlocks,
     error::{Error, ErrorKind},
-    experiment::{self, resolved},
+    experiment::{self, resolved, sections::Experiment},
     input::{Input, read_file},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
-    network,
+    network::{self, Room},
+    networks::Networks,
     options::RunOptions,
     registry::Registry,
     saver::Intervals,
     schedule,
     watcher::{Phases, Watcher},
 };
-use base::diag::Diagnostics;
+use base::diag::{Diagnostic, Diagnostics};
 use fabric::deadlock::Report;
 use model::{ModelEntry, Run, memory::Prediction};
 use serde_json::Value as Json;
@@ -67,11 +68,41 @@ pub fn prepare_text(
     options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Prepared, Error> {
-    let phases = Phases(watcher);
     let name = input.file.display().to_string();
     let mut diagnostics = Diagnostics::default();
     let resolved = experiment::read(registry, &name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Error::Experiment(Box::new(diagnostics))) };
+    no_series(&experiment, &name, &diagnostics)?;
+    prepare_resolved(&experiment, ((name, text), input), (options, None), watcher, diagnostics)
+}
+
+/// Refuses a file that describes a series of runs: which of its points is meant?
+fn no_series(experiment: &Experiment, name: &str, diagnostics: &Diagnostics) -> Result<(), Error> {
+    let Some(place) = experiment.series else { return Ok(()) };
+    let mut only = Diagnostics::default();
+    only.sources.clone_from(&diagnostics.sources);
+    let diagnostic = Diagnostic::new(place, "this file describes a series of runs, not one").label("a sweep");
+    let sweep = format!("`netloom sweep {name} --out DIR` runs all points of it");
+    only.push(
+        diagnostic
+            .help(sweep)
+            .help("`--set sweep=` takes the section out, for the run that the rest describes"),
+    );
+    Err(Error::Experiment(Box::new(only)))
+}
+
+/// The same with the experiment read, and networks that it may share with others.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_resolved(
+    experiment: &Experiment,
+    ((name, text), input): ((String, String), &Input),
+    (options, networks): (&RunOptions, Option<&Networks>),
+    watcher: &dyn Watcher,
+    mut diagnostics: Diagnostics,
+) -> Result<Prepared, Error> {
+    let phases = Phases(watcher);
     let portals = experiment.portals.as_ref().filter(|_| experiment.jobs.is_empty());
     if portals.is_some() && !options.machine && diagnostics.is_empty() {
         let message = format!("`{name}` describes a machine for Portals programs: it has no [[job]]");
@@ -83,26 +114,30 @@ pub fn prepare_text(
         fits("the fabric alone", bytes, limit)?;
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
-    let intervals = schedule::intervals(&experiment, &mut diagnostics);
-    schedule::unread(&experiment).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
-    let run = assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics)?;
+    let intervals = schedule::intervals(experiment, &mut diagnostics);
+    schedule::unread(experiment).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
+    let watch = (&phases, &room as Room<'_>);
+    let run = match networks {
+        None => assemble::assemble(experiment, options, watch, &mut diagnostics)?,
+        Some(networks) => assemble::assemble_shared(experiment, options, networks, watch, &mut diagnostics)?,
+    };
     let (Some(run), Some(model)) = (run, &experiment.model) else {
         return Err(Error::Experiment(Box::new(diagnostics)));
     };
-    let machine = portals.and_then(|p| machine::build((&experiment, p), &*run, None, &mut diagnostics));
+    let machine = portals.and_then(|p| machine::build((experiment, p), &*run, None, &mut diagnostics));
     if portals.is_none() {
         run.validate().map_err(|e| Error::new(ErrorKind::Experiment, e.to_string()))?;
     }
     let memory = run.memory();
     fits("the run", memory.bytes, limit)?;
     phases.begin("looking for deadlocks");
-    let routing = deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
+    let routing = deadlocks::check_deadlock(experiment, &*run, &mut diagnostics);
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
     Ok(Prepared {
         file: (name, text),
-        experiment: resolved::with_parameters(resolved::json(&experiment), run.parameters()),
+        experiment: resolved::with_parameters(resolved::json(experiment), run.parameters()),
         run,
         model: model.entry,
         routing,
@@ -145,6 +180,7 @@ pub fn machine_of_text(
     let Some(experiment) = experiment::read(registry, &name, text, &input.set, &mut diagnostics) else {
         return Err(refused(diagnostics));
     };
+    no_series(&experiment, &name, &diagnostics)?;
     let run =
         assemble::assemble(&experiment, &RunOptions::default(), (&phases, &|_, _| Ok(())), &mut diagnostics)?;
     let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(refused(diagnostics)) };

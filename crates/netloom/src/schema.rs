@@ -10,6 +10,7 @@ use crate::{
             SectionChoices,
         },
         reader::Choice,
+        sweep::{AXIS, SKIP, SWEEP},
         value,
     },
     registry::Registry,
@@ -64,6 +65,7 @@ pub fn schema(registry: &Registry) -> Json {
     sections.insert("portals".to_owned(), interfaces());
     sections.insert("engine".to_owned(), engine);
     sections.insert("output".to_owned(), object(&OUTPUT, properties(OUTPUT.params)));
+    sections.insert("sweep".to_owned(), sweep());
     schema
 }
 
@@ -90,6 +92,23 @@ fn interfaces() -> Json {
     let mut keys = properties(PORTALS.params);
     keys.insert("node".to_owned(), json!({"type": "array", "items": node}));
     object(&PORTALS, keys)
+}
+
+/// `[sweep]` with its axes and conditions. What stands on an axis may be wrong or missing in the file's other sections; that only
+/// `netloom check` knows.
+fn sweep() -> Json {
+    let mut axis = properties(AXIS.params);
+    let end = || json!({"description": "End of a range.", "type": ["number", "string"]});
+    axis.insert("values".to_owned(), json!({"description": "The values.", "type": "array", "minItems": 1}));
+    axis.insert("from".to_owned(), end());
+    axis.insert("to".to_owned(), end());
+    let mut axis = object(&AXIS, axis);
+    axis["oneOf"] = json!([{"required": ["values"]}, {"required": ["from", "to", "count"]}]);
+    let mut keys = properties(SWEEP.params);
+    keys.insert("axis".to_owned(), json!({"type": "array", "minItems": 1, "items": axis}));
+    let skip = json!({"type": "object", "minProperties": 1, "description": SKIP.summary});
+    keys.insert("skip".to_owned(), json!({"type": "array", "minItems": 1, "items": skip}));
+    object(&SWEEP, keys)
 }
 
 /// A section with exactly these keys.

@@ -29,6 +29,9 @@ pub trait Watcher: Sync {
     /// A simulation is so far.
     fn progress(&self, _at: &Progress) {}
 
+    /// Of a series of runs, so many are done.
+    fn points(&self, _done: u64, _all: u64) {}
+
     /// Something that is worth a line, and no failure.
     fn remark(&self, _text: &str) {}
 

@@ -163,7 +163,8 @@ fn mean_and_variance(batches: &[Batch]) -> Option<(f64, f64)> {
 }
 
 /// Two-sided 95 % quantile of Student's t: a table to 30 degrees of freedom, then the Cornish-Fisher expansion.
-fn student_t(degrees: usize) -> f64 {
+#[must_use]
+pub fn student_t(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
         2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,

@@ -4,6 +4,7 @@
 //! terminal to another is the same in both.
 
 use crate::{
+    numbers::numbers,
     summary::Summary,
     table::{Column, Table},
 };
@@ -87,39 +88,34 @@ impl Comparison {
     }
 }
 
-/// Numbers of a summary that are compared, by name.
-fn numbers(s: &Summary) -> BTreeMap<String, f64> {
-    let mut all = BTreeMap::new();
-    let mut put = |name: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            all.insert(name.to_owned(), value);
-        }
-    };
-    put("simulated_ps", Some(s.simulated_ps as f64));
-    put("bytes_delivered", Some(s.bytes_delivered as f64));
-    put("messages.delivered", s.messages.map(|m| m.delivered as f64));
-    put("packets.delivered", s.packets.map(|p| p.delivered as f64));
-    put("hops_mean", s.hops_mean);
-    put("throughput.accepted_fraction", s.throughput.map(|t| t.accepted_fraction));
-    put("hybrid.predicted_share", s.hybrid.as_ref().and_then(|h| h.predicted_share));
-    put("hybrid.error_estimate", s.hybrid.as_ref().and_then(|h| h.error_estimate));
-    put("links.max_utilisation", s.links.as_ref().map(|l| l.max_utilisation));
-    for (block, latency) in [("latency_ps", s.latency_ps), ("message_latency_ps", s.message_latency_ps)] {
-        let Some(l) = latency else { continue };
-        for (part, value) in [
-            ("min", l.min as f64),
-            ("mean", l.mean),
-            ("p50", l.p50 as f64),
-            ("p99", l.p99 as f64),
-            ("max", l.max as f64),
-        ] {
-            put(&format!("{block}.{part}"), Some(value));
-        }
-    }
-    for job in &s.jobs {
-        put(&format!("jobs.{}.makespan_ps", job.name), job.makespan_ps.map(|m| m as f64));
-    }
-    all
+/// Names of the numbers that are compared, beside those of jobs.
+const COMPARED: &[&str] = &[
+    "simulated_ps",
+    "bytes_delivered",
+    "messages.delivered",
+    "packets.delivered",
+    "hops_mean",
+    "throughput.accepted_fraction",
+    "hybrid.predicted_share",
+    "hybrid.error_estimate",
+    "links.max_utilisation",
+    "latency_ps.min",
+    "latency_ps.mean",
+    "latency_ps.p50",
+    "latency_ps.p99",
+    "latency_ps.max",
+    "message_latency_ps.min",
+    "message_latency_ps.mean",
+    "message_latency_ps.p50",
+    "message_latency_ps.p99",
+    "message_latency_ps.max",
+];
+
+/// Numbers of a summary that are compared, by name: those, and how long each job took.
+fn compared(summary: &Summary) -> BTreeMap<String, f64> {
+    let makespan = |name: &str| name.starts_with("jobs.") && name.ends_with(".makespan_ps");
+    let wanted = |name: &str| COMPARED.contains(&name) || makespan(name);
+    numbers(summary).into_iter().filter(|(name, _)| wanted(name)).collect()
 }
 
 /// Numbers that models define differently: they are reported and not judged, unless a tolerance names them.
@@ -132,7 +128,7 @@ pub fn compare(
     b: (&Summary, Option<&Table>),
     tolerances: &Tolerances,
 ) -> Comparison {
-    let (left, right) = (numbers(a.0), numbers(b.0));
+    let (left, right) = (compared(a.0), compared(b.0));
     let mut names: Vec<&String> = left.keys().chain(right.keys()).collect();
     names.sort();
     names.dedup();

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod csv_out;
 pub mod flags;
 pub mod histogram;
+pub mod numbers;
 pub mod otf2_out;
 pub mod output;
 #[cfg(feature = "parquet")]

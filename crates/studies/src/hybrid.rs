@@ -9,12 +9,15 @@
 use crate::{
     files::Files,
     line::{Line, number},
-    side_by_side::{self, Crew, Heard},
     store::{Run, Store, Windows},
     study::Row,
 };
 use base::time::Ps;
-use netloom::{Error, ErrorKind, MemoryLimit, RunOptions, Silent, Watcher, memory::limit_in_bytes};
+use netloom::{
+    Error, ErrorKind, MemoryLimit, RunOptions, Silent, Watcher,
+    memory::limit_in_bytes,
+    side_by_side::{self, Crew, Heard},
+};
 use report::{Curve, Dots, Lines, Point, Value, dots::Series};
 use std::path::Path;
 

@@ -13,6 +13,5 @@ pub mod hybrid;
 pub mod line;
 pub mod programs;
 pub mod runner;
-pub mod side_by_side;
 pub mod store;
 pub mod study;

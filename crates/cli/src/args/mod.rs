@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod resilient;
+pub mod series;
 pub mod shared;
 
 use crate::{exit::Exit, program::VERSION};
@@ -13,6 +14,7 @@ use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
+use series::SweepArgs;
 pub use shared::{Form, Format, Input};
 use shared::{memory_limit, path_and_value, reported};
 use std::path::PathBuf;
@@ -69,6 +71,8 @@ pub enum Command {
     },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
     Study(StudyArgs),
+    /// Run the points of an experiment's [sweep], several at a time; those that ended are kept
+    Sweep(SweepArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
     /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets

@@ -8,9 +8,11 @@ use crate::{
 };
 use netloom::{
     Prepared, Registry, RunOptions, faults,
+    input::read_file,
     memory::rounded,
     model::contract::Parameter,
     prepare,
+    sweep::plan::plan_text,
     volume::{Volume, volumes},
 };
 use serde_json::{Map, Value as Json, json};
@@ -21,10 +23,24 @@ use serde_json::{Map, Value as Json, json};
 /// If the experiment cannot be read or run.
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     let options = RunOptions { machine: true, ..RunOptions::default() };
-    let prepared = prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))?;
+    let (registry, input) = (Registry::standard(), args.input.input());
+    let (prepared, series) = match plan_text(&registry, &input, read_file(&input.file)?)? {
+        None => (prepare(&registry, &input, &options, &Terminal::new(console))?, None),
+        Some(plan) => {
+            let checked = plan.check(&options, &Terminal::new(console))?;
+            let line =
+                format!("{}; on {} networks, each checked at its first point", plan.line(), checked.networks);
+            (checked.first, Some((line, plan.points(), checked.networks, checked.bytes)))
+        }
+    };
+    let head = series.as_ref().map_or_else(String::new, |(line, ..)| lined(&[("sweep", line.clone())]));
+    let mut json = object(&prepared);
+    if let Some((_, points, networks, bytes)) = &series {
+        json["sweep"] = json!({"points": points, "networks": networks, "memory_bytes": bytes});
+    }
     match args.format {
-        Format::Text => console.print(&text(&prepared))?,
-        Format::Json => console.print_json(&object(&prepared))?,
+        Format::Text => console.print(&(head + &text(&prepared)))?,
+        Format::Json => console.print_json(&json)?,
     }
     Ok(Exit::Done)
 }

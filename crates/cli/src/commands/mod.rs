@@ -21,4 +21,5 @@ pub mod run;
 pub mod schema;
 pub mod study;
 pub mod swarm;
+pub mod sweep;
 pub mod trace;

@@ -2,7 +2,10 @@
 //!
 //! Keys that belong to a registered strategy stand in its own declaration, not here.
 
-use super::reader::{Choice, OPTIONAL};
+use super::{
+    reader::{Choice, OPTIONAL},
+    sweep::{AXIS, SKIP, SWEEP},
+};
 use crate::registry::Registry;
 use base::{
     param::{Kind, Param},
@@ -368,7 +371,7 @@ pub const OUTPUT: About = About {
 const BEFORE: [&About; 7] = [&EXPERIMENT, &FABRIC, &LINK, &FAULTS, &ROUTING, &JOB, &MODEL];
 
 /// Sections after them.
-const AFTER: [&About; 3] = [&PORTALS, &ENGINE, &OUTPUT];
+const AFTER: [&About; 6] = [&PORTALS, &ENGINE, &OUTPUT, &SWEEP, &AXIS, &SKIP];
 
 /// What an experiment may contain: choices from a registry, and what models declare.
 pub struct Choices {
@@ -408,8 +411,9 @@ impl Choices {
     pub fn of(registry: &Registry) -> Self {
         let sections: Vec<_> = registry.sections().into_iter().map(|s| section(s, registry)).collect();
         let own = sections.iter().map(|s: &SectionChoices| s.entry.about.name);
-        // Links stand in [fabric].
-        let before = BEFORE.iter().map(|a| a.name).filter(|name| *name != LINK.name);
+        // Links stand in [fabric], axes in [sweep].
+        let before = BEFORE.iter().map(|a| a.name).filter(|name| !name.contains('.'));
+        let after = AFTER.iter().map(|a| a.name).filter(|name| !name.contains('.'));
         Self {
             topology: choice("[fabric]", ("topology", "topology", "topologies"), &registry.topologies, None),
             routing: choice("[routing]", ("algorithm", "routing", "routings"), &registry.routings, None),
@@ -427,7 +431,7 @@ impl Choices {
                 Some("linear"),
             ),
             model: choice("[model]", ("kind", "model", "models"), &registry.models, None),
-            root: before.chain(own).chain(AFTER.iter().map(|a| a.name)).collect(),
+            root: before.chain(own).chain(after).collect(),
             job: job(registry),
             sharing: registry
                 .models

@@ -7,6 +7,7 @@
 mod file;
 pub mod jobs;
 pub mod keys;
+pub mod level;
 pub mod network;
 pub mod overrides;
 mod own;
@@ -14,6 +15,8 @@ mod portals;
 pub mod reader;
 pub mod resolved;
 pub mod sections;
+pub mod series;
+pub mod sweep;
 pub mod tree;
 pub mod value;
 
@@ -50,7 +53,7 @@ pub fn read_fabric(
 }
 
 /// The tree with its overrides, and the end of the text.
-fn parsed(
+pub(crate) fn parsed(
     name: &str,
     text: &str,
     options: &[String],

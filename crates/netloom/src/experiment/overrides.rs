@@ -41,6 +41,14 @@ pub fn apply(root: &mut Table, option: &str, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Puts a value at a path that another text names, which stands at `place` there.
+pub fn put_at(root: &mut Table, (path, place): (&str, Place), node: Node, diagnostics: &mut Diagnostics) {
+    let keys: Vec<(&str, Place)> = path.split('.').map(|key| (key.trim(), place)).collect();
+    if let Err(mistake) = put(root, &keys, node) {
+        diagnostics.push(*mistake);
+    }
+}
+
 /// The path's keys and their places.
 fn keys(source: usize, path: &str) -> Vec<(&str, Place)> {
     let mut start = 0;

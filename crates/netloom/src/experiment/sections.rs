@@ -10,6 +10,7 @@ use super::{
     network::{Links, read_fabric},
     own::read_own,
     portals::read_nodes,
+    sweep::SWEEP,
     tree::{Data, Table},
 };
 use base::{
@@ -61,6 +62,8 @@ pub struct Experiment {
     pub partitions: Option<u32>,
     /// `[output]`.
     pub output: Section,
+    /// Where `[sweep]` stands, if it is there: then this is no single run.
+    pub series: Option<Place>,
 }
 
 /// Values of `[experiment]`, as far as they are sound.
@@ -145,6 +148,7 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
+        series: root.get(SWEEP.name).map(|entry| entry.key_place),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Works that do not depend on each other, several at a time, with their results in order.
 
-use netloom::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind};
 use std::{
     cell::RefCell,
     collections::BTreeMap,

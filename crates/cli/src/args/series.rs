@@ -1,0 +1,55 @@
+//! Arguments of series of runs.
+
+use super::shared::{Format, Input, memory_limit};
+use clap::Args;
+use netloom::MemoryLimit;
+use std::path::PathBuf;
+
+/// Arguments of `sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// The experiment with its sweep.
+    #[command(flatten)]
+    pub input: Input,
+    /// Directory of the points and their table; the same command goes on there
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Points that run at a time, each in one thread; left out: as many as there are processors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Run only the I-th of N parts, so that several processes share the work: `1/4`
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    pub shard: Option<(u32, u32)>,
+    /// Run kept points again: those of a state (`failed`, `saturated`) or one by its id; repeatable
+    #[arg(long, value_name = "STATE|ID")]
+    pub again: Vec<String>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Run the checkers, as `run --check` does
+    #[arg(long)]
+    pub check: bool,
+    /// Memory that all points together may need: SIZE or `none`; left out: what the machine has
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
+    pub memory_limit: Option<MemoryLimit>,
+}
+
+fn shard(text: &str) -> Result<(u32, u32), String> {
+    let numbers = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    numbers
+        .filter(|(i, n)| (1..=*n).contains(i))
+        .ok_or_else(|| "write I/N, such as 1/4 for the first of four".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_count_from_one() {
+        assert_eq!(shard("2/4"), Ok((2, 4)));
+        for wrong in ["0/4", "5/4", "2", "a/b", "1/0"] {
+            assert!(shard(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a sweep will run, checked before the first point does.
+
+use super::points::{Chain, Point, chains};
+use crate::{
+    error::{Error, ErrorKind},
+    experiment::{
+        self,
+        keys::Choices,
+        sections::Experiment,
+        series::{self, Series},
+        sweep::MAX_POINTS,
+    },
+    input::{Input, read_file},
+    networks::Networks,
+    options::RunOptions,
+    prepare::{Prepared, prepare_resolved},
+    registry::Registry,
+    watcher::Watcher,
+};
+use base::diag::{Diagnostic, Diagnostics};
+use std::collections::BTreeSet;
+
+/// A sweep whose points are all valid experiments, as far as that can be seen without building their networks.
+pub struct Plan {
+    /// The file's axes.
+    pub series: Series,
+    /// Points in the order in which they are numbered.
+    pub chains: Vec<Chain>,
+    /// Name and text of the file.
+    pub file: (String, String),
+    /// Where it came from.
+    pub input: Input,
+    choices: Choices,
+    sources: Diagnostics,
+}
+
+/// What is known of a plan before its points run.
+pub struct Checked {
+    /// The first point.
+    pub first: Prepared,
+    /// Different networks, as seen by models.
+    pub networks: usize,
+    /// Memory that the largest of their first points will need at most.
+    pub bytes: u64,
+}
+
+/// Reads a file with `[sweep]` and all its points.
+///
+/// # Errors
+/// If it cannot be read, has no `[sweep]`, or any point has mistakes: all of them at once.
+pub fn plan(registry: &Registry, input: &Input) -> Result<Plan, Error> {
+    let text = read_file(&input.file)?;
+    let name = input.file.display().to_string();
+    let mut diagnostics = Diagnostics::default();
+    if let Some(plan) = plan_text(registry, input, text.clone())? {
+        return Ok(plan);
+    }
+    experiment::read(registry, &name, &text, &input.set, &mut diagnostics);
+    Err(if diagnostics.is_empty() {
+        let message = format!("`{}` has no [sweep]", input.file.display());
+        let help = "add [[sweep.axis]] with `path` and `values`; `netloom explain sweep.axis` shows its keys";
+        Error::new(ErrorKind::Experiment, message).with_help(help)
+    } else {
+        Error::Experiment(Box::new(diagnostics))
+    })
+}
+
+/// The same with the text at hand; `None` if it has no `[sweep]`.
+///
+/// # Errors
+/// Those of [`plan`].
+pub fn plan_text(registry: &Registry, input: &Input, text: String) -> Result<Option<Plan>, Error> {
+    let name = input.file.display().to_string();
+    let mut diagnostics = Diagnostics::default();
+    let series = series::read(&name, &text, &input.set, &mut diagnostics);
+    let refused = |diagnostics| Err(Error::Experiment(Box::new(diagnostics)));
+    let Some(series) = series else { return Ok(None) };
+    if !series.sound {
+        return refused(diagnostics);
+    }
+    let Some(chains) = chains(&series.sweep, series.seed()) else {
+        let message = format!("the sweep has more than {MAX_POINTS} points");
+        diagnostics.push(Diagnostic::new(series.home, message).help("give its axes fewer values"));
+        return refused(diagnostics);
+    };
+    if chains.is_empty() {
+        diagnostics
+            .push(Diagnostic::new(series.home, "every point of the sweep is left out by a [[sweep.skip]]"));
+        return refused(diagnostics);
+    }
+    let mut sources = Diagnostics::default();
+    sources.sources.clone_from(&diagnostics.sources);
+    let plan = Plan {
+        series,
+        chains,
+        file: (name, text),
+        input: input.clone(),
+        choices: Choices::of(registry),
+        sources,
+    };
+    for point in plan.chains.iter().flat_map(|chain| &chain.points) {
+        let (_, found) = plan.read(point);
+        found.sorted().into_iter().for_each(|mistake| diagnostics.push(mistake.clone()));
+    }
+    if diagnostics.is_empty() { Ok(Some(plan)) } else { refused(diagnostics) }
+}
+
+impl Plan {
+    /// The experiment of a point, and what is wrong with it.
+    pub(super) fn read(&self, point: &Point) -> (Experiment, Diagnostics) {
+        let mut diagnostics = self.sources.clone();
+        let seed = (point.seed != self.series.seed()).then_some(point.seed);
+        let experiment = self.series.at(&self.choices, (&point.values(), seed), &mut diagnostics);
+        (experiment, diagnostics)
+    }
+
+    /// Names of the axes.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.series.sweep.axes.iter().map(|axis| axis.name.as_str()).collect()
+    }
+
+    /// Number of points that are known before the first runs.
+    #[must_use]
+    pub fn points(&self) -> usize {
+        self.chains.iter().map(|chain| chain.points.len()).sum()
+    }
+
+    /// Assembles the first point on each of its networks, and checks it as if it were to run.
+    ///
+    /// # Errors
+    /// The first that cannot run; which one it is, is remarked.
+    pub fn check(&self, options: &RunOptions, watcher: &dyn Watcher) -> Result<Checked, Error> {
+        let (mut known, mut first, mut bytes) = (BTreeSet::new(), None, 0);
+        for point in self.chains.iter().flat_map(|chain| &chain.points) {
+            let (experiment, mistakes) = self.read(point);
+            let model = experiment.model.as_ref().map_or("", |model| model.entry.about.name);
+            if !known.insert((Networks::key(&experiment), model)) {
+                continue;
+            }
+            let file = (self.file.clone(), &self.input);
+            let prepared = prepare_resolved(&experiment, file, (options, None), watcher, mistakes);
+            let prepared = prepared.inspect_err(|_| {
+                watcher.remark(&format!("at the point {}", point.named(&self.names())));
+            })?;
+            bytes = prepared.memory.bytes.max(bytes);
+            first = first.or(Some(prepared));
+        }
+        let first = first.expect("a plan has a point");
+        Ok(Checked { first, networks: known.len(), bytes })
+    }
+
+    /// A line on what it will run: `100 points: 5 algorithm x 2 traffic x 10 load`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let sweep = &self.series.sweep;
+        let mut parts: Vec<String> =
+            sweep.axes.iter().map(|axis| format!("{} {}", axis.levels.len(), axis.name)).collect();
+        if sweep.repetitions > 1 {
+            parts.push(format!("{} seeds", sweep.repetitions));
+        }
+        let climbed = sweep.axes.iter().find(|axis| axis.search.is_some());
+        let until = climbed.map_or(String::new(), |axis| format!("; `{}` until saturated", axis.name));
+        let all = self.points();
+        format!("{all} point{}: {}{until}", if all == 1 { "" } else { "s" }, parts.join(" x "))
+    }
+}
