@@ -195,3 +195,93 @@ fn a_sweep_is_checked_and_no_run() {
         assert!(run.status == 7 && run.out.is_empty(), "{out}: {}", run.err);
     }
 }
+
+const PLOT: &str = "
+[sweep]
+repetitions = 3
+[[plot]]
+name = \"latency\"
+x = \"load\"
+y = \"latency_ps.mean\"
+y_min = \"0 us\"
+series = [\"message\"]
+[[plot]]
+x = \"throughput.accepted_fraction\"
+y = \"latency_ps.p99\"
+panels = \"message\"
+y_scale = \"logarithmic\"
+width = \"column\"
+";
+
+#[test]
+fn figures_are_drawn_from_a_sweep() {
+    let place = Place::new(&(FILE.to_owned() + PLOT));
+    assert_eq!(place.sweep("out", &[]).status, 0);
+    let plot = |out: &str| netloom(&["plot", &place.path("out"), "--out", &place.path(out)]);
+    let run = plot("a");
+    assert_eq!((run.status, run.err.as_str(), run.out.lines().count()), (0, "", 4), "{}", run.out);
+    let svg = place.read("a/latency.svg");
+    for words in [">load<", ">packet latency, mean (ns)<", ">256 B<", ">512 B<"] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+    // Three points of two curves have bars of three strokes.
+    assert_eq!(svg.matches("stroke-width=\"0.7\"").count(), 18);
+    let other = place.read("a/figure-2.svg");
+    assert!(
+        other.contains("width=\"252pt\"") && other.contains(">throughput, accepted (fraction of bandwidth)<")
+    );
+    // The same bytes each time, and with other figures of another file.
+    plot("b");
+    for name in ["latency.svg", "latency.pdf", "figure-2.svg", "figure-2.pdf"] {
+        let bytes = |out: &str| fs::read(place.path(&format!("{out}/{name}"))).expect(name);
+        assert!(bytes("a") == bytes("b"), "{name}");
+    }
+    assert!(fs::read(place.path("a/latency.pdf")).expect("a PDF").starts_with(b"%PDF-"));
+    fs::write(place.path("b.toml"), FILE.to_owned() + &PLOT.replace("\"latency\"", "\"again\""))
+        .expect("written");
+    let arguments = ["plot", &place.path("out"), "--out", &place.path("c"), "--file", &place.path("b.toml")];
+    assert_eq!(netloom(&arguments).status, 0);
+    assert_eq!(place.read("c/again.svg"), svg);
+}
+
+#[test]
+fn figures_that_show_nothing_are_refused() {
+    let place = Place::new(FILE);
+    assert_eq!(place.sweep("out", &[]).status, 0);
+    let plot = |text: &str| {
+        fs::write(place.path("b.toml"), FILE.to_owned() + text).expect("written");
+        let (dir, out, file) = (place.path("out"), place.path("figures"), place.path("b.toml"));
+        netloom(&["plot", &dir, "--out", &out, "--file", &file])
+    };
+    for (text, reported) in [
+        ("", "has no [[plot]]"),
+        ("[[plot]]\nx = \"load\"\ny = \"latency_ps.mean\"\n", "axis `message` has no place in this figure"),
+        (
+            "[[plot]]\nx = \"load\"\ny = \"latency_ps.mean\"\nseries = [\"mesage\"]\n",
+            "did you mean `message`?",
+        ),
+        (
+            "[[plot]]\nx = \"load\"\ny = \"latency_ps.meen\"\nseries = [\"message\"]\n",
+            "did you mean `latency_ps.mean`?",
+        ),
+        (
+            "[[plot]]\nx = \"load\"\ny = \"hops_mean\"\nonly = { message = \"256 B\" }\nstates = [\"deadlock\"]\n",
+            "no point fits",
+        ),
+        (
+            "[[plot]]\nx = \"load\"\ny = \"hops_mean\"\nseries = [\"message\"]\ny_max = \"high\"\n",
+            "neither number nor quantity",
+        ),
+        ("[[sweep.axis]]\npath = \"model.vcs\"\nvalues = [1, 2]\n", "are not those of"),
+    ] {
+        let run = plot(text);
+        assert!(run.status == 3 && run.err.contains(reported), "{text}: {} {}", run.status, run.err);
+    }
+    let run = netloom(&["plot", &place.path("nowhere"), "--out", &place.path("figures")]);
+    assert!(run.status == 4 && run.err.contains("is no directory of a finished sweep"), "{}", run.err);
+    // A run draws nothing, and says so.
+    fs::write(place.path("b.toml"), FILE.to_owned() + "[[plot]]\nx = \"load\"\ny = \"hops_mean\"\n")
+        .expect("written");
+    let run = netloom(&["run", &place.path("b.toml"), "--set", "sweep="]);
+    assert!(run.status == 0 && run.err.contains("note: [[plot]] draws points"), "{}", run.err);
+}

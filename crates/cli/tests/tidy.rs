@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "packet",
             "portals",
             "ranks",
+            "report",
             "results",
             "workload",
         ],

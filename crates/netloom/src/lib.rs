@@ -20,6 +20,7 @@ pub mod execute;
 pub mod experiment;
 pub mod facade;
 pub mod faults;
+pub mod figures;
 pub mod input;
 pub mod jobs;
 mod limits;

@@ -73,6 +73,9 @@ pub fn prepare_text(
     let resolved = experiment::read(registry, &name, &text, &input.set, &mut diagnostics);
     let Some(experiment) = resolved else { return Err(Error::Experiment(Box::new(diagnostics))) };
     no_series(&experiment, &name, &diagnostics)?;
+    if experiment.plots {
+        watcher.remark("note: [[plot]] draws points of a [sweep]; for a single run it does nothing");
+    }
     prepare_resolved(&experiment, ((name, text), input), (options, None), watcher, diagnostics)
 }
 

@@ -9,6 +9,7 @@ use crate::{
             Choices, ENGINE, EXPERIMENT, FABRIC, FAULTS, JOB, LINK, MAX_PARTITIONS, OUTPUT, PORTALS,
             SectionChoices,
         },
+        plot::PLOT,
         reader::Choice,
         sweep::{AXIS, SKIP, SWEEP},
         value,
@@ -66,6 +67,9 @@ pub fn schema(registry: &Registry) -> Json {
     sections.insert("engine".to_owned(), engine);
     sections.insert("output".to_owned(), object(&OUTPUT, properties(OUTPUT.params)));
     sections.insert("sweep".to_owned(), sweep());
+    let mut plot = object(&PLOT, properties(PLOT.params));
+    plot["properties"]["only"] = json!({"type": "object", "description": "Values of axes that are drawn."});
+    sections.insert("plot".to_owned(), json!({"type": "array", "minItems": 1, "items": plot}));
     schema
 }
 

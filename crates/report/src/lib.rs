@@ -4,6 +4,7 @@ pub mod bars;
 pub mod dots;
 pub mod lines;
 mod picture;
+pub mod plot;
 pub mod sizes;
 
 pub use bars::{Bars, Panel};

@@ -14,7 +14,7 @@ use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
-use series::SweepArgs;
+use series::{PlotArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
 use shared::{memory_limit, path_and_value, reported};
 use std::path::PathBuf;
@@ -73,6 +73,8 @@ pub enum Command {
     Study(StudyArgs),
     /// Run the points of an experiment's [sweep], several at a time; those that ended are kept
     Sweep(SweepArgs),
+    /// Draw the figures ([[plot]]) of a finished sweep as SVG and PDF
+    Plot(PlotArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
     /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets

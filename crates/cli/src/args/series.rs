@@ -1,4 +1,4 @@
-//! Arguments of series of runs.
+//! Arguments of series of runs and their figures.
 
 use super::shared::{Format, Input, memory_limit};
 use clap::Args;
@@ -32,6 +32,22 @@ pub struct SweepArgs {
     /// Memory that all points together may need: SIZE or `none`; left out: what the machine has
     #[arg(long, value_name = "SIZE", value_parser = memory_limit)]
     pub memory_limit: Option<MemoryLimit>,
+}
+
+/// Arguments of `plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// Output directory of `netloom sweep`
+    pub dir: PathBuf,
+    /// Directory of the figures; those of the same names are replaced
+    #[arg(long, value_name = "FIGURES")]
+    pub out: PathBuf,
+    /// Take [[plot]] from this file instead of the one that was swept; its [sweep] must have the same axes
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 fn shard(text: &str) -> Result<(u32, u32), String> {

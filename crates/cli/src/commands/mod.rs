@@ -13,6 +13,7 @@ pub mod list;
 mod network;
 #[cfg(feature = "opensm")]
 pub mod opensm;
+pub mod plot;
 #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]
 pub mod portals;
 pub mod resilient;

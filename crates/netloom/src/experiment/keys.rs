@@ -3,6 +3,7 @@
 //! Keys that belong to a registered strategy stand in its own declaration, not here.
 
 use super::{
+    plot::PLOT,
     reader::{Choice, OPTIONAL},
     sweep::{AXIS, SKIP, SWEEP},
 };
@@ -371,7 +372,7 @@ pub const OUTPUT: About = About {
 const BEFORE: [&About; 7] = [&EXPERIMENT, &FABRIC, &LINK, &FAULTS, &ROUTING, &JOB, &MODEL];
 
 /// Sections after them.
-const AFTER: [&About; 6] = [&PORTALS, &ENGINE, &OUTPUT, &SWEEP, &AXIS, &SKIP];
+const AFTER: [&About; 7] = [&PORTALS, &ENGINE, &OUTPUT, &SWEEP, &AXIS, &SKIP, &PLOT];
 
 /// What an experiment may contain: choices from a registry, and what models declare.
 pub struct Choices {

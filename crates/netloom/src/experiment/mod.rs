@@ -11,6 +11,7 @@ pub mod level;
 pub mod network;
 pub mod overrides;
 mod own;
+pub mod plot;
 mod portals;
 pub mod reader;
 pub mod resolved;

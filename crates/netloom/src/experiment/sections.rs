@@ -9,6 +9,7 @@ use super::{
     keys::{Choices, DERIVED, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
     network::{Links, read_fabric},
     own::read_own,
+    plot::PLOT,
     portals::read_nodes,
     sweep::SWEEP,
     tree::{Data, Table},
@@ -64,6 +65,8 @@ pub struct Experiment {
     pub output: Section,
     /// Where `[sweep]` stands, if it is there: then this is no single run.
     pub series: Option<Place>,
+    /// True if `[[plot]]` is there, which draws points of a sweep.
+    pub plots: bool,
 }
 
 /// Values of `[experiment]`, as far as they are sound.
@@ -149,6 +152,7 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
         series: root.get(SWEEP.name).map(|entry| entry.key_place),
+        plots: root.get(PLOT.name).is_some(),
     }
 }
 

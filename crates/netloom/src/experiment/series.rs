@@ -5,6 +5,7 @@ use super::{
     level::Level,
     overrides::put_at,
     parsed,
+    plot::{self, PlotSpec},
     sections::{Experiment, resolve},
     sweep::{self, Sweep},
     tree::{Data, Node, Table},
@@ -17,6 +18,8 @@ pub struct Series {
     pub sweep: Sweep,
     /// Where `[sweep]` stands.
     pub home: Place,
+    /// Figures of the points.
+    pub plots: Vec<PlotSpec>,
     /// False if the section has mistakes: its points would have others that follow from them.
     pub sound: bool,
     root: Table,
@@ -29,7 +32,8 @@ pub fn read(name: &str, text: &str, options: &[String], diagnostics: &mut Diagno
     let home = root.get(sweep::SWEEP.name)?.key_place;
     let before = diagnostics.len();
     let sweep = sweep::take(&mut root, diagnostics)?;
-    Some(Series { sweep, home, sound: diagnostics.len() == before, root, end })
+    let plots = plot::take(&mut root, &sweep.axes, diagnostics);
+    Some(Series { sweep, home, plots, sound: diagnostics.len() == before, root, end })
 }
 
 impl Series {

@@ -132,6 +132,22 @@ pub struct Search {
     pub tolerance: f64,
 }
 
+/// What the value of an axis must be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Number of the axis.
+    pub axis: usize,
+    test: Test,
+}
+
+impl Condition {
+    /// True if a value of the axis fits.
+    #[must_use]
+    pub fn fits(&self, level: &Level) -> bool {
+        self.test.fits(level)
+    }
+}
+
 /// What a value must be to fit.
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
@@ -148,15 +164,16 @@ pub struct Sweep {
     pub axes: Vec<Axis>,
     /// Runs of each point.
     pub repetitions: u64,
-    /// Conditions, each on axes by number.
-    skips: Vec<Vec<(usize, Test)>>,
+    /// Conditions: points that fit all of one entry are left out.
+    skips: Vec<Vec<Condition>>,
 }
 
 impl Sweep {
     /// True if the point with these values, one for each axis, is left out.
     #[must_use]
     pub fn skips(&self, levels: &[&Level]) -> bool {
-        let fits = |(axis, test): &(usize, Test)| levels.get(*axis).is_some_and(|level| test.fits(level));
+        let fits =
+            |condition: &Condition| levels.get(condition.axis).is_some_and(|level| condition.fits(level));
         self.skips.iter().any(|all| all.iter().all(fits))
     }
 }
@@ -210,7 +227,7 @@ pub fn take(root: &mut Table, diagnostics: &mut Diagnostics) -> Option<Sweep> {
     }
     let mut skips = Vec::new();
     for (table, home) in tables("skip", diagnostics) {
-        skips.push(read_skip(table, home, &axes, diagnostics));
+        skips.push(conditions(table, home, &axes, diagnostics));
     }
     let repetitions = if section.complete { section.values.int("repetitions") } else { 1 };
     Some(Sweep { axes, repetitions, skips })
@@ -218,17 +235,25 @@ pub fn take(root: &mut Table, diagnostics: &mut Diagnostics) -> Option<Sweep> {
 
 /// The tables of `[[sweep.NAME]]`.
 fn tables<'a>(sweep: &'a Table, name: &str, diagnostics: &mut Diagnostics) -> Vec<(&'a Table, Place)> {
-    let Some(entry) = sweep.get(name) else { return Vec::new() };
-    let mut all = Vec::new();
+    let full = format!("sweep.{name}");
+    sweep.get(name).map_or_else(Vec::new, |entry| tables_of(entry, &full, diagnostics))
+}
+
+/// The tables of `[[NAME]]`; anything else is reported.
+pub(super) fn tables_of<'a>(
+    entry: &'a Entry,
+    name: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(&'a Table, Place)> {
     let items = if let Data::List(items) = &entry.node.data { items.as_slice() } else { &[] };
-    for item in items {
-        if let Data::Table(table) = &item.data {
-            all.push((table, item.place));
-        }
-    }
+    let table = |item: &'a Node| match &item.data {
+        Data::Table(table) => Some((table, item.place)),
+        _ => None,
+    };
+    let all: Vec<_> = items.iter().filter_map(table).collect();
     if all.len() != items.len() || items.is_empty() {
-        let message = format!("`sweep.{name}` must be a list of tables");
-        let help = format!("write [[sweep.{name}]] with its keys below");
+        let message = format!("`{name}` must be a list of tables");
+        let help = format!("write [[{name}]] with its keys below");
         diagnostics.push(Diagnostic::new(entry.key_place, message).help(help));
     }
     all
@@ -421,7 +446,13 @@ fn zipped(node: Node, paths: usize, diagnostics: &mut Diagnostics) -> Option<Vec
     }
 }
 
-fn read_skip(table: &Table, home: Place, axes: &[Axis], diagnostics: &mut Diagnostics) -> Vec<(usize, Test)> {
+/// Conditions on axes by their names, at least one; what no value fits is reported.
+pub(super) fn conditions(
+    table: &Table,
+    home: Place,
+    axes: &[Axis],
+    diagnostics: &mut Diagnostics,
+) -> Vec<Condition> {
     let mut tests = Vec::new();
     for entry in &table.entries {
         let Some(axis) = axes.iter().position(|axis| axis.name == entry.key) else {
@@ -443,11 +474,10 @@ fn read_skip(table: &Table, home: Place, axes: &[Axis], diagnostics: &mut Diagno
             let help = format!("its values are such as {}", labels.join(", "));
             diagnostics.push(Diagnostic::new(entry.node.place, message).help(help));
         }
-        tests.push((axis, test));
+        tests.push(Condition { axis, test });
     }
     if table.entries.is_empty() {
-        diagnostics
-            .push(Diagnostic::new(home, "a [[sweep.skip]] without a condition would leave out all points"));
+        diagnostics.push(Diagnostic::new(home, "this names no axis: nothing would be chosen"));
     }
     tests
 }

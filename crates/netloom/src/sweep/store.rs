@@ -102,6 +102,18 @@ impl Store {
         Ok(store)
     }
 
+    /// A directory that a sweep has filled.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn existing(path: &Path) -> Result<Self, Error> {
+        if path.join(MARK).is_file() {
+            return Self::open(path);
+        }
+        let message = format!("`{}` is no directory of a finished sweep: it has no {MARK}", path.display());
+        Err(Error::new(ErrorKind::Input, message).with_help("`netloom sweep FILE --out DIR` makes one"))
+    }
+
     fn refused(&self, path: &Path, error: &io::Error) -> Error {
         Error::new(ErrorKind::Output, format!("cannot write `{}`: {error}", path.display()))
     }

@@ -1,0 +1,42 @@
+//! `netloom plot DIR --out FIGURES`: the figures of a finished sweep.
+
+use crate::{
+    args::{Format, series::PlotArgs},
+    console::Console,
+    exit::{Exit, Outcome},
+};
+use netloom::{Error, ErrorKind, figures::figure, sweep::kept};
+use serde_json::json;
+use std::fs;
+
+/// Draws every `[[plot]]`.
+///
+/// # Errors
+/// If the sweep cannot be read, a figure shows nothing, or it cannot be written.
+pub fn plot(args: &PlotArgs, console: &mut Console<'_>) -> Outcome {
+    let kept = kept::read(&args.dir, args.file.as_deref())?;
+    if kept.series.plots.is_empty() {
+        let help = "add [[plot]] with `x` and `y` (see `netloom explain plot`), and name the file by --file";
+        return Err(
+            Error::new(ErrorKind::Experiment, "the file of this sweep has no [[plot]]").with_help(help)
+        );
+    }
+    let mut written = Vec::new();
+    for spec in &kept.series.plots {
+        let figure = figure(spec, &kept.series.sweep.axes, &kept.rows)?;
+        figure.remarks.iter().for_each(|remark| console.remark(&format!("note: {remark}")));
+        for (form, bytes) in [("svg", figure.plot.svg().into_bytes()), ("pdf", figure.plot.pdf())] {
+            let path = args.out.join(format!("{}.{form}", figure.name));
+            let put = fs::create_dir_all(&args.out).and_then(|()| fs::write(&path, bytes));
+            put.map_err(|e| {
+                Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
+            })?;
+            written.push(path.display().to_string());
+        }
+    }
+    match args.format {
+        Format::Text => console.print(&(written.join("\n") + "\n"))?,
+        Format::Json => console.print_json(&json!({"figures": written}))?,
+    }
+    Ok(Exit::Done)
+}
