@@ -45,6 +45,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Sweep(args) => commands::sweep::sweep(args, console),
+        Command::Init(args) => commands::init::init(args, console),
         Command::Plot(args) => commands::plot::plot(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),

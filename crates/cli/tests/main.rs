@@ -11,6 +11,7 @@ mod cli;
 mod congestion;
 mod fabric;
 mod flow;
+mod init;
 mod opensm;
 mod portals;
 mod portals_models;

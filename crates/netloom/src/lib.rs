@@ -47,6 +47,7 @@ pub mod scenarios;
 pub mod schedule;
 pub mod schema;
 pub mod side_by_side;
+pub mod starts;
 pub mod swarm;
 pub mod sweep;
 pub mod volume;

@@ -14,7 +14,7 @@ use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
-use series::{PlotArgs, SweepArgs};
+use series::{InitArgs, PlotArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
 use shared::{memory_limit, path_and_value, reported};
 use std::path::PathBuf;
@@ -44,6 +44,8 @@ fn after_help() -> String {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write commented files to start from; without a kind, list the kinds
+    Init(InitArgs),
     /// Simulate an experiment
     Run(RunArgs),
     /// Go on with a run that left a checkpoint

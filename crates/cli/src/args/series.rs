@@ -1,4 +1,4 @@
-//! Arguments of series of runs and their figures.
+//! Arguments of commands around a run: starting files, series of runs, their figures.
 
 use super::shared::{Format, Input, memory_limit};
 use clap::Args;
@@ -45,6 +45,19 @@ pub struct PlotArgs {
     /// Take [[plot]] from this file instead of the one that was swept; its [sweep] must have the same axes
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// What for: routings, cluster, trace, application, training or topology
+    pub kind: Option<String>,
+    /// Directory of the files; left out: called as the kind
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod fabric;
 pub mod flow;
 mod forms;
+pub mod init;
 pub mod list;
 mod network;
 #[cfg(feature = "opensm")]
