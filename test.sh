@@ -114,8 +114,28 @@ example() {
   rm -rf "$out"
 }
 
+# Sweeps an example in one thread and in two: the same bytes of tables and figures. A second call runs nothing.
+series() {
+  local file=$1 out=$work/out-$(basename "$1" .toml)
+  rm -rf "$out"
+  "$netloom" check "$file" >/dev/null || return 1
+  for threads in 1 2; do
+    "$netloom" sweep "$file" --set experiment.duration="30 us" --threads $threads --out "$out/$threads" >/dev/null || return 1
+    "$netloom" plot "$out/$threads" --out "$out/$threads/figures" >/dev/null || return 1
+  done
+  for made in "$out"/1/*.* "$out"/1/figures/*; do
+    cmp "$made" "$out/2/${made#"$out/1/"}" || return 1
+  done
+  "$netloom" sweep "$file" --set experiment.duration="30 us" --out "$out/1" | grep -q '^done  *0 run now' || return 1
+  rm -rf "$out"
+}
+
 examples() {
   for file in examples/*.toml; do
+    if grep -q '^\[\[sweep' "$file"; then
+      side "example $(basename "$file" .toml): its sweep in 1 and 2 threads, its figures" series "$file"
+      continue
+    fi
     case $(basename "$file") in
       zero-load.toml) set -- --set experiment.duration="1 ms" ;;
       dragonfly-1056.toml) set -- --set experiment.duration="5 us" ;;
