@@ -4,10 +4,11 @@ use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
 use std::io::{self, Write};
 
-/// True unless the user wants no colour anywhere (<https://no-color.org>).
+/// True unless the user wants no colour anywhere (<https://no-color.org>), or the terminal has none.
 #[must_use]
 pub fn colour_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Streams of a command; tests pass buffers.

@@ -207,3 +207,21 @@ why = "because"
     let run = netloom(&[&["study", "smal"], &studies[..]].concat());
     assert!(run.status == 2 && run.err.contains("did you mean `small`?"), "{}", run.err);
 }
+
+/// `-` is standard input, for `check` too, which needs the text twice.
+#[test]
+fn an_experiment_is_read_from_standard_input() {
+    let text = std::fs::read("tests/good.toml").expect("tests/good.toml");
+    for command in ["run", "check"] {
+        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_netloom"))
+            .args([command, "-", "--set", "experiment.duration=2 us"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        std::io::Write::write_all(&mut process.stdin.take().expect("piped"), &text).expect("it reads");
+        let output = process.wait_with_output().expect("it ends");
+        let out = String::from_utf8(output.stdout).expect("text");
+        assert!(output.status.success() && out.contains("verdict"), "{command}: {out}");
+    }
+}

@@ -23,7 +23,7 @@ pub struct Input {
     pub set: Vec<String>,
 }
 
-/// Reads an input file as text.
+/// Reads an input file as text; `-` is standard input, which can be read once.
 ///
 /// # Errors
 /// If it is missing, unreadable, too large or not UTF-8.
@@ -38,8 +38,12 @@ pub fn read_file(path: &Path) -> Result<String, Error> {
 pub fn read_file_of(path: &Path, most: u64) -> Result<String, Error> {
     let unreadable = |e| Error::new(ErrorKind::Input, format!("cannot read `{}`: {e}", path.display()));
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(unreadable)?;
     if bytes.len() as u64 > most {
         let message = format!("`{}` is larger than {}", path.display(), print_bytes(most));
         return Err(

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// An experiment file and what overrides it.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// Experiment file (TOML)
+    /// Experiment file (TOML); `-` for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Override a value: `--set job.0.load=0.5`, or take its key out: `--set job.0.load=`; repeatable

@@ -11,7 +11,7 @@ use netloom::{
     input::read_file,
     memory::rounded,
     model::contract::Parameter,
-    prepare,
+    prepare::prepare_text,
     sweep::plan::plan_text,
     volume::{Volume, volumes},
 };
@@ -24,8 +24,9 @@ use serde_json::{Map, Value as Json, json};
 pub fn check(args: &CheckArgs, console: &mut Console<'_>) -> Outcome {
     let options = RunOptions { machine: true, ..RunOptions::default() };
     let (registry, input) = (Registry::standard(), args.input.input());
-    let (prepared, series) = match plan_text(&registry, &input, read_file(&input.file)?)? {
-        None => (prepare(&registry, &input, &options, &Terminal::new(console))?, None),
+    let content = read_file(&input.file)?;
+    let (prepared, series) = match plan_text(&registry, &input, content.clone())? {
+        None => (prepare_text(&registry, &input, content, &options, &Terminal::new(console))?, None),
         Some(plan) => {
             let checked = plan.check(&options, &Terminal::new(console))?;
             let line =
