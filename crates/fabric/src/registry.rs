@@ -126,6 +126,8 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::hierarchical::ROUTING,
     routing::minimal_adaptive::ROUTING,
     routing::dimension_adaptive::ROUTING,
+    routing::mesh_orders::O1TURN,
+    routing::mesh_orders::ROMM,
 ];
 
 /// The values of a [`Sample`], completed by the defaults of `params`.

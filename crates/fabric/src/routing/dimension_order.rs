@@ -22,18 +22,27 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               packets take the shorter direction. Where both directions of a ring are equally long, packets go up if the sum of the destination's coordinates is even and down \
               if it is odd. On a torus each ring has a dateline at the link between its last and its first router: \
               packets start a dimension on VC 0 and use VC 1 from the link that crosses the dateline to the end of \
-              that dimension, so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
+              that dimension (`partition` has another rule), so two VCs are needed; a mesh needs one. Packets leave on VC 0. `dateline = false` \
               drops the second VC: a ring of five or more routers then is a cycle of channels, which the deadlock check \
               refuses. A network with failed links is refused.",
         source: "Dally, Towles: Principles and Practices of Interconnection Networks, 2004, sections 8.4.2 and 14.2.3; \
                  Dally, Seitz: Deadlock-Free Message Routing in Multiprocessor Interconnection Networks, IEEE TC \
                  1987; hypercube: e-cube routing, Sullivan, Bashkow, ISCA 1977",
-        params: &[Param {
-            name: "dateline",
-            kind: Kind::Bool,
-            default: Some("true"),
-            doc: "break the cycles of a torus' rings with a second VC; no effect elsewhere",
-        }],
+        params: &[
+            Param {
+                name: "dateline",
+                kind: Kind::Bool,
+                default: Some("true"),
+                doc: "break the cycles of a torus' rings with a second VC; no effect elsewhere",
+            },
+            Param {
+                name: "partition",
+                kind: Kind::Choice(&["link", "packet"]),
+                default: Some("link"),
+                doc: "who uses a torus' second VC: packets from the link on that crosses the dateline, or, as in BookSim, for a whole dimension those that \
+                      cross it somewhere in it, which loads both evenly; no effect elsewhere",
+            },
+        ],
     },
     build,
     bytes: super::no_table_bytes,
@@ -49,6 +58,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         return Err(super::unsuited(&ROUTING.about, fabric.topology(), &known));
     };
     let leg = if values.bool("dateline") { leg } else { leg.without_dateline() };
+    let leg = if values.text("partition") == "packet" { leg.by_packet() } else { leg };
     Ok(Box::new(DimensionOrder { fabric, leg }))
 }
 
@@ -199,6 +209,21 @@ mod tests {
             path(&fabric, routing.as_ref(), TerminalId::new(1), TerminalId::new(63)),
             [(0, 0), (0, 1), (2, 1), (4, 0)]
         );
+    }
+
+    /// BookSim's partition: 1 for all of a dimension that crosses, 0 for one that does not, and no cycle.
+    #[test]
+    fn a_packet_that_will_cross_takes_the_second_channel_at_once() {
+        let fabric = testing::grid(true, &[8, 8]);
+        let given = [("partition", Constant::Text("packet"))];
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &given)).unwrap();
+        assert_eq!(routing.vcs(), 2);
+        let of = |from, to| path(&fabric, routing.as_ref(), TerminalId::new(from), TerminalId::new(to));
+        // From (6, 1) to (1, 3), and from (1, 0) to (7, 7).
+        assert_eq!(of(8 + 6, 3 * 8 + 1), [(1, 1), (1, 1), (1, 1), (3, 0), (3, 0), (4, 0)]);
+        assert_eq!(of(1, 63), [(0, 1), (0, 1), (2, 1), (4, 0)]);
+        assert_eq!(of(0, 3), [(1, 0), (1, 0), (1, 0), (4, 0)]);
+        assert!(crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod given;
 pub mod hierarchical;
 pub(crate) mod layers;
 pub(crate) mod legs;
+pub mod mesh_orders;
 pub mod minimal;
 pub mod minimal_adaptive;
 pub mod mod_k;

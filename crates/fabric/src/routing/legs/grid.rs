@@ -4,10 +4,21 @@ use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::grid::GridShape};
 use base::index::{Column, PortId, RouterId};
 
+/// What a ring does with its second virtual channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dateline {
+    /// There is none.
+    None,
+    /// A packet changes to it on the link that crosses the dateline.
+    Link,
+    /// A packet that will cross the dateline takes it for the whole dimension.
+    Packet,
+}
+
 /// Tables of one mesh or torus.
 pub(crate) struct GridLeg {
     shape: GridShape,
-    dateline: bool,
+    dateline: Dateline,
     /// Coordinates of all routers, router by router.
     coordinates: Vec<u32>,
     /// Whether the sum of a router's coordinates is even.
@@ -24,13 +35,19 @@ impl GridLeg {
             even.push(x.iter().sum::<u32>() % 2 == 0);
             coordinates.extend(x);
         }
-        let dateline = shape.wraps;
+        let dateline = if shape.wraps { Dateline::Link } else { Dateline::None };
         Some(Self { shape, dateline, coordinates, even })
     }
 
     /// The same without datelines.
     pub(crate) fn without_dateline(self) -> Self {
-        Self { dateline: false, ..self }
+        Self { dateline: Dateline::None, ..self }
+    }
+
+    /// The same with channels by packet, where it has datelines.
+    pub(crate) fn by_packet(self) -> Self {
+        let dateline = if self.dateline == Dateline::None { Dateline::None } else { Dateline::Packet };
+        Self { dateline, ..self }
     }
 
     /// Port and VC of the next link toward router `to`; `None` if the packet is there.
@@ -57,15 +74,20 @@ impl GridLeg {
         let ahead = if to_x > from { to_x - from } else { to_x + size - from };
         // The remaining way in a ring never is half of it again after the first step, so the tie breaks once.
         let up = 2 * ahead < size || (2 * ahead == size && self.even[to]);
-        let crosses = from == if up { size - 1 } else { 0 };
-        let crossed = at.begun && at.in_port.number() / 2 == d && at.vc == 1;
-        (PortId::new(2 * d + u32::from(up)), u8::from(self.dateline && (crosses || crossed)))
+        let inside = at.begun && at.in_port.number() / 2 == d;
+        let second = match self.dateline {
+            Dateline::None => false,
+            Dateline::Link => from == if up { size - 1 } else { 0 } || inside && at.vc == 1,
+            Dateline::Packet if inside => at.vc == 1,
+            Dateline::Packet => up == (from > to_x),
+        };
+        (PortId::new(2 * d + u32::from(up)), u8::from(second))
     }
 }
 
 impl Leg for GridLeg {
     fn vcs(&self) -> u8 {
-        1 + u8::from(self.dateline)
+        1 + u8::from(self.dateline != Dateline::None)
     }
 
     #[inline]
