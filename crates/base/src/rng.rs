@@ -29,6 +29,10 @@ pub enum Purpose {
     Protocol = 10,
     /// Packets that links of a network lose or that are changed on them.
     Loss = 11,
+    /// Sizes of messages, and which of a pattern's messages are background.
+    Mix = 12,
+    /// Latency of hosts.
+    Jitter = 13,
 }
 
 /// A position in one stream. Copy it to fork a position; `counter` is all of its state.

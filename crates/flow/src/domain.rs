@@ -80,8 +80,18 @@ pub struct Message {
     pub bytes: u64,
     /// When it was sent.
     pub created: Ps,
+    /// It answers a request.
+    pub reply: bool,
     /// What the host posted with it; none for traffic.
     pub ahead: Option<Ahead>,
+}
+
+/// What is sent.
+struct What {
+    bytes: u64,
+    /// The most that it may flow at.
+    rate: Option<f64>,
+    reply: bool,
 }
 
 impl Message {
@@ -117,8 +127,8 @@ pub struct FlowDomain {
     /// What is kept of each terminal, by number.
     sources: Vec<Source>,
     numbers: Vec<u32>,
-    /// Messages that arrived, by pair: for traffic that answers.
-    arrived: BTreeMap<(TerminalId, TerminalId), u64>,
+    /// Messages that arrived, by pair, requests and replies apart: for traffic that answers.
+    arrived: BTreeMap<(TerminalId, TerminalId, bool), u64>,
     /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
     handed: usize,
@@ -187,23 +197,15 @@ impl FlowDomain {
     }
 
     /// Sends a message of traffic now.
-    fn send_plain(
-        &mut self,
-        ends: (TerminalId, TerminalId),
-        bytes: u64,
-        rate: Option<f64>,
-        fx: &mut impl Effects<Self>,
-    ) {
-        self.send_now(ends.0, ends.1, bytes, rate, None, fx);
+    fn send_plain(&mut self, ends: (TerminalId, TerminalId), what: What, fx: &mut impl Effects<Self>) {
+        self.send_now(ends, what, None, fx);
     }
 
     /// Sends a message now, from and to.
     fn send_now(
         &mut self,
-        source: TerminalId,
-        destination: TerminalId,
-        bytes: u64,
-        rate: Option<f64>,
+        (source, destination): (TerminalId, TerminalId),
+        What { bytes, rate, reply }: What,
         ahead: Option<Ahead>,
         fx: &mut impl Effects<Self>,
     ) {
@@ -227,7 +229,7 @@ impl FlowDomain {
             }
         };
         let now = fx.now();
-        let message = Message { source, destination, number, pair, route, bytes, created: now, ahead };
+        let message = Message { source, destination, number, pair, route, bytes, created: now, reply, ahead };
         let tag = self.free.pop().unwrap_or_else(|| {
             self.messages.push(message);
             (self.messages.len() - 1) as u32
@@ -290,10 +292,18 @@ impl FlowDomain {
         if !traffic.closed_loop() {
             return;
         }
-        let index = self.arrived.entry((message.source, message.destination)).or_default();
+        // Replies are counted over all sources: a row that no request has.
+        let key = if message.reply { message.destination } else { message.source };
+        let index = self.arrived.entry((key, message.destination, message.reply)).or_default();
         *index += 1;
-        if let Some((rank, bytes)) = traffic.reply(to, from, *index - 1) {
-            self.send_plain((message.destination, setup.placement[rank as usize]), bytes, None, fx);
+        let (answer, reply) = if message.reply {
+            (traffic.next_request(to, *index - 1), false)
+        } else {
+            (traffic.reply(to, from, *index - 1), traffic.requests())
+        };
+        if let Some((rank, bytes)) = answer {
+            let ends = (message.destination, setup.placement[rank as usize]);
+            self.send_plain(ends, What { bytes, rate: None, reply }, fx);
         }
     }
 
@@ -332,7 +342,7 @@ impl FlowDomain {
             let index = self.sources[terminal.index()].index;
             let rate = traffic.rate(rank, index);
             let destination = setup.placement[message.destination as usize];
-            self.send_plain((terminal, destination), message.bytes, rate, fx);
+            self.send_plain((terminal, destination), What { bytes: message.bytes, rate, reply: false }, fx);
             self.sources[terminal.index()].index += 1;
             let next = traffic.message(rank, index + 1, message.time);
             if next.is_some_and(|n| n.time == message.time) {
@@ -411,7 +421,7 @@ impl Domain for FlowDomain {
 impl Carrier for FlowDomain {
     fn post(&mut self, posting: Posting, fx: &mut impl Effects<Self>) {
         let Posting { source, destination, bytes, ahead } = posting;
-        self.send_now(source, destination, bytes, None, Some(ahead), fx);
+        self.send_now((source, destination), What { bytes, rate: None, reply: false }, Some(ahead), fx);
     }
 
     fn next_delivery(&mut self, fx: &mut impl Effects<Self>) -> Option<Delivery> {

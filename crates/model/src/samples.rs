@@ -2,7 +2,7 @@
 
 use crate::setup::LinkParams;
 use base::{
-    param::{Param, Value, Values},
+    param::{Built, Param, Value, Values},
     rate::Bandwidth,
     registry::{Registered, find},
     time::Ps,
@@ -13,7 +13,7 @@ use fabric::{
     routing::Routing,
 };
 use std::sync::Arc;
-use workload::registry::{ARRIVALS, ArrivalChoice, JobContext, Takes, WORKLOADS, Work};
+use workload::registry::{ARRIVALS, ArrivalChoice, JobContext, Shape, WORKLOADS, Work};
 
 /// A value for a strategy's parameters.
 #[must_use]
@@ -65,17 +65,36 @@ pub fn routing(fabric: &Arc<Fabric>, name: &str, given: &[(&str, Value)]) -> Arc
 pub fn traffic(
     name: &str,
     given: &[(&str, Value)],
+    arrival: (&str, f64),
+    job: (u32, u64, Bandwidth),
+    seed: u64,
+) -> Work {
+    try_traffic(name, given, arrival, job, seed).unwrap_or_else(|p| panic!("{p:?}"))
+}
+
+/// The same, where a number of ranks may be refused.
+///
+/// # Errors
+/// What the workload refuses.
+///
+/// # Panics
+/// If there is no such workload or arrival.
+pub fn try_traffic(
+    name: &str,
+    given: &[(&str, Value)],
     (arrival, load): (&str, f64),
     (ranks, message, bandwidth): (u32, u64, Bandwidth),
     seed: u64,
-) -> Work {
+) -> Built<Work> {
     let entry = find(WORKLOADS, name).expect("a registered workload");
     let arrivals = find(ARRIVALS, arrival).expect("a registered arrival");
     let choice = ArrivalChoice { entry: arrivals, values: values(arrivals, &[]), load, bandwidth };
-    let arrival = (entry.takes == Takes::Arrivals).then_some(choice);
-    let context =
-        JobContext { ranks, asked: true, seed, job: 0, message, arrival, lowering: Default::default() };
-    (entry.build)(&context, &values(entry, given)).unwrap_or_else(|p| panic!("{p:?}"))
+    let arrival = entry.takes.arrivals().then_some(choice);
+    let part = (1..=ranks / 2).rev().find(|part| ranks.is_multiple_of(*part));
+    let shape = Shape { group: part, leaf: part };
+    let lowering = Default::default();
+    let context = JobContext { ranks, asked: true, seed, job: 0, message, arrival, lowering, shape };
+    (entry.build)(&context, &values(entry, given))
 }
 
 /// A link class.

@@ -14,7 +14,7 @@ use model::{section::Section, setup::JobSetup};
 use workload::{
     placement::PlacementContext,
     program::{collective::Chooser, lower},
-    registry::{ArrivalChoice, JobContext, PlacementEntry, Takes, Work},
+    registry::{ArrivalChoice, JobContext, PlacementEntry, Shape, Takes, Work},
 };
 
 /// The jobs on the nodes of a network. Loads are fractions of `bandwidth`;
@@ -103,15 +103,16 @@ fn build_job(
     }
     let index = u32::try_from(site.index).ok()?;
     let loaded = matches!(section.get("load"), Some(Value::Real(_)));
-    if workload.takes == Takes::Arrivals && loaded && site.bandwidth.is_none() && site.fabric.is_some() {
+    let timed = workload.takes.arrivals() || workload.takes == Takes::List;
+    if timed && loaded && site.bandwidth.is_none() && site.fabric.is_some() {
         let message =
             "a load is a fraction of the bandwidth of terminals' links, which [fabric] does not tell";
         let help = "give [fabric] a `link.terminal`";
         diagnostics.push(Diagnostic::new(section.place("load"), message).help(help));
         return None;
     }
-    let arrival = match (workload.takes, site.bandwidth) {
-        (Takes::Arrivals, Some(bandwidth)) if loaded => Some(ArrivalChoice {
+    let arrival = match (timed, site.bandwidth) {
+        (true, Some(bandwidth)) if loaded => Some(ArrivalChoice {
             entry: arrival,
             values: values.clone(),
             load: values.real("load"),
@@ -124,6 +125,9 @@ fn build_job(
         _ => None,
     };
     let lowering = lowering(section, diagnostics)?;
+    let follows = |key: &str| workload.about.params.iter().any(|p| p.name == key);
+    let shape =
+        site.fabric.filter(|_| follows("group") || follows("leaf")).map(Shape::of).unwrap_or_default();
     let context = JobContext {
         lowering,
         ranks,
@@ -132,6 +136,7 @@ fn build_job(
         job: index,
         message: message.unwrap_or(0),
         arrival,
+        shape,
     };
     let work =
         (workload.build)(&context, values).map_err(|problems| section.report(problems, diagnostics)).ok();

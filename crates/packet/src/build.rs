@@ -59,7 +59,6 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     let resilience = packet.as_ref().and_then(|p| resilience(&parts, p, diagnostics));
     let energy = parts.energy(diagnostics);
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
-    refuse_messages_to_itself(&parts, diagnostics);
     if let Some(packet) = &packet {
         check_vcs(&parts, packet, diagnostics);
         check_buffers(&parts, packet, diagnostics);
@@ -119,22 +118,16 @@ fn resilience(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagno
         let label = print_time(change.at);
         diagnostics.push(Diagnostic::new(place, message).label(label).help("remove `at` or [resilience]"));
     }
+    if let Some(n) = parts.jobs.iter().position(|j| j.work.traffic().is_some_and(|t| t.requests())) {
+        let message =
+            "links that lose packets number their messages anew, so that replies are not known from requests";
+        let place = parts.written.jobs[n].place("reply");
+        diagnostics.push(Diagnostic::new(place, message).help("remove the job's replies or [resilience]"));
+    }
     let classes = parts.fabric.as_ref()?.classes();
     Resilience::from_values(&section.values, classes, packet.packet)
         .map_err(|problems| section.report(problems, diagnostics))
         .ok()
-}
-
-/// Refuses traffic that never enters the network.
-fn refuse_messages_to_itself(parts: &Parts<'_>, diagnostics: &mut Diagnostics) {
-    for (job, written) in parts.jobs.iter().zip(&parts.written.jobs) {
-        if let Some(rank) = job.work.traffic().and_then(|t| t.to_itself()) {
-            let name = parts.name;
-            let message =
-                format!("rank {rank} sends a message to itself, for which model \"{name}\" has no way");
-            diagnostics.push(Diagnostic::new(written.place("file"), message));
-        }
-    }
 }
 
 /// Refuses fewer virtual channels than the routing needs, before and after links fail.

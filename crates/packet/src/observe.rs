@@ -6,7 +6,7 @@ use super::{
     ledger::Ledger,
     measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
-    rows::Packet,
+    rows::{Packet, REPLY_NUMBER},
     surrogate::Predicted,
     transport::How,
 };
@@ -266,7 +266,7 @@ impl Observer {
             self.sums.message_rows.push(Row {
                 delivered: time,
                 source,
-                number,
+                number: number & !REPLY_NUMBER,
                 destination,
                 created,
                 message_created: created,

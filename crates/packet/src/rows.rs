@@ -283,13 +283,27 @@ pub struct Credit {
 pub struct Post {
     /// Virtual time at which it happens.
     pub time: Ps,
-    /// Its payload in bytes, without headers.
+    /// Its payload in bytes, without headers; [`Post::REPLY`] marks the reply to a request.
     pub bytes: u64,
     /// Number of the terminal that it is for.
     pub destination: TerminalId,
     /// Next post of the terminal.
     pub next: u32,
 }
+
+impl Post {
+    /// A bit of [`Post::bytes`], above all payloads.
+    pub const REPLY: u64 = 1 << 63;
+
+    /// Its payload in bytes.
+    #[must_use]
+    pub fn payload(&self) -> u64 {
+        self.bytes & !Self::REPLY
+    }
+}
+
+/// A bit of the number of a message, in all its packets: it is the reply to a request.
+pub const REPLY_NUMBER: u32 = 1 << 31;
 
 /// The message that a terminal is cutting into packets, or will when its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]

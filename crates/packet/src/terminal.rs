@@ -5,7 +5,7 @@ use super::{
     effects::{Fx, Record, record_delivered},
     net::{Complete, Net, Router, Static},
     network::End,
-    rows::{Chunk, Cutting, Post},
+    rows::{Chunk, Cutting, Post, REPLY_NUMBER},
     state::State,
     surrogate::{Mode, Predicted},
 };
@@ -156,11 +156,13 @@ impl<R: Router> State<R> {
     pub(super) fn begin_message(&mut self, cx: &Static, i: u32) -> bool {
         let row = *self.terminals.get(i);
         let posted = if row.posts.head == NIL { NEVER } else { self.posts.get(row.posts.head).time };
+        let mut reply = 0;
         let (created, destination, bytes) = if posted <= row.upcoming {
             let post = *self.posts.get(row.posts.head);
             self.terminals.edit(i).posts.pop(&self.posts);
             self.posts.give(row.posts.head);
-            (post.time, post.destination, post.bytes)
+            reply = if post.bytes == post.payload() { 0 } else { REPLY_NUMBER };
+            (post.time, post.destination, post.payload())
         } else {
             self.read_ahead(cx, i, row.upcoming);
             if row.elsewhere {
@@ -170,8 +172,8 @@ impl<R: Router> State<R> {
         };
         let packets = bytes.div_ceil(u64::from(cx.net.config.packet)).max(1) as u32;
         let row = self.terminals.edit(i);
-        row.cutting =
-            Cutting { created, left: bytes, destination, number: row.messages, packets, active: true };
+        let number = row.messages | reply;
+        row.cutting = Cutting { created, left: bytes, destination, number, packets, active: true };
         row.messages += 1;
         true
     }
@@ -340,17 +342,27 @@ impl<R: Router> State<R> {
             cx.local.terminals.binary_search(&destination).expect("it arrived in its partition") as u32;
         self.terminals.edit(local).received += 1;
         let (from, to) = (cx.net.fabric.node_of(source), cx.net.fabric.node_of(destination));
-        let pair = u64::from(to) << 32 | u64::from(from);
-        let index = self.received.get(pair, 0).unwrap_or(0);
-        self.received.set(pair, 0, index + 1);
+        // Replies are counted over all sources: a row that no pair has.
+        let (pair, replies) = match number & REPLY_NUMBER {
+            0 => (u64::from(to) << 32 | u64::from(from), 0),
+            _ => (u64::from(to) << 32 | u64::from(to), 1),
+        };
+        let index = self.received.get(pair, replies).unwrap_or(0);
+        self.received.set(pair, replies, index + 1);
         let (_, source_rank) = cx.net.rank[source];
         if job == u32::MAX {
             return;
         }
         let Work::Traffic(traffic) = &cx.net.work[job as usize] else { return };
-        if let Some((to, bytes)) = traffic.reply(rank, source_rank, u64::from(index)) {
+        let (answer, mark) = if replies == 1 {
+            (traffic.next_request(rank, u64::from(index)), 0)
+        } else {
+            let mark = if traffic.requests() { Post::REPLY } else { 0 };
+            (traffic.reply(rank, source_rank, u64::from(index)), mark)
+        };
+        if let Some((to, bytes)) = answer {
             let posting = self.posting(cx, local, cx.net.placement[job as usize][to as usize]);
-            self.post(cx, posting, bytes, fx);
+            self.post(cx, posting, bytes | mark, fx);
         }
     }
 
@@ -393,12 +405,12 @@ impl<R: Router> State<R> {
         self.set_due(cx, u, fx);
         let row = self.terminals.get(i);
         let chunks = |bytes: u64| bytes.div_ceil(u64::from(cx.net.config.chunk)).max(1) as u32;
-        let posted = row.posts.iter(&self.posts).map(|p| chunks(self.posts.get(p).bytes)).sum::<u32>();
+        let posted = row.posts.iter(&self.posts).map(|p| chunks(self.posts.get(p).payload())).sum::<u32>();
         let cut = if row.cutting.active { chunks(row.cutting.left) } else { 0 };
         row.queued + posted + cut
     }
 
-    /// A workload sends a message now.
+    /// A workload sends a message now, of so many bytes, marked as [`Post::bytes`] are.
     pub(super) fn post(&mut self, cx: &Static, posting: Posting, bytes: u64, fx: &mut impl Fx) {
         let Posting { local: i, destination, .. } = posting;
         let u = cx.local.port_of(i);

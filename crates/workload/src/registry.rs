@@ -9,8 +9,9 @@ use crate::{
 
 pub use crate::{
     arrival::ArrivalEntry,
+    pattern::mixed::{BACKGROUND, BACKGROUND_EXCEPT, KEYS as MIX, OUTSTANDING, REPLY, SIZE_WEIGHTS, SIZES},
     placement::PlacementEntry,
-    work::{ArrivalChoice, JobContext, Takes, Work, WorkloadEntry},
+    work::{ArrivalChoice, JobContext, Shape, Takes, Work, WorkloadEntry},
 };
 
 /// The entry of a generator of rank programs.
@@ -35,19 +36,18 @@ macro_rules! levelled {
     };
 }
 
+/// The entry of an open-loop pattern.
+macro_rules! entry {
+    ($file:ident::$about:ident, $by:ident::$build:ident) => {
+        WorkloadEntry { about: pattern::$file::$about, build: pattern::$by::$build, takes: Takes::Pattern }
+    };
+}
+
 /// All workloads.
 pub const WORKLOADS: &[WorkloadEntry] = &[
-    WorkloadEntry { about: pattern::uniform::ABOUT, build: pattern::uniform::build, takes: Takes::Arrivals },
-    WorkloadEntry {
-        about: pattern::bisection::ABOUT,
-        build: pattern::bisection::build,
-        takes: Takes::Arrivals,
-    },
-    WorkloadEntry {
-        about: pattern::random_permutation::ABOUT,
-        build: pattern::random_permutation::build,
-        takes: Takes::Arrivals,
-    },
+    entry!(uniform::ABOUT, uniform::build),
+    entry!(bisection::ABOUT, bisection::build),
+    entry!(random_permutation::ABOUT, random_permutation::build),
     WorkloadEntry {
         about: pattern::all_to_all::ABOUT,
         build: pattern::all_to_all::build,
@@ -58,6 +58,21 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
         build: pattern::ping_pong::build,
         takes: Takes::Message,
     },
+    entry!(bits::TRANSPOSE, bits::transpose),
+    entry!(bits::COMPLEMENT, bits::complement),
+    entry!(bits::REVERSE, bits::reverse),
+    entry!(bits::ROTATION, bits::rotation),
+    entry!(bits::SHUFFLE, bits::shuffle),
+    entry!(grid::TORNADO, grid::tornado),
+    entry!(grid::NEIGHBOUR, grid::neighbour),
+    entry!(near::DIAGONAL, near::diagonal),
+    entry!(near::TAPER, near::taper),
+    entry!(hot_spot::ABOUT, hot_spot::build),
+    entry!(groups::NEAREST, groups::nearest),
+    entry!(groups::SHIFT, groups::shift),
+    entry!(groups::BAD_DRAGON, groups::bad_dragon),
+    entry!(groups::OTHER, groups::other),
+    entry!(groups::FAT_TREE, groups::fat_tree),
     levelled!(0),
     levelled!(1),
     levelled!(2),
@@ -71,7 +86,8 @@ pub const WORKLOADS: &[WorkloadEntry] = &[
     levelled!(10),
     WorkloadEntry { about: levels::NEIGHBOUR, build: levels::neighbour, takes: Takes::Arrivals },
     WorkloadEntry { about: levels::ANY, build: levels::any, takes: Takes::Arrivals },
-    WorkloadEntry { about: pattern::pairs::ABOUT, build: pattern::pairs::build, takes: Takes::Nothing },
+    WorkloadEntry { about: pattern::matrix::ABOUT, build: pattern::matrix::build, takes: Takes::Arrivals },
+    WorkloadEntry { about: pattern::pairs::ABOUT, build: pattern::pairs::build, takes: Takes::List },
     WorkloadEntry { about: file::ABOUT, build: file::build, takes: Takes::Program },
     generated!(lu),
     generated!(bt),
@@ -93,6 +109,7 @@ pub const ARRIVALS: &[ArrivalEntry] = &[
     ArrivalEntry { about: arrival::constant::ABOUT, build: arrival::constant::build },
     ArrivalEntry { about: arrival::bernoulli::ABOUT, build: arrival::bernoulli::build },
     ArrivalEntry { about: arrival::poisson::ABOUT, build: arrival::poisson::build },
+    ArrivalEntry { about: arrival::on_off::ABOUT, build: arrival::on_off::build },
 ];
 
 /// All placements.

@@ -44,6 +44,17 @@ pub trait Traffic: Send + Sync {
     /// `index` counts the messages that the pair's sender has delivered to this rank from `source`, from 0.
     fn reply(&self, rank: u32, source: u32, index: u64) -> Option<(u32, u64)>;
 
+    /// True if what [`Traffic::reply`] gives is marked on its way as a reply, and arrives as such: then it is not asked about by
+    /// [`Traffic::reply`] but by [`Traffic::next_request`].
+    fn requests(&self) -> bool {
+        false
+    }
+
+    /// The request that `rank` sends when a reply reaches it: destination and bytes. `answered` counts its replies before this one.
+    fn next_request(&self, _rank: u32, _answered: u64) -> Option<(u32, u64)> {
+        None
+    }
+
     /// True if [`Traffic::reply`] can ever answer.
     fn closed_loop(&self) -> bool;
 

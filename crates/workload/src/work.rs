@@ -2,15 +2,17 @@
 
 use crate::{
     arrival::{Arrival, ArrivalContext, ArrivalEntry},
+    placement::groups,
     program::{Program, lower},
     traffic::Traffic,
 };
 pub use base::param::Built;
 use base::{
-    param::{Problem, Values},
+    param::{Problem, Value, Values},
     rate::Bandwidth,
     registry::{About, Registered},
 };
+use fabric::graph::Fabric;
 use std::sync::Arc;
 
 /// A workload that a job can name.
@@ -37,12 +39,22 @@ pub enum Work {
 pub enum Takes {
     /// `message`, `load` and `arrival`: open-loop traffic; [`JobContext::arrival`] must be given.
     Arrivals,
+    /// These, and what a pattern can be mixed with: see [`mixed`](crate::pattern::mixed).
+    Pattern,
     /// `message` alone: closed-loop traffic.
     Message,
-    /// None of them: messages one by one.
-    Nothing,
+    /// `load` and `arrival`, if they are there: a list of messages.
+    List,
     /// `compute`: a rank program. It says itself how many ranks it has, unless it is asked for a number.
     Program,
+}
+
+impl Takes {
+    /// True for open-loop traffic, which has a load and an arrival process.
+    #[must_use]
+    pub fn arrivals(self) -> bool {
+        matches!(self, Self::Arrivals | Self::Pattern)
+    }
 }
 
 impl Work {
@@ -106,6 +118,34 @@ pub struct JobContext {
     pub arrival: Option<ArrivalChoice>,
     /// How MPI calls become operations, for programs made of calls.
     pub lowering: lower::Options,
+    /// What the network lends to patterns that follow its shape.
+    pub shape: Shape,
+}
+
+/// Numbers of neighbouring terminals in a network, where they are the same everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Terminals of a group: of what stays connected without the links of the topmost class.
+    pub group: Option<u32>,
+    /// Terminals of a router that has any.
+    pub leaf: Option<u32>,
+}
+
+impl Shape {
+    /// The shape of a network whose groups and routers hold their terminals in a row, and equally many each.
+    #[must_use]
+    pub fn of(fabric: &Fabric) -> Self {
+        let even = |over: &str| {
+            let values = Values::default().with(groups::OVER.name, Value::Text(over.to_owned()));
+            let members = groups::terminals(fabric, &values);
+            let size = members.first()?.len();
+            let mut numbers = members.iter().flatten().map(|t| t.number());
+            let row = (0..fabric.terminals()).all(|n| numbers.next() == Some(n));
+            let alike = row && members.len() > 1 && members.iter().all(|m| m.len() == size);
+            u32::try_from(size).ok().filter(|_| alike)
+        };
+        Self { group: even("groups"), leaf: even("routers") }
+    }
 }
 
 /// A load and the arrival process that offers it.
@@ -122,16 +162,16 @@ pub struct ArrivalChoice {
 }
 
 impl JobContext {
-    /// Builds the arrival process for arrivals of `bytes` each, and returns the offered load in bytes per second.
+    /// Builds the arrival process for arrivals that bring `bytes` in so many, and returns the offered load in bytes per second.
     ///
     /// # Errors
     /// Whatever the process refuses; a missing load.
-    pub(crate) fn arrivals(&self, bytes: u64) -> Built<(Arc<dyn Arrival>, f64)> {
+    pub(crate) fn arrivals(&self, (bytes, per): (u64, u64)) -> Built<(Arc<dyn Arrival>, f64)> {
         let Some(choice) = &self.arrival else {
             return Err(vec![Problem::new("load", "this workload needs a load").help("add `load = 0.5`")]);
         };
         let (seed, job, load, bandwidth) = (self.seed, self.job, choice.load, choice.bandwidth);
-        let context = ArrivalContext { seed, job, load, bandwidth, bytes };
+        let context = ArrivalContext { seed, job, load, bandwidth, bytes, per };
         Ok(((choice.entry.build)(&context, &choice.values)?, load * bandwidth.bytes_per_s()))
     }
 

@@ -11,7 +11,10 @@ use base::{
     param::{Param, Value},
 };
 use model::section::Section;
-use workload::registry::{ArrivalEntry, PlacementEntry, Takes, WorkloadEntry};
+use workload::registry::{
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, MIX, OUTSTANDING, PlacementEntry, REPLY, SIZE_WEIGHTS,
+    SIZES, Takes, WorkloadEntry,
+};
 
 /// A job as written.
 pub struct Job {
@@ -96,7 +99,7 @@ fn read_job(
     let workload = choices.workload.choose(table, home, diagnostics);
     let arrival = choices.arrival.choose(table, home, diagnostics);
     let placement = choices.placement.choose(table, home, diagnostics);
-    let open = workload.is_none_or(|w| w.takes == Takes::Arrivals);
+    let open = workload.is_none_or(|w| w.takes.arrivals() || is_loaded_list(w, table)) && !is_closed(table);
     let mut params: Vec<Param> = choices.job.clone();
     params.extend(workload.into_iter().flat_map(|w| w.about.params));
     params.extend(arrival.filter(|_| open).into_iter().flat_map(|a| a.about.params));
@@ -119,18 +122,34 @@ fn read_job(
     Some(Job { sharing: Sharing::of(&section, choices), section, workload, arrival, placement })
 }
 
+/// True if messages follow from replies: then nothing says when they arrive.
+fn is_closed(table: &Table) -> bool {
+    table.get(OUTSTANDING.name).is_some()
+}
+
+/// True if a list of messages is repeated at a load.
+fn is_loaded_list(workload: &WorkloadEntry, table: &Table) -> bool {
+    workload.takes == Takes::List && table.get("load").is_some()
+}
+
 /// A key, how to mend its absence (empty: it has a default), and who takes it.
 type Shared = (&'static str, &'static str, fn(Takes) -> bool);
 
 /// Keys that several workloads share, what they are, and who takes them.
-const SHARED: [Shared; 7] = [
+const SHARED: [Shared; 13] = [
     ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
-        matches!(t, Takes::Arrivals | Takes::Message)
+        t.arrivals() || t == Takes::Message
     }),
     ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
-        t == Takes::Arrivals
+        t.arrivals() || t == Takes::List
     }),
-    ("arrival", "", |t| t == Takes::Arrivals),
+    ("arrival", "", |t| t.arrivals() || t == Takes::List),
+    (SIZES.name, "", |t| t == Takes::Pattern),
+    (SIZE_WEIGHTS.name, "", |t| t == Takes::Pattern),
+    (BACKGROUND.name, "", |t| t == Takes::Pattern),
+    (BACKGROUND_EXCEPT.name, "", |t| t == Takes::Pattern),
+    (REPLY.name, "", |t| t == Takes::Pattern),
+    (OUTSTANDING.name, "", |t| t == Takes::Pattern),
     ("compute", "", |t| t == Takes::Program),
     ("library", "", |t| t == Takes::Program),
     ("collectives", "", |t| t == Takes::Program),
@@ -146,17 +165,34 @@ fn check_taken(
     diagnostics: &mut Diagnostics,
 ) {
     let name = workload.about.name;
+    let (closed, sized) =
+        (is_closed(table), workload.takes == Takes::Pattern && table.get(SIZES.name).is_some());
     for (key, add, takes) in SHARED {
         let own = workload.about.params.iter().any(|p| p.name == key);
-        match (takes(workload.takes), table.get(key).is_some()) {
-            (true, false) if !add.is_empty() && time => {
+        let replaced = match key {
+            "load" if workload.takes == Takes::List => false,
+            "arrival" if workload.takes == Takes::List => !is_loaded_list(workload, table),
+            "load" | "arrival" => closed,
+            "message" => sized,
+            _ => false,
+        };
+        match (takes(workload.takes) && !replaced, table.get(key).is_some()) {
+            (true, false) if !add.is_empty() && time && workload.takes != Takes::List => {
                 let message = format!("[[job]] lacks `{key}`, which workload \"{name}\" needs");
                 diagnostics.push(Diagnostic::new(section.home, message).label("incomplete").help(add));
             }
             (false, true) if !own => {
                 let why = match workload.takes {
+                    _ if key == "message" && replaced => "`sizes` tells its messages",
+                    Takes::List if key == "arrival" => {
+                        "its messages have times of their own, if it has no load"
+                    }
+                    _ if replaced => "with `outstanding` its messages follow from what it receives",
+                    Takes::Arrivals | Takes::Message | Takes::List if MIX.iter().any(|p| p.name == key) => {
+                        "its messages are of one kind"
+                    }
                     Takes::Program => "its messages follow from the program",
-                    Takes::Nothing if key != "compute" => "its messages are told one by one",
+                    Takes::List if key != "compute" => "its messages are told one by one",
                     Takes::Message if ["load", "arrival"].contains(&key) => {
                         "its messages follow from what it receives"
                     }

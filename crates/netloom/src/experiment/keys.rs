@@ -21,7 +21,10 @@ use model::{
     section::{ChoiceEntry, Listed, SectionEntry},
     setup::Rail,
 };
-use workload::registry::{ArrivalEntry, PlacementEntry, WorkloadEntry};
+use workload::registry::{
+    ArrivalEntry, BACKGROUND, BACKGROUND_EXCEPT, OUTSTANDING, PlacementEntry, REPLY, SIZE_WEIGHTS, SIZES,
+    WorkloadEntry,
+};
 
 /// `[portals]`.
 pub const PORTALS: About = portals::nic::ABOUT;
@@ -228,6 +231,12 @@ pub const JOB: About = About {
             default: Some("0 s"),
             doc: "Virtual time at which the job starts.",
         },
+        SIZES,
+        SIZE_WEIGHTS,
+        BACKGROUND,
+        BACKGROUND_EXCEPT,
+        REPLY,
+        OUTSTANDING,
         Param {
             name: "compute",
             kind: Kind::Real { min: 0.0, max: 1e9 },

@@ -5,7 +5,7 @@
 use super::{jobs::Job, sections::Experiment, value};
 use model::{contract::Parameter, section::Section};
 use serde_json::{Map, Value as Json, json};
-use workload::registry::Takes;
+use workload::registry::{OUTSTANDING, Takes};
 
 type Object = Map<String, Json>;
 
@@ -85,7 +85,9 @@ fn job(job: &Job) -> Json {
     if let Some(workload) = job.workload {
         object.insert("workload".to_owned(), json!(workload.about.name));
     }
-    let open = job.workload.is_some_and(|w| w.takes == Takes::Arrivals);
+    let loaded = job.workload.is_some_and(|w| w.takes == Takes::List) && job.section.get("load").is_some();
+    let closed = job.section.get(OUTSTANDING.name).is_some();
+    let open = (loaded || job.workload.is_some_and(|w| w.takes.arrivals())) && !closed;
     if let Some(arrival) = job.arrival.filter(|_| open) {
         object.insert("arrival".to_owned(), json!(arrival.about.name));
     }

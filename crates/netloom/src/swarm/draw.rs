@@ -122,7 +122,7 @@ fn jobs(text: &mut String, program: bool, registry: &Registry, dice: &mut Dice) 
             }
             let _ = writeln!(text, "message = \"{} B\"", dice.one(&[1, 64, 100, 1024, 3000, 20_000]));
         }
-        if entry.takes == Takes::Arrivals {
+        if entry.takes.arrivals() {
             let _ = writeln!(text, "load = {}", dice.one(&["0.1", "0.45", "0.9", "1.0"]));
             let _ = writeln!(text, "arrival = \"{}\"", dice.one(&registry.arrivals).about.name);
         }

@@ -20,6 +20,9 @@ use std::{
     collections::{BTreeMap, BinaryHeap, VecDeque},
 };
 
+/// Marks the size of a reply that waits.
+const REPLY: u64 = 1 << 63;
+
 /// What happens. At one instant: credits, then arrivals by key, then hand-overs, then starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -258,8 +261,9 @@ impl<'a> Naive<'a> {
                 _ => t.posts.pop_front().expect("a hand-over has a message"),
             };
             let t = &mut self.terminals[terminal];
+            let (reply, bytes) = (bytes >> 63, bytes & !REPLY);
             let packets = bytes.div_ceil(packet_size).max(1);
-            t.cutting = Some((created, destination, bytes, t.messages, packets));
+            t.cutting = Some((created, destination, bytes, t.messages | (reply as u32) << 31, packets));
             t.messages += 1;
         }
         let t = &mut self.terminals[terminal];
@@ -475,10 +479,20 @@ impl<'a> Naive<'a> {
         let Some((job, rank)) = self.ranked(terminal as usize) else { return };
         let job = &self.setup.jobs[job];
         let from = self.rank[&source].1;
-        let index = self.terminals[terminal as usize].received.entry(source).or_default();
+        // Replies are counted over all sources.
+        let is_reply = number >> 31 == 1;
+        let from_whom = if is_reply { u32::MAX } else { source };
+        let index = self.terminals[terminal as usize].received.entry(from_whom).or_default();
         *index += 1;
         let traffic = job.work.traffic().expect("patterns only");
-        let reply = traffic.closed_loop().then(|| traffic.reply(rank, from, *index - 1)).flatten();
+        let reply = match is_reply {
+            _ if !traffic.closed_loop() => None,
+            true => traffic.next_request(rank, *index - 1),
+            false if traffic.requests() => {
+                traffic.reply(rank, from, *index - 1).map(|(to, bytes)| (to, bytes | REPLY))
+            }
+            false => traffic.reply(rank, from, *index - 1),
+        };
         if let Some((to, bytes)) = reply {
             self.terminals[terminal as usize].posts.push_back((
                 now,

@@ -126,6 +126,7 @@ fn generated(
         message: 0,
         arrival: None,
         lowering: Options::default(),
+        shape: Default::default(),
     };
     let work = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     work.program().cloned().ok_or_else(|| ours("a generator makes no program"))

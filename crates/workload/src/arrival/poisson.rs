@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn gaps_are_exponential_and_independent() {
         let bandwidth = Bandwidth::new(1_000_000_000, 1).unwrap();
-        let c = ArrivalContext { seed: 4, job: 0, load: 0.5, bandwidth, bytes: 1000 };
+        let c = ArrivalContext { seed: 4, job: 0, load: 0.5, bandwidth, bytes: 1000, per: 1 };
         let (a, n, mean) = (build(&c, &Values::default()).unwrap(), 50_000u64, 2e6);
         let mut counts = [0u64; 10];
         for k in 0..n {

@@ -1,8 +1,11 @@
 //! All to all: bursts in which every rank sends one message to every other at the same instant.
 
-use super::endless_if_zero;
+use super::{
+    endless_if_zero,
+    random_permutation::{RandomPermutation, orders},
+};
 use crate::{
-    arrival::Arrival,
+    arrival::{Arrival, place},
     interval::Interval,
     traffic::{Message, Traffic},
     work::{JobContext, Work},
@@ -10,6 +13,7 @@ use crate::{
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
+    rng::{Purpose, Stream},
     time::Ps,
 };
 use std::sync::Arc;
@@ -18,15 +22,24 @@ pub(crate) const ABOUT: About = About {
     name: "all-to-all",
     summary: "bursts of one message to every other rank",
     doc: "In a burst a rank creates n-1 messages at the same instant, one to every other rank, in the order of ranks from \
-          0. Bursts arrive so that the n-1 messages together make the load: with constant arrival one each (n-1) * \
+          0; with `order = \"random\"` each burst of each rank has a random order of its own, as in CODES, where every message waits for a host \
+          latency of its own. In rank order all sources begin with the same destination, and the mean latency is several times higher. Bursts arrive so that the n-1 messages together make the load: with constant arrival one each (n-1) * \
           message / (load * bandwidth).",
     source: "CODES, model-net-mpi-replay synthetic3",
-    params: &[Param {
-        name: "bursts",
-        kind: Kind::Int { min: 0, max: u64::MAX },
-        default: Some("0"),
-        doc: "bursts that each rank sends; 0: without end",
-    }],
+    params: &[
+        Param {
+            name: "bursts",
+            kind: Kind::Int { min: 0, max: u64::MAX },
+            default: Some("0"),
+            doc: "bursts that each rank sends; 0: without end",
+        },
+        Param {
+            name: "order",
+            kind: Kind::Choice(&["rank", "random"]),
+            default: Some("rank"),
+            doc: "order of a burst's messages",
+        },
+    ],
 };
 
 struct AllToAll {
@@ -35,6 +48,9 @@ struct AllToAll {
     bytes: u64,
     bursts: u64,
     offered: f64,
+    /// Orders of the others, if they are random, and where their keys are drawn.
+    orders: Option<(RandomPermutation, Stream)>,
+    job: u32,
 }
 
 impl Traffic for AllToAll {
@@ -45,6 +61,13 @@ impl Traffic for AllToAll {
             return None;
         }
         let time = if position == 0 { self.arrival.time(rank, burst, previous)? } else { previous };
+        let position = match &self.orders {
+            None => position,
+            Some((orders, keys)) => {
+                let key = place(*keys, self.job, rank, burst).next_u64();
+                orders.shuffled(key, position)
+            }
+        };
         let destination = position + u32::from(position >= rank);
         Some(Message { time, destination, bytes: self.bytes })
     }
@@ -72,9 +95,19 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
     let burst = bytes
         .checked_mul(u64::from(others))
         .ok_or_else(|| vec![Problem::new("message", "a burst of all messages exceeds 2^64 bytes")])?;
-    let (arrival, offered) = context.arrivals(burst)?;
+    let (arrival, offered) = context.arrivals((burst, 1))?;
     let bursts = endless_if_zero(values.int("bursts"));
-    Ok(Work::Traffic(Arc::new(AllToAll { arrival, others, bytes, bursts, offered })))
+    let keys = Stream::new(context.seed, Purpose::Destination, 0);
+    let orders = (values.text("order") == "random").then(|| (orders(others, keys), keys));
+    Ok(Work::Traffic(Arc::new(AllToAll {
+        arrival,
+        others,
+        bytes,
+        bursts,
+        offered,
+        orders,
+        job: context.job,
+    })))
 }
 
 #[cfg(test)]
@@ -105,6 +138,30 @@ mod tests {
                 assert_eq!(seen, others);
             }
         }
+    }
+
+    /// Each burst of each rank is an order of its own, and the first place is anybody's alike.
+    #[test]
+    fn random_orders_cover_everyone_and_differ() {
+        let values = defaults(&ABOUT).with("order", Value::Text("random".to_owned()));
+        let traffic = build(&context(10), &values).unwrap().into_traffic().unwrap();
+        let burst = |rank: u32, burst: u64| -> Vec<u32> {
+            (0..9).map(|k| traffic.message(rank, burst * 9 + k, 0).unwrap().destination).collect()
+        };
+        let mut first = vec![0; 10];
+        for n in 0..20_000 {
+            let mut order = burst(4, n);
+            first[order[0] as usize] += 1;
+            order.sort_unstable();
+            assert_eq!(order, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+        }
+        let weights: Vec<f64> = (0..10).map(|d| f64::from(u8::from(d != 4))).collect();
+        // 8 degrees of freedom, chance below 0.1 %.
+        assert!(crate::testing::chi_square(&first, &weights) < 26.2, "{first:?}");
+        assert_ne!(burst(4, 0), burst(4, 1));
+        assert_ne!(burst(0, 0), burst(9, 0));
+        let two = build(&context(2), &values).unwrap().into_traffic().unwrap();
+        assert_eq!(two.message(1, 5, 0).unwrap().destination, 0);
     }
 
     #[test]

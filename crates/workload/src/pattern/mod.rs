@@ -1,12 +1,21 @@
 //! Synthetic traffic patterns: who sends to whom.
 //!
-//! No pattern ever sends a message to its own rank, but for pairs from a file.
+//! No pattern sends a message to its own rank, but where [`TO_SELF`] or a file asks for it.
 
 pub mod all_to_all;
 pub mod bisection;
+pub mod bits;
+pub mod grid;
+pub mod groups;
+pub mod hot_spot;
+pub mod matrix;
+pub mod mixed;
+pub mod near;
+mod pair_files;
 pub mod pairs;
 pub mod ping_pong;
 pub mod random_permutation;
+mod rule;
 pub mod uniform;
 
 use crate::{
@@ -16,9 +25,11 @@ use crate::{
     work::{JobContext, Work},
 };
 use base::{
-    param::{Kind, Param, Problem, Values},
+    param::{Kind, Param, Problem, Value, Values},
     time::Ps,
 };
+use mixed::{Mix, Mixed};
+pub(crate) use rule::{Destinations, TOGETHER, endless_if_zero};
 use std::sync::Arc;
 
 /// Messages per rank, shared by the open-loop patterns.
@@ -29,19 +40,13 @@ pub(crate) const COUNT: Param = Param {
     doc: "messages that each rank sends; 0: without end",
 };
 
-/// A rule that names the destination of every message of every rank.
-pub(crate) trait Destinations: Send + Sync {
-    /// Destination of the `index`-th message of `rank`: a pure function, never `rank` itself.
-    fn destination(&self, rank: u32, index: u64) -> u32;
-
-    /// Destinations of the messages of `rank` from the `index`-th on.
-    fn destinations(&self, rank: u32, index: u64) -> [u32; TOGETHER] {
-        std::array::from_fn(|i| self.destination(rank, index.wrapping_add(i as u64)))
-    }
-}
-
-/// Destinations that are worth drawing together.
-pub(crate) const TOGETHER: usize = 8;
+/// Traffic to oneself, for patterns in which it can occur.
+pub(crate) const TO_SELF: Param = Param {
+    name: "to_self",
+    kind: Kind::Bool,
+    default: Some("false"),
+    doc: "a rank may send to itself, through its router and back, as in BookSim",
+};
 
 /// Open-loop traffic of equal messages: a rule for destinations and a process of arrivals.
 struct OpenLoop<D> {
@@ -54,7 +59,7 @@ struct OpenLoop<D> {
 
 impl<D: Destinations> Traffic for OpenLoop<D> {
     fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
-        if index >= self.count {
+        if index >= self.count || self.destinations.silent(rank) {
             return None;
         }
         let time = self.arrival.time(rank, index, previous)?;
@@ -62,6 +67,9 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
     }
 
     fn messages(&self, rank: u32, index: u64, previous: Ps, into: &mut [Message]) -> usize {
+        if self.destinations.silent(rank) {
+            return 0;
+        }
         let (mut index, mut previous, mut done) = (index, previous, 0);
         for chunk in into.chunks_mut(TOGETHER) {
             let wanted =
@@ -89,6 +97,10 @@ impl<D: Destinations> Traffic for OpenLoop<D> {
         false
     }
 
+    fn to_itself(&self) -> Option<u32> {
+        self.destinations.to_itself()
+    }
+
     fn offered_bytes_per_s(&self) -> Option<f64> {
         Some(self.offered)
     }
@@ -104,13 +116,61 @@ pub(crate) fn open_loop<D: Destinations + 'static>(
     values: &Values,
     destinations: D,
 ) -> Result<Work, Vec<Problem>> {
-    let (arrival, offered) = context.arrivals(context.message)?;
-    let count = endless_if_zero(values.int("count"));
-    let bytes = context.message;
+    let senders = (0..context.ranks).filter(|&rank| !destinations.silent(rank)).count();
+    if senders == 0 {
+        let message = "no rank has a partner in this pattern: nothing would be sent";
+        return Err(vec![Problem::new("ranks", message)]);
+    }
+    let senders = senders as f64 / f64::from(context.ranks);
+    let count = values.int("count");
+    if let Some(mix) = Mix::read(context, values)? {
+        let mean = mix.mean()?;
+        let replies = mix.reply.map_or(0.0, |reply| reply as f64 * mean.1 as f64 / mean.0 as f64);
+        let closed = mix.outstanding > 0;
+        let mut mixed = Mixed::new(context, destinations, mix, count);
+        if !closed {
+            let (arrival, offered) = context.arrivals(mean)?;
+            (mixed.arrival, mixed.offered) = (Some(arrival), Some(offered * senders * (1.0 + replies)));
+        }
+        return Ok(Work::Traffic(Arc::new(mixed)));
+    }
+    let (arrival, offered) = context.arrivals((context.message, 1))?;
+    let (count, bytes) = (endless_if_zero(count), context.message);
+    let offered = offered * senders;
     Ok(Work::Traffic(Arc::new(OpenLoop { destinations, arrival, bytes, count, offered })))
 }
 
-/// A number of messages or bursts, where 0 stands for no end.
-pub(crate) fn endless_if_zero(count: u64) -> u64 {
-    if count == 0 { u64::MAX } else { count }
+/// Every rank has one partner: what most permutations of the literature are.
+pub(crate) struct Partners {
+    /// Partner of each rank.
+    pub to: Vec<u32>,
+    /// A rank that is its own partner sends to itself; else it sends nothing.
+    pub to_self: bool,
+}
+
+impl Destinations for Partners {
+    #[inline]
+    fn destination(&self, rank: u32, _index: u64) -> u32 {
+        self.to[rank as usize]
+    }
+
+    #[inline]
+    fn silent(&self, rank: u32) -> bool {
+        !self.to_self && self.to[rank as usize] == rank
+    }
+
+    fn to_itself(&self) -> Option<u32> {
+        (0u32..).zip(&self.to).find(|&(rank, &to)| self.to_self && rank == to).map(|(rank, _)| rank)
+    }
+}
+
+/// The pattern in which `partner` names every rank's partner.
+pub(crate) fn partners(
+    context: &JobContext,
+    values: &Values,
+    partner: impl Fn(u32) -> u32,
+) -> Result<Work, Vec<Problem>> {
+    let to = (0..context.ranks).map(partner).collect();
+    let to_self = values.0.get(TO_SELF.name) == Some(&Value::Bool(true));
+    open_loop(context, values, Partners { to, to_self })
 }

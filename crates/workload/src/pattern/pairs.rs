@@ -1,6 +1,11 @@
-//! Pairs: messages one by one, from a file.
+//! Pairs: messages one by one, from a file, at its times or over and over at a load.
 
+use super::{
+    endless_if_zero,
+    pair_files::{self, Format, Row},
+};
 use crate::{
+    arrival::Arrival,
     traffic::{Message, Traffic},
     work::{JobContext, Work},
 };
@@ -8,9 +13,8 @@ use base::{
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
     time::Ps,
-    units,
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub(crate) const ABOUT: About = About {
     name: "pairs",
@@ -18,25 +22,27 @@ pub(crate) const ABOUT: About = About {
     doc: "A line of the file is `start source destination bytes`, separated by blanks: the time with its unit (`0 s`, written without blank: `0s`, `12.5us`; a plain number is in seconds), two \
           ranks, and bytes (`1000`, `64KiB`). A fifth word is the most that the message may flow at (`1e9` in bytes/s, or `1GB/s`); only model `flow` \
           heeds it. What follows a # is a comment. Lines may stand in any order; a rank sends messages of the same time in the order of lines. \
-          A message to its own rank is allowed in model `flow` only. A source that cannot keep up sends late, in order.",
-    source: "own format",
-    params: &[Param { name: "file", kind: Kind::File, default: None, doc: "the messages" }],
+          `format = \"csv\"` reads a table whose first line names the columns source, destination, bytes and, if they are there, start and rate. \
+          `format = \"htsim\"` reads a connection matrix (`0->4 id 1 start 0 size 2000000`, times in ps); its triggers are refused. \
+          With a `load` every rank goes through its lines over and over, in their order, as the arrival process says; a start must then be 0. \
+          A message to its own rank goes through its router and back. A source that cannot keep up sends late, in order.",
+    source: "own format; htsim, connection_matrix.cpp",
+    params: &[
+        Param { name: "file", kind: Kind::File, default: None, doc: "the messages" },
+        Param {
+            name: "format",
+            kind: Kind::Choice(Format::NAMES),
+            default: Some("lines"),
+            doc: "how the file is written",
+        },
+        Param {
+            name: "repeat",
+            kind: Kind::Int { min: 0, max: u64::MAX },
+            default: Some("0"),
+            doc: "with a load: how often a rank goes through its lines; 0: without end",
+        },
+    ],
 };
-
-/// Most lines.
-const MAX_LINES: usize = 1 << 26;
-/// Mistakes that are reported.
-const MAX_MISTAKES: usize = 100;
-
-/// A message as written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Row {
-    time: Ps,
-    source: u32,
-    destination: u32,
-    bytes: u64,
-    rate: f64,
-}
 
 struct Pairs {
     /// By source, then time, then line.
@@ -46,10 +52,12 @@ struct Pairs {
 }
 
 impl Pairs {
+    fn of(&self, rank: u32) -> &[Row] {
+        &self.rows[self.first[rank as usize]..self.first[rank as usize + 1]]
+    }
+
     fn row(&self, rank: u32, index: u64) -> Option<&Row> {
-        let (from, to) = (self.first[rank as usize], self.first[rank as usize + 1]);
-        let at = usize::try_from(index).ok().and_then(|i| from.checked_add(i))?;
-        self.rows.get(at).filter(|_| at < to)
+        self.of(rank).get(usize::try_from(index).ok()?)
     }
 }
 
@@ -84,43 +92,55 @@ impl Traffic for Pairs {
     }
 }
 
-/// What a line says, or which of its words is wrong and why.
-fn line(words: &[&str], ranks: u32) -> Result<Row, (usize, String)> {
-    if !(4..=5).contains(&words.len()) {
-        let message = "a line is `start source destination bytes [rate]`".to_owned();
-        return Err((words.len().min(5).saturating_sub(1), message));
-    }
-    let rank = |n: usize| match words[n].parse::<u32>() {
-        Ok(rank) if rank < ranks => Ok(rank),
-        Ok(rank) => Err((n, format!("there is no rank {rank}: the job has {ranks}, from 0"))),
-        Err(_) => Err((n, format!("`{}` is not the number of a rank", words[n]))),
-    };
-    let bytes = match words[3].parse::<u64>() {
-        Ok(bytes) => bytes,
-        Err(_) => units::parse_bytes(words[3]).map_err(|e| (3, e.message))?,
-    };
-    let rate = match words.get(4) {
-        None => f64::INFINITY,
-        Some(word) => match word.parse::<f64>() {
-            Ok(rate) if rate > 0.0 && rate.is_finite() => rate,
-            Ok(_) => return Err((4, "a rate must be above zero".to_owned())),
-            Err(_) => units::parse_bandwidth(word).map_err(|e| (4, e.message))?.bytes_per_s(),
-        },
-    };
-    Ok(Row {
-        time: time(words[0]).map_err(|e| (0, e))?,
-        source: rank(1)?,
-        destination: rank(2)?,
-        bytes,
-        rate,
-    })
+/// The same lines over and over.
+struct Repeated {
+    pairs: Pairs,
+    /// When each rank's messages are created; none for those that send nothing.
+    arrivals: Vec<Option<Arc<dyn Arrival>>>,
+    repeat: u64,
+    offered: f64,
 }
 
-fn time(word: &str) -> Result<Ps, String> {
-    match word.parse::<f64>() {
-        Ok(seconds) if (0.0..=576_000.0).contains(&seconds) => Ok((seconds * 1e12).round() as Ps),
-        Ok(_) => Err("a start must be from 0 to 576000 s".to_owned()),
-        Err(_) => units::parse_time(word).map_err(|e| e.message),
+impl Repeated {
+    fn row(&self, rank: u32, index: u64) -> Option<&Row> {
+        let rows = self.pairs.of(rank);
+        let length = rows.len() as u64;
+        if length == 0 || index / length >= self.repeat {
+            return None;
+        }
+        rows.get((index % length) as usize)
+    }
+}
+
+impl Traffic for Repeated {
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        let row = self.row(rank, index)?;
+        let time = self.arrivals[rank as usize].as_ref()?.time(rank, index, previous)?;
+        Some(Message { time, destination: row.destination, bytes: row.bytes })
+    }
+
+    fn rate(&self, rank: u32, index: u64) -> Option<f64> {
+        self.row(rank, index).map(|r| r.rate).filter(|r| r.is_finite())
+    }
+
+    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+        None
+    }
+
+    fn closed_loop(&self) -> bool {
+        false
+    }
+
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        Some(self.offered)
+    }
+
+    fn largest(&self) -> Option<u64> {
+        self.pairs.largest()
+    }
+
+    fn to_itself(&self) -> Option<u32> {
+        self.pairs.to_itself()
     }
 }
 
@@ -131,48 +151,76 @@ pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<P
     };
     let bytes = base::input::read(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
     let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
-    parse(&text, context.ranks, &path).map(|pairs| Work::Traffic(Arc::new(pairs)))
+    let format = Format::named(&values.text("format"));
+    let pairs = sorted(pair_files::read(&text, format, context.ranks, &path)?, context.ranks);
+    let repeat = values.int("repeat");
+    if context.arrival.is_some() {
+        return Ok(Work::Traffic(Arc::new(repeated(context, pairs, repeat, &path)?)));
+    }
+    if repeat > 0 {
+        let problem = Problem::new("repeat", "messages at times of their own are sent once");
+        return Err(vec![problem.help("add a `load`, or remove `repeat`")]);
+    }
+    Ok(Work::Traffic(Arc::new(pairs)))
 }
 
-fn parse(text: &str, ranks: u32, path: &str) -> Result<Pairs, Vec<Problem>> {
-    let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    for (number, full) in text.lines().enumerate() {
-        let content = full.split('#').next().unwrap_or("");
-        let words: Vec<&str> = content.split_whitespace().collect();
-        if words.is_empty() {
-            continue;
-        }
-        match line(&words, ranks) {
-            Ok(row) if rows.len() < MAX_LINES => rows.push(row),
-            Ok(_) => {
-                return Err(vec![Problem::new("file", format!("there are more than {MAX_LINES} messages"))]);
-            }
-            Err((word, message)) if problems.len() < MAX_MISTAKES => {
-                let start = words[word].as_ptr().addr() - full.as_ptr().addr();
-                let end = start + words[word].len();
-                let (file, text, line) = (path.to_owned(), full.to_owned(), number as u64 + 1);
-                problems.push(Problem::new("file", message).at(Excerpt { file, line, text, start, end }));
-            }
-            Err(_) => {}
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
+fn sorted(mut rows: Vec<Row>, ranks: u32) -> Pairs {
     rows.sort_by_key(|r: &Row| (r.source, r.time));
     let first = (0..=ranks).map(|rank| rows.partition_point(|r| r.source < rank)).collect();
-    Ok(Pairs { rows, first })
+    Pairs { rows, first }
+}
+
+/// The lines as a pattern under a load.
+fn repeated(context: &JobContext, pairs: Pairs, repeat: u64, path: &str) -> Result<Repeated, Vec<Problem>> {
+    if let Some(row) = pairs.rows.iter().find(|r| r.time > 0) {
+        let message = format!(
+            "a message of rank {} in {path} has a start, and the job a load: which says when?",
+            row.source
+        );
+        return Err(vec![Problem::new("load", message).help("remove `load`, or let all starts be 0")]);
+    }
+    let mut known: BTreeMap<(u64, u64), Arc<dyn Arrival>> = BTreeMap::new();
+    let (mut arrivals, mut senders, mut peak) = (Vec::new(), 0u32, 0.0);
+    for rank in 0..context.ranks {
+        let rows = pairs.of(rank);
+        let sum = rows.iter().try_fold(0u64, |sum, row| sum.checked_add(row.bytes));
+        let sum =
+            sum.ok_or_else(|| vec![Problem::new("file", format!("rank {rank} sends more than 2^64 bytes"))])?;
+        if rows.is_empty() {
+            arrivals.push(None);
+            continue;
+        }
+        senders += 1;
+        let key = (sum, rows.len() as u64);
+        let arrival = match known.get(&key) {
+            Some(arrival) => Arc::clone(arrival),
+            None => {
+                let (arrival, offered) = context.arrivals(key)?;
+                peak = offered;
+                known.insert(key, Arc::clone(&arrival));
+                arrival
+            }
+        };
+        arrivals.push(Some(arrival));
+    }
+    let offered = peak * f64::from(senders) / f64::from(context.ranks);
+    Ok(Repeated { pairs, arrivals, repeat: endless_if_zero(repeat), offered })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::context;
+
+    fn of(text: &str, ranks: u32) -> Pairs {
+        sorted(pair_files::read(text, Format::Lines, ranks, "p").unwrap(), ranks)
+    }
 
     #[test]
     fn lines_are_sorted_by_source_and_time() {
         let text =
             "# start from to bytes\n2us 1 0 10\n1us 1 2 64KiB 1GB/s # late\n\n0.5 0 1 0\n1us 1 0 7 5e8\n";
-        let pairs = parse(text, 3, "p").unwrap();
+        let pairs = of(text, 3);
         let of = |rank, index| pairs.message(rank, index, 0).map(|m| (m.time, m.destination, m.bytes));
         assert_eq!(of(0, 0), Some((500_000_000_000, 1, 0)));
         assert_eq!(
@@ -187,12 +235,32 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_their_words() {
         let text = "0s 0 1 10\n0s 0 9 10\nsoon 0 1 10\n0s 0 1\n0s 0 1 ten\n0s 0 1 1 -5\n";
-        let problems = parse(text, 3, "p").err().unwrap();
+        let problems = pair_files::read(text, Format::Lines, 3, "p").err().unwrap();
         let reported: Vec<(u64, &str)> = problems
             .iter()
             .map(|p| p.input.as_ref().unwrap())
             .map(|e| (e.line, &e.text[e.start..e.end]))
             .collect();
         assert_eq!(reported, [(2, "9"), (3, "soon"), (4, "1"), (5, "ten"), (6, "-5")]);
+    }
+
+    /// Rank 0 has rows of 1000 and 3000 B, so at full load one each 2000 B; rank 2 one of 500 B.
+    #[test]
+    fn a_load_goes_through_the_list_again_and_again() {
+        let pairs = of("0 0 1 1000\n0 0 2 3000\n0 2 0 500\n", 4);
+        let again = repeated(&context(4), pairs, 3, "p").unwrap();
+        let (mut previous, mut seen) = (0, Vec::new());
+        for index in 0..6 {
+            let m = again.message(0, index, previous).unwrap();
+            previous = m.time;
+            seen.push((m.time, m.destination, m.bytes));
+        }
+        let at = |k: u64| (k as f64 * 2000.0 / f64::from(1u32 << 31) * 1e12).round() as u64;
+        assert_eq!(seen[..3], [(0, 1, 1000), (at(1), 2, 3000), (at(2), 1, 1000)]);
+        assert_eq!(again.message(0, 6, previous), None);
+        assert_eq!((again.message(1, 0, 0), again.message(2, 2, 0).is_some()), (None, true));
+        assert_eq!(again.offered_bytes_per_s(), Some(f64::from(1u32 << 31) / 2.0));
+        let timed = repeated(&context(4), of("1us 0 1 10\n", 4), 0, "p").err().unwrap();
+        assert_eq!(timed[0].key, "load");
     }
 }

@@ -4,7 +4,7 @@
 //! bijection `p` (a Feistel network) puts the ranks in a random order, and rank x sends to p(p^-1(x) + 1). Any rank can
 //! thus be any number of permutations ahead of the others without a lock or memory that grows.
 
-use super::{COUNT, Destinations, open_loop};
+use super::{COUNT, Destinations, mixed::SIZES, open_loop};
 use crate::work::{JobContext, Work};
 use base::{
     hash::mix64,
@@ -82,6 +82,14 @@ impl RandomPermutation {
         }
     }
 
+    /// The `x`-th rank in an order that the key decides: a permutation, all of them alike likely.
+    pub(super) fn shuffled(&self, key: u64, x: u32) -> u32 {
+        if self.ranks == 1 {
+            return 0;
+        }
+        even_out(key, self.forward(key, u64::from(x))) as u32
+    }
+
     /// Partner of `rank` in the permutation number `draw`.
     pub(crate) fn partner(&self, draw: u64, rank: u32) -> u32 {
         let key = self.keys.at(draw).next_u64();
@@ -108,6 +116,12 @@ fn even_out(key: u64, rank: u64) -> u64 {
     if rank < 2 && key >> 63 == 1 { 1 - rank } else { rank }
 }
 
+/// Orders of so many.
+pub(super) fn orders(ranks: u32, keys: Stream) -> RandomPermutation {
+    let side = u64::from(ranks - 1).isqrt() + 1;
+    RandomPermutation { ranks, side, stay: u64::MAX, keys, first: Vec::new() }
+}
+
 /// The series of permutations of a job, from its seed.
 pub(crate) fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation {
     let side = (u64::from(context.ranks) - 1).isqrt() + 1;
@@ -121,7 +135,12 @@ pub(crate) fn rule(context: &JobContext, redraw_bytes: u64) -> RandomPermutation
 
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
-    open_loop(context, values, rule(context, values.int("redraw_bytes")))
+    let redraw = values.int("redraw_bytes");
+    if redraw > 0 && values.0.contains_key(SIZES.name) {
+        let message = "bytes are counted in messages of one size, and this job has `sizes`";
+        return Err(vec![Problem::new("redraw_bytes", message)]);
+    }
+    open_loop(context, values, rule(context, redraw))
 }
 
 #[cfg(test)]

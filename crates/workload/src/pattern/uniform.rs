@@ -1,6 +1,6 @@
 //! Uniform random traffic: every message goes to a rank drawn anew.
 
-use super::{COUNT, Destinations, TOGETHER, open_loop};
+use super::{COUNT, Destinations, TO_SELF, TOGETHER, open_loop};
 use crate::{
     arrival::{place, places},
     work::{JobContext, Work},
@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About {
     name: "uniform",
     summary: "every message to a random other rank",
     doc: "Each message goes to a rank drawn independently. `draw = \"unbiased\"` gives every other rank the same \
-          chance. `draw = \"codes\"` repeats the draw of CODES: from all n ranks, and one that hits the sender goes to \
+          chance, and with `to_self` every rank. `draw = \"codes\"` repeats the draw of CODES: from all n ranks, and one that hits the sender goes to \
           the next rank instead, which therefore has twice the chance of the others.",
     source: "Dally & Towles, section 3.2; CODES, model-net-mpi-replay synthetic1",
     params: &[
@@ -25,6 +25,7 @@ pub(crate) const ABOUT: About = About {
             default: Some("unbiased"),
             doc: "how a destination is drawn",
         },
+        TO_SELF,
         COUNT,
     ],
 };
@@ -33,24 +34,32 @@ struct Uniform {
     ranks: u32,
     stream: Stream,
     job: u32,
-    codes: bool,
+    draw: Draw,
+}
+
+/// How a destination is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Draw {
+    Others,
+    All,
+    Codes,
 }
 
 impl Uniform {
     /// What is drawn from.
     #[inline]
     fn choices(&self) -> u64 {
-        u64::from(self.ranks) - u64::from(!self.codes)
+        u64::from(self.ranks) - u64::from(self.draw == Draw::Others)
     }
 
     /// The rank that a draw stands for.
     #[inline]
     fn other(&self, rank: u32, drawn: u64) -> u32 {
         let drawn = drawn as u32;
-        match self.codes {
-            true if drawn == rank => (rank + 1) % self.ranks,
-            true => drawn,
-            false => drawn + u32::from(drawn >= rank),
+        match self.draw {
+            Draw::Others => drawn + u32::from(drawn >= rank),
+            Draw::Codes if drawn == rank => (rank + 1) % self.ranks,
+            Draw::All | Draw::Codes => drawn,
         }
     }
 }
@@ -71,13 +80,32 @@ impl Destinations for Uniform {
         }
         chosen
     }
+
+    fn to_itself(&self) -> Option<u32> {
+        (self.draw == Draw::All).then_some(0)
+    }
+}
+
+/// Every other rank with the same chance.
+pub(super) fn others(context: &JobContext) -> impl Destinations + 'static {
+    let stream = Stream::new(context.seed, Purpose::Destination, 0);
+    Uniform { ranks: context.ranks, stream, job: context.job, draw: Draw::Others }
 }
 
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
-    let codes = values.text("draw") == "codes";
+    let draw = match (values.text("draw").as_str(), values.bool(TO_SELF.name)) {
+        ("codes", true) => {
+            let message =
+                "CODES' draw never hits the sender: `to_self` and `draw = \"codes\"` contradict each other";
+            return Err(vec![Problem::new(TO_SELF.name, message)]);
+        }
+        ("codes", false) => Draw::Codes,
+        (_, true) => Draw::All,
+        (_, false) => Draw::Others,
+    };
     let stream = Stream::new(context.seed, Purpose::Destination, 0);
-    let rule = Uniform { ranks: context.ranks, stream, job: context.job, codes };
+    let rule = Uniform { ranks: context.ranks, stream, job: context.job, draw };
     open_loop(context, values, rule)
 }
 
@@ -123,6 +151,19 @@ mod tests {
             let weights: Vec<f64> = (0..10).map(weight).collect();
             assert!(chi_square(&c, &weights) < 26.2, "{rank}: {c:?}");
         }
+    }
+
+    #[test]
+    fn all_ranks_have_the_same_chance_with_to_self() {
+        let values = defaults(&ABOUT).with("to_self", Value::Bool(true));
+        let traffic = build(&context(10), &values).unwrap().into_traffic().unwrap();
+        let mut counts = vec![0; 10];
+        (0..90_000).for_each(|k| counts[traffic.message(4, k, 0).unwrap().destination as usize] += 1);
+        // 9 degrees of freedom, chance below 0.1 %.
+        assert!(chi_square(&counts, &[1.0; 10]) < 27.9, "{counts:?}");
+        assert_eq!(traffic.to_itself(), Some(0));
+        let both = values.with("draw", Value::Text("codes".to_owned()));
+        assert_eq!(build(&context(10), &both).err().unwrap()[0].key, "to_self");
     }
 
     #[test]

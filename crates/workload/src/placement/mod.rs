@@ -3,7 +3,7 @@
 pub mod breadth_first;
 pub mod by_group;
 pub mod explicit;
-mod groups;
+pub(crate) mod groups;
 pub mod least_hops;
 pub mod linear;
 pub mod min_manhattan;

@@ -22,6 +22,7 @@ pub(crate) fn asking(ranks: u32) -> JobContext {
         job: 0,
         message: 0,
         arrival: None,
+        shape: Default::default(),
         lowering: Options::default(),
     }
 }

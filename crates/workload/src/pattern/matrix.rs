@@ -1,0 +1,223 @@
+//! Traffic matrices from files: how much every rank sends to every other.
+
+use super::{COUNT, TO_SELF, endless_if_zero};
+use crate::{
+    arrival::{Arrival, place},
+    traffic::{Message, Traffic},
+    work::{Built, JobContext, Work},
+};
+use base::{
+    param::{Excerpt, Kind, Param, Problem, Values},
+    registry::About,
+    rng::{Purpose, Stream},
+    time::Ps,
+};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
+
+pub(crate) const ABOUT: About = About {
+    name: "matrix",
+    summary: "destinations and rates by a matrix from a file (CSV)",
+    doc: "Line i of the file holds how much rank i sends to each rank, as numbers separated by commas: bytes, shares, or any other unit. A message of rank i goes \
+          to rank j with the chance of cell (i, j) in its line. The line with the largest sum offers `load`, the others less in proportion. A line of \
+          zeros sends nothing. What follows a # is a comment. The diagonal must be 0, or is traffic to oneself with `to_self`.",
+    source: "own format",
+    params: &[Param { name: "file", kind: Kind::File, default: None, doc: "the matrix" }, TO_SELF, COUNT],
+};
+
+/// Most ranks: the matrix is held as a whole.
+const MOST_RANKS: u32 = 1 << 14;
+
+/// A rank's line.
+struct Line {
+    /// Destinations that get something, and the sums of the line up to and with each.
+    to: Vec<(u32, f64)>,
+    /// None if it sends nothing.
+    arrival: Option<Arc<dyn Arrival>>,
+}
+
+struct Matrix {
+    lines: Vec<Line>,
+    bytes: u64,
+    count: u64,
+    offered: f64,
+    itself: Option<u32>,
+    stream: Stream,
+    job: u32,
+}
+
+impl Traffic for Matrix {
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        let Line { to, arrival } = &self.lines[rank as usize];
+        let time = arrival.as_ref().filter(|_| index < self.count)?.time(rank, index, previous)?;
+        let drawn = place(self.stream, self.job, rank, index).unit_open() * to.last()?.1;
+        let at = to.partition_point(|&(_, sum)| sum < drawn).min(to.len() - 1);
+        Some(Message { time, destination: to[at].0, bytes: self.bytes })
+    }
+
+    fn reply(&self, _rank: u32, _source: u32, _index: u64) -> Option<(u32, u64)> {
+        None
+    }
+
+    fn closed_loop(&self) -> bool {
+        false
+    }
+
+    fn to_itself(&self) -> Option<u32> {
+        self.itself
+    }
+
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        Some(self.offered)
+    }
+}
+
+/// The cells above zero of each line, with their sums.
+fn read(text: &str, ranks: u32, path: &str) -> Built<Vec<Vec<(u32, f64)>>> {
+    let mut lines = Vec::new();
+    let at = |line: usize, text: &str, word: &str, message: String| {
+        let start = word.as_ptr().addr() - text.as_ptr().addr();
+        let end = start + word.len();
+        let place =
+            Excerpt { file: path.to_owned(), line: line as u64 + 1, text: text.to_owned(), start, end };
+        vec![Problem::new("file", message).at(place)]
+    };
+    for (number, full) in text.lines().enumerate() {
+        let content = full.split('#').next().unwrap_or("").trim();
+        if content.is_empty() {
+            continue;
+        }
+        let (mut sum, mut line, mut cells) = (0.0, Vec::new(), 0);
+        for (column, cell) in (0u32..).zip(content.split(',')) {
+            let cell = cell.trim();
+            match cell.parse::<f64>() {
+                Ok(value) if value >= 0.0 && value.is_finite() => {
+                    if value > 0.0 {
+                        sum += value;
+                        line.push((column, sum));
+                    }
+                }
+                _ => return Err(at(number, full, cell, format!("`{cell}` is not a number from 0 on"))),
+            }
+            cells += 1;
+        }
+        if cells != ranks {
+            return Err(at(
+                number,
+                full,
+                content,
+                format!("this line has {cells} cells, the job {ranks} ranks"),
+            ));
+        }
+        lines.push(line);
+    }
+    if lines.len() == ranks as usize {
+        return Ok(lines);
+    }
+    let message = format!("the matrix has {} lines, the job {ranks} ranks", lines.len());
+    Err(vec![Problem::new("file", message).at(Excerpt { file: path.to_owned(), ..Excerpt::default() })])
+}
+
+pub(crate) fn build(context: &JobContext, values: &Values) -> Built<Work> {
+    context.need_two_ranks()?;
+    if context.ranks > MOST_RANKS {
+        let message = format!("a matrix has at most {MOST_RANKS} ranks, this job has {}", context.ranks);
+        return Err(vec![Problem::new("ranks", message).help("use `workload = \"pairs\"`")]);
+    }
+    let path = values.text("file");
+    let whole = |message: String| {
+        vec![Problem::new("file", message).at(Excerpt { file: path.clone(), ..Excerpt::default() })]
+    };
+    let bytes = base::input::read(&path).map_err(|e| whole(format!("the file cannot be read: {e}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| whole("the file is not UTF-8 text".to_owned()))?;
+    let lines = read(&text, context.ranks, &path)?;
+    matrix(context, values, lines).map(|m| Work::Traffic(Arc::new(m)))
+}
+
+fn matrix(context: &JobContext, values: &Values, lines: Vec<Vec<(u32, f64)>>) -> Built<Matrix> {
+    let itself =
+        (0u32..).zip(&lines).find(|(rank, line)| line.iter().any(|(to, _)| to == rank)).map(|(r, _)| r);
+    if let Some(rank) = itself.filter(|_| !values.bool(TO_SELF.name)) {
+        let problem =
+            Problem::new("file", format!("cell ({rank}, {rank}) is not 0: rank {rank} would send to itself"));
+        return Err(vec![problem.help("set `to_self = true`, or let the diagonal be 0")]);
+    }
+    let sum = |line: &[(u32, f64)]| line.last().map_or(0.0, |l| l.1);
+    let most = lines.iter().map(|l| sum(l)).fold(0.0, f64::max);
+    if most == 0.0 {
+        return Err(vec![Problem::new("file", "all cells are 0: nothing would be sent")]);
+    }
+    let mut known: BTreeMap<u64, (Arc<dyn Arrival>, f64)> = BTreeMap::new();
+    let (mut built, mut offered) = (Vec::new(), 0.0);
+    for to in lines {
+        let share = sum(&to) / most;
+        let mut arrival = None;
+        if share > 0.0 {
+            let (process, load) = match known.entry(share.to_bits()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let mut own = context.clone();
+                    own.arrival.iter_mut().for_each(|choice| choice.load *= share);
+                    place.insert(own.arrivals((context.message, 1))?)
+                }
+            };
+            arrival = Some(Arc::clone(process));
+            offered += *load;
+        }
+        built.push(Line { to, arrival });
+    }
+    Ok(Matrix {
+        lines: built,
+        bytes: context.message,
+        count: endless_if_zero(values.int(COUNT.name)),
+        offered: offered / f64::from(context.ranks),
+        itself,
+        stream: Stream::new(context.seed, Purpose::Destination, 0),
+        job: context.job,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{chi_square, context};
+    use base::param::Value;
+
+    fn values(to_self: bool) -> Values {
+        Values::default().with("to_self", Value::Bool(to_self)).with("count", Value::Int(0))
+    }
+
+    fn of(text: &str, to_self: bool) -> Built<Matrix> {
+        matrix(&context(4), &values(to_self), read(text, 4, "m")?)
+    }
+
+    #[test]
+    fn cells_are_chances_and_sums_are_rates() {
+        let matrix = of("# to 0 1 2 3\n0,1,2,5\n4,0,0,0\n0,0,0,0\n0.5,0,0.5,0\n", false).unwrap();
+        let mut counts = [0; 4];
+        for k in 0..40_000 {
+            counts[matrix.message(0, k, 0).unwrap().destination as usize] += 1;
+        }
+        assert!(chi_square(&counts, &[0.0, 1.0, 2.0, 5.0]) < 13.8, "{counts:?}");
+        assert_eq!(matrix.message(2, 0, 0), None);
+        // Rank 1 at half of the load, rank 3 at an eighth: every second and every eighth of rank 0's times.
+        let time = |rank, k| matrix.message(rank, k, 0).unwrap().time;
+        assert_eq!((time(1, 4), time(3, 1)), (time(0, 8), time(0, 8)));
+        let mean = (1.0 + 0.5 + 0.125) / 4.0;
+        assert_eq!(matrix.offered_bytes_per_s(), Some(f64::from(1u32 << 31) * mean));
+    }
+
+    #[test]
+    fn mistakes_are_reported() {
+        let line = |text: &str| of(text, false).err().unwrap()[0].input.as_ref().map(|e| e.line);
+        assert_eq!(line("0,1,1,1\n1,0,x,1\n"), Some(2));
+        assert_eq!(line("0,1,1\n"), Some(1));
+        assert_eq!(line("0,1,1,1\n"), Some(0));
+        let own = "1,1,1,1\n0,0,0,0\n0,0,0,0\n0,0,0,0\n";
+        assert_eq!(line(own), None);
+        assert_eq!(of(own, true).unwrap().to_itself(), Some(0));
+        assert_eq!(line("0,0,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0\n"), None);
+    }
+}

@@ -1,0 +1,395 @@
+//! What every open-loop pattern can be mixed with: messages of several sizes, a uniform background, replies, and a bound on requests
+//! that wait for theirs.
+
+use super::rule::{Destinations, endless_if_zero};
+use crate::{
+    arrival::{Arrival, place},
+    interval::Interval,
+    traffic::{Message, Traffic},
+    work::{Built, JobContext},
+};
+use base::{
+    param::{Kind, Param, Problem, Value, Values},
+    rng::{Purpose, Stream},
+    time::Ps,
+    units::parse_bytes,
+};
+use std::sync::Arc;
+
+/// Sizes of messages.
+pub const SIZES: Param = Param {
+    name: "sizes",
+    kind: Kind::Texts,
+    default: Some(""),
+    doc: "Patterns: sizes in place of `message`, one drawn for each message, such as `[\"64 B\", \"4 KiB\"]`; the load counts their mean.",
+};
+/// How often each size is drawn.
+pub const SIZE_WEIGHTS: Param = Param {
+    name: "size_weights",
+    kind: Kind::Ints { min: 1, max: 1 << 20 },
+    default: Some(""),
+    doc: "Patterns: relative frequencies of `sizes`; equal ones if left out.",
+};
+/// Share of messages that follow no pattern.
+pub const BACKGROUND: Param = Param {
+    name: "background",
+    kind: Kind::Real { min: 0.0, max: 1.0 },
+    default: Some(""),
+    doc: "Patterns: chance that a message goes to a uniformly drawn other rank, whatever the pattern says; ranks that it leaves silent stay so.",
+};
+/// Ranks without background.
+pub const BACKGROUND_EXCEPT: Param = Param {
+    name: "background_except",
+    kind: Kind::Ints { min: 0, max: u32::MAX as u64 },
+    default: Some(""),
+    doc: "Patterns: ranks that no background goes to.",
+};
+/// Size of replies.
+pub const REPLY: Param = Param {
+    name: "reply",
+    kind: Kind::Bytes,
+    default: Some(""),
+    doc: "Patterns: every message is a request, answered at once and whole by its receiver with so many bytes. The load counts requests; \
+          throughput counts both.",
+};
+/// Requests under way.
+pub const OUTSTANDING: Param = Param {
+    name: "outstanding",
+    kind: Kind::Int { min: 1, max: 1 << 30 },
+    default: Some(""),
+    doc: "Patterns with `reply`: batch mode. Every rank creates so many requests at time 0 and the next whenever a reply reaches it, until \
+          `count` are sent; it takes no `load` and no `arrival`.",
+};
+
+/// The keys of this file.
+pub const KEYS: [&Param; 6] = [&SIZES, &SIZE_WEIGHTS, &BACKGROUND, &BACKGROUND_EXCEPT, &REPLY, &OUTSTANDING];
+
+/// What is mixed in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mix {
+    /// Sizes, and the sums of weights up to and with each.
+    pub sizes: Vec<(u64, u64)>,
+    /// Chance of background, and the ranks that it goes to, ascending; empty for all.
+    pub background: (f64, Vec<u32>),
+    /// Bytes of a reply.
+    pub reply: Option<u64>,
+    /// Requests under way, if they are bounded.
+    pub outstanding: u64,
+}
+
+impl Mix {
+    /// Of messages of one size, with nothing else.
+    pub fn plain(bytes: u64) -> Self {
+        Self { sizes: vec![(bytes, 1)], background: (0.0, Vec::new()), reply: None, outstanding: 0 }
+    }
+
+    /// What the job's keys ask for, if it is anything.
+    ///
+    /// # Errors
+    /// Lists that do not fit together, or the number of ranks.
+    pub fn read(context: &JobContext, values: &Values) -> Built<Option<Self>> {
+        let mut mix = Self::plain(context.message);
+        if let Some(Value::Texts(sizes)) = values.0.get(SIZES.name) {
+            mix.sizes = read_sizes(sizes, values)?;
+        } else if values.0.contains_key(SIZE_WEIGHTS.name) {
+            return Err(vec![Problem::new(SIZE_WEIGHTS.name, "weights of sizes need `sizes`")]);
+        }
+        if let Some(Value::Real(share)) = values.0.get(BACKGROUND.name) {
+            mix.background = (*share, background(context, values)?);
+        } else if values.0.contains_key(BACKGROUND_EXCEPT.name) {
+            return Err(vec![Problem::new(BACKGROUND_EXCEPT.name, "there is no `background`")]);
+        }
+        if let Some(Value::Int(bytes)) = values.0.get(REPLY.name) {
+            mix.reply = Some(*bytes);
+        }
+        if let Some(Value::Int(n)) = values.0.get(OUTSTANDING.name) {
+            mix.outstanding = *n;
+        }
+        if mix.outstanding > 0 && mix.reply.is_none() {
+            let problem = Problem::new(OUTSTANDING.name, "requests under way are bounded by their replies");
+            return Err(vec![problem.help("add `reply = \"64 B\"`: the size of a reply")]);
+        }
+        Ok(Some(mix).filter(|mix| *mix != Self::plain(context.message)))
+    }
+
+    /// Bytes of so many messages, on the average: a ratio, so that no load is rounded.
+    pub fn mean(&self) -> Built<(u64, u64)> {
+        let (mut sum, mut below) = (0u64, 0);
+        for &(bytes, to) in &self.sizes {
+            let more = bytes.checked_mul(to - below).and_then(|b| sum.checked_add(b));
+            sum =
+                more.ok_or_else(|| vec![Problem::new(SIZES.name, "sizes and weights exceed 2^64 bytes")])?;
+            below = to;
+        }
+        Ok((sum, below))
+    }
+}
+
+fn read_sizes(sizes: &[String], values: &Values) -> Built<Vec<(u64, u64)>> {
+    if sizes.is_empty() {
+        return Err(vec![Problem::new(SIZES.name, "there must be a size")]);
+    }
+    let weights = match values.0.get(SIZE_WEIGHTS.name) {
+        Some(Value::Ints(weights)) => weights.clone(),
+        _ => vec![1; sizes.len()],
+    };
+    if weights.len() != sizes.len() {
+        let message = format!("{} sizes have {} weights", sizes.len(), weights.len());
+        return Err(vec![Problem::new(SIZE_WEIGHTS.name, message)]);
+    }
+    let mut sum = 0;
+    let read = |(i, text): (usize, &String)| {
+        let bytes = parse_bytes(text).map_err(|e| vec![Problem::new(SIZES.name, e.message)])?;
+        sum += weights[i];
+        Ok((bytes, sum))
+    };
+    sizes.iter().enumerate().map(read).collect()
+}
+
+/// Ranks that background goes to; empty for all.
+fn background(context: &JobContext, values: &Values) -> Built<Vec<u32>> {
+    let Some(Value::Ints(except)) = values.0.get(BACKGROUND_EXCEPT.name) else { return Ok(Vec::new()) };
+    let refuse = |message: String| Err(vec![Problem::new(BACKGROUND_EXCEPT.name, message)]);
+    if let Some(rank) = except.iter().find(|&&rank| rank >= u64::from(context.ranks)) {
+        return refuse(format!("there is no rank {rank}: the job has {}, from 0", context.ranks));
+    }
+    let to: Vec<u32> = (0..context.ranks).filter(|&rank| !except.contains(&u64::from(rank))).collect();
+    if to.len() < 2 {
+        return refuse("background needs two ranks to go to".to_owned());
+    }
+    Ok(to)
+}
+
+/// A rule for destinations with all that can be mixed in.
+pub(crate) struct Mixed<D> {
+    pub rule: D,
+    pub mix: Mix,
+    /// When requests are created; none if replies say so.
+    pub arrival: Option<Arc<dyn Arrival>>,
+    pub count: u64,
+    /// Mean load per rank in bytes per second, replies included.
+    pub offered: Option<f64>,
+    pub ranks: u32,
+    pub stream: Stream,
+    pub job: u32,
+}
+
+impl<D: Destinations> Mixed<D> {
+    pub fn new(context: &JobContext, rule: D, mix: Mix, count: u64) -> Self {
+        let stream = Stream::new(context.seed, Purpose::Mix, 0);
+        let (ranks, job) = (context.ranks, context.job);
+        Self { rule, mix, arrival: None, count: endless_if_zero(count), offered: None, ranks, stream, job }
+    }
+
+    /// Destination and bytes of a rank's message.
+    fn what(&self, rank: u32, index: u64) -> (u32, u64) {
+        let mut stream = place(self.stream, self.job, rank, index);
+        let sizes = &self.mix.sizes;
+        let size = match sizes[..] {
+            [(bytes, _)] => bytes,
+            _ => {
+                let drawn = stream.below(sizes[sizes.len() - 1].1);
+                sizes[sizes.partition_point(|&(_, to)| to <= drawn)].0
+            }
+        };
+        let (share, to) = &self.mix.background;
+        if *share > 0.0 && stream.unit_open() <= *share {
+            return (other(to, self.ranks, rank, &mut stream), size);
+        }
+        (self.rule.destination(rank, index), size)
+    }
+}
+
+/// One of these ranks, or of all if the list is empty, but the rank itself.
+fn other(to: &[u32], ranks: u32, rank: u32, stream: &mut Stream) -> u32 {
+    if to.is_empty() {
+        let drawn = stream.below(u64::from(ranks) - 1) as u32;
+        return drawn + u32::from(drawn >= rank);
+    }
+    let own = to.binary_search(&rank).ok();
+    let drawn = stream.below((to.len() - usize::from(own.is_some())) as u64) as usize;
+    to[drawn + usize::from(own.is_some_and(|own| drawn >= own))]
+}
+
+impl<D: Destinations> Traffic for Mixed<D> {
+    fn message(&self, rank: u32, index: u64, previous: Ps) -> Option<Message> {
+        if index >= self.count || self.rule.silent(rank) {
+            return None;
+        }
+        let time = match &self.arrival {
+            Some(arrival) => arrival.time(rank, index, previous)?,
+            None if index < self.mix.outstanding => 0,
+            None => return None,
+        };
+        let (destination, bytes) = self.what(rank, index);
+        Some(Message { time, destination, bytes })
+    }
+
+    fn reply(&self, _rank: u32, source: u32, _index: u64) -> Option<(u32, u64)> {
+        self.mix.reply.map(|bytes| (source, bytes))
+    }
+
+    fn closed_loop(&self) -> bool {
+        self.mix.reply.is_some()
+    }
+
+    fn requests(&self) -> bool {
+        self.mix.reply.is_some()
+    }
+
+    fn next_request(&self, rank: u32, answered: u64) -> Option<(u32, u64)> {
+        let index = self.mix.outstanding.checked_add(answered)?;
+        (self.arrival.is_none() && index < self.count).then(|| self.what(rank, index))
+    }
+
+    fn largest(&self) -> Option<u64> {
+        self.mix.sizes.iter().map(|s| s.0).chain(self.mix.reply).max()
+    }
+
+    fn to_itself(&self) -> Option<u32> {
+        self.rule.to_itself()
+    }
+
+    fn offered_bytes_per_s(&self) -> Option<f64> {
+        self.offered
+    }
+
+    fn period(&self) -> Option<Interval> {
+        self.arrival.as_ref()?.period()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        pattern::uniform,
+        testing::{chi_square, context, defaults},
+        work::Work,
+    };
+    use std::collections::{BTreeMap, VecDeque};
+
+    fn build(ranks: u32, keys: &[(&Param, Value)]) -> Built<Arc<dyn Traffic>> {
+        let with = |values: Values, (key, value): &(&Param, Value)| values.with(key.name, value.clone());
+        let values = keys.iter().fold(defaults(&uniform::ABOUT), with);
+        uniform::build(&context(ranks), &values).map(|w| w.into_traffic().unwrap())
+    }
+
+    fn texts(all: &[&str]) -> Value {
+        Value::Texts(all.iter().map(|&t| t.to_owned()).collect())
+    }
+
+    /// Sizes 1:3 of 1000 and 200 B: 400 B on the average, which fill the link at load 1.
+    #[test]
+    fn sizes_are_drawn_and_the_load_counts_their_mean() {
+        let sizes = [(&SIZES, texts(&["1000 B", "200 B"])), (&SIZE_WEIGHTS, Value::Ints(vec![1, 3]))];
+        let traffic = build(8, &sizes).unwrap();
+        let (mut counts, mut last) = ([0, 0], 0);
+        for k in 0..40_000 {
+            let m = traffic.message(3, k, last).unwrap();
+            counts[usize::from(m.bytes == 200)] += 1;
+            last = m.time;
+        }
+        assert!(chi_square(&counts, &[1.0, 3.0]) < 10.8, "{counts:?}");
+        // 400 B at 2 GiB/s are 186,264.514923 ps.
+        assert_eq!(last, (39_999.0f64 * 400.0 / (2u64 << 30) as f64 * 1e12).round() as u64);
+        assert_eq!(traffic.largest(), Some(1000));
+        assert_eq!(traffic.offered_bytes_per_s(), Some(f64::from(1u32 << 31)));
+    }
+
+    /// Tornado-like shares: rank 0 of 5 with a hot rank 3 and background to 1, 2, 4.
+    #[test]
+    fn background_is_uniform_over_its_ranks() {
+        let keys = [(&BACKGROUND, Value::Real(1.0)), (&BACKGROUND_EXCEPT, Value::Ints(vec![3]))];
+        let traffic = build(5, &keys).unwrap();
+        let mut counts = vec![0; 5];
+        for k in 0..30_000 {
+            counts[traffic.message(2, k, 0).unwrap().destination as usize] += 1;
+        }
+        assert!(chi_square(&counts, &[1.0, 1.0, 0.0, 0.0, 1.0]) < 13.8, "{counts:?}");
+    }
+
+    /// Delivers messages one by one; returns requests sent by rank, the most under way at once, and messages in all.
+    fn play(traffic: &dyn Traffic, ranks: u32) -> (Vec<u64>, Vec<u64>, u64) {
+        let n = ranks as usize;
+        let (mut sent, mut under_way, mut most, mut answered) =
+            (vec![0; n], vec![0u64; n], vec![0; n], vec![0; n]);
+        let mut flying = VecDeque::new();
+        let mut total = 0;
+        for rank in 0..ranks {
+            for index in 0.. {
+                let Some(m) = traffic.message(rank, index, 0) else { break };
+                flying.push_back((rank, m.destination, false));
+            }
+        }
+        for &(rank, _, _) in &flying {
+            sent[rank as usize] += 1;
+            under_way[rank as usize] += 1;
+        }
+        let mut arrived = BTreeMap::new();
+        while let Some((from, to, reply)) = flying.pop_front() {
+            total += 1;
+            for rank in 0..n {
+                most[rank] = most[rank].max(under_way[rank]);
+            }
+            let rank = to as usize;
+            if reply {
+                under_way[rank] -= 1;
+                if let Some((next, _)) = traffic.next_request(to, answered[rank]) {
+                    flying.push_back((to, next, false));
+                    sent[rank] += 1;
+                    under_way[rank] += 1;
+                }
+                answered[rank] += 1;
+            } else {
+                let index = arrived.entry((from, to)).or_insert(0);
+                let (back, bytes) = traffic.reply(to, from, *index).unwrap();
+                assert_eq!((back, bytes), (from, 64));
+                *index += 1;
+                flying.push_back((to, back, true));
+            }
+        }
+        assert_eq!(answered, sent);
+        (sent, most, total)
+    }
+
+    #[test]
+    fn a_batch_keeps_its_bound_and_ends() {
+        let keys = [(&REPLY, Value::Int(64)), (&OUTSTANDING, Value::Int(3))];
+        let mut context = context(6);
+        context.arrival = None;
+        let with = |values: Values, (key, value): &(&Param, Value)| values.with(key.name, value.clone());
+        let values = keys.iter().fold(defaults(&uniform::ABOUT), with).with("count", Value::Int(10));
+        let traffic = uniform::build(&context, &values).map(Work::into_traffic).unwrap().unwrap();
+        let (sent, most, total) = play(&*traffic, 6);
+        assert_eq!((sent, most, total), (vec![10; 6], vec![3; 6], 120));
+        assert_eq!((traffic.offered_bytes_per_s(), traffic.requests()), (None, true));
+    }
+
+    /// Replies of a sixteenth of 1 KiB add a sixteenth to what is offered.
+    #[test]
+    fn replies_add_to_the_offered_load() {
+        let traffic = build(6, &[(&REPLY, Value::Int(64))]).unwrap();
+        assert_eq!(traffic.offered_bytes_per_s(), Some(f64::from(1u32 << 31) * 17.0 / 16.0));
+        assert_eq!((traffic.reply(1, 4, 0), traffic.next_request(1, 0)), (Some((4, 64)), None));
+    }
+
+    #[test]
+    fn mixes_that_make_no_sense_are_refused() {
+        let key = |keys: &[(&Param, Value)]| build(5, keys).err().unwrap()[0].key.clone();
+        assert_eq!(key(&[(&SIZES, texts(&["10"]))]), "sizes");
+        assert_eq!(
+            key(&[(&SIZES, texts(&["10 B"])), (&SIZE_WEIGHTS, Value::Ints(vec![1, 2]))]),
+            "size_weights"
+        );
+        assert_eq!(key(&[(&SIZE_WEIGHTS, Value::Ints(vec![1, 2]))]), "size_weights");
+        let except = |ranks: Vec<u64>, share| {
+            [(&BACKGROUND, Value::Real(share)), (&BACKGROUND_EXCEPT, Value::Ints(ranks))]
+        };
+        assert_eq!(key(&except(vec![5], 0.5)), "background_except");
+        assert_eq!(key(&except(vec![0, 1, 2, 3], 0.5)), "background_except");
+        assert_eq!(key(&except(vec![1], 0.0)[1..]), "background_except");
+        assert_eq!(key(&[(&SIZES, texts(&[]))]), "sizes");
+        assert_eq!(key(&[(&OUTSTANDING, Value::Int(1))]), "outstanding");
+    }
+}
