@@ -158,10 +158,15 @@ fn ping_pong_answers_at_once() {
     let fabric = samples::topology("single-switch", &[("terminals", int(2))]);
     let routing = samples::routing(&fabric, "shortest-path", &[]);
     let bandwidth = Bandwidth::new(1_000_000_000, 1).expect("positive");
-    let work =
-        samples::traffic("ping-pong", &[("count", int(10))], ("constant", 1.0), (2, 500, bandwidth), 1);
+    let given = [("count", int(10)), ("partners", base::param::Value::Text("fixed".to_owned()))];
+    let work = samples::traffic("ping-pong", &given, ("constant", 1.0), (2, 500, bandwidth), 1);
+    let (summary, _) = run(&setup(&fabric, Arc::clone(&routing), work));
+    assert_eq!(summary.jobs[0].makespan_ps, Some(20 * (2 * US + 500_000)));
+    // Both ping at once over cables with two directions: twice the messages in the same time.
+    let work = samples::traffic("ping-pong", &given[..1], ("constant", 1.0), (2, 500, bandwidth), 1);
     let (summary, _) = run(&setup(&fabric, routing, work));
     assert_eq!(summary.jobs[0].makespan_ps, Some(20 * (2 * US + 500_000)));
+    assert_eq!(summary.messages.map(|m| m.delivered), Some(40));
 }
 
 /// Half-duplex cables: opposite flows share.

@@ -244,7 +244,7 @@ fn expected(sent: Sent, ranks: u64, n: u64) -> Option<u64> {
     match sent.workload {
         "uniform" | "bisection" | "random-permutation" => Some(ranks * n),
         "all-to-all" => Some(ranks * (ranks - 1) * n),
-        "ping-pong" => Some(ranks / 2 * 2 * n),
+        "ping-pong" => Some(ranks * 2 * n),
         _ => None,
     }
 }

@@ -1,5 +1,9 @@
-//! Ping-pong: pairs of ranks that answer each other, a closed loop.
+//! Ping-pong: every rank pings another and waits for its answer, a closed loop.
 
+use super::{
+    mixed::{Mix, Mixed},
+    uniform,
+};
 use crate::{
     traffic::{Message, Traffic},
     work::{JobContext, Work},
@@ -13,19 +17,29 @@ use std::sync::Arc;
 
 pub(crate) const ABOUT: About = About {
     name: "ping-pong",
-    summary: "pairs of ranks answer each other (closed loop)",
-    doc: "Rank i of the lower half and rank i + floor(n/2) are a pair; with odd n the last rank is idle. The lower one sends \
-          a ping at time 0; the upper one answers each whole ping at once with a message of the same size; the lower one \
-          sends the next ping when the answer is whole, until `count` pings are answered.",
-    source: "CODES, tutorial-synthetic-ping-pong",
-    params: &[Param {
-        name: "count",
-        kind: Kind::Int { min: 1, max: u64::MAX },
-        default: Some("100"),
-        doc: "pings that each rank of the lower half sends",
-    }],
+    summary: "every rank pings a random other, and the next when it is answered (closed loop)",
+    doc: "Every rank sends a ping to a random other rank at time 0, answers each whole ping at once with a message of the same size, \
+          and draws its next partner when its own ping is answered, until `count` pings are answered. Partners come from the rank's stream by the \
+          number of the ping: they do not depend on time, model or scheduler. With `partners = \"fixed\"` rank i of the lower half and rank \
+          i + floor(n/2) are a pair for ever, and the lower one alone pings; with odd n the last rank is idle.",
+    source: "CODES, tutorial-synthetic-ping-pong; the paper's ping-pong (TOMACS 2024, section 5)",
+    params: &[
+        Param {
+            name: "count",
+            kind: Kind::Int { min: 1, max: u64::MAX },
+            default: Some("100"),
+            doc: "pings that each rank sends, or each of the lower half",
+        },
+        Param {
+            name: "partners",
+            kind: Kind::Choice(&["random", "fixed"]),
+            default: Some("random"),
+            doc: "whom a rank pings: another one each time, or one for ever",
+        },
+    ],
 };
 
+/// Pairs for ever.
 struct PingPong {
     half: u32,
     bytes: u64,
@@ -57,6 +71,10 @@ impl Traffic for PingPong {
 pub(crate) fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
     context.need_two_ranks()?;
     let (half, bytes, count) = (context.ranks / 2, context.message, values.int("count"));
+    if values.text("partners") == "random" {
+        let mix = Mix { reply: Some(bytes), outstanding: 1, ..Mix::plain(bytes) };
+        return Ok(Work::Traffic(Arc::new(Mixed::new(context, uniform::others(context), mix, count))));
+    }
     Ok(Work::Traffic(Arc::new(PingPong { half, bytes, count })))
 }
 
@@ -70,10 +88,9 @@ mod tests {
     /// Delivers messages one by one until none is left; returns how many each pair (source, destination) sent.
     fn play(ranks: u32, count: u64, bytes: u64) -> BTreeMap<(u32, u32), u64> {
         let context = JobContext { message: bytes, ..context(ranks) };
-        let traffic = build(&context, &defaults(&ABOUT).with("count", Value::Int(count)))
-            .unwrap()
-            .into_traffic()
-            .unwrap();
+        let fixed = Value::Text("fixed".to_owned());
+        let values = defaults(&ABOUT).with("count", Value::Int(count)).with("partners", fixed);
+        let traffic = build(&context, &values).unwrap().into_traffic().unwrap();
         let mut flying = VecDeque::new();
         for rank in 0..ranks {
             for index in 0.. {
@@ -102,6 +119,22 @@ mod tests {
                 (0..half).flat_map(|i| [((i, i + half), count), ((i + half, i), count)]).collect();
             assert_eq!(play(ranks, count, 64), expected, "{ranks} ranks, {count} pings");
         }
+    }
+
+    /// The next partner depends on the rank and the number of the ping alone; all others have the same chance.
+    #[test]
+    fn random_partners_come_by_number() {
+        let values = defaults(&ABOUT).with("count", Value::Int(40_001));
+        let traffic = build(&context(5), &values).unwrap().into_traffic().unwrap();
+        assert!(traffic.requests() && traffic.closed_loop());
+        assert_eq!(traffic.message(3, 1, 0), None);
+        assert_eq!(traffic.message(3, 0, 0).unwrap().time, 0);
+        assert_eq!(traffic.reply(3, 1, 17), Some((1, 1024)));
+        let mut counts = vec![0; 5];
+        (0..40_000).for_each(|n| counts[traffic.next_request(3, n).unwrap().0 as usize] += 1);
+        assert_eq!(traffic.next_request(3, 40_000), None);
+        // 3 degrees of freedom, chance below 0.1 %.
+        assert!(crate::testing::chi_square(&counts, &[1.0, 1.0, 1.0, 0.0, 1.0]) < 16.3, "{counts:?}");
     }
 
     #[test]
