@@ -55,6 +55,7 @@ fn build(context: &JobContext, values: &Values) -> Result<Work, Vec<Problem>> {
         load: chosen.load,
         bandwidth: chosen.bandwidth,
         bytes: context.message,
+        per: 1,
     };
     let arrival = (chosen.entry.build)(&at, &chosen.values)?;
     let offered = chosen.load * chosen.bandwidth.bytes_per_s();
