@@ -4,7 +4,9 @@ use crate::{
     config::PacketConfig,
     hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
-    memory, run, section, sections,
+    memory,
+    router::pipelined::config::FlowControl,
+    run, section, sections,
     setup::Setup,
     transport::config::{self as transport, Resilience},
 };
@@ -26,7 +28,7 @@ use model::{
 pub const PACKET: ModelEntry = ModelEntry {
     saved: true,
     sections: SECTIONS,
-    lists: &[&sections::ROUTER_LIST],
+    lists: &[&sections::ROUTER_LIST, &sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
     ..ModelEntry::new(section::ABOUT, build)
 };
 
@@ -51,7 +53,8 @@ pub const HYBRID: ModelEntry = ModelEntry {
 };
 
 /// Sections of the two; `packet` leaves `[hybrid]` alone.
-const SECTIONS: &[&SectionEntry] = &[&sections::HYBRID, &sections::RESILIENCE, &energy::SECTION];
+const SECTIONS: &[&SectionEntry] =
+    &[&sections::HYBRID, &sections::RESILIENCE, &sections::ROUTER, &energy::SECTION];
 
 fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>> {
     let packet = config(&parts, diagnostics);
@@ -61,6 +64,7 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
     parts.refuse_platform("use model \"flow\", or a topology with routers", diagnostics);
     if let Some(packet) = &packet {
         check_vcs(&parts, packet, diagnostics);
+        check_classes(&parts, packet, diagnostics);
         check_buffers(&parts, packet, diagnostics);
     }
     if !diagnostics.is_empty() {
@@ -89,7 +93,12 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
 
 fn config(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
     let section = Some(parts.written.model).filter(|s| s.complete)?;
-    PacketConfig::from_values(&section.values).map_err(|problems| section.report(problems, diagnostics)).ok()
+    let config = PacketConfig::from_values(&section.values)
+        .map_err(|problems| section.report(problems, diagnostics))
+        .ok()?;
+    let Some(own) = parts.written.own(sections::ROUTER.about.name) else { return Some(config) };
+    let inside = Some(&own.section).filter(|s| s.complete)?;
+    config.inside(&inside.values).map_err(|problems| inside.report(problems, diagnostics)).ok()
 }
 
 /// What replaces the network, if the model is hybrid.
@@ -159,17 +168,38 @@ fn check_vcs(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnos
     }
 }
 
-/// Refuses buffers that hold no chunk.
+/// Refuses counts of VCs for classes that the routing does not have.
+fn check_classes(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
+    let (Some(routing), Some(own)) = (&parts.routing, parts.written.own(sections::ROUTER.about.name)) else {
+        return;
+    };
+    let Some(all) = packet.pipeline.and_then(|p| p.vcs_per_class) else { return };
+    let (given, after) = (all.iter().filter(|&&n| n > 0).count(), &parts.change);
+    let needed = routing.vcs() + after.as_ref().map_or(0, |c| c.routing.vcs() + c.detour.vcs());
+    if given != usize::from(needed) {
+        let message = format!("the routing has {needed} classes of virtual channels, {given} are given");
+        let help = "give a number for each of them, or leave it out";
+        diagnostics.push(Diagnostic::new(own.section.place("vcs_per_class"), message).help(help));
+    }
+}
+
+/// Refuses buffers that hold no chunk, or no packet where they must.
 fn check_buffers(parts: &Parts<'_>, packet: &PacketConfig, diagnostics: &mut Diagnostics) {
     let chunk = u64::from(packet.chunk);
+    let whole = packet.pipeline.is_some_and(|p| p.flow_control == FlowControl::CutThrough);
+    let (what, least) = if whole {
+        ("packet", u64::from(packet.packet.div_ceil(packet.chunk)) * chunk)
+    } else {
+        ("chunk", chunk)
+    };
     for ((class, section), link) in parts.written.links.iter().zip(&parts.links) {
         if let Some(link) = link
-            && link.vc_buffer < chunk
+            && link.vc_buffer < least
         {
             let message =
-                format!("a chunk of {} does not fit into the buffers of link.{class}", print_bytes(chunk));
+                format!("a {what} of {} does not fit into the buffers of link.{class}", print_bytes(least));
             let label = format!("holds {}", print_bytes(link.vc_buffer));
-            let help = "enlarge `vc_buffer`, or make `chunk` of [model] smaller";
+            let help = format!("enlarge `vc_buffer`, or make `{what}` of [model] smaller");
             diagnostics.push(Diagnostic::new(section.place("vc_buffer"), message).label(label).help(help));
         }
     }

@@ -82,6 +82,7 @@ impl Books {
             let inner = cx.local.is_routers(u);
             for vc in 0..cx.net.config.vcs {
                 let occupancy = net.vcs.get(net.vcs_per_port(u) + u32::from(vc)).occupancy;
+                let capacity = R::bound(net, cx, u, capacity);
                 let room = capacity.checked_sub(occupancy).filter(|_| inner);
                 let fault = room.and_then(|room| R::fault(net, u, vc, room));
                 let last = vc + 1 == cx.net.config.vcs;

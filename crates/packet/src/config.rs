@@ -1,5 +1,6 @@
 //! Parameters of the packet model, as it reads them.
 
+use super::router::pipelined::config::Pipeline;
 use base::time::Ps;
 
 /// What the model goes by of a router architecture without asking it.
@@ -76,6 +77,8 @@ pub struct PacketConfig {
     pub adapter_delay: Ps,
     /// Arbiter of `input-queued` routers.
     pub arbiter: Arbiter,
+    /// Rules of pipelined routers; none where section `[router]` is missing.
+    pub pipeline: Option<Pipeline>,
     /// Period of published queues; 0: the shortest latency of a link between routers.
     pub info_delay: Ps,
     /// Programs: largest message that is sent without asking.

@@ -38,7 +38,7 @@ pub fn predict(setup: &Setup) -> Prediction {
     let mut parts = vec![
         ("graph", size(ports, size_of::<Port>()) + size(terminals, 24)),
         ("ports and VCs", size(lines, size_of::<PortRow<()>>()) + size(lines * vcs, size_of::<Vc<()>>())),
-        ("routers", (router::registry::entry(setup.packet.router.name).bytes)(lines, vcs)),
+        ("routers", (router::registry::chosen(&setup.packet).bytes)(lines, vcs)),
         ("terminals", size(terminals, size_of::<Terminal>())),
         ("flights", size(lines * 16, size_of::<Flight>())),
         ("chunks", size(chunks, growth * size_of::<Chunk>())),
@@ -53,6 +53,10 @@ pub fn predict(setup: &Setup) -> Prediction {
     ];
     parts.extend(ranks::memory::parts(&setup.jobs, ranks::memory::Kept::Rows));
     parts.extend(model::memory::history(setup.scheduling).map(|bytes| ("history", bytes)));
+    if let Some(rules) = setup.packet.pipeline.filter(|p| p.virtual_output_queues || p.output_queue.is_some())
+    {
+        parts.push(("queues of routers", router::pipelined::more_bytes(fabric, &rules, setup.packet.vcs)));
+    }
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));

@@ -5,6 +5,7 @@ use super::{
     losses::Losses,
     places::LocalPort,
     rails::Rails,
+    router::pipelined::config::Pipeline,
     routes::Routes,
     transport::config::Resilience,
 };
@@ -130,6 +131,8 @@ pub struct Network {
     pub placement: Vec<Vec<TerminalId>>,
     /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
     pub rank: Column<TerminalId, (u32, u32)>,
+    /// What lots of arbiters are drawn from.
+    pub lots: u64,
     /// Stream of routing draws; each packet has its own.
     pub route_stream: Stream,
     /// Every chunk of the run is a full one, and nothing else asks for a link's busy time.
@@ -274,6 +277,7 @@ impl Network {
             start: setup.jobs.iter().map(|j| j.start).collect(),
             placement: setup.jobs.iter().map(|j| j.placement.clone()).collect(),
             rank,
+            lots: base::hash::mix64(setup.seed ^ 0x6c6f_7473),
             route_stream: Stream::new(setup.seed, Purpose::Route, 0),
             uniform: shortest == setup.packet.chunk && sleep_after == 0,
             sleep_after,
@@ -296,6 +300,12 @@ impl Network {
             losses: setup.resilience.as_ref().map(|r| Losses::new(&r.chances, setup.seed)),
             resilience: setup.resilience.clone(),
         }
+    }
+
+    /// Rules of pipelined routers.
+    #[must_use]
+    pub fn pipeline(&self) -> Pipeline {
+        self.config.pipeline.unwrap_or(Pipeline::of(self.config.router.name))
     }
 
     /// The longest period of the jobs' traffic, of those that have one.

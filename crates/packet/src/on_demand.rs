@@ -111,7 +111,7 @@ impl OnDemand {
         };
         let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
         Ok(Self {
-            network: (registry::entry(inner.packet.router.name).step)(&net, options),
+            network: (registry::chosen(&inner.packet).step)(&net, options),
             sources: vec![Source::default(); net.fabric.terminals() as usize],
             net,
             adapter_delay: setup.packet.adapter_delay,

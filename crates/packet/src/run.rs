@@ -17,7 +17,7 @@ pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Re
 /// # Errors
 /// A setup that cannot be simulated, a stop, a damaged state, or a broken invariant.
 pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
-    registry::entry(setup.packet.router.name).run(setup, watch)
+    registry::chosen(&setup.packet).run(setup, watch)
 }
 
 /// Refuses, before a run, what the rules of the model exclude.
@@ -25,6 +25,6 @@ pub fn watch(setup: &Setup, watch: Watch<'_>) -> Result<Finished, Failure> {
 /// # Errors
 /// [`Failure::Setup`] with the reason.
 pub fn validate(setup: &Setup) -> Result<(), Failure> {
-    (registry::entry(setup.packet.router.name).refuse)(setup)?;
+    (registry::chosen(&setup.packet).refuse)(setup)?;
     simulation::refuse(setup, &Arc::new(Network::new(setup, 1)))
 }

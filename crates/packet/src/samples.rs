@@ -1,5 +1,7 @@
 //! Ready-made setups for tests, benchmarks and programs that embed the model.
 
+pub mod pipelined;
+
 use crate::{
     PacketConfig,
     config::{Arbiter, RoutePer},
@@ -46,6 +48,7 @@ pub fn setup(
         adapter_delay: 0,
         arbiter: Arbiter::RoundRobin,
         info_delay: 0,
+        pipeline: None,
         eager: 65_536,
         control: 16,
         overhead: 0,

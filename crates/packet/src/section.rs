@@ -2,12 +2,18 @@
 
 use super::{
     config::{Arbiter, PacketConfig, RoutePer},
-    router::registry,
+    router::{
+        pipelined::config::{Context, Pipeline},
+        registry,
+    },
 };
 use base::{
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
+
+/// Routers whose insides section `[router]` tells.
+const TAKES_SECTION: [&str; 3] = ["input-queued", "output-queued", "combined"];
 
 /// Documentation and keys of the model.
 pub const ABOUT: About = About {
@@ -95,6 +101,31 @@ pub const HYBRID: About = About {
 };
 
 impl PacketConfig {
+    /// The same with the values of section `[router]`.
+    ///
+    /// # Errors
+    /// A router that has no such section, or values that make no sense together.
+    pub fn inside(self, values: &Values) -> Result<Self, Vec<Problem>> {
+        let name = self.router.name;
+        if !TAKES_SECTION.contains(&name) {
+            let message = format!("router \"{name}\" has nothing that this section could tell");
+            let help = format!(
+                "set `router` of [model] to one of {}, or remove the section",
+                TAKES_SECTION.join(", ")
+            );
+            return Err(vec![Problem::new("vc_allocator", message).help(help)]);
+        }
+        if self.arbiter != Arbiter::RoundRobin {
+            let message = "`arbiter` of [model] and this section do not go together".to_owned();
+            return Err(vec![
+                Problem::new("arbiter", message).help("say it here, and leave it out of [model]"),
+            ]);
+        }
+        let context = Context { chunks: self.packet.div_ceil(self.chunk), chunk: self.chunk, vcs: self.vcs };
+        let pipeline = Some(Pipeline::from_values(name, values, context)?);
+        Ok(Self { router: registry::clocked(name), pipeline, ..self })
+    }
+
     /// Reads checked values.
     ///
     /// # Errors
@@ -128,6 +159,7 @@ impl PacketConfig {
             adapter_delay: values.time("adapter_delay"),
             arbiter: if values.text("arbiter") == "fixed" { Arbiter::Fixed } else { Arbiter::RoundRobin },
             info_delay: values.time("info_delay"),
+            pipeline: None,
             eager: values.int("eager"),
             control: values.int("control"),
             overhead: values.time("overhead"),

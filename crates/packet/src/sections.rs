@@ -6,7 +6,12 @@ use crate::{
         directors::{DIRECTORS, DirectorEntry},
         predict::{PREDICTORS, PredictorEntry},
     },
-    router::registry::{ROUTERS, RouterEntry},
+    router::{
+        allocator::{ALLOCATORS, AllocatorEntry},
+        arbiter::{ARBITERS, ArbiterEntry},
+        pipelined,
+        registry::{ROUTERS, RouterEntry},
+    },
     transport::config,
 };
 use model::section::{ChoiceEntry, List, Listed, Refusal, SectionEntry};
@@ -51,6 +56,30 @@ pub const RESILIENCE: SectionEntry = SectionEntry {
     }),
 };
 
+/// `[router]`: other models have no routers to look into.
+pub const ROUTER: SectionEntry = SectionEntry {
+    about: pipelined::config::ABOUT,
+    choices: &[],
+    elsewhere: Some(Refusal { why: "it has no routers of its own", help: "use model \"packet\"" }),
+    on_portals: None,
+};
+
+/// Allocators, which `[router]` chooses from.
+pub const ALLOCATOR_LIST: List = List {
+    singular: "allocator",
+    plural: "allocators",
+    key: "[router] switch_allocator",
+    entries: || ALLOCATORS.iter().map(|e| e as &dyn Listed).collect(),
+};
+
+/// Arbiters, which `[router]` chooses from.
+pub const ARBITER_LIST: List = List {
+    singular: "arbiter",
+    plural: "arbiters",
+    key: "[router] arbiter",
+    entries: || ARBITERS.iter().map(|e| e as &dyn Listed).collect(),
+};
+
 /// Router architectures, which `router` of `[model]` chooses from.
 pub const ROUTER_LIST: List = List {
     singular: "router",
@@ -62,3 +91,5 @@ pub const ROUTER_LIST: List = List {
 impl Listed for PredictorEntry {}
 impl Listed for DirectorEntry {}
 impl Listed for RouterEntry {}
+impl Listed for AllocatorEntry {}
+impl Listed for ArbiterEntry {}

@@ -115,7 +115,11 @@ impl<R: Router> State<R> {
         if self.terminals.get(cx.local.terminal_of(u)).sent > 0 {
             return Some(last).filter(room);
         }
-        (1..=vcs).map(|k| (last + k) % vcs).find(room)
+        let all = |vc: &u8| {
+            let used = self.net.vcs.get(self.net.vcs_per_port(u) + u32::from(*vc)).occupancy;
+            used + R::packet_room(&self.net, cx) <= capacity
+        };
+        (1..=vcs).map(|k| (last + k) % vcs).find(all)
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.

@@ -207,7 +207,7 @@ fn a_packet_whose_next_chunk_waits_for_a_credit_is_whole() {
     // The same for all routers and in several partitions.
     setup.check = true;
     setup.until = Until::Time(20_000_000);
-    for (router, partitions) in [("window", 2), ("input-queued", 1), ("output-queued", 1)] {
+    for (router, partitions) in [("window", 2), ("input-queued", 1), ("output-queued", 1), ("combined", 1)] {
         setup.packet.router = named(router);
         setup.scheduling = Scheduling::Sequential { partitions };
         let done = packet::simulate(&setup, &mut |_| true).unwrap_or_else(|e| panic!("{router}: {e}"));
@@ -289,7 +289,7 @@ impl Routing for Misled {
 /// In builds without debug assertions, too.
 #[test]
 fn a_packet_at_the_wrong_terminal_ends_a_checked_run() {
-    for router in ["window", "input-queued", "output-queued"] {
+    for router in ["window", "input-queued", "output-queued", "combined"] {
         let mut setup = setup();
         setup.packet.router = named(router);
         setup.check = true;

@@ -17,6 +17,7 @@ mod matrix;
 mod modes;
 mod output_queued;
 mod packet_programs;
+mod pipelined;
 mod planted;
 mod properties;
 mod rails;

@@ -28,7 +28,7 @@ fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
     setup
 }
 
-/// Each of them is code of its own, and time of every build: twelve networks in all, three of them driven from outside. Who adds an architecture
+/// Each of them is code of its own, and time of every build: sixteen networks in all, four of them driven from outside. Who adds an architecture
 /// adds four; a mode more would be three more.
 #[test]
 fn instances_are_listed() {
@@ -43,6 +43,9 @@ fn instances_are_listed() {
         ("output-queued", "plain"),
         ("output-queued", "full"),
         ("output-queued", "undo"),
+        ("combined", "plain"),
+        ("combined", "full"),
+        ("combined", "undo"),
     ];
     assert_eq!(runs.collect::<Vec<_>>(), listed);
 }

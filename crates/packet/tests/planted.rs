@@ -14,7 +14,10 @@ use packet::{
     net::Router,
     network::Network,
     places::LocalPort,
-    router::{input_queued::InputQueued, output_queued::OutputQueued, registry::named, window::WindowRouter},
+    router::{
+        input_queued::InputQueued, output_queued::OutputQueued, pipelined::Pipelined, registry::named,
+        window::WindowRouter,
+    },
     rows::{Chunk, NO_CREDIT, credit},
     samples,
     state::{PacketDomain, State},
@@ -299,4 +302,9 @@ fn faults_of_input_queued_routers_are_found() {
 fn faults_of_output_queued_routers_are_found() {
     // Their queues take whatever comes, so nothing waits in terminals.
     all_are_found::<OutputQueued>("output-queued", Vec::new());
+}
+
+#[test]
+fn faults_of_combined_routers_are_found() {
+    all_are_found::<Pipelined>("combined", in_terminals());
 }

@@ -143,10 +143,11 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     let hybrid = dice.once_in(3);
     let kind = if hybrid { "hybrid" } else { "packet" };
     let chunk = *dice.one(&[32, 64, 256]);
+    let router = *dice.one(&["window", "window", "input-queued", "output-queued", "combined"]);
     let _ = write!(
         text,
         "\n[model]\nkind = \"{kind}\"\nrouter = \"{}\"\npacket = \"{} B\"\nchunk = \"{chunk} B\"\nvcs = {}\nrouter_delay = \"{} ps\"\nroute_per = \"{}\"\n",
-        dice.one(&["window", "window", "input-queued", "output-queued"]),
+        router,
         chunk * dice.one(&[1, 3, 8, 16]),
         dice.one(&[1, 2, 4, 6, 8, 12, 16]),
         dice.below(120_000),
@@ -158,6 +159,47 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     if hybrid {
         hybrid_section(text, registry, dice);
     }
+    if router != "window" && !dice.once_in(3) {
+        router_section(text, registry, dice);
+    }
+}
+
+/// What is inside routers: each key is said once in a few times; combinations that make no sense are refused and drawn anew.
+fn router_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
+    *text += "\n[router]\n";
+    let mut say = |key: &str, values: &[&str], dice: &mut Dice, once_in: u64| {
+        if dice.once_in(once_in) {
+            let _ = writeln!(text, "{key} = {}", dice.one(values));
+        }
+    };
+    let named = |plural: &str| -> Vec<String> {
+        let list = registry.lists().into_iter().find(|list| list.plural == plural);
+        let entries = list.map_or_else(Vec::new, |list| registry.listed(list));
+        entries.into_iter().map(|e| format!("\"{}\"", e.about().name)).collect()
+    };
+    let (allocators, arbiters) = (named("allocators"), named("arbiters"));
+    let allocators: Vec<&str> = allocators.iter().map(String::as_str).collect();
+    let arbiters: Vec<&str> = arbiters.iter().map(String::as_str).collect();
+    let on_vcs: Vec<&str> = allocators.iter().copied().chain(["\"piggyback\""]).collect();
+    say("vc_allocator", &on_vcs, dice, 2);
+    say("switch_allocator", &allocators, dice, 2);
+    say("iterations", &["1", "2", "4"], dice, 3);
+    say("arbiter", &arbiters, dice, 2);
+    say("speedup", &["1.0", "1.5", "2.0"], dice, 3);
+    say("input_speedup", &["1.0", "1.25", "2.0"], dice, 5);
+    say("output_speedup", &["1.0", "1.5", "3.0"], dice, 5);
+    say("routing_cycles", &["1", "2"], dice, 5);
+    say("vc_allocation_cycles", &["2", "3"], dice, 6);
+    say("switch_allocation_cycles", &["2", "3"], dice, 6);
+    say("speculation", &["\"equal\"", "\"yielding\""], dice, 4);
+    say("hold_switch", &["true"], dice, 4);
+    say("wait_for_tail_credit", &["true"], dice, 4);
+    say("flow_control", &["\"virtual-cut-through\""], dice, 2);
+    say("virtual_output_queues", &["true"], dice, 3);
+    say("ejection_vcs", &["\"class\""], dice, 4);
+    say("output_buffer", &["\"0 B\"", "\"1 KiB\"", "\"8 KiB\""], dice, 3);
+    say("input_buffers", &["\"shared\""], dice, 4);
+    say("output_buffers", &["\"shared\""], dice, 4);
 }
 
 /// Switches at drawn times, or by itself.

@@ -148,6 +148,17 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     /// Visits who waits for whom at port `u`: a buffer, so many of its chunks, and the buffers of which one would do.
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel]));
 
+    /// Chunks for which a buffer behind a terminal's link must have room before a packet starts onto it.
+    #[inline]
+    fn packet_room(_n: &Net<Self>, _cx: &Static) -> u32 {
+        1
+    }
+
+    /// Chunks that one virtual channel of port `u` may hold behind the link, where `capacity` is its own.
+    fn bound(_n: &Net<Self>, _cx: &Static, _u: LocalPort, capacity: u32) -> u32 {
+        capacity
+    }
+
     /// What contradicts its rules at virtual channel `vc` of port `u`, of whose buffers `room` are free.
     fn fault(_n: &Net<Self>, _u: LocalPort, _vc: u8, _room: u32) -> Option<String> {
         None

@@ -1,6 +1,9 @@
 //! Router architectures: each a folder behind [`Router`](super::net::Router), chosen by name from [`registry`].
 
+pub mod allocator;
+pub mod arbiter;
 pub mod input_queued;
 pub mod output_queued;
+pub mod pipelined;
 pub mod registry;
 pub mod window;

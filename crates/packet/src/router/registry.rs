@@ -1,9 +1,11 @@
 //! The router architectures that `model.router` can name. Runs are compiled here, once for each architecture and mode: what a run is
 //! made of is chosen before it starts, not per event.
 
-use super::{input_queued::InputQueued, output_queued::OutputQueued, window::WindowRouter};
+use super::{
+    input_queued::InputQueued, output_queued::OutputQueued, pipelined::Pipelined, window::WindowRouter,
+};
 use crate::{
-    config::Architecture,
+    config::{Architecture, PacketConfig},
     net::Router,
     network::{Network, is_plain},
     setup::Setup,
@@ -95,8 +97,12 @@ impl Registered for RouterEntry {
 }
 
 /// All of them; the first is the default.
-pub const ROUTERS: &[RouterEntry] =
-    &[RouterEntry::of::<WindowRouter>(), RouterEntry::of::<InputQueued>(), RouterEntry::of::<OutputQueued>()];
+pub const ROUTERS: &[RouterEntry] = &[
+    RouterEntry::of::<WindowRouter>(),
+    RouterEntry::of::<InputQueued>(),
+    RouterEntry::of::<OutputQueued>(),
+    RouterEntry::of::<Pipelined>(),
+];
 
 /// Their names.
 pub const NAMES: [&str; ROUTERS.len()] = {
@@ -117,6 +123,30 @@ pub const NAMES: [&str; ROUTERS.len()] = {
 pub fn entry(name: &str) -> &'static RouterEntry {
     find(ROUTERS, name).expect("a registered router")
 }
+
+/// The entry that simulates a configuration: with section `[router]` it is that of pipelined routers, whatever they are called.
+///
+/// # Panics
+/// As [`entry`].
+#[must_use]
+pub fn chosen(config: &PacketConfig) -> &'static RouterEntry {
+    match config.pipeline {
+        Some(_) => entry(PIPELINED),
+        None => entry(config.router.name),
+    }
+}
+
+/// The architecture of a name with section `[router]`: its rules are those of pipelined routers.
+///
+/// # Panics
+/// As [`entry`].
+#[must_use]
+pub fn clocked(name: &str) -> Architecture {
+    Architecture { name: entry(name).about.name, rules: entry(PIPELINED).architecture.rules }
+}
+
+/// Name of the architecture that takes section `[router]`.
+pub const PIPELINED: &str = <Pipelined as Router>::ABOUT.name;
 
 /// The architecture of a name, for a setup.
 ///

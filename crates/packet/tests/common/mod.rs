@@ -19,7 +19,8 @@ use model::{
 };
 use packet::net::Router;
 use packet::router::{
-    input_queued::InputQueued, output_queued::OutputQueued, registry::named, window::WindowRouter,
+    input_queued::InputQueued, output_queued::OutputQueued, pipelined::Pipelined, registry::named,
+    window::WindowRouter,
 };
 use packet::{
     PacketConfig, Setup,
@@ -296,6 +297,7 @@ impl Sketch {
             adapter_delay: self.delays.1,
             arbiter: Arbiter::RoundRobin,
             info_delay: 0,
+            pipeline: None,
             eager: 65_536,
             control: 16,
             overhead: 0,
@@ -364,6 +366,8 @@ impl Sketch {
 /// Runs a setup until `end` with every handler undone and done again, then with rollbacks: neither leaves a trace.
 pub fn undone(setup: &Setup, end: Ps) {
     match setup.packet.router.name {
+        _ if setup.packet.pipeline.is_some() => undone_with::<Pipelined>(setup, end),
+        "combined" => undone_with::<Pipelined>(setup, end),
         "window" => undone_with::<WindowRouter>(setup, end),
         "input-queued" => undone_with::<InputQueued>(setup, end),
         "output-queued" => undone_with::<OutputQueued>(setup, end),

@@ -1,0 +1,55 @@
+//! Allocators: which requests of rows for columns are granted, at most one per row and per column. Each is a file.
+//!
+//! Rows are inputs of the switch, or input virtual channels; columns are outputs, or output virtual channels. An allocator is a pure function of
+//! requests and of words that the caller keeps: what changes in them it lists ([`Matching::changes`]). Both sides have an arbiter for each
+//! row and column; *turns* decide, a request's level before them.
+
+mod islip;
+mod lonely;
+mod matching;
+mod maximum;
+mod pim;
+mod separable;
+#[cfg(test)]
+mod tests;
+mod wavefront;
+
+use base::registry::{About, Registered};
+pub use matching::{Allocate, Frame, Matching, Request};
+
+/// An allocator as experiments name it.
+#[derive(Clone, Copy)]
+pub struct AllocatorEntry {
+    /// Name and documentation.
+    pub about: About,
+    /// The function that allocates.
+    pub allocate: Allocate,
+}
+
+impl Registered for AllocatorEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+}
+
+/// All of them; the first is the default.
+pub const ALLOCATORS: &[AllocatorEntry] = &[
+    AllocatorEntry { about: islip::ABOUT, allocate: islip::allocate },
+    AllocatorEntry { about: separable::INPUT_FIRST, allocate: separable::input_first },
+    AllocatorEntry { about: separable::OUTPUT_FIRST, allocate: separable::output_first },
+    AllocatorEntry { about: pim::ABOUT, allocate: pim::allocate },
+    AllocatorEntry { about: lonely::ABOUT, allocate: lonely::allocate },
+    AllocatorEntry { about: wavefront::ABOUT, allocate: wavefront::allocate },
+    AllocatorEntry { about: maximum::ABOUT, allocate: maximum::allocate },
+];
+
+/// Their names, in the order of the list.
+pub const NAMES: [&str; ALLOCATORS.len()] = {
+    let mut names = [""; ALLOCATORS.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = ALLOCATORS[n].about.name;
+        n += 1;
+    }
+    names
+};

@@ -1,0 +1,336 @@
+//! Cycles: arrivals, steps, sleep.
+
+use super::{Pipelined, Work, config::Sharing};
+use crate::places::{LocalPort, Side};
+use crate::{
+    effects::Fx,
+    event::{Alarm, Name, RouterAlarm},
+    net::{Net, Static},
+    network::{End, Line},
+    router::input_queued::Stage,
+};
+use base::{
+    index::{LinkId, PortId},
+    time::{NEVER, Ps},
+};
+use engine::{
+    key::Class,
+    state::{Fifo, NIL, mode::Mode},
+};
+use std::ops::Range;
+
+/// A step of a router's cycle.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// Router's local number.
+    pub local: u32,
+    /// Its first port.
+    pub base: LocalPort,
+    /// The instant whose state decides.
+    pub s: Ps,
+    /// Whoever is ready by then asks: all steps but a cycle's first come after its first.
+    pub until: Ps,
+    /// Number of the step, ascending.
+    pub number: u64,
+    /// Ways from an input into the switch, and from it to an output.
+    pub lanes: (u32, u32),
+}
+
+impl<M: Mode> Net<Pipelined<M>> {
+    /// Link that comes in at an input.
+    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> LinkId {
+        cx.local.link_of(cx.local.upstream[input])
+    }
+
+    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: LocalPort, vc: u8) {
+        let chunks = &mut self.chunks;
+        if self.router.rules.virtual_output_queues {
+            let row = input.number() * u32::from(cx.net.config.vcs) + u32::from(vc);
+            self.router.entries.edit(row).fifo.push(chunks, c);
+            self.router.inputs.edit(input).entering |= 1 << vc;
+        } else {
+            let unit = self.router.first_unit(input) + u32::from(vc);
+            self.router.append(input, unit, |fifo| fifo.push(chunks, c));
+        }
+        self.router.routers.edit(self.router.owner[input]).held += 1;
+    }
+
+    /// Takes the chunks that came over a link of this partition up to `t`.
+    pub(super) fn take_arrivals(&mut self, cx: &Static, input: LocalPort, t: Ps) {
+        let mut arrival = self.router.inputs.get(input).arrival;
+        let Side::Here(from) = cx.local.upstream[input].side() else {
+            debug_assert!(arrival == NEVER, "what comes from afar arrives by itself");
+            return;
+        };
+        while arrival <= t {
+            let (flight, next) = self.take_flight(from);
+            arrival = next.unwrap_or(NEVER);
+            self.put_in_buffer(cx, flight.chunk, input, flight.vc);
+        }
+        self.router.inputs.edit(input).arrival = arrival;
+    }
+
+    /// Makes sure that a router's cycle runs at the first boundary at or after `at`.
+    pub(super) fn wake_router(&mut self, cx: &Static, local: u32, at: Ps, fx: &mut impl Fx) {
+        let set = self.router.routers.get(local).due;
+        // Within its own cycle a router's `due` is the present instant: it looks around before it goes to sleep.
+        if set <= at {
+            return;
+        }
+        // All routers keep one clock, so that cycles of a partition fall together.
+        let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
+        debug_assert!(due > fx.now(), "a cycle lies ahead");
+        if due < set {
+            self.router.routers.edit(local).due = due;
+            let name = Name::Router.of(cx.local.routers[local as usize].number(), 0);
+            Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
+        }
+    }
+
+    /// The next cycle of a router that has work: one event for all of the partition.
+    fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
+        self.router.routers.edit(local).due = due;
+        *self.router.awake.edit(local / 64) |= 1 << (local % 64);
+        if *self.router.together.get(0) != due {
+            *self.router.together.edit(0) = due;
+            Self::set_cycle(Name::Routers.only(), RouterAlarm::All, due, fx);
+        }
+    }
+
+    /// One cycle of all routers that stayed awake.
+    pub(super) fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
+        for word in 0..self.router.awake.len() as u32 {
+            // Taken out first: routers that stay awake are noted for the next cycle while this one runs.
+            let mut awake = std::mem::take(self.router.awake.edit(word));
+            while awake != 0 {
+                let local = word * 64 + awake.trailing_zeros();
+                awake &= awake - 1;
+                let due = self.router.routers.get(local).due;
+                if due == fx.now() {
+                    self.cycle_one(cx, local, fx);
+                } else if due == fx.now() + cx.net.cycle {
+                    // A stale alarm of its own came first.
+                    self.stay_awake(local, due, fx);
+                }
+            }
+        }
+    }
+
+    /// Sets a cycle: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
+    fn set_cycle(name: u64, alarm: RouterAlarm, at: Ps, fx: &mut impl Fx) {
+        fx.wake(at, Class::Early, name, Alarm::Router(alarm).token());
+    }
+
+    /// One cycle of a router.
+    pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+        let now = fx.now();
+        debug_assert!((now - 1).is_multiple_of(cx.net.cycle), "a cycle is a picosecond after its boundary");
+        let s = now - 1;
+        let base = cx.local.base[local as usize];
+        let ports = base.number()..cx.local.base[local as usize + 1].number();
+        let mut work = self.router.work.take().expect("no cycle runs within another");
+        work.prepared.fill(false);
+        let mut next = NEVER;
+        for input in ports.clone().map(LocalPort::new) {
+            if self.router.inputs.get(input).arrival <= s {
+                self.take_arrivals(cx, input, s);
+            }
+            let row = *self.router.inputs.get(input);
+            next = next.min(row.arrival);
+            if row.entering != 0 {
+                self.sort_arrivals(cx, local, input, row.entering, fx);
+            }
+        }
+        let asked = self.steps(cx, (local, base), s, &mut work, fx);
+        self.router.work = Some(work);
+        // Who asked for something may move again; who did not looks at what it waits for, and sleeps till then.
+        let held = self.router.routers.get(local).held > 0;
+        if held && asked {
+            return self.stay_awake(local, now + cx.net.cycle, fx);
+        }
+        if held {
+            next = next.min(self.next_chance(cx, ports, s));
+        }
+        self.router.routers.edit(local).due = NEVER;
+        if next != NEVER {
+            self.wake_router(cx, local, next, fx);
+        }
+    }
+
+    /// The steps of a cycle; true if anybody asked for anything.
+    fn steps(
+        &mut self,
+        cx: &Static,
+        (local, base): (u32, LocalPort),
+        s: Ps,
+        work: &mut Work,
+        fx: &mut impl Fx,
+    ) -> bool {
+        let rules = self.router.rules;
+        let (cycle, first) = (s / cx.net.cycle, rules.first_step(s, cx.net.cycle));
+        let mut asked = false;
+        for k in 0..rules.speedup.at(cycle) {
+            let number = first + u64::from(k);
+            // Ways by the number of the step: with a fraction, more and fewer in turn.
+            let lanes = (rules.input_speedup.at(number), rules.output_speedup.at(number));
+            let until = s + Ps::from(k.min(1));
+            // What nobody asked for in one step, nobody asks for in the next one of this cycle.
+            if !self.step(cx, Step { local, base, s, until, number, lanes }, work, fx) {
+                break;
+            }
+            asked = true;
+        }
+        asked
+    }
+
+    /// Puts what arrived into the queues of its outputs: heads are routed now, the others follow.
+    fn sort_arrivals(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        mut entering: u16,
+        fx: &mut impl Fx,
+    ) {
+        self.router.inputs.edit(input).entering = 0;
+        let vcs = u32::from(cx.net.config.vcs);
+        while entering != 0 {
+            let vc = entering.trailing_zeros();
+            entering &= entering - 1;
+            let row = input.number() * vcs + vc;
+            while let Some(c) = self.router.entries.edit(row).fifo.pop(&self.chunks) {
+                if self.chunks.get(c).index() == 0 {
+                    if self.is_lost(cx, local, input, vc as u8, c, fx) {
+                        continue;
+                    }
+                    let choice = self.ask_routing(cx, local, input, vc as u8, c, fx);
+                    // What the routing said is kept where the chunk is, until the head comes to the front of its queue.
+                    self.router.entries.edit(row).queue = choice.port.number();
+                    self.notes.set(c, choice.state);
+                    self.chunks.edit(c).set_origin(u32::from(choice.vc));
+                } else if self.is_lost(cx, local, input, vc as u8, c, fx) {
+                    continue;
+                }
+                let queue = self.router.entries.get(row).queue;
+                let queues = self.router.shapes[local as usize].queues;
+                let unit = self.router.first_unit(input) + vc * queues + queue;
+                let chunks = &mut self.chunks;
+                self.router.append(input, unit, |fifo| fifo.push(chunks, c));
+            }
+        }
+    }
+
+    /// True if a chunk was lost on the link that it came over: it is gone then, and its buffer free.
+    pub(super) fn is_lost(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        vc: u8,
+        c: u32,
+        fx: &mut impl Fx,
+    ) -> bool {
+        if !Self::is_lossy(cx) {
+            return false;
+        }
+        let from = cx.local.upstream[input];
+        let (link, class, s) = (cx.local.link_of(from), cx.local.line_from(from).timing, fx.now() - 1);
+        if !self.discard_lost(cx, c, class, link, s, fx) {
+            return false;
+        }
+        self.router.routers.edit(local).held -= 1;
+        self.return_credit(cx, from, vc, s, fx);
+        true
+    }
+
+    /// Asks the routing for a head chunk that came in at an input's VC.
+    pub(super) fn ask_routing(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        input: LocalPort,
+        vc: u8,
+        c: u32,
+        fx: &mut impl Fx,
+    ) -> fabric::routing::Choice {
+        let (router, base) = (cx.local.routers[local as usize], cx.local.base[local as usize]);
+        let end = End::Router { router, base, in_port: PortId::new(input.number() - base.number()), local };
+        let line = Line { link: LinkId::new(NIL), timing: 0, own_base: base, end };
+        // Terminals inject into any VC, which says nothing of a class.
+        let terminal =
+            matches!(cx.local.upstream[input].side(), Side::Here(port) if !cx.local.is_routers(port));
+        let class = if terminal { 0 } else { self.router.class_of[usize::from(vc)] };
+        self.decide(cx, c, &line, class, fx)
+    }
+
+    /// When nobody asked for anything at `s`: the next instant at which somebody could without an arrival.
+    fn next_chance(&self, cx: &Static, ports: Range<u32>, s: Ps) -> Ps {
+        let mut next = NEVER;
+        for input in ports.map(LocalPort::new) {
+            for unit in self.router.busy_units(input) {
+                let row = self.router.units.get(unit);
+                debug_assert!(row.stage != Stage::Idle || row.ready > s, "a head in front was routed");
+                let chance = if row.ready > s { row.ready } else { self.next_room(cx, row.out, s) };
+                next = next.min(chance);
+            }
+        }
+        next
+    }
+
+    /// The next instant after `s` at which more may fit into an output, as far as it is known.
+    fn next_room(&self, cx: &Static, out: LocalPort, s: Ps) -> Ps {
+        let release = self.ports.get(out).next_release().unwrap_or(NEVER);
+        if self.router.rules.output_queue.is_some() {
+            let tail = if self.router.rules.wait_for_tail_credit { release } else { NEVER };
+            let shared = self.router.rules.output_sharing != Sharing::Private;
+            let ports = self.router.shapes[self.router.owner[out] as usize].ports;
+            let base = Self::line(cx, out).own_base;
+            // In shared memory a start at any output makes room.
+            let others =
+                (0..if shared { ports } else { 0 }).map(|n| self.next_start_of_queue(cx, base.plus(n)));
+            let start = others.fold(self.next_start_of_queue(cx, out), Ps::min);
+            return start.min(tail).max(s + 1);
+        }
+        let (port, line) = (self.ports.get(out), Self::line(cx, out));
+        let timing = &cx.net.timings[line.timing as usize];
+        let free = port.clock.rounded(timing.denominator);
+        // The output takes a chunk again when all but so many have started.
+        let held = Ps::from(self.router.rules.output_buffer).saturating_mul(timing.chunk.whole);
+        let fits = free.saturating_sub(held);
+        let mut chance = if fits > s { fits } else { NEVER };
+        chance = chance.min(release);
+        if let (End::Terminal { .. }, true) = (line.end, port.flight.head != NIL) {
+            // The terminal takes chunks lazily: the credit is not on its way yet.
+            chance = chance.min(self.flights.get(port.flight.head).time + timing.credit_delay);
+        }
+        chance
+    }
+
+    /// Discards what stands lost in front of a queue; true if something is left.
+    pub(super) fn discard_front(
+        &mut self,
+        cx: &Static,
+        local: u32,
+        (input, vc): (LocalPort, u8),
+        unit: u32,
+        fx: &mut impl Fx,
+    ) -> bool {
+        if !Self::is_lossy(cx) || self.router.rules.virtual_output_queues {
+            return true;
+        }
+        loop {
+            let front = self.router.units.get(unit).fifo;
+            if front.is_empty() {
+                self.router.set_busy(input, unit, false);
+                return false;
+            }
+            // A lost chunk's row is free when its successor is asked for.
+            let next = self.chunks.get(front.head).next;
+            if !self.is_lost(cx, local, input, vc, front.head, fx) {
+                return true;
+            }
+            let fifo = &mut self.router.units.edit(unit).fifo;
+            *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From the switch to the link: at once, or through queues at the output.
+
+use super::{Pipelined, config::Sharing};
+use crate::places::LocalPort;
+use crate::{
+    effects::{Fx, Record},
+    net::{Channel, Net, Static},
+    network::End,
+    router::{input_queued::Stage, window::after},
+};
+use base::{
+    hash::Fingerprint,
+    index::LinkId,
+    time::{NEVER, Ps},
+};
+use engine::state::mode::Mode;
+
+/// Whether `n` chunks more fit beside `own` ones, if `least` are always allowed and the others come out of a pool of which `used` are taken.
+fn fits_shared(threshold: u32, own: u32, n: u32, least: u32, pool: u32, used: u32) -> bool {
+    // If the last one fits, the ones before it do.
+    let last = own + n - 1;
+    if last < least {
+        return true;
+    }
+    let (extra, before) = (last - least, own.saturating_sub(least));
+    let free = u64::from(pool).saturating_sub(u64::from(used - before + extra));
+    free > 0 && u64::from(extra) * u64::from(super::config::Ratio::PARTS) < u64::from(threshold) * free
+}
+
+impl<M: Mode> Net<Pipelined<M>> {
+    /// Chunks that every VC may have in shared buffers.
+    fn least(&self, cx: &Static) -> u32 {
+        match self.router.rules.flow_control {
+            super::config::FlowControl::Wormhole => 1,
+            super::config::FlowControl::CutThrough => cx.net.config.packet.div_ceil(cx.net.config.chunk),
+        }
+    }
+
+    /// Whether `n` chunks more may go to VC `vc` of an output: buffers behind the link, or its queue. The link is not asked.
+    pub(super) fn fits(&self, cx: &Static, out: LocalPort, vc: u8, n: u32) -> bool {
+        let (first, vcs) = (self.vcs_per_port(out), u32::from(cx.net.config.vcs));
+        let line = Self::line(cx, out);
+        if let Some(most) = self.router.rules.output_queue {
+            let own = *self.router.lengths.get(first + u32::from(vc));
+            let Sharing::Shared(threshold) = self.router.rules.output_sharing else { return own + n <= most };
+            let least = self.least(cx);
+            // Counted anew each time: routers have few outputs, and few share buffers.
+            let shape = &self.router.shapes[self.router.owner[out] as usize];
+            let begin = line.own_base.number() * vcs;
+            let lengths = begin..begin + shape.ports * vcs;
+            let used = lengths.map(|v| self.router.lengths.get(v).saturating_sub(least)).sum();
+            return fits_shared(threshold.0, own, n, least, shape.ports * vcs * (most - least), used);
+        }
+        let capacity = cx.net.timings[line.timing as usize].capacity;
+        let own = self.vcs.get(first + u32::from(vc)).occupancy;
+        match (self.router.rules.input_sharing, line.end) {
+            (Sharing::Private, _) | (_, End::Terminal { .. }) => own + n <= capacity,
+            (Sharing::Shared(threshold), _) => self.fits_behind(cx, (first, own), n, threshold.0, capacity),
+        }
+    }
+
+    /// The same of shared buffers behind a link.
+    fn fits_behind(
+        &self,
+        cx: &Static,
+        (first, own): (u32, u32),
+        n: u32,
+        threshold: u32,
+        capacity: u32,
+    ) -> bool {
+        let (vcs, least) = (u32::from(cx.net.config.vcs), self.least(cx).min(capacity));
+        let used = (first..first + vcs).map(|v| self.vcs.get(v).occupancy.saturating_sub(least)).sum();
+        fits_shared(threshold, own, n, least, vcs * (capacity - least), used)
+    }
+
+    /// Whether an output takes a chunk at `s`, whatever its VC: its link is free, or its buffer has room.
+    pub(super) fn is_open(&self, cx: &Static, out: LocalPort, s: Ps) -> bool {
+        let buffer = self.router.rules.output_buffer;
+        if buffer == u32::MAX {
+            return true;
+        }
+        let timing = &cx.net.timings[Self::line(cx, out).timing as usize];
+        let ahead = self.ports.get(out).clock.rounded(timing.denominator).saturating_sub(s);
+        // One is on its way onto the link, the others wait: counted in full chunks.
+        ahead == 0 || (ahead - 1) / timing.chunk.whole.max(1) < Ps::from(buffer)
+    }
+
+    /// Brings an output's books to instant `s`.
+    pub(super) fn prepare(&mut self, cx: &Static, out: LocalPort, s: Ps, fx: &mut impl Fx) {
+        if self.router.rules.output_queue.is_some() {
+            // What starts at `s` has started, whoever looked before.
+            self.touch(cx, out, s + 1, fx);
+            if self.ports.get(out).own == 0 {
+                self.drain_credits(out, s);
+            }
+            return;
+        }
+        if let End::Terminal { .. } = Self::line(cx, out).end {
+            self.eject(cx, out, s, fx);
+        }
+        self.drain_credits(out, s);
+    }
+
+    /// The chunk in front of a unit crosses the switch: it goes to its output, and its buffer is free.
+    pub(super) fn leave(&mut self, cx: &Static, input: LocalPort, unit: u32, s: Ps, fx: &mut impl Fx) {
+        let rules = self.router.rules;
+        let shape = self.router.shapes[self.router.owner[input] as usize];
+        let in_vc = ((unit - self.router.first_unit(input)) / shape.queues) as u8;
+        let row = self.router.units.edit(unit);
+        debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
+        let c = row.fifo.pop(&self.chunks).expect("a request has a chunk");
+        let (out, vc, state, empty) = (row.out, row.vc, row.state, row.fifo.is_empty());
+        // A pipelined switch allocation delays the chunk and the next one of its unit, not others.
+        let begin = s + Ps::from(rules.switch_allocation - 1) * cx.net.cycle;
+        row.ready = begin + 1;
+        let chunk = self.chunks.edit(c);
+        chunk.visit();
+        chunk.set_origin(0);
+        let (packet, index, last) = (chunk.packet, chunk.index(), chunk.is_last());
+        // An empty unit gives its crossing up: it cannot know when the next chunk comes.
+        row.held = rules.hold_switch && !last && !empty;
+        if last {
+            row.stage = Stage::Idle;
+            *self.router.taken.edit(out) &= !(1 << vc);
+        }
+        if empty {
+            self.router.set_busy(input, unit, false);
+        }
+        self.notes.set(c, state);
+        self.router.routers.edit(self.router.owner[input]).held -= 1;
+        let line = Self::line(cx, out);
+        let id = self.packets.get(packet).id;
+        fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
+        let o = self.vcs_per_port(out) + u32::from(vc);
+        self.ports.edit(out).backlog += 1;
+        if rules.output_queue.is_some() {
+            self.queue_at_output(cx, c, (out, vc), s, fx);
+        } else {
+            self.vcs.edit(o).occupancy += 1;
+            self.put_on_link(cx, c, out, vc, begin, fx);
+            self.announce(cx, out, fx);
+        }
+        self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);
+    }
+
+    /// The next router takes a chunk off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
+    fn announce(&mut self, cx: &Static, out: LocalPort, fx: &mut impl Fx) {
+        match Self::line(cx, out).end {
+            End::Router { base, in_port, local, .. } => {
+                let at = self.flights.get(self.ports.get(out).flight.tail).time;
+                let next = self.router.inputs.edit(base.plus(in_port.number()));
+                next.arrival = next.arrival.min(at);
+                self.wake_router(cx, local, at, fx);
+            }
+            End::Terminal { .. } => self.set_due(cx, out, fx),
+            End::Remote { .. } => {}
+        }
+    }
+
+    /// A chunk joins the queue of its VC at an output, where it may start at `s`.
+    fn queue_at_output(&mut self, cx: &Static, c: u32, (out, vc): (LocalPort, u8), s: Ps, fx: &mut impl Fx) {
+        let v = self.vcs_per_port(out) + u32::from(vc);
+        self.vcs.edit(v).own.push(&mut self.chunks, c);
+        *self.router.lengths.edit(v) += 1;
+        let port = self.ports.edit(out);
+        // What could start at `s` has started: others that wait lack room, and this one is new.
+        port.since = if port.own == 0 { s } else { port.since.max(s) };
+        port.own |= 1 << vc;
+        self.set_due(cx, out, fx);
+    }
+
+    /// Starts what an output's queues start before `t`.
+    pub(super) fn advance_queue(&mut self, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
+        while self.ports.get(u).own != 0 {
+            let start = self.next_start_of_queue(cx, u);
+            if start >= t {
+                return;
+            }
+            // Counted as of the start: later credits must not decide an earlier service.
+            self.drain_credits(u, start);
+            // The credit may have been another VC's.
+            let ready = self.with_room(cx, u);
+            if ready == 0 {
+                continue;
+            }
+            let port = self.ports.edit(u);
+            let vc = after(ready, port.last_vc);
+            port.last_vc = vc;
+            let v = self.vcs_per_port(u) + u32::from(vc);
+            let row = self.vcs.edit(v);
+            let c = row.own.pop(&self.chunks).expect("a waiting VC has something");
+            // The buffer behind the link is taken here: queues at outputs own none.
+            row.occupancy += 1;
+            if row.own.is_empty() {
+                self.ports.edit(u).own &= !(1 << vc);
+            }
+            *self.router.lengths.edit(v) -= 1;
+            self.put_on_link(cx, c, u, vc, start, fx);
+        }
+    }
+
+    /// When an output's queues start something next, as far as is known.
+    pub(super) fn next_start_of_queue(&self, cx: &Static, u: LocalPort) -> Ps {
+        let port = self.ports.get(u);
+        if port.own == 0 {
+            return NEVER;
+        }
+        let timing = &cx.net.timings[Self::line(cx, u).timing as usize];
+        let start = port.clock.rounded(timing.denominator).max(port.since);
+        if self.with_room(cx, u) != 0 {
+            return start;
+        }
+        port.next_release().map_or(NEVER, |release| start.max(release))
+    }
+
+    /// VCs with something waiting at an output and room behind the link, as far as credits were counted.
+    fn with_room(&self, cx: &Static, u: LocalPort) -> u16 {
+        let line = Self::line(cx, u);
+        let capacity = cx.net.timings[line.timing as usize].capacity;
+        let (mut waiting, mut ready, first) = (self.ports.get(u).own, 0, self.vcs_per_port(u));
+        while waiting != 0 {
+            let vc = waiting.trailing_zeros();
+            waiting &= waiting - 1;
+            let own = self.vcs.get(first + vc).occupancy;
+            let room = match (self.router.rules.input_sharing, line.end) {
+                (Sharing::Private, _) | (_, End::Terminal { .. }) => own < capacity,
+                (Sharing::Shared(threshold), _) => {
+                    self.fits_behind(cx, (first, own), 1, threshold.0, capacity)
+                }
+            };
+            ready |= u16::from(room) << vc;
+        }
+        ready
+    }
+
+    /// Visits what waits at an input: see [`Router::held`](crate::net::Router::held).
+    pub(super) fn visit_held(&self, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+        if !cx.local.is_routers(u) {
+            return;
+        }
+        let link = || self.input_link(cx, u);
+        let (first, shape) = (self.router.first_unit(u), &self.router.shapes[self.router.owner[u] as usize]);
+        for unit in self.router.busy_units(u) {
+            let vc = ((unit - first) / shape.queues) as u8;
+            self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
+        }
+        if self.router.rules.virtual_output_queues {
+            let vcs = u32::from(cx.net.config.vcs);
+            for vc in 0..vcs {
+                let entry = self.router.entries.get(u.number() * vcs + vc);
+                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), vc as u8, c));
+            }
+        }
+    }
+
+    /// Visits who waits for whom: see [`Router::waiting`](crate::net::Router::waiting).
+    pub(super) fn visit_waiting(
+        &self,
+        cx: &Static,
+        u: LocalPort,
+        visit: &mut dyn FnMut(Channel, u32, &[Channel]),
+    ) {
+        let (first, shape) = (self.router.first_unit(u), &self.router.shapes[self.router.owner[u] as usize]);
+        for unit in self.router.busy_units(u) {
+            let row = self.router.units.get(unit);
+            let chunks = row.fifo.iter(&self.chunks).count() as u32;
+            let line = Self::line(cx, if row.stage == Stage::Idle { u } else { row.out });
+            // What it waits for; nothing if it will move by itself: then its chunks do not count.
+            let group = match row.stage {
+                Stage::Routed => {
+                    let group = self.router.group(line, row.vc, cx.net.config.vcs);
+                    if self.free_vcs(cx, row, group) == 0 { group } else { 0 }
+                }
+                Stage::Active if !self.fits(cx, row.out, row.vc, 1) => 1 << row.vc,
+                _ => 0,
+            };
+            let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (line.link, v)).collect();
+            let vc = ((unit - first) / shape.queues) as u8;
+            visit((self.input_link(cx, u), vc), if group == 0 { 0 } else { chunks }, &to);
+        }
+    }
+
+    /// What is wrong with a queue: see [`Router::fault`](crate::net::Router::fault).
+    pub(super) fn queue_fault(&self, u: LocalPort, vc: u8) -> Option<String> {
+        let most = self.router.rules.output_queue?;
+        let v = self.vcs_per_port(u) + u32::from(vc);
+        let (counted, there) =
+            (*self.router.lengths.get(v), self.vcs.get(v).own.iter(&self.chunks).count() as u32);
+        if counted != there {
+            return Some(format!("counts {counted} chunks at its output, {there} are there"));
+        }
+        let private = self.router.rules.output_sharing == Sharing::Private;
+        (private && there > most).then(|| format!("holds {there} chunks at its output, its queue {most}"))
+    }
+
+    /// Adds what waits: see [`Router::hash`](crate::net::Router::hash).
+    pub(super) fn hash_held(&self, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
+        if !cx.local.is_routers(u) {
+            return;
+        }
+        let link = u64::from(Self::line(cx, u).link);
+        let first = self.router.first_unit(u);
+        for unit in self.router.busy_units(u) {
+            let row = self.router.units.get(unit);
+            let out = match row.stage {
+                Stage::Idle => 0,
+                _ => u64::from(Self::line(cx, row.out).link),
+            };
+            for (place, c) in row.fifo.iter(&self.chunks).enumerate() {
+                let c = self.chunks.get(c);
+                sum.add(
+                    12 << 40 | link,
+                    out << 20 | u64::from(unit - first) << 4 | u64::from(row.vc),
+                    self.packets.get(c.packet).id,
+                    (place as u64) << 16 | u64::from(c.index()),
+                );
+            }
+        }
+        for vc in 0..cx.net.config.vcs {
+            let list = self.vcs.get(self.vcs_per_port(u) + u32::from(vc)).own;
+            self.hash_list(13 << 40 | u64::from(vc) << 32 | link, list, sum);
+            if self.router.rules.virtual_output_queues {
+                let entry =
+                    self.router.entries.get(u.number() * u32::from(cx.net.config.vcs) + u32::from(vc));
+                self.hash_list(14 << 40 | u64::from(vc) << 32 | link, entry.fifo, sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! Clocked routers with everything that BookSim's and MARS' have: allocators, speed-ups, delays, speculation, queues at inputs and outputs.
+//!
+//! State, stages, messages, invariants and cost are in `ROUTERS.md`. One type serves three names: `input-queued` and `output-queued`
+//! with a section `[router]`, and `combined`. Source: BookSim 2 `iq_router`; MARS, section 2.3.1. Not modelled: look-ahead in the queues of
+//! the next router, pipeline registers of their own, VC allocation together with that of the switch.
+
+pub mod config;
+mod cycle;
+mod exit;
+mod stages;
+
+use super::{
+    allocator::{Frame, Matching, Request},
+    input_queued::Stage,
+};
+use crate::{
+    config::{Injects, Rules},
+    effects::Fx,
+    event::RouterAlarm,
+    net::{Channel, Net, Router, Static},
+    network::{End, Line, Network},
+};
+use crate::{
+    local::Local,
+    places::{LocalPort, Upstream},
+};
+use base::{
+    hash::{Fingerprint, mix64},
+    index::{Column, LinkId},
+    registry::About,
+    time::{NEVER, Ps},
+};
+use config::{FlowControl, Pipeline, Sharing};
+use engine::state::{
+    Fifo, Journal, NIL, Table,
+    mode::{Mode, Undo},
+};
+use serde::{Deserialize, Serialize};
+
+/// A queue at an input: a virtual channel's, or a virtual channel's for one output.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Unit {
+    fifo: Fifo,
+    /// Output port (local) of the packet in front.
+    out: LocalPort,
+    /// Routing's memory for the packet.
+    state: u32,
+    /// No request before this instant; one that is a picosecond after a cycle's leaves that cycle's first step out.
+    ready: Ps,
+    /// Class of VCs while routed, VC once active.
+    vc: u8,
+    stage: Stage,
+    /// It keeps its way through the switch.
+    held: bool,
+}
+
+/// Where chunks of an input VC arrive that are to be sorted by output.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+struct Entry {
+    fifo: Fifo,
+    /// Queue of the packet whose chunks come.
+    queue: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Input {
+    /// When the first chunk on its way here arrives, `NEVER` if none is (where arrivals are events: always).
+    arrival: Ps,
+    /// VCs with chunks to be sorted.
+    entering: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Schedule {
+    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
+    due: Ps,
+    /// Chunks in its buffers at inputs.
+    held: u32,
+}
+
+/// Where a router's rows are, and its allocators' shapes.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Its first unit.
+    unit: u32,
+    /// Units of an input.
+    each: u32,
+    /// Queues of an input VC.
+    queues: u32,
+    /// Its first word of VC allocation.
+    word: u32,
+    /// The same of switch allocation.
+    switch_word: u32,
+    ports: u32,
+    name: u64,
+}
+
+/// Requests of a step; nothing is left between events.
+#[derive(Clone, Default)]
+struct Work {
+    vcs: Matching,
+    switch: Matching,
+    /// Of the present input: requests for the switch and their turn within the input.
+    tail: Vec<(Request, u32)>,
+    /// Outputs whose books are of this instant.
+    prepared: Vec<bool>,
+    /// Held rows, held columns.
+    rows: Vec<bool>,
+    columns: Vec<bool>,
+    /// Held units that send.
+    sends: Vec<(LocalPort, u32)>,
+}
+
+/// State of pipelined routers.
+#[derive(Clone)]
+pub struct Pipelined<M: Mode = Undo> {
+    routers: Table<Schedule, M>,
+    inputs: Table<Input, M, LocalPort>,
+    /// VCs that belong to a packet, a bit each.
+    taken: Table<u16, M, LocalPort>,
+    /// VC of an output that was last taken with the switch.
+    picked: Table<u8, M, LocalPort>,
+    units: Table<Unit, M>,
+    /// Units with chunks, a bit each: words of an input follow each other.
+    busy: Table<u64, M>,
+    /// By input VC, if outputs have queues at inputs.
+    entries: Table<Entry, M>,
+    /// VC whose turn it is, by way into the switch.
+    turns: Table<u32, M>,
+    /// Words of allocators.
+    words: Table<u64, M>,
+    /// Chunks in queues at outputs, by VC, if there are any.
+    lengths: Table<u32, M>,
+    /// Routers that run again in the next cycle, a bit each.
+    awake: Table<u64, M>,
+    /// When that is (plus 1 ps), in one row.
+    together: Table<Ps, M>,
+    rules: Pipeline,
+    /// Local number of the router, by port.
+    owner: Column<LocalPort, u32>,
+    shapes: Vec<Shape>,
+    /// First port of each router.
+    first_port: Vec<u32>,
+    /// First word of `busy`, and how many, by input.
+    bits: Column<LocalPort, (u32, u32)>,
+    /// Class of VCs.
+    class_of: [u8; 16],
+    /// VCs of classes, a bit each.
+    groups: [u16; 16],
+    /// Taken out while a cycle runs.
+    work: Option<Box<Work>>,
+    /// Most units and ports of a router.
+    widest: (usize, usize),
+}
+
+impl<M: Mode> PartialEq for Pipelined<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.routers == other.routers
+            && self.inputs == other.inputs
+            && self.taken == other.taken
+            && self.picked == other.picked
+            && self.units == other.units
+            && self.busy == other.busy
+            && self.entries == other.entries
+            && self.turns == other.turns
+            && self.words == other.words
+            && self.lengths == other.lengths
+            && self.awake == other.awake
+            && self.together == other.together
+    }
+}
+
+/// VCs of classes, a bit each, and class of each VC.
+fn classes(rules: &Pipeline, classes: u8, vcs: u8) -> ([u16; 16], [u8; 16]) {
+    let (mut groups, mut class_of, mut first) = ([0; 16], [0; 16], 0);
+    for class in 0..classes.min(16) {
+        let count = rules.vcs_per_class.map_or(vcs / classes, |all| all[usize::from(class)]);
+        for vc in first..(first + count).min(16) {
+            groups[usize::from(class)] |= 1 << vc;
+            class_of[usize::from(vc)] = class;
+        }
+        first += count;
+    }
+    (groups, class_of)
+}
+
+impl Shape {
+    fn vc_frame(&self, rules: &Pipeline, vcs: u8, step: u64) -> Frame {
+        Frame {
+            rows: self.ports * self.each,
+            columns: self.ports * u32::from(vcs),
+            row_group: self.each,
+            column_group: u32::from(vcs),
+            arbiter: rules.arbiter,
+            iterations: rules.iterations,
+            name: self.name,
+            step,
+        }
+    }
+
+    fn switch_frame(&self, rules: &Pipeline, step: u64) -> Frame {
+        let (rows, columns) =
+            (self.ports * rules.input_speedup.most(), self.ports * rules.output_speedup.most());
+        Frame {
+            rows,
+            columns,
+            row_group: rows.isqrt().max(1),
+            column_group: columns.isqrt().max(1),
+            arbiter: rules.arbiter,
+            iterations: rules.iterations,
+            name: !self.name,
+            step,
+        }
+    }
+}
+
+impl<M: Mode> Pipelined<M> {
+    fn new_work(&self) -> Option<Box<Work>> {
+        let (units, ports) = self.widest;
+        let lanes = ports * self.rules.input_speedup.most().max(self.rules.output_speedup.most()) as usize;
+        Some(Box::new(Work {
+            vcs: Matching::new(units, ports * 16),
+            switch: Matching::new(lanes, lanes),
+            prepared: vec![false; ports],
+            rows: vec![false; lanes],
+            columns: vec![false; lanes],
+            ..Work::default()
+        }))
+    }
+
+    /// Units of an input that have chunks.
+    fn busy_units(&self, input: LocalPort) -> impl Iterator<Item = u32> {
+        let (first, words) = self.bits[input];
+        let unit = self.first_unit(input);
+        (0..words).flat_map(move |w| {
+            let word = *self.busy.get(first + w);
+            (0..64).filter(move |b| word >> b & 1 == 1).map(move |b| unit + w * 64 + b)
+        })
+    }
+
+    fn first_unit(&self, input: LocalPort) -> u32 {
+        let local = self.owner[input];
+        let shape = &self.shapes[local as usize];
+        shape.unit + self.port_in_router(input) * shape.each
+    }
+
+    /// Number of a port in its router.
+    fn port_in_router(&self, port: LocalPort) -> u32 {
+        port.number() - self.bases(self.owner[port])
+    }
+
+    fn bases(&self, local: u32) -> u32 {
+        self.first_port[local as usize]
+    }
+
+    fn set_busy(&mut self, input: LocalPort, unit: u32, busy: bool) {
+        let n = unit - self.first_unit(input);
+        let word = self.busy.edit(self.bits[input].0 + n / 64);
+        if busy { *word |= 1 << (n % 64) } else { *word &= !(1 << (n % 64)) }
+    }
+
+    /// A chunk comes to the end of a queue at an input.
+    fn append(&mut self, input: LocalPort, unit: u32, push: impl FnOnce(&mut Fifo)) {
+        let row = self.units.edit(unit);
+        let empty = row.fifo.is_empty();
+        push(&mut row.fifo);
+        if empty {
+            self.set_busy(input, unit, true);
+        }
+    }
+
+    /// VCs that a packet may get: those of its class, toward a terminal perhaps all.
+    fn group(&self, line: &Line, class: u8, vcs: u8) -> u16 {
+        match line.end {
+            End::Terminal { .. } if self.rules.ejection_any => u16::MAX >> (16 - vcs.min(16)),
+            _ => self.groups[usize::from(class)],
+        }
+    }
+}
+
+/// Bytes of what [`Router::bytes`] leaves out: queues for each output at inputs with allocators' words for them, chunks in queues at outputs.
+#[must_use]
+pub fn more_bytes(fabric: &fabric::graph::Fabric, rules: &Pipeline, vcs: u8) -> u64 {
+    let widths = base::index::RouterId::first(fabric.routers()).map(|r| fabric.ports_of(r).len() as u64);
+    let square: u64 = widths.map(|ports| ports * ports).sum();
+    let units = if rules.virtual_output_queues { square * u64::from(vcs) } else { 0 };
+    let chunks = u64::from(rules.output_queue.unwrap_or(0)) * u64::from(vcs) * fabric.ports().len() as u64;
+    units * (size_of::<Unit>() as u64 + 8) + chunks * 2 * size_of::<crate::rows::Chunk>() as u64
+}
+
+impl<M: Mode> Router for Pipelined<M> {
+    type Mode = M;
+    type In<N: Mode> = Pipelined<N>;
+    const ABOUT: About = About {
+        name: "combined",
+        summary: "Queues at inputs and outputs, a switch with speed-up between them",
+        doc: "Combined input and output queued: chunks wait at their input for the switch, cross it in one of several steps of a cycle, and wait at their output for the link and for \
+              buffer behind it. Section `[router]` gives allocators, arbiters, speed-ups, delays and queues; without it iSLIP, a speed-up of 2 and 4 chunks of each \
+              virtual channel at outputs. A cycle is the time of a chunk on the fastest link. Routers are clocked as `input-queued` ones are, and whole packets are routed. Not modelled: VC allocation \
+              together with that of the switch.",
+        source: "MARS, section 2.3.1; BookSim 2 `iq_router`; Dally and Towles, chapters 16 to 19.",
+        params: &[],
+    };
+    // A cycle's alarm comes a picosecond after its decisions.
+    const RULES: Rules = Rules {
+        lag: 1,
+        heads_only: true,
+        keeps_order: true,
+        injects: Injects::WithRoom,
+        ripens: false,
+        buffered: true,
+        compared_unsaturated: true,
+    };
+    /// VCs with something waiting at the output, a bit each.
+    type Port = u16;
+    /// Chunks that wait at the output.
+    type Vc = Fifo;
+
+    fn new(net: &Network, local: &Local) -> Self {
+        let (ports, routers) = (local.router_ports() as usize, local.routers.len());
+        let (rules, vcs) = (net.pipeline(), net.config.vcs);
+        let span = |r: usize| local.base[r].number()..local.base[r + 1].number();
+        let (mut shapes, mut bits) = (Vec::new(), Column::default());
+        let (mut units, mut words, mut sets) = (0, 0, 0);
+        let mut widest = (0, 0);
+        for (r, router) in local.routers.iter().enumerate() {
+            let count = span(r).len() as u32;
+            let queues = if rules.virtual_output_queues { count } else { 1 };
+            let each = u32::from(vcs) * queues;
+            let name = mix64(net.lots ^ u64::from(router.number()));
+            // Rows of a router follow each other; how many an input has depends on the router where queues are by output.
+            let mut shape =
+                Shape { unit: units, each, queues, word: words, switch_word: 0, ports: count, name };
+            words += shape.vc_frame(&rules, vcs, 0).words() as u32;
+            shape.switch_word = words;
+            words += shape.switch_frame(&rules, 0).words() as u32;
+            units += count * each;
+            for _ in 0..count {
+                bits.push((sets, each.div_ceil(64)));
+                sets += each.div_ceil(64);
+            }
+            widest = (widest.0.max((count * each) as usize), widest.1.max(count as usize));
+            shapes.push(shape);
+        }
+        let unit = Unit {
+            fifo: Fifo::default(),
+            out: LocalPort::new(NIL),
+            state: 0,
+            ready: 0,
+            vc: 0,
+            stage: Stage::Idle,
+            held: false,
+        };
+        let (groups, class_of) = classes(&rules, net.routes.vcs().max(1), vcs);
+        let per_vc = |wanted: bool| if wanted { ports * usize::from(vcs) } else { 0 };
+        let mut new = Self {
+            routers: Table::new(routers, Schedule { due: NEVER, held: 0 }),
+            inputs: Table::new(ports, Input { arrival: NEVER, entering: 0 }),
+            taken: Table::new(ports, 0),
+            picked: Table::new(ports, 15),
+            units: Table::new(units as usize, unit),
+            busy: Table::new(sets as usize, 0),
+            entries: Table::new(per_vc(rules.virtual_output_queues), Entry::default()),
+            turns: Table::new(ports * rules.input_speedup.most() as usize, 0),
+            words: Table::new(words as usize, 0),
+            lengths: Table::new(per_vc(rules.output_queue.is_some()), 0),
+            awake: Table::new(routers.div_ceil(64), 0),
+            together: Table::new(1, NEVER),
+            rules,
+            owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
+            first_port: local.base.iter().map(|b| b.number()).collect(),
+            shapes,
+            bits,
+            class_of,
+            groups,
+            work: None,
+            widest,
+        };
+        new.work = new.new_work();
+        new
+    }
+
+    fn abandon(&mut self) {
+        // A cycle that ended in a panic took it along.
+        self.work = self.new_work();
+    }
+
+    fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
+        visit(&mut self.routers);
+        visit(&mut self.inputs);
+        visit(&mut self.taken);
+        visit(&mut self.picked);
+        visit(&mut self.units);
+        visit(&mut self.busy);
+        visit(&mut self.entries);
+        visit(&mut self.turns);
+        visit(&mut self.words);
+        visit(&mut self.lengths);
+        visit(&mut self.awake);
+        visit(&mut self.together);
+    }
+
+    /// Without queues for each output, which memory is asked for apart.
+    fn bytes(ports: u64, vcs: u64) -> u64 {
+        let each = size_of::<Input>() + 2 + 8 + 8 + 32;
+        ports * (each as u64 + vcs * (size_of::<Unit>() as u64 + 16 + 4))
+    }
+
+    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+        let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
+        let input = base.plus(in_port.number());
+        debug_assert_eq!(cx.local.upstream[input], from, "an input has one upstream port");
+        n.put_in_buffer(cx, c, input, vc);
+        n.wake_router(cx, local, fx.now(), fx);
+    }
+
+    fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
+        let local = n.router.owner[u];
+        let held = n.router.routers.get(local).held > 0;
+        if n.router.rules.output_queue.is_none() {
+            // An empty router has nothing to send: it wakes with its next arrival and sees the credit then.
+            if held {
+                let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
+                n.wake_router(cx, local, release, fx);
+            }
+            return;
+        }
+        n.set_due(cx, u, fx);
+        if !held {
+            return;
+        }
+        let start = Self::next_start(n, cx, u);
+        if start != NEVER {
+            n.wake_router(cx, local, start.max(fx.now()), fx);
+        } else if n.router.rules.wait_for_tail_credit {
+            let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
+            n.wake_router(cx, local, release, fx);
+        }
+    }
+
+    fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
+        match alarm {
+            RouterAlarm::All => n.cycle_all(cx, fx),
+            RouterAlarm::Router(local) if n.router.routers.get(local).due == fx.now() => {
+                n.cycle_one(cx, local, fx)
+            }
+            RouterAlarm::Router(_) => {}
+            RouterAlarm::Output(_) => unreachable!("a cycle looks at all outputs"),
+        }
+    }
+
+    fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
+        n.advance_queue(cx, u, t, fx);
+    }
+
+    fn next_start(n: &Net<Self>, cx: &Static, u: LocalPort) -> Ps {
+        n.next_start_of_queue(cx, u)
+    }
+
+    #[inline]
+    fn pressed(n: &Net<Self>, u: LocalPort) -> bool {
+        n.ports.get(u).own != 0
+    }
+
+    /// Starts before `t` must not see credits that came after them.
+    fn count(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
+        n.advance_queue(cx, u, t, fx);
+        n.drain_credits(u, t);
+        let port = n.ports.get(u);
+        if port.own != 0 && port.since < t {
+            n.ports.edit(u).since = t;
+        }
+    }
+
+    fn waits(n: &Net<Self>, u: LocalPort) -> bool {
+        n.ports.get(u).own != 0
+    }
+
+    fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
+        for input in LocalPort::first(n.router.inputs.len() as u32) {
+            // Arrivals are taken in cycles; those since the last one must not look as if they were still on links.
+            if n.router.inputs.get(input).arrival < now {
+                n.take_arrivals(cx, input, now - 1);
+            }
+        }
+    }
+
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+        n.visit_held(cx, u, visit);
+    }
+
+    fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
+        n.visit_held(cx, u, &mut |_, _, chunk| visit(chunk));
+        for vc in 0..u32::from(cx.net.config.vcs) {
+            n.vcs.get(n.vcs_per_port(u) + vc).own.iter(&n.chunks).for_each(&mut *visit);
+        }
+    }
+
+    fn bufferless(n: &Net<Self>, u: LocalPort) -> u32 {
+        let first = n.vcs_per_port(u);
+        (first..first + n.width).map(|v| n.vcs.get(v).own.iter(&n.chunks).count() as u32).sum()
+    }
+
+    fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
+        n.visit_waiting(cx, u, visit);
+    }
+
+    fn packet_room(n: &Net<Self>, cx: &Static) -> u32 {
+        match n.router.rules.flow_control {
+            FlowControl::Wormhole => 1,
+            FlowControl::CutThrough => cx.net.config.packet.div_ceil(cx.net.config.chunk),
+        }
+    }
+
+    fn bound(n: &Net<Self>, cx: &Static, u: LocalPort, capacity: u32) -> u32 {
+        let shared = cx.local.is_routers(u) && n.router.rules.input_sharing != Sharing::Private;
+        if shared { capacity * u32::from(cx.net.config.vcs) } else { capacity }
+    }
+
+    fn fault(n: &Net<Self>, u: LocalPort, vc: u8, _: u32) -> Option<String> {
+        n.queue_fault(u, vc)
+    }
+
+    fn hash(n: &Net<Self>, cx: &Static, u: LocalPort, sum: &mut Fingerprint) {
+        n.hash_held(cx, u, sum);
+    }
+}

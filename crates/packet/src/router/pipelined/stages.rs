@@ -1,0 +1,380 @@
+//! A step: requests of all that wait at inputs, VC allocation, switch allocation.
+
+use super::{
+    Pipelined, Unit, Work,
+    config::{FlowControl, Sharing, Speculation},
+    cycle::Step,
+};
+use crate::places::LocalPort;
+use crate::{
+    effects::Fx,
+    net::{Net, Static},
+    router::{
+        allocator::{ALLOCATORS, Request},
+        arbiter::Arbiter,
+        input_queued::Stage,
+        window::after,
+    },
+};
+use base::time::Ps;
+use engine::state::mode::Mode;
+
+impl<M: Mode> Net<Pipelined<M>> {
+    /// One step of a router; true if anybody asked for anything.
+    pub(super) fn step(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) -> bool {
+        work.vcs.requests.clear();
+        work.switch.requests.clear();
+        let hold = self.router.rules.hold_switch;
+        if hold {
+            self.keep_crossings(cx, step, work, fx);
+        }
+        let ports = self.router.shapes[step.local as usize].ports;
+        // All requests are gathered before anything is granted: what this step gives, it cannot build on.
+        for input in 0..ports {
+            self.ask(cx, step, input, work, fx);
+        }
+        let asked =
+            !work.vcs.requests.is_empty() || !work.switch.requests.is_empty() || !work.sends.is_empty();
+        // VCs first: a speculative grant of the switch counts only if its head got one in this very step.
+        self.give_vcs(cx, step, work);
+        if self.router.rules.unlimited_switch {
+            self.give_all(cx, step, work, fx);
+        } else {
+            self.give_switch(cx, step, work, fx);
+        }
+        if hold {
+            work.rows.fill(false);
+            work.columns.fill(false);
+            for n in 0..work.sends.len() {
+                let (input, unit) = work.sends[n];
+                self.leave_if_it_may(cx, step, input.number() - step.base.number(), unit, fx);
+            }
+            work.sends.clear();
+        }
+        asked
+    }
+
+    /// Row and column of the switch for an input's VC and an output, by their numbers in the router.
+    fn crossing(step: Step, input: u32, vc: u32, out: u32) -> (u32, u32) {
+        (input * step.lanes.0 + vc % step.lanes.0, out * step.lanes.1 + input % step.lanes.1)
+    }
+
+    /// Packets that hold a way through the switch keep it if they have something to send, and give it up else: nobody else uses it in this step.
+    fn keep_crossings(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) {
+        let shape = self.router.shapes[step.local as usize];
+        for n in 0..shape.ports {
+            let input = step.base.plus(n);
+            let first = self.router.first_unit(input);
+            let (word, words) = self.router.bits[input];
+            for w in 0..words {
+                let mut busy = *self.router.busy.get(word + w);
+                while busy != 0 {
+                    let unit = first + w * 64 + busy.trailing_zeros();
+                    busy &= busy - 1;
+                    let row = *self.router.units.get(unit);
+                    if !row.held {
+                        continue;
+                    }
+                    self.prepare_once(cx, step, row.out, work, fx);
+                    let vc = (unit - first) / shape.queues;
+                    let (r, c) = Self::crossing(step, n, vc, row.out.number() - step.base.number());
+                    work.rows[r as usize] = true;
+                    work.columns[c as usize] = true;
+                    // Whoever has nothing to send loses its crossing, which stays empty in this step, as it does in BookSim.
+                    let open = row.ready <= step.until && self.is_open(cx, row.out, step.s);
+                    if open && self.fits(cx, row.out, row.vc, 1) {
+                        work.sends.push((input, unit));
+                    } else {
+                        self.router.units.edit(unit).held = false;
+                    }
+                }
+            }
+        }
+    }
+
+    fn prepare_once(&mut self, cx: &Static, step: Step, out: LocalPort, work: &mut Work, fx: &mut impl Fx) {
+        if work.prepared[(out.number() - step.base.number()) as usize] {
+            return;
+        }
+        if self.router.rules.output_sharing == Sharing::Private {
+            work.prepared[(out.number() - step.base.number()) as usize] = true;
+            return self.prepare(cx, out, step.s, fx);
+        }
+        // What one queue may take hangs on the others.
+        for n in 0..self.router.shapes[step.local as usize].ports {
+            work.prepared[n as usize] = true;
+            self.prepare(cx, step.base.plus(n), step.s, fx);
+        }
+    }
+
+    /// Whatever waits at an input asks for what it needs next.
+    fn ask(&mut self, cx: &Static, step: Step, n: u32, work: &mut Work, fx: &mut impl Fx) {
+        let input = step.base.plus(n);
+        let (word, words) = self.router.bits[input];
+        let shape = self.router.shapes[step.local as usize];
+        let first = self.router.first_unit(input);
+        for w in 0..words {
+            let mut busy = *self.router.busy.get(word + w);
+            while busy != 0 {
+                let place = w * 64 + busy.trailing_zeros();
+                busy &= busy - 1;
+                let vc = place / shape.queues;
+                let unit = first + place;
+                if self.router.units.get(unit).ready > step.until {
+                    continue;
+                }
+                if self.router.units.get(unit).stage == Stage::Idle
+                    && !self.route_front(cx, step, (input, vc as u8), unit, fx)
+                {
+                    continue;
+                }
+                let row = *self.router.units.get(unit);
+                if row.ready > step.until || work.sends.iter().any(|s| s.1 == unit) {
+                    continue;
+                }
+                self.prepare_once(cx, step, row.out, work, fx);
+                if row.stage == Stage::Routed {
+                    self.ask_for_vc(cx, step, (n, vc), (unit, &row), work);
+                } else if self.is_open(cx, row.out, step.s) && self.fits(cx, row.out, row.vc, 1) {
+                    self.ask_for_switch(step, (n, vc), (unit, &row), 0, work);
+                }
+            }
+        }
+        // Nobody competes where the switch has room for all.
+        if self.router.rules.unlimited_switch {
+            work.switch.requests.extend(work.tail.drain(..).map(|t| t.0));
+            return;
+        }
+        // Of one input's chunks for the same way, the one whose turn it is.
+        work.tail.sort_unstable_by_key(|(r, turn)| (r.row, r.column, r.level, *turn));
+        for k in 0..work.tail.len() {
+            let request = work.tail[k].0;
+            let before = k.checked_sub(1).map(|b| (work.tail[b].0.row, work.tail[b].0.column));
+            if before != Some((request.row, request.column)) {
+                work.switch.requests.push(request);
+            }
+        }
+        work.tail.clear();
+    }
+
+    /// Routes the head in front of a queue; false if nothing is left there.
+    fn route_front(
+        &mut self,
+        cx: &Static,
+        step: Step,
+        (input, vc): (LocalPort, u8),
+        unit: u32,
+        fx: &mut impl Fx,
+    ) -> bool {
+        if !self.discard_front(cx, step.local, (input, vc), unit, fx) {
+            return false;
+        }
+        let head = self.router.units.get(unit).fifo.head;
+        let (out, class, state) = if self.router.rules.virtual_output_queues {
+            let shape = &self.router.shapes[step.local as usize];
+            let queue = (unit - shape.unit) % shape.queues;
+            (step.base.plus(queue), self.chunks.get(head).origin() as u8, self.notes.get(head))
+        } else {
+            let choice = self.ask_routing(cx, step.local, input, vc, head, fx);
+            (step.base.plus(choice.port.number()), choice.vc, choice.state)
+        };
+        let cycles = self.router.rules.routing;
+        let ready = if cycles == 0 { step.s } else { step.s + Ps::from(cycles - 1) * cx.net.cycle + 1 };
+        let row = self.router.units.edit(unit);
+        row.stage = Stage::Routed;
+        (row.out, row.vc, row.state) = (out, class, state);
+        row.ready = ready;
+        true
+    }
+
+    /// VCs of a group that a packet may get now.
+    pub(super) fn free_vcs(&self, cx: &Static, row: &Unit, group: u16) -> u16 {
+        let mut free = group & !*self.router.taken.get(row.out);
+        let (wait, whole) = (
+            self.router.rules.wait_for_tail_credit,
+            self.router.rules.flow_control == FlowControl::CutThrough,
+        );
+        // The usual case looks at nothing but the bits.
+        if !wait && !whole {
+            return free;
+        }
+        let chunks = u32::from(self.packets.get(self.chunks.get(row.fifo.head).packet).chunks);
+        let first = self.vcs_per_port(row.out);
+        for vc in (0..16u8).filter(|vc| group >> vc & 1 == 1) {
+            let v = first + u32::from(vc);
+            let waits = wait && (self.vcs.get(v).occupancy > 0 || !self.vcs.get(v).own.is_empty());
+            if waits || (whole && !self.fits(cx, row.out, vc, chunks)) {
+                free &= !(1 << vc);
+            }
+        }
+        free
+    }
+
+    /// When the packet in front of a unit began, if anybody asks.
+    fn age(&self, row: &Unit) -> u64 {
+        match self.router.rules.arbiter {
+            Arbiter::Age => self.packets.get(self.chunks.get(row.fifo.head).packet).created,
+            _ => 0,
+        }
+    }
+
+    fn ask_for_vc(
+        &mut self,
+        cx: &Static,
+        step: Step,
+        (input, vc): (u32, u32),
+        (unit, row): (u32, &Unit),
+        work: &mut Work,
+    ) {
+        let vcs = cx.net.config.vcs;
+        let group = self.router.group(Self::line(cx, row.out), row.vc, vcs);
+        let mut free = self.free_vcs(cx, row, group);
+        if free == 0 {
+            return;
+        }
+        let shape = self.router.shapes[step.local as usize];
+        let out = row.out.number() - step.base.number();
+        let age = self.age(row);
+        let piggyback = self.router.rules.vc_allocator.is_none();
+        let mut room = false;
+        while free != 0 {
+            let v = free.trailing_zeros();
+            free &= free - 1;
+            // A head that may go at once needs a channel with a buffer for it, not only a free one.
+            let early = piggyback || self.router.rules.speculation != Speculation::Off;
+            room |= early && self.fits(cx, row.out, v as u8, 1);
+            if piggyback {
+                continue;
+            }
+            work.vcs.requests.push(Request {
+                row: unit - shape.unit,
+                column: out * u32::from(vcs) + v,
+                level: 0,
+                age,
+                label: unit,
+            });
+        }
+        if room && self.is_open(cx, row.out, step.s) {
+            let level = u8::from(self.router.rules.speculation == Speculation::Yielding);
+            // Of one input's chunks for one output, those with a channel come first.
+            self.ask_for_switch(step, (input, vc), (unit, row), level | 0x80, work);
+        }
+    }
+
+    fn ask_for_switch(
+        &self,
+        step: Step,
+        (input, vc): (u32, u32),
+        (unit, unit_row): (u32, &Unit),
+        level: u8,
+        work: &mut Work,
+    ) {
+        let (row, column) = Self::crossing(step, input, vc, unit_row.out.number() - step.base.number());
+        if work.rows[row as usize] || work.columns[column as usize] {
+            return;
+        }
+        let most = self.router.rules.input_speedup.most();
+        let first = *self.router.turns.get((step.base.number() + input) * most + vc % step.lanes.0);
+        // In a circle of 16, whatever the number of VCs: only the order counts. Heads that speculate come behind.
+        let turn = if vc >= first { vc - first } else { vc + 16 - first };
+        let turn = turn + if level & 0x80 != 0 { 64 } else { 0 };
+        let request = Request { row, column, level: level & 15, age: self.age(unit_row), label: unit };
+        work.tail.push((request, turn));
+    }
+
+    /// VC allocation: who is granted one may ask for the switch from the next step on.
+    fn give_vcs(&mut self, cx: &Static, step: Step, work: &mut Work) {
+        if work.vcs.requests.is_empty() {
+            return;
+        }
+        let rules = self.router.rules;
+        let shape = self.router.shapes[step.local as usize];
+        let frame = shape.vc_frame(&rules, cx.net.config.vcs, step.number);
+        let words = &self.router.words.rows()[shape.word as usize..shape.switch_word as usize];
+        let Some(allocator) = rules.vc_allocator else { return };
+        work.vcs.allocate(ALLOCATORS[allocator].allocate, &frame, words);
+        for &(word, value) in &work.vcs.changes {
+            *self.router.words.edit(shape.word + word as u32) = value;
+        }
+        // Never in the step of the grant.
+        let ready = step.s + Ps::from(rules.vc_allocation - 1) * cx.net.cycle + 1;
+        for &n in &work.vcs.grants {
+            let Request { column, label, .. } = work.vcs.requests[n as usize];
+            let vc = (column % u32::from(cx.net.config.vcs)) as u8;
+            let row = self.router.units.edit(label);
+            debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
+            (row.stage, row.vc, row.ready) = (Stage::Active, vc, ready);
+            *self.router.taken.edit(row.out) |= 1 << vc;
+        }
+    }
+
+    /// Switch allocation, and what it grants leaves.
+    fn give_switch(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) {
+        if work.switch.requests.is_empty() {
+            return;
+        }
+        let rules = self.router.rules;
+        let shape = self.router.shapes[step.local as usize];
+        let frame = shape.switch_frame(&rules, step.number);
+        let words = &self.router.words.rows()[shape.switch_word as usize..][..frame.words()];
+        work.switch.allocate(ALLOCATORS[rules.switch_allocator].allocate, &frame, words);
+        for &(word, value) in &work.switch.changes {
+            *self.router.words.edit(shape.switch_word + word as u32) = value;
+        }
+        for k in 0..work.switch.grants.len() {
+            let Request { row, label: unit, .. } = work.switch.requests[work.switch.grants[k] as usize];
+            let input = row / step.lanes.0;
+            let vc = (unit - shape.unit - input * shape.each) / shape.queues;
+            let most = rules.input_speedup.most();
+            let turn = (step.base.number() + input) * most + row % step.lanes.0;
+            // The turn moves on with every grant, used or not.
+            let next = vc + step.lanes.0;
+            let vcs = u32::from(cx.net.config.vcs);
+            *self.router.turns.edit(turn) = if next >= vcs { next % vcs } else { next };
+            self.leave_if_it_may(cx, step, input, unit, fx);
+        }
+    }
+
+    /// A grant is lost if its head got no VC, or if others took the room meanwhile.
+    fn leave_if_it_may(&mut self, cx: &Static, step: Step, input: u32, unit: u32, fx: &mut impl Fx) {
+        if !self.is_open(cx, self.router.units.get(unit).out, step.s) {
+            return;
+        }
+        if self.router.rules.vc_allocator.is_none() && self.router.units.get(unit).stage == Stage::Routed {
+            self.pick_vc(cx, unit);
+        }
+        let row = *self.router.units.get(unit);
+        if row.stage == Stage::Active && self.fits(cx, row.out, row.vc, 1) {
+            self.leave(cx, step.base.plus(input), unit, step.s, fx);
+        }
+    }
+
+    /// A head that has the switch takes the next free VC with room, if one is left.
+    fn pick_vc(&mut self, cx: &Static, unit: u32) {
+        let row = *self.router.units.get(unit);
+        let group = self.router.group(Self::line(cx, row.out), row.vc, cx.net.config.vcs);
+        let free = self.free_vcs(cx, &row, group);
+        let with_room = (0..16u8).filter(|&vc| free >> vc & 1 == 1 && self.fits(cx, row.out, vc, 1));
+        let ready = with_room.fold(0u16, |set, vc| set | 1 << vc);
+        if ready != 0 {
+            let vc = after(ready, *self.router.picked.get(row.out));
+            *self.router.picked.edit(row.out) = vc;
+            *self.router.taken.edit(row.out) |= 1 << vc;
+            let row = self.router.units.edit(unit);
+            (row.stage, row.vc) = (Stage::Active, vc);
+        }
+    }
+
+    /// Everything that finds room at its output crosses the switch; inputs begin in turn.
+    fn give_all(&mut self, cx: &Static, step: Step, work: &mut Work, fx: &mut impl Fx) {
+        let shape = self.router.shapes[step.local as usize];
+        let count = work.switch.requests.len();
+        for k in 0..count {
+            // Who begins changes with every step, so that full outputs favour nobody.
+            let n = (k + (step.number % count as u64) as usize) % count;
+            let Request { label: unit, .. } = work.switch.requests[n];
+            let input = (unit - shape.unit) / shape.each;
+            self.leave_if_it_may(cx, step, input, unit, fx);
+        }
+    }
+}
