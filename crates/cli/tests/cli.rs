@@ -67,6 +67,8 @@ fn list_names_everything_once() {
             "placements",
             "models",
             "routers",
+            "allocators",
+            "arbiters",
             "predictors",
             "directors",
             "engines",
