@@ -73,9 +73,9 @@ pub enum Command {
     },
     /// Regenerate a study's table beside the published numbers; without a name, list the studies
     Study(StudyArgs),
-    /// Run the points of an experiment's [sweep], several at a time; those that ended are kept
+    /// Run the points of an experiment's `[sweep]`, several at a time; those that ended are kept
     Sweep(SweepArgs),
-    /// Draw the figures ([[plot]]) of a finished sweep as SVG and PDF
+    /// Draw the figures (`[[plot]]`) of a finished sweep as SVG and PDF
     Plot(PlotArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),

@@ -42,7 +42,7 @@ pub struct PlotArgs {
     /// Directory of the figures; those of the same names are replaced
     #[arg(long, value_name = "FIGURES")]
     pub out: PathBuf,
-    /// Take [[plot]] from this file instead of the one that was swept; its [sweep] must have the same axes
+    /// Take `[[plot]]` from this file instead of the one that was swept; its `[sweep]` must have the same axes
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Form of the result

@@ -179,7 +179,7 @@ impl<R: Router> PacketDomain<R> {
         for u in cx.local.ports() {
             let flight = state.net.ports.get(u).flight;
             flight.iter(&state.net.flights).for_each(|f| row(packet_of(state.net.flights.get(f).chunk)));
-            R::held(&state.net, cx, u, &mut |_, _, c| row(packet_of(c)));
+            R::chunks(&state.net, cx, u, &mut |c| row(packet_of(c)));
         }
         for i in 0..cx.local.terminals.len() as u32 {
             state.terminals.get(i).queue.iter(&state.net.packets).for_each(&mut row);
