@@ -106,6 +106,14 @@ fn kept_points_are_run_again_if_asked_and_when_they_change() {
     assert!(done(place.sweep("out", &[])).contains("1 run now, 5 kept"));
 }
 
+/// Told once, not for each point, and only where something is left out.
+#[test]
+fn tables_that_are_not_kept_are_named() {
+    let place = Place::new(&format!("output = {{ messages = true }}\n{FILE}"));
+    let run = place.sweep("out", &["--threads", "2"]);
+    assert_eq!((run.status, run.err.matches("a sweep keeps summaries alone").count()), (0, 1), "{}", run.err);
+}
+
 #[test]
 fn repetitions_conditions_and_zipped_values() {
     let text =

@@ -217,7 +217,9 @@ fn every_partitioning(tight: bool, router: Architecture) {
         let counts = one.packets.unwrap();
         assert_eq!(counts.injected, counts.delivered + counts.in_flight, "{name}");
         // A rank that sends alone may be off all the while.
-        assert!(counts.delivered > 0 || sent.arrival == "on-off", "{name}: {counts:?}");
+        // A single sender may be off for all of so short a run.
+        let silent = sent.arrival == "on-off" && counts.injected == 0;
+        assert!(counts.delivered > 0 || silent, "{name}: {counts:?}");
         assert_ne!(one.verdict.state, State::Deadlock, "{name}: {:?}", one.verdict.detail);
     }
 }

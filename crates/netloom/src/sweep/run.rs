@@ -197,6 +197,9 @@ impl Runs<'_> {
 
     /// Runs a point, saved now and then, from where an earlier process left it.
     fn simulate(&self, prepared: &Prepared, id: &str, noted: &Noted) -> Result<Finished, Error> {
+        if prepared.run.measure() != model::setup::Measure::default() {
+            noted.remark("note: a sweep keeps summaries alone: the tables that [output] asks for are written by `netloom run --out`");
+        }
         if !prepared.model.saved {
             return execute(prepared, noted);
         }

@@ -71,8 +71,7 @@ pub(crate) const FAT_TREE: About = About {
           remainder modulo m: routing by that remainder (`d-mod-k`) sends them up one link, and each gets 1/m of its bandwidth. A permutation: an \
           adaptive routing carries it whole on a full fat tree. Ranks that are their own partners send nothing, or to themselves with \
           `to_self`.",
-    source: "Rodriguez, Minkenberg, Beivide, Luijten, Labarta, Valero: Oblivious Routing Schemes in Extended Generalized Fat Tree \
-             Networks, HiPC-AH 2009 (adversary of modulo routing)",
+    source: "follows from the rule of `d-mod-k`",
     params: &[
         Param {
             name: "leaf",

@@ -22,7 +22,7 @@ pub(crate) const ABOUT: About = About {
           and draws its next partner when its own ping is answered, until `count` pings are answered. Partners come from the rank's stream by the \
           number of the ping: they do not depend on time, model or scheduler. With `partners = \"fixed\"` rank i of the lower half and rank \
           i + floor(n/2) are a pair for ever, and the lower one alone pings; with odd n the last rank is idle.",
-    source: "CODES, tutorial-synthetic-ping-pong; the paper's ping-pong (TOMACS 2024, section 5)",
+    source: "CODES, tutorial-synthetic-ping-pong; the paper's ping-pong (section 3.2, validation)",
     params: &[
         Param {
             name: "count",
