@@ -178,7 +178,7 @@ fn damaged(setup: &DelaySetup, place: Place, message: &str) -> Failure {
     Failure::Setup(format!("job `{job}`, rank {}: {message}", place.rank))
 }
 
-/// How ranks keep their operations, for a prediction of memory: those that all run ahead in one partition ([`directly`]) keep a batch each.
+/// How ranks keep their operations, for a prediction of memory: those that all run ahead in one partition keep a batch each.
 #[must_use]
 pub fn kept(setup: &DelaySetup) -> Kept {
     let alone = |p: &Arc<dyn Program>| p.chained() && p.cpus() <= 1 && p.nics() <= 1;
