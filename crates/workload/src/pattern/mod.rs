@@ -1,6 +1,6 @@
 //! Synthetic traffic patterns: who sends to whom.
 //!
-//! No pattern sends a message to its own rank, but where [`TO_SELF`] or a file asks for it.
+//! No pattern sends a message to its own rank, but where `to_self` or a file asks for it.
 
 pub mod all_to_all;
 pub mod bisection;
