@@ -3,7 +3,7 @@
 use crate::{
     contract::Run,
     parts::Parts,
-    section::{List, Refusal, SectionEntry},
+    section::{ChoiceEntry, List, Refusal, SectionEntry},
 };
 use base::{
     diag::Diagnostics,
@@ -28,7 +28,9 @@ pub struct ModelEntry {
     pub refuses: &'static [(&'static str, Refusal)],
     /// Keys of `[[job]]` that it reads.
     pub job_keys: JobKeys,
-    /// Lists that its own keys choose from, such as router architectures; those of its sections are not here.
+    /// Keys of `[model]` that choose from lists, such as router architectures. They stand among `about`'s keys, too, which document them.
+    pub choices: &'static [ChoiceEntry],
+    /// Further lists that names in its sections come from, such as allocators; those of choices are not here.
     pub lists: &'static [&'static List],
     /// Builds a run. It refuses what only the model can judge, with diagnostics, and returns none if there are any.
     pub build: Build,
@@ -72,6 +74,7 @@ impl ModelEntry {
             implied: &[],
             refuses: &[],
             job_keys: JobKeys { after: "", params: &[], sharing: None },
+            choices: &[],
             lists: &[],
             build,
         }

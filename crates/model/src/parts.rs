@@ -2,7 +2,7 @@
 
 use crate::{
     energy::{self, Energy},
-    section::{Chosen, OwnSection, Section},
+    section::{Chosen, Listed, OwnSection, Section},
     setup::{Change, JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
 };
 use base::{
@@ -14,7 +14,7 @@ use fabric::{
     registry::{RoutingEntry, Topology},
     routing::Routing,
 };
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 /// What every model is built from. What is missing though the model needs it was refused before: then there are diagnostics.
 pub struct Parts<'a> {
@@ -52,6 +52,8 @@ pub struct Parts<'a> {
 pub struct Written<'a> {
     /// `[model]`.
     pub model: &'a Section,
+    /// What its keys chose, by key.
+    pub choices: &'a [(&'static str, &'static dyn Listed)],
     /// `[fabric]`.
     pub fabric: Option<&'a Chosen<Topology>>,
     /// Its links by class.
@@ -71,6 +73,14 @@ impl Written<'_> {
     #[must_use]
     pub fn own(&self, name: &str) -> Option<&OwnSection> {
         self.own.iter().find(|s| s.entry.about.name == name)
+    }
+
+    /// The entry that a key of `[model]` chose; none if its name was wrong, or the key chooses something of another type.
+    #[must_use]
+    pub fn choice<E: Listed>(&self, key: &str) -> Option<&'static E> {
+        let (_, chosen) = self.choices.iter().find(|(k, _)| *k == key)?;
+        let chosen: &'static dyn Any = *chosen;
+        chosen.downcast_ref()
     }
 }
 

@@ -54,13 +54,16 @@ pub mod volume;
 pub mod watcher;
 
 pub use base;
+pub use engine;
 pub use error::{Error, ErrorKind};
 pub use fabric;
 pub use facade::Experiment;
 pub use input::Input;
 pub use model;
 pub use options::{MemoryLimit, RunOptions};
+pub use packet;
 pub use prepare::{Prepared, prepare};
+pub use ranks;
 pub use registry::Registry;
 pub use results;
 pub use watcher::{Silent, Watcher};

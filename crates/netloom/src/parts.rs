@@ -59,6 +59,7 @@ pub fn build(
 fn written<'a>(experiment: &'a Experiment, model: &'a Chosen<ModelEntry>) -> Written<'a> {
     Written {
         model: &model.section,
+        choices: &experiment.choices,
         fabric: experiment.fabric.as_ref(),
         links: &experiment.links,
         faults: experiment.faults.as_ref(),

@@ -146,7 +146,8 @@ impl Registry {
     /// Lists that belong to models, each once.
     #[must_use]
     pub fn lists(&self) -> Vec<&'static List> {
-        let keys = self.models.iter().flat_map(|m| m.lists.iter().copied());
+        let keys =
+            self.models.iter().flat_map(|m| m.choices.iter().map(|c| &c.list).chain(m.lists.iter().copied()));
         let sections = self.sections().into_iter().flat_map(|s| s.choices.iter().map(|c| &c.list));
         let mut lists: Vec<&List> = Vec::new();
         for list in keys.chain(sections) {

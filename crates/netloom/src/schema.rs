@@ -148,6 +148,13 @@ fn needed(entry: &ModelEntry) -> Json {
 /// A model; keys of other models may stand beside its own.
 fn model(choices: &Choices, entry: &ModelEntry) -> Json {
     let mut section = named(&choices.model, &entry.about);
+    for choice in choices.of_model(entry) {
+        let (key, entries) = of(choice);
+        section["properties"][key]["enum"] = entries.iter().map(|about| about.name).collect();
+        for (name, property) in entries.iter().flat_map(|about| properties(about.params)) {
+            section["properties"][name] = property;
+        }
+    }
     let others = choices.model.entries.iter().flat_map(|other| properties(other.about.params));
     for (name, property) in others {
         let known = section["properties"].as_object_mut().expect("properties are an object");

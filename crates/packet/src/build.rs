@@ -5,7 +5,7 @@ use crate::{
     hybrid::{self, HybridSetup, directors::Frame},
     interfaces::Interfaces,
     memory,
-    router::pipelined::config::FlowControl,
+    router::{pipelined::config::FlowControl, registry::RouterEntry},
     run, section, sections,
     setup::Setup,
     transport::config::{self as transport, Resilience},
@@ -28,7 +28,8 @@ use model::{
 pub const PACKET: ModelEntry = ModelEntry {
     saved: true,
     sections: SECTIONS,
-    lists: &[&sections::ROUTER_LIST, &sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
+    choices: &[sections::ROUTER_CHOICE],
+    lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
     ..ModelEntry::new(section::ABOUT, build)
 };
 
@@ -93,7 +94,8 @@ fn build(parts: Parts<'_>, diagnostics: &mut Diagnostics) -> Option<Box<dyn Run>
 
 fn config(parts: &Parts<'_>, diagnostics: &mut Diagnostics) -> Option<PacketConfig> {
     let section = Some(parts.written.model).filter(|s| s.complete)?;
-    let config = PacketConfig::from_values(&section.values)
+    let router: &RouterEntry = parts.written.choice(sections::ROUTER_CHOICE.key)?;
+    let config = PacketConfig::from_values(router, &section.values)
         .map_err(|problems| section.report(problems, diagnostics))
         .ok()?;
     let Some(own) = parts.written.own(sections::ROUTER.about.name) else { return Some(config) };

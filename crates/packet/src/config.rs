@@ -2,6 +2,8 @@
 
 use super::router::pipelined::config::Pipeline;
 use base::time::Ps;
+use model::section::Listed;
+use std::fmt;
 
 /// What the model goes by of a router architecture without asking it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +34,31 @@ pub enum Injects {
 }
 
 /// A router architecture that was chosen: see [`ROUTERS`](super::router::registry::ROUTERS).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Architecture {
-    /// Its name.
+    /// The name that it was chosen by.
     pub name: &'static str,
     /// Its rules.
     pub rules: Rules,
+    /// The entry that simulates it, a [`RouterEntry`](super::router::registry::RouterEntry): parameters know no more of it than that.
+    pub entry: &'static dyn Listed,
+}
+
+impl PartialEq for Architecture {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.rules) == (other.name, other.rules)
+    }
+}
+
+impl Eq for Architecture {}
+
+impl fmt::Debug for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Architecture")
+            .field("name", &self.name)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a router chooses among requests for one resource.

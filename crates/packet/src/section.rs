@@ -4,7 +4,7 @@ use super::{
     config::{Arbiter, PacketConfig, RoutePer},
     router::{
         pipelined::config::{Context, Pipeline},
-        registry,
+        registry::{self, RouterEntry},
     },
 };
 use base::{
@@ -123,14 +123,14 @@ impl PacketConfig {
         }
         let context = Context { chunks: self.packet.div_ceil(self.chunk), chunk: self.chunk, vcs: self.vcs };
         let pipeline = Some(Pipeline::from_values(name, values, context)?);
-        Ok(Self { router: registry::clocked(name), pipeline, ..self })
+        Ok(Self { router: registry::clocked(self.router), pipeline, ..self })
     }
 
     /// Reads checked values.
     ///
     /// # Errors
     /// Sizes that do not fit each other.
-    pub fn from_values(values: &Values) -> Result<Self, Vec<Problem>> {
+    pub fn from_values(router: &'static RouterEntry, values: &Values) -> Result<Self, Vec<Problem>> {
         let (packet, chunk) = (values.int("packet"), values.int("chunk"));
         let mut problems = Vec::new();
         if packet == 0 || packet > 1 << 20 {
@@ -150,7 +150,7 @@ impl PacketConfig {
             return Err(problems);
         }
         Ok(Self {
-            router: registry::named(&values.text("router")),
+            router: router.architecture(),
             packet: packet as u32,
             chunk: chunk as u32,
             vcs: values.u32("vcs") as u8,

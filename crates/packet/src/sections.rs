@@ -10,7 +10,7 @@ use crate::{
         allocator::{ALLOCATORS, AllocatorEntry},
         arbiter::{ARBITERS, ArbiterEntry},
         pipelined,
-        registry::{ROUTERS, RouterEntry},
+        registry::ROUTERS,
     },
     transport::config,
 };
@@ -81,15 +81,18 @@ pub const ARBITER_LIST: List = List {
 };
 
 /// Router architectures, which `router` of `[model]` chooses from.
-pub const ROUTER_LIST: List = List {
-    singular: "router",
-    plural: "routers",
-    key: "[model] router",
-    entries: || ROUTERS.iter().map(|e| e as &dyn Listed).collect(),
+pub const ROUTER_CHOICE: ChoiceEntry = ChoiceEntry {
+    key: "router",
+    default: "window",
+    list: List {
+        singular: "router",
+        plural: "routers",
+        key: "[model] router",
+        entries: || ROUTERS.iter().map(|e| e as &dyn Listed).collect(),
+    },
 };
 
 impl Listed for PredictorEntry {}
 impl Listed for DirectorEntry {}
-impl Listed for RouterEntry {}
 impl Listed for AllocatorEntry {}
 impl Listed for ArbiterEntry {}

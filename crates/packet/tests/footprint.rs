@@ -57,7 +57,7 @@ fn memory_is_at_most_what_was_predicted() {
         let mut setup = samples::dragonfly(72, "minimal", ("constant", 1.0));
         let bandwidth = setup.links[0].bandwidth;
         setup.jobs[0].work = samples::traffic("bisection", &[], ("constant", 1.0), (72, 1024, bandwidth), 1);
-        setup.packet.router = router.architecture;
+        setup.packet.router = router.architecture();
         setup.until = Until::Time(1600 * US);
         let predicted = predict(&setup).bytes;
         let (_, used) = run(&setup, 1600);

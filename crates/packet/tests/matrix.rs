@@ -201,7 +201,7 @@ fn while_of(fabric: &Fabric, router: Architecture) -> u64 {
 /// every machine some workloads.
 fn turn(n: usize, tight: bool, router: Architecture) -> Sent {
     let all = workloads();
-    let place = ROUTERS.iter().position(|r| r.architecture == router).unwrap();
+    let place = ROUTERS.iter().position(|r| r.architecture() == router).unwrap();
     let test = usize::from(tight) + 2 * place;
     all[(n + test * all.len() / 4) % all.len()]
 }
@@ -236,8 +236,8 @@ fn one_answer_with_little_blocking() {
 
 #[test]
 fn one_answer_of_every_other_router() {
-    for router in ROUTERS.iter().filter(|r| r.architecture != named("window")) {
-        every_partitioning(true, router.architecture);
+    for router in ROUTERS.iter().filter(|r| r.architecture() != named("window")) {
+        every_partitioning(true, router.architecture());
     }
 }
 
@@ -301,7 +301,7 @@ fn finite_workloads_deliver_all_with_little_blocking() {
 
 #[test]
 fn finite_workloads_deliver_all_through_every_other_router() {
-    for router in ROUTERS.iter().filter(|r| r.architecture != named("window")) {
-        finite(true, router.architecture);
+    for router in ROUTERS.iter().filter(|r| r.architecture() != named("window")) {
+        finite(true, router.architecture());
     }
 }

@@ -18,7 +18,7 @@ fn run(compiled: &Compiled, setup: &Setup) -> Finished {
 
 fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {
     let mut setup = samples::dragonfly(72, algorithm, ("poisson", 0.6));
-    setup.packet.router = ROUTERS[router].architecture;
+    setup.packet.router = ROUTERS[router].architecture();
     setup.packet.vcs = 16;
     setup.packet.route_per = packet::config::RoutePer::Packet;
     setup.until = Until::Time(20 * US);

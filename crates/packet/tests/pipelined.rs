@@ -14,7 +14,7 @@ use packet::{
         allocator::ALLOCATORS,
         arbiter::{ARBITERS, Arbiter},
         pipelined::config::{ABOUT, Context, FlowControl, Pipeline, Ratio, Sharing, Speculation},
-        registry::clocked,
+        registry::{clocked, named},
     },
     samples::{
         self,
@@ -44,7 +44,7 @@ fn pipelined(
     let ranks = fabric.terminals();
     let traffic = samples::traffic(workload, given, (arrival, load), (ranks, bytes, bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, bytes);
-    setup.packet.router = clocked(router);
+    setup.packet.router = clocked(named(router));
     setup.packet.packet = bytes as u32;
     setup.packet.vcs = vcs;
     setup.packet.router_delay = 5 * NS;

@@ -1,13 +1,15 @@
-//! A routing, a traffic pattern and a model of one's own, registered from outside: `cargo run -p own-parts`.
+//! A routing, a traffic pattern, a model, a router architecture, a predictor and a director of one's own, registered from outside: `cargo run -p own-parts`.
 //!
 //! On a ring of eight routers, packets that only ever go up take as many hops as the way round is long. The routing is asked for its options
 //! by the deadlock check as any other is: without the second virtual channel it is refused.
 
 mod model;
 mod pattern;
+mod router;
 mod routing;
+mod surrogate;
 
-use netloom::{Error, Experiment, Registry};
+use netloom::{Error, Experiment, Registry, model::Finished};
 
 /// A ring with one terminal at each router.
 const RING: &str = r#"
@@ -42,6 +44,9 @@ fn registry() -> Registry {
         .with_routing(&routing::ALWAYS_UP)
         .with_workload(&pattern::SHIFT)
         .with_model(&model::WIRES)
+        .with_listed("routers", &router::LONGEST_FIRST)
+        .with_listed("predictors", &surrogate::STRETCHED)
+        .with_listed("directors", &surrogate::ONCE)
 }
 
 /// Mean number of routers that a packet visits, by the distance of its destination.
@@ -58,6 +63,23 @@ fn on_wires(delay: &str) -> Result<u64, Error> {
     Ok(results.summary.messages.map_or(0, |m| m.in_flight))
 }
 
+/// Mean packet latency in ns through routers of an architecture.
+fn through(router: &str) -> Result<f64, Error> {
+    let ring = Experiment::from_text(RING).with_registry(registry());
+    Ok(latency(&ring.set("job.0.distance", 3).set("job.0.load", 0.3).set("model.router", router).run()?))
+}
+
+/// The same where a multiple of an empty network's latency replaces the network from the start.
+fn predicted(stretch: f64) -> Result<f64, Error> {
+    let ring = Experiment::from_text(RING).with_registry(registry()).set("model.kind", "hybrid");
+    let ring = ring.set("hybrid.predictor", "stretched").set("hybrid.stretch", stretch);
+    Ok(latency(&ring.set("hybrid.director", "once").set("hybrid.at", "10 ns").run()?))
+}
+
+fn latency(results: &Finished) -> f64 {
+    results.summary.latency_ps.as_ref().map_or(0.0, |l| l.mean / 1000.0)
+}
+
 #[expect(clippy::print_stdout, reason = "an example prints")]
 fn main() -> Result<(), Error> {
     println!("distance  always-up  dimension-order");
@@ -67,6 +89,12 @@ fn main() -> Result<(), Error> {
     }
     for delay in ["1 us", "10 us"] {
         println!("wires of {delay}: {} messages under way at the end", on_wires(delay)?);
+    }
+    for router in ["window", "output-queued", "longest-first"] {
+        println!("{router}: packets take {:.1} ns", through(router)?);
+    }
+    for stretch in [1.0, 2.0] {
+        println!("stretched by {stretch}: packets take {:.1} ns", predicted(stretch)?);
     }
     Ok(())
 }
@@ -109,6 +137,40 @@ mod tests {
         let one = Experiment::from_text(RING).with_registry(registry()).set("model.vcs", 1);
         let error = one.run().map(drop).expect_err("it needs two");
         assert!(error.to_string().contains("needs 2 virtual channels"), "{error}");
+    }
+
+    /// A router is used, its name is proposed, and others' registries do not know it.
+    #[test]
+    fn an_own_router_is_used() {
+        let run = |router: &str, scheduler: &str| {
+            let ring = Experiment::from_text(RING).with_registry(registry()).set("model.router", router);
+            ring.set("job.0.load", 0.6)
+                .set("engine.partitions", 4)
+                .set("engine.scheduler", scheduler)
+                .run()
+                .expect("it runs")
+        };
+        let ours = run("longest-first", "sequential");
+        assert_ne!(ours.summary.fingerprint, run("window", "sequential").summary.fingerprint);
+        for scheduler in ["conservative", "optimistic"] {
+            assert_eq!(ours.summary.fingerprint, run("longest-first", scheduler).summary.fingerprint);
+        }
+        let reported = |registry: Registry, name: &str| {
+            let error = Experiment::from_text(RING).with_registry(registry).set("model.router", name).run();
+            let Err(Error::Experiment(mistakes)) = error else { panic!("a mistake of the experiment") };
+            mistakes.sorted().iter().flat_map(|m| m.help.clone()).collect::<String>()
+        };
+        assert!(reported(registry(), "longest-fist").contains("did you mean \"longest-first\"?"));
+        assert!(!reported(Registry::standard(), "longest-first").contains("longest-first"));
+    }
+
+    /// A predictor and a director are used, with keys of their own.
+    #[test]
+    fn own_surrogates_are_used() {
+        let of = |stretch| predicted(stretch).expect("it runs");
+        // Not twice: the time until a packet is on its first link is not predicted.
+        let ratio = of(2.0) / of(1.0);
+        assert!((1.5..=2.0).contains(&ratio), "{ratio}");
     }
 
     /// A model brings its section and its key of a job, and refuses at the places of the file.

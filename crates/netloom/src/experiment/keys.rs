@@ -397,6 +397,8 @@ pub struct Choices {
     pub placement: Choice<PlacementEntry>,
     /// The choice of a model.
     pub model: Choice<ModelEntry>,
+    /// What keys of `[model]` choose, by model.
+    pub models: Vec<(&'static str, Vec<Choice<dyn Listed>>)>,
     /// Sections that models declare.
     pub sections: Vec<SectionChoices>,
     /// Keys of a job, those of models among them.
@@ -448,8 +450,21 @@ impl Choices {
                 .iter()
                 .filter_map(|m| Some((m.about.name, m.job_keys.sharing?)))
                 .collect(),
+            models: registry
+                .models
+                .iter()
+                .map(|m| {
+                    (m.about.name, m.choices.iter().map(|c| from_list("[model]", c, registry)).collect())
+                })
+                .collect(),
             sections,
         }
+    }
+
+    /// What keys of `[model]` choose with this model.
+    #[must_use]
+    pub fn of_model(&self, model: &ModelEntry) -> &[Choice<dyn Listed>] {
+        self.models.iter().find(|(name, _)| *name == model.about.name).map_or(&[], |(_, choices)| choices)
     }
 
     /// All sections in the order of the file, with their keys.
@@ -472,15 +487,20 @@ fn choice<E>(
 }
 
 fn section(entry: &'static SectionEntry, registry: &Registry) -> SectionChoices {
-    let choice = |c: &ChoiceEntry| Choice {
-        title: format!("[{}]", entry.about.name),
+    let title = format!("[{}]", entry.about.name);
+    SectionChoices { entry, choices: entry.choices.iter().map(|c| from_list(&title, c, registry)).collect() }
+}
+
+/// A choice from a list that belongs to a model, a user's own entries included.
+fn from_list(title: &str, c: &ChoiceEntry, registry: &Registry) -> Choice<dyn Listed> {
+    Choice {
+        title: title.to_owned(),
         key: c.key,
         noun: c.list.singular,
         plural: c.list.plural,
         entries: registry.listed(&c.list),
         default: Some(c.default),
-    };
-    SectionChoices { entry, choices: entry.choices.iter().map(choice).collect() }
+    }
 }
 
 /// Keys of a job with those of the models at their places.

@@ -1,16 +1,60 @@
-//! Sections that models declare: keys of their own, and those of what they choose.
+//! What models declare: `[model]` and sections of their own, each with keys of its own and those of what it chooses from lists.
 
 use super::{
     file::File,
-    keys::SectionChoices,
+    keys::{Choices, DERIVED, SectionChoices},
     reader::{self, Spec},
     tree::Table,
 };
 use base::{
     diag::{Diagnostics, Place},
-    param::Param,
+    param::{Param, Value},
 };
-use model::{ModelEntry, section::OwnSection};
+use model::{
+    ModelEntry,
+    section::{Chosen, Listed, OwnSection},
+};
+
+/// What keys of `[model]` chose, by key.
+type Picked = Vec<(&'static str, &'static dyn Listed)>;
+
+/// `[model]` with what its keys chose. Keys of other models may be there as well and are left alone: an experiment changes its model by
+/// one word.
+pub(super) fn read_model(
+    table: &Table,
+    home: Place,
+    choices: &Choices,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Chosen<ModelEntry>, Picked)> {
+    let model = choices.model.choose(table, home, diagnostics)?;
+    let lists = choices.of_model(model);
+    let chosen: Vec<_> = lists.iter().map(|c| c.choose(table, home, diagnostics)).collect();
+    let lenient = chosen.iter().any(Option::is_none);
+    let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
+    let others = choices.model.entries.iter().copied().flat_map(keys);
+    let others = others.filter(|key| keys(model).all(|own| own != *key));
+    let picks = lists.iter().map(|c| c.key);
+    let also: Vec<&str> = [choices.model.key, DERIVED].into_iter().chain(others).chain(picks).collect();
+    let theirs = chosen.iter().flatten().flat_map(|c| c.about().params);
+    let all: Vec<Param> = model.about.params.iter().chain(theirs).copied().collect();
+    let spec = Spec {
+        title: &choices.model.title,
+        params: all.iter().filter(|p| lists.iter().all(|c| c.key != p.name)).copied().collect(),
+        also: &also,
+        elsewhere: lists.iter().zip(&chosen).flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
+        lenient,
+    };
+    let mut section = reader::read(&spec, table, home, diagnostics);
+    section.complete &= !lenient;
+    let picked: Picked =
+        lists.iter().zip(chosen).filter_map(|(choice, chosen)| Some((choice.key, chosen?))).collect();
+    // The file is written out again from the section: the names stand at their keys' places.
+    section.params = all;
+    let names =
+        picked.iter().map(|(key, entry)| ((*key).to_owned(), Value::Text(entry.about().name.to_owned())));
+    section.values.0.extend(names);
+    Some((Chosen { entry: model, section }, picked))
+}
 
 /// All that are in the file, and those that the model reads with their defaults.
 pub(super) fn read_own(

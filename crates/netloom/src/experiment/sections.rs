@@ -6,9 +6,9 @@
 use super::{
     file::{File, chosen, plain},
     jobs::{Job, read_jobs},
-    keys::{Choices, DERIVED, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
+    keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
     network::{Links, read_fabric},
-    own::read_own,
+    own::{read_model, read_own},
     plot::PLOT,
     portals::read_nodes,
     sweep::SWEEP,
@@ -22,7 +22,7 @@ use base::{
 use fabric::registry::{RoutingEntry, Topology};
 use model::{
     ModelEntry,
-    section::{Chosen, OwnSection, Section},
+    section::{Chosen, Listed, OwnSection, Section},
     setup::Until,
 };
 use workload::registry::Takes;
@@ -51,6 +51,8 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// `[model]`.
     pub model: Option<Chosen<ModelEntry>>,
+    /// What keys of `[model]` chose from lists, by key.
+    pub choices: Vec<(&'static str, &'static dyn Listed)>,
     /// Sections that models declare, as far as they are there.
     pub own: Vec<OwnSection>,
     /// `[portals]`, if it is there: a machine for Portals programs instead of jobs.
@@ -135,6 +137,8 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         (Some(section), Some((table, _))) if section.complete => read_nodes(table, diagnostics),
         _ => Vec::new(),
     };
+    let (model, picked) =
+        model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
     Experiment {
         general: General::of(&experiment),
         experiment,
@@ -147,7 +151,8 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         own: read_own(&file, named, diagnostics),
         portals: interfaces,
         portals_nodes,
-        model: model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)),
+        model,
+        choices: picked.unwrap_or_default(),
         partitions: read_partitions(engine, diagnostics),
         engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
@@ -169,20 +174,6 @@ impl Choices {
     fn model_of(&self, model: &Table) -> Option<&'static ModelEntry> {
         self.model.named(model.get(self.model.key)?.node.data.text()?)
     }
-}
-
-/// `[model]`. Keys of other models may be there as well and are left alone: an experiment changes its model by one word.
-fn read_model(
-    table: &Table,
-    home: Place,
-    choices: &Choices,
-    diagnostics: &mut Diagnostics,
-) -> Option<Chosen<ModelEntry>> {
-    let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
-    let own: Vec<&str> = choices.model_of(table).into_iter().flat_map(keys).collect();
-    let others = choices.model.entries.iter().copied().flat_map(keys).filter(|key| !own.contains(key));
-    let also: Vec<&str> = others.chain([DERIVED]).collect();
-    chosen(&choices.model, &[], table, home, &also, diagnostics)
 }
 
 fn read_experiment(table: &Table, home: Place, present: bool, diagnostics: &mut Diagnostics) -> Section {

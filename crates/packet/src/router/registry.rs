@@ -5,7 +5,7 @@ use super::{
     input_queued::InputQueued, output_queued::OutputQueued, pipelined::Pipelined, window::WindowRouter,
 };
 use crate::{
-    config::{Architecture, PacketConfig},
+    config::{Architecture, PacketConfig, Rules},
     net::Router,
     network::{Network, is_plain},
     setup::Setup,
@@ -17,8 +17,8 @@ use engine::{
     executor::Options,
     state::mode::{Full, Mode, Plain, Undo},
 };
-use model::{Finished, Watch, failure::Failure};
-use std::sync::Arc;
+use model::{Finished, Watch, failure::Failure, section::Listed};
+use std::{any::Any, sync::Arc};
 
 /// Simulates a setup, watched.
 pub type Run = fn(&Setup, Watch<'_>) -> Result<Finished, Failure>;
@@ -43,8 +43,8 @@ impl Compiled {
 pub struct RouterEntry {
     /// Name and documentation.
     pub about: About,
-    /// How the rest of the model names it, and goes by it.
-    pub architecture: Architecture,
+    /// What the rest of the model goes by.
+    pub rules: Rules,
     /// Refuses setups that it excludes.
     pub refuse: fn(&Setup) -> Result<(), Failure>,
     /// Bytes of its own state, for so many ports with so many virtual channels each.
@@ -65,7 +65,7 @@ impl RouterEntry {
     pub const fn of<R: Router>() -> Self {
         Self {
             about: R::ABOUT,
-            architecture: Architecture { name: R::ABOUT.name, rules: R::RULES },
+            rules: R::RULES,
             refuse: R::refuse,
             bytes: R::bytes,
             plain: Compiled::of::<R::In<Plain>>(),
@@ -73,6 +73,12 @@ impl RouterEntry {
             undo: Compiled::of::<R::In<Undo>>(),
             step: stepper::new::<R::In<Full>>,
         }
+    }
+
+    /// The architecture, for a setup.
+    #[must_use]
+    pub fn architecture(&'static self) -> Architecture {
+        Architecture { name: self.about.name, rules: self.rules, entry: self }
     }
 
     /// Simulates, in the mode that does no more than the setup asks for.
@@ -115,44 +121,32 @@ pub const NAMES: [&str; ROUTERS.len()] = {
     names
 };
 
-/// The entry of a name.
-///
-/// # Panics
-/// If it is not registered: experiments are checked against the list.
-#[must_use]
-pub fn entry(name: &str) -> &'static RouterEntry {
-    find(ROUTERS, name).expect("a registered router")
-}
-
 /// The entry that simulates a configuration: with section `[router]` it is that of pipelined routers, whatever they are called.
 ///
 /// # Panics
-/// As [`entry`].
+/// If the architecture's entry is no [`RouterEntry`]: only [`RouterEntry::architecture`] and [`clocked`] make one.
 #[must_use]
 pub fn chosen(config: &PacketConfig) -> &'static RouterEntry {
-    match config.pipeline {
-        Some(_) => entry(PIPELINED),
-        None => entry(config.router.name),
-    }
+    let entry: &'static dyn Any = config.router.entry;
+    entry.downcast_ref().expect("an architecture that an entry made")
 }
 
-/// The architecture of a name with section `[router]`: its rules are those of pipelined routers.
-///
-/// # Panics
-/// As [`entry`].
+/// The same architecture with section `[router]`: its rules, and what simulates it, are those of pipelined routers.
 #[must_use]
-pub fn clocked(name: &str) -> Architecture {
-    Architecture { name: entry(name).about.name, rules: entry(PIPELINED).architecture.rules }
+pub fn clocked(architecture: Architecture) -> Architecture {
+    Architecture { name: architecture.name, ..named(PIPELINED) }
 }
 
 /// Name of the architecture that takes section `[router]`.
 pub const PIPELINED: &str = <Pipelined as Router>::ABOUT.name;
 
-/// The architecture of a name, for a setup.
+/// The architecture of a name, for a setup that is made without a file.
 ///
 /// # Panics
-/// As [`entry`].
+/// If Netloom has none of this name.
 #[must_use]
 pub fn named(name: &str) -> Architecture {
-    entry(name).architecture
+    find(ROUTERS, name).expect("a registered router").architecture()
 }
+
+impl Listed for RouterEntry {}

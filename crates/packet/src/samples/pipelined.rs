@@ -199,7 +199,7 @@ pub fn setup(curve: &Curve, load: f64) -> Setup {
     let others = load * f64::from(ranks - 1) / f64::from(ranks);
     let traffic = samples::traffic("uniform", &[], ("bernoulli", others), (ranks, 64, links[0].bandwidth), 1);
     let mut setup = samples::setup(fabric, routing, links, traffic, 64);
-    setup.packet.router = registry::clocked("input-queued");
+    setup.packet.router = registry::clocked(registry::named("input-queued"));
     setup.packet.packet = 64;
     setup.packet.vcs = curve.vcs.0;
     // The switch, and the cycle in which a channel latches.
@@ -298,7 +298,7 @@ pub fn switch(router: &str, rules: Pipeline) -> Setup {
     let links = vec![samples::link(64_000_000_000, 0, 4 * NS, 64 << 16)];
     let traffic = Work::Traffic(Arc::new(Everywhere { ranks: 32, seed: 1 }));
     let mut setup = samples::setup(fabric, routing, links, traffic, 64);
-    setup.packet.router = registry::clocked(router);
+    setup.packet.router = registry::clocked(registry::named(router));
     setup.packet.packet = 64;
     setup.packet.vcs = 1;
     setup.packet.router_delay = 2 * NS;
