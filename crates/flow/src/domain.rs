@@ -45,8 +45,8 @@ pub enum Record {
     Begun {
         /// Virtual time at which it happens.
         time: Ps,
-        /// The message as it is sent.
-        message: Message,
+        /// The message.
+        message: Seen,
     },
     /// A message is whole.
     Delivered {
@@ -55,13 +55,15 @@ pub enum Record {
         /// The same with its fraction.
         exact: f64,
         /// What it was.
-        message: Message,
+        message: Seen,
         /// Routers or links on its way.
         hops: u32,
     },
     /// A rank finished an operation.
     Operation(Finished),
 }
+
+const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
 
 /// A message under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -237,7 +239,7 @@ impl FlowDomain {
         self.messages[tag as usize] = message;
         self.network.count(&self.sharing, route, true);
         self.sharing.begin(FineTime::at(now), route, bytes, rate, tag);
-        fx.record(Record::Begun { time: now, message });
+        fx.record(Record::Begun { time: now, message: message.seen() });
     }
 
     /// Messages under way.
@@ -271,7 +273,12 @@ impl FlowDomain {
         self.network.count(&self.sharing, message.route, false);
         let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
         self.sharing.forget(message.route);
-        fx.record(Record::Delivered { time: fx.now(), exact: over.at.exact_ps(), message, hops });
+        fx.record(Record::Delivered {
+            time: fx.now(),
+            exact: over.at.exact_ps(),
+            message: message.seen(),
+            hops,
+        });
         let Message { source, destination, .. } = message;
         match message.ahead {
             Some(ahead) => Some(Delivery { source, destination, ahead }),

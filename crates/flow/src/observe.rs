@@ -3,7 +3,10 @@
 use super::{context::Context, domain::Record};
 use base::{hash::Fingerprint, index::TerminalId, time::Ps};
 use engine::domain::Observer as Observe;
-use ranks::{messages::Messages, tally::Tally};
+use ranks::{
+    messages::{Messages, Seen},
+    tally::Tally,
+};
 use results::histogram::{LatencyHistogram, Moments};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -118,52 +121,41 @@ impl Observer {
         Some(&mut self.windows[number])
     }
 
-    fn delivered(&mut self, time: Ps, exact: f64, message: &super::domain::Message, hops: u32) {
-        let m = message;
+    fn delivered(&mut self, time: Ps, exact: f64, message: Seen, hops: u32) {
+        let Seen { number, bytes, time: created, .. } = message;
+        let (source, destination) = (TerminalId::new(message.from), TerminalId::new(message.to));
         if let Some(messages) = &mut self.messages {
-            messages.arrived(
-                m.seen(),
-                time,
-                m.created + self.cx.least_time(m.source, m.destination, m.bytes),
-            );
+            messages.arrived(message, time, created + self.cx.least_time(source, destination, bytes));
         }
-        let ends = u64::from(m.source) << 32 | u64::from(m.destination);
-        self.fingerprint.add(time, ends, u64::from(m.number), m.bytes);
+        let ends = u64::from(source) << 32 | u64::from(destination);
+        self.fingerprint.add(time, ends, u64::from(number), bytes);
         self.last = self.last.max(time);
-        let job = self.job(m.source);
+        let job = self.job(source);
         job.delivered += 1;
         job.last = job.last.max(time);
-        self.bytes.0 += m.bytes;
-        self.tally.message(m.source, time - m.created);
+        self.bytes.0 += bytes;
+        self.tally.message(source, time - created);
         if let Some(window) = self.window(time) {
             window.delivered += 1;
-            window.bytes += m.bytes;
+            window.bytes += bytes;
         }
-        if m.created < self.cx.warmup {
+        if created < self.cx.warmup {
             return;
         }
-        let latency = time - m.created;
-        self.bytes.1 += m.bytes;
+        let latency = time - created;
+        self.bytes.1 += bytes;
         self.latency.record(latency);
         if self.by_hops.len() <= hops as usize {
             self.by_hops.resize(hops as usize + 1, Moments::default());
         }
         self.by_hops[hops as usize].record(latency);
         if self.cx.measure.pairs {
-            let pair = self.pairs.entry((m.source, m.destination)).or_default();
+            let pair = self.pairs.entry((source, destination)).or_default();
             pair.latency.record(latency);
-            pair.bytes += m.bytes;
+            pair.bytes += bytes;
         }
         if self.cx.measure.messages {
-            self.rows.push(Row {
-                delivered: time,
-                exact,
-                source: m.source,
-                number: m.number,
-                destination: m.destination,
-                created: m.created,
-                bytes: m.bytes,
-            });
+            self.rows.push(Row { delivered: time, exact, source, number, destination, created, bytes });
         }
     }
 }
@@ -171,18 +163,16 @@ impl Observer {
 impl Observe<Record> for Observer {
     fn commit(&mut self, record: &Record) {
         match *record {
-            Record::Begun { time, ref message } => {
-                self.job(message.source).begun += 1;
+            Record::Begun { time, message } => {
+                self.job(TerminalId::new(message.from)).begun += 1;
                 if let Some(messages) = &mut self.messages {
-                    messages.sent(message.seen());
+                    messages.sent(message);
                 }
                 if let Some(window) = self.window(time) {
                     window.begun += 1;
                 }
             }
-            Record::Delivered { time, exact, ref message, hops } => {
-                self.delivered(time, exact, message, hops)
-            }
+            Record::Delivered { time, exact, message, hops } => self.delivered(time, exact, message, hops),
             Record::Operation(f) => {
                 self.fingerprint.add(f.time, 1 << 63 | u64::from(f.terminal), u64::from(f.number), f.bytes);
                 self.last = self.last.max(f.time);
