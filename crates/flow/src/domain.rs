@@ -20,7 +20,7 @@ use engine::{
     state::Journal,
 };
 use ranks::{
-    carrier::{Ahead, Alarm, Carrier, Delivery, Posting, Ring},
+    carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting, Ring},
     messages::Seen,
     tally::Finished,
 };
@@ -30,13 +30,35 @@ use std::{
 };
 use workload::{registry::Work, traffic::Message as Upcoming};
 
-/// What an alarm is for: the highest two of its token's 31 bits.
-const KIND_SHIFT: u32 = 29;
-const SHARE: u32 = 0;
-const SOURCE: u32 = 1;
-/// An alarm of the host.
-const HOST: u32 = 2;
-const FAILURE: u32 = 3;
+/// What an alarm is for. Its number stands in its token and its identity; two of one number do not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Kind {
+    /// Bandwidth is shared anew.
+    Share = 0,
+    /// A rank of traffic sends.
+    Source = 1,
+    /// The host's.
+    Host = 2,
+    /// Links fail.
+    Failure = 3,
+}
+
+impl Kind {
+    fn token(self, which: u32) -> u32 {
+        carrier::token(self as u32, which)
+    }
+
+    fn of(token: u32) -> (Self, u32) {
+        let (kind, which) = carrier::parts(token);
+        ([Self::Share, Self::Source, Self::Host, Self::Failure][kind as usize], which)
+    }
+
+    /// The first bits of identities of its alarms: those of two kinds differ.
+    fn identity(self) -> u64 {
+        u64::from(self as u32) << 62
+    }
+}
 
 /// Something to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -263,7 +285,7 @@ impl FlowDomain {
         }
         self.alarm = at;
         self.alarms += 1;
-        fx.wake(at, Class::Ordinary, self.alarms, SHARE << KIND_SHIFT);
+        fx.wake(at, Class::Ordinary, Kind::Share.identity() | self.alarms, Kind::Share.token(0));
     }
 
     /// Takes a message that is whole off the network; its delivery if it is the host's. Traffic is answered.
@@ -325,13 +347,8 @@ impl FlowDomain {
         if let Some(message) = source.next {
             let at = message.time.saturating_add(setup.start);
             if at < cx.end {
-                let identity = 1 << 62 | u64::from(terminal);
-                fx.wake(
-                    at.max(fx.now()),
-                    Class::Ordinary,
-                    identity,
-                    SOURCE << KIND_SHIFT | terminal.number(),
-                );
+                let identity = Kind::Source.identity() | u64::from(terminal);
+                fx.wake(at.max(fx.now()), Class::Ordinary, identity, Kind::Source.token(terminal.number()));
             }
         }
     }
@@ -393,7 +410,7 @@ impl Domain for FlowDomain {
             self.look_ahead(terminal, 0, fx);
         }
         if let Some(change) = &self.cx.change {
-            fx.wake(change.at, Class::Early, 3 << 62, FAILURE << KIND_SHIFT);
+            fx.wake(change.at, Class::Early, Kind::Failure.identity(), Kind::Failure.token(0));
         }
     }
 
@@ -401,17 +418,17 @@ impl Domain for FlowDomain {
         if self.stopped() {
             return;
         }
-        let which = token & ((1 << KIND_SHIFT) - 1);
-        match token >> KIND_SHIFT {
-            SHARE => {
+        match Kind::of(token) {
+            (Kind::Share, _) => {
                 if self.alarm != fx.now() {
                     return;
                 }
                 self.alarm = NEVER;
                 self.sharing_on = true;
             }
-            SOURCE => self.send(TerminalId::new(which), fx),
-            _ => self.fail(fx),
+            (Kind::Source, terminal) => self.send(TerminalId::new(terminal), fx),
+            (Kind::Failure, _) => self.fail(fx),
+            (Kind::Host, _) => unreachable!("the host takes its alarms itself"),
         }
     }
 
@@ -456,12 +473,12 @@ impl Carrier for FlowDomain {
             self.cut = true;
             return;
         }
-        let identity = 1 << 63 | u64::from(terminal) << 8 | u64::from(processor);
-        fx.wake(at, Class::Ordinary, identity, HOST << KIND_SHIFT | number);
+        let identity = Kind::Host.identity() | u64::from(terminal) << 8 | u64::from(processor);
+        fx.wake(at, Class::Ordinary, identity, Kind::Host.token(number));
     }
 
     fn host_alarm(&self, token: u32, _fx: &mut impl Effects<Self>) -> Option<u32> {
-        let own = token >> KIND_SHIFT != HOST || self.stopped();
-        (!own).then_some(token & ((1 << KIND_SHIFT) - 1))
+        let (kind, number) = Kind::of(token);
+        (kind == Kind::Host && !self.stopped()).then_some(number)
     }
 }

@@ -16,7 +16,7 @@ use engine::{
     state::{Journal, Linked, NIL, Pool, Table},
 };
 use ranks::{
-    carrier::{Ahead, Alarm, Carrier, Delivery, Posting},
+    carrier::{self, Ahead, Alarm, Carrier, Delivery, Posting},
     tally::Finished,
 };
 use serde::{Deserialize, Serialize};
@@ -94,14 +94,34 @@ impl PartialEq for DelayCarrier {
     }
 }
 
-/// What an alarm is for: the highest two of its token's 31 bits.
-const KIND_SHIFT: u32 = 29;
-/// The first byte of a message reaches the receiver's interface.
-const THERE: u32 = 0;
-/// Its last byte is in.
-const IN: u32 = 1;
-/// An alarm of the host.
-const HOST: u32 = 2;
+/// What an alarm is for. Its number stands in its token and its identity; two of one number do not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Kind {
+    /// The first byte of a message reaches the receiver's interface.
+    There = 0,
+    /// Its last byte is in.
+    In = 1,
+    /// The host's.
+    Host = 3,
+}
+
+impl Kind {
+    fn token(self, which: u32) -> u32 {
+        carrier::token(self as u32, which)
+    }
+
+    fn of(token: u32) -> (Self, u32) {
+        let (kind, which) = carrier::parts(token);
+        let kind = [Self::There, Self::In, Self::Host].into_iter().find(|k| *k as u32 == kind);
+        (kind.expect("a token of this carrier"), which)
+    }
+
+    /// The first bits of identities of its alarms: those of two kinds differ.
+    fn identity(self) -> u64 {
+        u64::from(self as u32) << 62
+    }
+}
 
 impl DelayCarrier {
     /// A network without messages between so many terminals.
@@ -126,10 +146,10 @@ impl DelayCarrier {
     }
 
     /// Sets the next alarm of a message, named by its source and number.
-    fn set(&self, at: Ps, kind: u32, row: u32, fx: &mut impl Effects<Self>) {
+    fn set(&self, at: Ps, kind: Kind, row: u32, fx: &mut impl Effects<Self>) {
         let Message { source, number, .. } = *self.messages.get(row);
-        let identity = u64::from(kind) << 62 | u64::from(source) << 32 | u64::from(number);
-        fx.wake(at, Class::Ordinary, identity, kind << KIND_SHIFT | row);
+        let identity = kind.identity() | u64::from(source) << 32 | u64::from(number);
+        fx.wake(at, Class::Ordinary, identity, kind.token(row));
     }
 
     /// The last byte of a message is in.
@@ -149,12 +169,12 @@ impl Domain for DelayCarrier {
     fn start(&mut self, _fx: &mut impl Effects<Self>) {}
 
     fn wake(&mut self, token: u32, fx: &mut impl Effects<Self>) {
-        let row = token & ((1 << KIND_SHIFT) - 1);
-        if token >> KIND_SHIFT == THERE {
+        let (kind, row) = Kind::of(token);
+        if kind == Kind::There {
             let Message { destination, bytes, .. } = *self.messages.get(row);
             let (_, last) = self.pass(fx.now(), destination, RECEIVING, bytes);
             if last > fx.now() {
-                return self.set(last, IN, row, fx);
+                return self.set(last, Kind::In, row, fx);
             }
         }
         self.arrive(row, fx);
@@ -180,8 +200,8 @@ impl Carrier for DelayCarrier {
         let (begin, _) = self.pass(fx.now(), source, SENDING, bytes);
         let there = begin + self.delays.unasked(source, destination, bytes);
         let row = self.messages.take(Message { source, destination, bytes, ahead, number, next: NIL });
-        assert!(row < 1 << KIND_SHIFT, "fewer than 2^29 messages are under way");
-        self.set(there, THERE, row, fx);
+        assert!(row < 1 << carrier::WHICH_BITS, "fewer than 2^29 messages are under way");
+        self.set(there, Kind::There, row, fx);
     }
 
     fn next_delivery(&mut self, _fx: &mut impl Effects<Self>) -> Option<Delivery> {
@@ -191,11 +211,14 @@ impl Carrier for DelayCarrier {
 
     fn set_alarm(&mut self, alarm: Alarm, fx: &mut impl Effects<Self>) {
         let Alarm { at, terminal, processor, number, .. } = alarm;
-        let identity = 3 << 62 | u64::from(terminal) << 32 | u64::from(processor);
-        fx.wake(at, Class::Ordinary, identity, HOST << KIND_SHIFT | number);
+        let identity = Kind::Host.identity() | u64::from(terminal) << 32 | u64::from(processor);
+        fx.wake(at, Class::Ordinary, identity, Kind::Host.token(number));
     }
 
     fn host_alarm(&self, token: u32, _fx: &mut impl Effects<Self>) -> Option<u32> {
-        (token >> KIND_SHIFT == HOST).then_some(token & ((1 << KIND_SHIFT) - 1))
+        match Kind::of(token) {
+            (Kind::Host, number) => Some(number),
+            _ => None,
+        }
     }
 }

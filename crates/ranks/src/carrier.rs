@@ -10,6 +10,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ahead(pub [u64; 5]);
 
+/// Bits of an alarm's token behind its kind: fewer than 2^29 of whatever a kind of alarm names.
+pub const WHICH_BITS: u32 = 29;
+
+/// An alarm's token: the number of its kind, below 4, and what it is for.
+#[inline]
+#[must_use]
+pub fn token(kind: u32, which: u32) -> u32 {
+    debug_assert!(kind < 4 && which < 1 << WHICH_BITS, "a token has 31 bits");
+    kind << WHICH_BITS | which
+}
+
+/// Kind and what it is for of a [`token`].
+#[inline]
+#[must_use]
+pub fn parts(token: u32) -> (u32, u32) {
+    (token >> WHICH_BITS, token & ((1 << WHICH_BITS) - 1))
+}
+
 /// A message to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
