@@ -73,7 +73,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
     build(&graph, &name)
 }
 
-type Told<T> = Result<T, String>;
+type Parsed<T> = Result<T, String>;
 
 impl Reader<'_> {
     fn byte(&mut self) -> Option<u8> {
@@ -98,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// Skips blanks and comments.
-    fn skip(&mut self) -> Told<()> {
+    fn skip(&mut self) -> Parsed<()> {
         while let Some(b) = self.peek_byte() {
             match b {
                 b' ' | b'\t' | b'\r' | b'\n' => drop(self.byte()),
@@ -126,21 +126,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn peek(&mut self) -> Told<Token> {
+    fn peek(&mut self) -> Parsed<Token> {
         if self.peeked.is_none() {
             self.peeked = Some(self.scan()?);
         }
         Ok(self.peeked.unwrap_or(Token::End))
     }
 
-    fn next(&mut self) -> Told<Token> {
+    fn next(&mut self) -> Parsed<Token> {
         match self.peeked.take() {
             Some(token) => Ok(token),
             None => self.scan(),
         }
     }
 
-    fn scan(&mut self) -> Told<Token> {
+    fn scan(&mut self) -> Parsed<Token> {
         self.skip()?;
         self.line = self.lines.number;
         let Some(b) = self.peek_byte() else { return Ok(Token::End) };
@@ -174,7 +174,7 @@ impl Reader<'_> {
         }
     }
 
-    fn quoted(&mut self) -> Told<Token> {
+    fn quoted(&mut self) -> Parsed<Token> {
         self.byte();
         self.raw.clear();
         loop {
@@ -216,14 +216,14 @@ impl Reader<'_> {
         !self.quoted && self.word.eq_ignore_ascii_case(word)
     }
 
-    fn expect(&mut self, sign: u8) -> Told<()> {
+    fn expect(&mut self, sign: u8) -> Parsed<()> {
         match self.next()? {
             Token::Sign(s) if s == sign => Ok(()),
             _ => Err(format!("`{}` is missing here", char::from(sign))),
         }
     }
 
-    fn file(&mut self, graph: &mut Graph) -> Told<()> {
+    fn file(&mut self, graph: &mut Graph) -> Parsed<()> {
         let mut token = self.next()?;
         if token == Token::Word && self.keyword("strict") {
             token = self.next()?;
@@ -253,7 +253,7 @@ impl Reader<'_> {
         }
     }
 
-    fn statement(&mut self, graph: &mut Graph) -> Told<()> {
+    fn statement(&mut self, graph: &mut Graph) -> Parsed<()> {
         if self.keyword("subgraph") {
             return Err("subgraphs are not read: write the edges one by one".to_owned());
         }
@@ -295,7 +295,7 @@ impl Reader<'_> {
     }
 
     /// `[ a = b, c = d; .. ]`; collects the destinations of `comment`.
-    fn attributes(&mut self, routes: &mut Vec<u32>, graph: &mut Graph) -> Told<()> {
+    fn attributes(&mut self, routes: &mut Vec<u32>, graph: &mut Graph) -> Parsed<()> {
         self.expect(b'[')?;
         loop {
             match self.next()? {

@@ -24,7 +24,7 @@ pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Prob
     let mut entries = Entries::new(&subnet);
     let mut text = String::new();
     while lines.next(&mut text) {
-        let told = if let Some((_, guid)) = text.split_once("dump_ucast_routes: Switch ") {
+        let outcome = if let Some((_, guid)) = text.split_once("dump_ucast_routes: Switch ") {
             match hex(guid.split_whitespace().next().unwrap_or("")) {
                 Some(guid) => entries.head(&subnet, guid),
                 None => Err("the switch's GUID is missing".to_owned()),
@@ -44,7 +44,7 @@ pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Prob
         } else {
             Err("this is no line of a forwarding table".to_owned())
         };
-        if let Err(message) = told {
+        if let Err(message) = outcome {
             lines.mistake(&text, message);
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Prob
     let mut entries = Entries::new(&subnet);
     let mut text = String::new();
     while lines.next(&mut text) {
-        let told = if text.starts_with("0x") {
+        let outcome = if text.starts_with("0x") {
             entry(&text, &mut entries, &subnet, lines.number)
         } else if text.starts_with("Unicast lids") {
             let guid = text.rsplit_once("guid ").and_then(|(_, rest)| hex(rest.split([' ', '(']).next()?));
@@ -33,7 +33,7 @@ pub(super) fn read(lines: &mut Lines, subnet: Subnet) -> Result<Subnet, Vec<Prob
         } else {
             Err("this is no line of a forwarding table".to_owned())
         };
-        if let Err(message) = told {
+        if let Err(message) = outcome {
             lines.mistake(&text, message);
         }
     }
