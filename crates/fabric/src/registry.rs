@@ -123,6 +123,7 @@ pub const ROUTINGS: &[RoutingEntry] = &[
     routing::valiant::ROUTING,
     routing::ugal::LOCAL,
     routing::ugal::GLOBAL,
+    routing::dragonfly_ugal::ROUTING,
     routing::hierarchical::ROUTING,
     routing::minimal_adaptive::ROUTING,
     routing::dimension_adaptive::ROUTING,

@@ -13,13 +13,31 @@ pub fn check_deadlock(
 ) -> Option<deadlock::Report> {
     let check = |fabric, routing| deadlock::check(fabric, routing, deadlock::DEFAULT_BUDGET);
     let report = check(run.fabric()?, run.routing()?);
-    report_deadlock(experiment, &report, diagnostics);
+    if !is_meant(&report, run.routing()?) {
+        report_deadlock(experiment, &report, diagnostics);
+    }
     let Some(change) = run.change() else { return Some(report) };
     let after = check(&change.fabric, change.routing.as_ref());
-    report_deadlock(experiment, &after, diagnostics);
+    if !is_meant(&after, change.routing.as_ref()) {
+        report_deadlock(experiment, &after, diagnostics);
+    }
     // The weaker of the two answers is reported.
     let sample = matches!(after, deadlock::Report::Free { exhaustive: false, .. });
     Some(if sample { after } else { report })
+}
+
+/// True for a cycle that the user asked for.
+fn is_meant(report: &deadlock::Report, routing: &dyn fabric::routing::Routing) -> bool {
+    matches!(report, deadlock::Report::Cycle(_)) && routing.facts().may_deadlock
+}
+
+/// The note about a cycle that the user asked for.
+pub fn note(report: Option<&deadlock::Report>) -> Option<String> {
+    let Some(deadlock::Report::Cycle(channels)) = report else { return None };
+    let channels = channels.len();
+    Some(format!(
+        "note: the routing's virtual channels can deadlock, as it was asked to: {channels} of them wait for each other"
+    ))
 }
 
 fn report_deadlock(experiment: &Experiment, report: &deadlock::Report, diagnostics: &mut Diagnostics) {

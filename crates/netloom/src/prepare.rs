@@ -138,6 +138,7 @@ pub fn prepare_resolved(
     if !diagnostics.is_empty() {
         return Err(Error::Experiment(Box::new(diagnostics)));
     }
+    deadlocks::note(routing.as_ref()).iter().for_each(|note| watcher.remark(note));
     Ok(Prepared {
         file: (name, text),
         experiment: resolved::with_parameters(resolved::json(experiment), run.parameters()),

@@ -20,6 +20,7 @@ macro_rules! files {
 
 /// The studies of this crate, sorted.
 const OWN: &[Own] = &[
+    files!("booksim": "dragonfly-ugal.toml", "dragonfly.toml", "fat-tree.toml", "mesh.toml", "published.toml", "torus.toml"),
     files!("haec-sim": "published.toml", "tables.toml"),
     files!("hybrid-honesty": "changing.toml", "published.toml", "steady.toml", "torus.toml"),
     files!("orcs": "beside.toml", "figure-3.toml", "figure-4.toml", "figures.toml", "listing-3.toml", "published.toml"),

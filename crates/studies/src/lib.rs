@@ -5,6 +5,7 @@
 
 pub mod asked;
 pub mod computed;
+pub mod curves;
 pub mod estimates;
 pub mod figures;
 pub mod files;

@@ -3,7 +3,7 @@
 use crate::{
     asked::{Asked, Form},
     computed::{Special, Verified},
-    estimates,
+    curves, estimates,
     figures::{self, Extras},
     files::{Files, Place},
     haec_sim,
@@ -84,6 +84,8 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
         hybrid(&study, &files, asked, watcher)?
     } else if study.estimate {
         estimates(&study, &files, asked, watcher)?
+    } else if study.curves {
+        curves_of(&study, &files, asked, watcher)?
     } else {
         rows(&study, &files, (asked, &mut curves), watcher)?
     };
@@ -191,6 +193,27 @@ fn estimates(
         lines.extend(found.lines);
     }
     lines.extend(estimates::count(all));
+    Ok(lines)
+}
+
+/// Runs the rows of a study of curves and draws them.
+fn curves_of(
+    study: &Study,
+    files: &Files,
+    asked: &Asked<'_>,
+    watcher: &dyn Watcher,
+) -> Result<Vec<Line>, Error> {
+    let (mut lines, mut bounds) = (Vec::new(), (0, 0));
+    for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
+        let Case { set, .. } = case(study, row, asked);
+        let found = curves::run(row, &set, asked.form, files, watcher)?;
+        bounds = (bounds.0 + found.bounds.0, bounds.1 + found.bounds.1);
+        if let (Some(out), Some(picture)) = (&asked.out, found.picture) {
+            hybrid::draw(out, &[picture])?;
+        }
+        lines.extend(found.lines);
+    }
+    lines.push(curves::count(bounds));
     Ok(lines)
 }
 

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! With `form = "hybrid"` rows are hybrid runs beside high fidelity: see `hybrid.rs`; with `form = "estimate"` these tell how far they are off, see
-//! `estimates.rs`.
+//! `estimates.rs`. With `form = "curves"` a row is latency over load: see `curves.rs`.
 //!
 //! A row with `program = "rate.c"` compiles that Portals program and runs it on two ranks of the experiment's machine with its `arguments`, of which
 //! `{count}` becomes the row's `count`, a tenth of it for --quick and a hundredth for --smoke: see `programs.rs`.
@@ -52,6 +52,8 @@ pub struct Study {
     pub hybrid: bool,
     /// Rows are hybrid runs that are asked how far they are off.
     pub estimate: bool,
+    /// Rows are latency over load.
+    pub curves: bool,
     smoke: Vec<String>,
     quick: Vec<String>,
     /// Rows of its table.
@@ -109,7 +111,7 @@ const STUDY: &[Param] = &[
     Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
     Param {
         name: "form",
-        kind: Kind::Choice(&["summary", "hybrid", "estimate"]),
+        kind: Kind::Choice(&["summary", "hybrid", "estimate", "curves"]),
         default: Some("summary"),
         doc: "What a row is.",
     },
@@ -198,6 +200,7 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
         paper: section.values.text("paper"),
         hybrid: section.values.text("form") == "hybrid",
         estimate: section.values.text("form") == "estimate",
+        curves: section.values.text("form") == "curves",
         smoke,
         quick,
         rows,

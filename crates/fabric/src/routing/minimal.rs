@@ -2,17 +2,26 @@
 
 use super::{
     Choice, Congestion, Facts, Hop, Routing,
-    dragonfly::{Tables, VCS},
+    dragonfly::{Tables, VCS, View},
     legs::{cray_dragonfly::CrayDragonflyLeg, dragonfly_plus::DragonflyPlusLeg},
     select::{SELECT, Select},
     two_legs::{self, Rule},
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry, topology::switch::SwitchShape};
 use base::{
-    param::{Problem, Values},
+    index::PortId,
+    param::{Kind, Param, Problem, Values},
     registry::About,
 };
 use std::sync::Arc;
+
+/// The `channels` key.
+const CHANNELS: Param = Param {
+    name: "channels",
+    kind: Kind::Choice(&["places", "dateline"]),
+    default: Some("places"),
+    doc: "virtual channels of a dragonfly: 4 by the place of a link on the way, or, as in BookSim, 2: 1 from the global link on and 0 before and within a group; no effect elsewhere",
+};
 
 /// The registered minimal routing.
 pub const ROUTING: RoutingEntry = RoutingEntry {
@@ -24,14 +33,14 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
               global links to the other group. \
               Within a group over the direct link. Virtual channels (4): in the source group the number of local \
               links crossed so far (0 or 1), in any other group on the way 2, in the destination's group 3, the \
-              ejection link included; where source and destination share a group, the first rule holds. Dragonfly+: up to \
+              ejection link included; where source and destination share a group, the first rule holds; `channels` has another rule. Dragonfly+: up to \
               a spine with a link to the right group, across, down. Two-dimensional groups (`cray-dragonfly`): to a nearest router with a link to the right group, across, \
               and on, in a group along the row and then the column. In both `select` chooses among \
               equally good ports (`random`: by a seed of the packet), and there are 2 virtual channels: 1 in the destination's \
               group, 0 before. On a single switch the packet leaves at once, on VC 0. A network with failed links is refused.",
         source: "Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008, section 4 \
                  (MIN); candidates and virtual channels as in CODES, model dragonfly-dally",
-        params: &[SELECT],
+        params: &[SELECT, CHANNELS],
     },
     build,
     bytes: super::no_table_bytes,
@@ -52,7 +61,10 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
     }
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly", "single-switch"];
     match Tables::new(&fabric) {
-        Some(tables) => Ok(Box::new(Minimal { tables, select })),
+        Some(tables) => {
+            let dateline = values.text(CHANNELS.name) == "dateline";
+            Ok(Box::new(Minimal { tables, select, dateline }))
+        }
         None => Err(super::unsuited(&ROUTING.about, fabric.topology(), &known)),
     }
 }
@@ -61,11 +73,27 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
 struct Minimal {
     tables: Tables,
     select: Select,
+    /// A second channel from the global link on, and no others.
+    dateline: bool,
+}
+
+impl Minimal {
+    /// Channel of the link behind a port.
+    #[inline]
+    fn channel(&self, hop: &Hop, view: &View, port: PortId) -> u8 {
+        if !self.dateline {
+            return view.vc;
+        }
+        // Terminals' ports lie behind the global ones, too, but only where the packet is in its destination's group.
+        let begun = view.group != view.to_group && view.group == self.tables.group_of(hop.source);
+        let within = view.group == view.to_group && view.group == self.tables.group_of(hop.source);
+        u8::from(!within && (!begun || self.tables.is_global(port)))
+    }
 }
 
 impl Routing for Minimal {
     fn vcs(&self) -> u8 {
-        VCS
+        if self.dateline { 2 } else { VCS }
     }
 
     #[inline]
@@ -73,14 +101,15 @@ impl Routing for Minimal {
         let view = self.tables.view(hop);
         let port = view.single(hop).unwrap_or_else(|| {
             let ports = self.tables.toward(view.group, view.index, view.to_group);
-            self.select.port(ports, view.vc, hop, congestion)
+            // All of one class, so the first one tells.
+            self.select.port(ports, self.channel(hop, &view, ports[0]), hop, congestion)
         });
-        Choice { port, vc: view.vc, state: 0 }
+        Choice { port, vc: self.channel(hop, &view, port), state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let view = self.tables.view(hop);
-        let choice = |port| Choice { port, vc: view.vc, state: 0 };
+        let choice = |port| Choice { port, vc: self.channel(hop, &view, port), state: 0 };
         match view.single(hop) {
             Some(port) => out.push(choice(port)),
             None => out.extend(
@@ -139,7 +168,7 @@ mod tests {
         registry::{Constant, values},
         routing::testing,
     };
-    use base::index::{PortId, TerminalId};
+    use base::index::TerminalId;
 
     /// Classes of the links of a way (0 is the ejection) and their VCs.
     fn path(
@@ -191,6 +220,26 @@ mod tests {
             seen.insert(path);
         }
         assert_eq!(seen.len(), 6);
+    }
+
+    /// BookSim's: the second channel begins with the global link.
+    #[test]
+    fn two_channels_are_enough() {
+        let fabric = testing::dragonfly([9, 4, 2, 2]);
+        let given = [("channels", Constant::Text("dateline"))];
+        let routing = build(fabric.clone(), &values(ROUTING.about.params, &given)).unwrap();
+        assert_eq!(routing.vcs(), 2);
+        assert!(crate::deadlock::check(&fabric, routing.as_ref(), u64::MAX).is_free());
+        let of = |s, d| path(&fabric, routing.as_ref(), TerminalId::new(s), TerminalId::new(d));
+        let (local, global) = (1, 2);
+        assert_eq!(of(0, 1), [(0, 0)]);
+        assert_eq!(of(0, 7), [(local, 0), (0, 0)]);
+        for (s, d) in (0..72).flat_map(|s| (0..72).map(move |d| (s, d))).filter(|(s, d)| s / 8 != d / 8) {
+            let crossed: Vec<(u8, u8)> = of(s, d).into_iter().skip_while(|link| link.0 == local).collect();
+            assert_eq!(crossed[0], (global, 1), "{s} -> {d}");
+            assert!(crossed.iter().all(|link| link.1 == 1), "{s} -> {d}");
+            assert!(of(s, d).iter().take_while(|link| link.0 == local).all(|link| link.1 == 0));
+        }
     }
 
     #[test]

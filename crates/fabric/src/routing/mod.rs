@@ -6,6 +6,7 @@
 pub mod dimension_adaptive;
 pub mod dimension_order;
 pub(crate) mod dragonfly;
+pub mod dragonfly_ugal;
 pub mod entry;
 pub(crate) mod fat_tree;
 pub mod forwarding;
@@ -106,12 +107,19 @@ pub struct Facts {
     /// True if the terminals of a router are routed alike, as sources and as destinations, but for the last port: the
     /// deadlock check then looks at one terminal per router.
     pub terminals_alike: bool,
+    /// True if its user asked for virtual channels that are known to form a cycle: the deadlock check then tells it, and refuses nothing.
+    pub may_deadlock: bool,
 }
 
 impl Facts {
     /// What assumes least of a routing that looks at its router's queues.
-    pub const ADAPTIVE: Self =
-        Self { stateful: true, oblivious: false, needs_published: false, terminals_alike: false };
+    pub const ADAPTIVE: Self = Self {
+        stateful: true,
+        oblivious: false,
+        needs_published: false,
+        terminals_alike: false,
+        may_deadlock: false,
+    };
     /// What assumes least of a routing that looks at no queues.
     pub const OBLIVIOUS: Self = Self { oblivious: true, ..Self::ADAPTIVE };
 
@@ -123,6 +131,7 @@ impl Facts {
             oblivious: self.oblivious && other.oblivious,
             needs_published: self.needs_published || other.needs_published,
             terminals_alike: self.terminals_alike && other.terminals_alike,
+            may_deadlock: self.may_deadlock || other.may_deadlock,
         }
     }
 }
