@@ -38,7 +38,7 @@ enum Kind {
     Share = 0,
     /// A rank of traffic sends.
     Source = 1,
-    /// The host's.
+    /// The host set it, for itself.
     Host = 2,
     /// Links fail.
     Failure = 3,

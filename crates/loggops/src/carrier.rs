@@ -102,7 +102,7 @@ enum Kind {
     There = 0,
     /// Its last byte is in.
     In = 1,
-    /// The host's.
+    /// The host set it, for itself.
     Host = 3,
 }
 
