@@ -40,7 +40,7 @@ enum Kind {
     Source = 1,
     /// The host set it, for itself.
     Host = 2,
-    /// Links fail.
+    /// Links of the network fail.
     Failure = 3,
 }
 
@@ -67,7 +67,7 @@ pub enum Record {
     Begun {
         /// Virtual time at which it happens.
         time: Ps,
-        /// The message.
+        /// The message that begins.
         message: Seen,
     },
     /// A message is whole.
