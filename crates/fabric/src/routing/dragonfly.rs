@@ -132,7 +132,7 @@ impl Tables {
         u64::from(self.group_of(hop.source)) << 1 | u64::from(hop.visited > 0)
     }
 
-    /// True if the port is a global one.
+    /// True if the port is no local one: a global one, or a terminal's, which lie behind them.
     #[inline]
     pub(crate) fn is_global(&self, port: PortId) -> bool {
         port.number() >= self.shape.routers - 1

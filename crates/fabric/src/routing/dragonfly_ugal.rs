@@ -61,7 +61,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 
 /// State: on the way to an intermediate router, whose number is in the low bits.
 const OVER: u32 = 1 << 31;
-/// State: on the minimal way to the destination, its global link still ahead; for packets within a group: on the last channel.
+/// State: on the minimal way to the destination, a global link still ahead or none left to cross.
 const STRAIGHT: u32 = 1 << 30;
 /// State: behind the last global link, or within a group.
 const LAST: u32 = 1 << 29;
@@ -134,7 +134,7 @@ impl DragonflyUgal {
         self.choice(hop, port, state)
     }
 
-    /// Routers that may be drawn, their terminals alike.
+    /// True if source and destination are in one group.
     fn within(&self, hop: &Hop) -> bool {
         self.tables.group_of(hop.source) == self.tables.group_of(hop.destination)
     }

@@ -20,7 +20,7 @@ const CHANNELS: Param = Param {
     name: "channels",
     kind: Kind::Choice(&["places", "dateline"]),
     default: Some("places"),
-    doc: "virtual channels of a dragonfly: 4 by the place of a link on the way, or, as in BookSim, 2: 1 from the global link on and 0 before and within a group; no effect elsewhere",
+    doc: "virtual channels of a dragonfly: 4 by the place of a link on the way, or, as in BookSim, 2: 1 from the global link on and 0 before and within a group. Other topologies refuse that",
 };
 
 /// The registered minimal routing.
@@ -48,6 +48,13 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 
 fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<Problem>> {
     super::intact(&ROUTING.about, &fabric)?;
+    let dateline = values.text(CHANNELS.name) == "dateline";
+    let tables = Tables::new(&fabric);
+    if dateline && tables.is_none() {
+        let message = format!("topology \"{}\" has one rule of virtual channels alone", fabric.topology());
+        let help = "leave `channels` out: \"dateline\" is of topology \"dragonfly\"";
+        return Err(vec![Problem::new(CHANNELS.name, message).help(help)]);
+    }
     if fabric.shape::<SwitchShape>().is_some() {
         return Ok(Box::new(Straight { fabric }));
     }
@@ -60,11 +67,8 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Result<Box<dyn Routing>, Vec<P
         return two_legs::bind(fabric, leg, rule, true, u8::MAX);
     }
     let known = ["dragonfly", "dragonfly-plus", "cray-dragonfly", "single-switch"];
-    match Tables::new(&fabric) {
-        Some(tables) => {
-            let dateline = values.text(CHANNELS.name) == "dateline";
-            Ok(Box::new(Minimal { tables, select, dateline }))
-        }
+    match tables {
+        Some(tables) => Ok(Box::new(Minimal { tables, select, dateline })),
         None => Err(super::unsuited(&ROUTING.about, fabric.topology(), &known)),
     }
 }
@@ -240,6 +244,18 @@ mod tests {
             assert!(crossed.iter().all(|link| link.1 == 1), "{s} -> {d}");
             assert!(of(s, d).iter().take_while(|link| link.0 == local).all(|link| link.1 == 0));
         }
+    }
+
+    /// Where there is no second rule a wish for it is refused, not left alone.
+    #[test]
+    fn other_topologies_refuse_two_channels() {
+        let fabric = testing::dragonfly_plus([3, 2, 2, 2, 2]);
+        let of = |rule| {
+            build(fabric.clone(), &values(ROUTING.about.params, &[("channels", Constant::Text(rule))]))
+        };
+        assert!(of("places").is_ok());
+        let problems = of("dateline").err().expect("it is refused");
+        assert_eq!(problems[0].key, "channels");
     }
 
     #[test]
