@@ -5,7 +5,7 @@
 //! bounds if it is off by no more than 2 % below 80 % of that load, and by no more than 3 % up to 95 %; nothing is asked of it above, where a hundredth of
 //! load is a tenth of latency. The accepted load is within bounds if it is off by no more than 3 %.
 
-use crate::{asked::Form, files::Files, line::Line, study::Row};
+use crate::{files::Files, line::Line, study::Row};
 use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
 use report::{Curve, Lines, Point};
 use results::summary::State;
@@ -25,6 +25,15 @@ pub struct Found {
 enum What {
     Latency,
     Accepted,
+}
+
+/// A published number.
+#[derive(Clone, Copy)]
+struct Number {
+    what: What,
+    /// Offered load.
+    load: f64,
+    published: f64,
 }
 
 /// Key of the highest load at which the other simulator comes to rest.
@@ -51,31 +60,31 @@ fn bound(what: What, share: f64) -> Option<f64> {
     }
 }
 
-/// A curve, with all that overrides its experiment.
+/// A curve, with all that overrides its experiment, as the mean over so many seeds.
 ///
 /// # Errors
 /// If a run fails, or a published number has another name.
 pub fn run(
     row: &Row,
     set: &[String],
-    form: Form,
+    seeds: u32,
     files: &Files,
     watcher: &dyn Watcher,
 ) -> Result<Found, Error> {
-    let seeds = if matches!(form, Form::Smoke | Form::Quick) { 1 } else { row.seeds };
-    let mut quantities = Vec::new();
+    let mut numbers = Vec::new();
     for (key, published) in row.published.iter().filter(|p| p.0 != STABLE) {
         let Some((what, load)) = quantity(key) else {
             let message = format!("row `{}` has a published number `{key}`", row.name);
             return Err(Error::new(ErrorKind::Experiment, message)
                 .with_help("those of a curve are `stable`, `latency at LOAD` and `accepted at LOAD`, such as `latency at 0.3`"));
         };
-        quantities.push((what, load, *published));
+        numbers.push(Number { what, load, published: *published });
     }
     let stable = row.published.iter().find(|p| p.0 == STABLE).map_or(1.0, |p| p.1);
     let mut found = Found { lines: Vec::new(), bounds: (0, 0), picture: None };
     let mut curves = [Vec::new(), Vec::new()];
-    for (what, load, published) in quantities {
+    for number in numbers {
+        let Number { what, load, published } = number;
         let (mut sum, mut state) = (0.0, State::Ok);
         for seed in 1..=seeds {
             let own = [format!("job.0.load={load}"), format!("experiment.seed={seed}")];
@@ -86,28 +95,23 @@ pub fn run(
                 What::Latency => summary.message_latency_ps.map_or(f64::NAN, |l| l.mean / 1e3),
                 What::Accepted => summary.throughput.map_or(f64::NAN, |t| t.accepted_fraction),
             };
-            state = summary.verdict.state;
+            state = state.max(summary.verdict.state);
         }
         let ours = sum / f64::from(seeds);
         if what == What::Latency {
             curves[0].push(Point { x: load, y: published, error: 0.0 });
             curves[1].push(Point { x: load, y: ours, error: 0.0 });
         }
-        let line = judged(row, (what, load, load / stable), (published, ours), state, &mut found.bounds);
+        let line = judged(row, number, load / stable, ours, state, &mut found.bounds);
         found.lines.push(line);
     }
     found.picture = picture(row, curves);
     Ok(found)
 }
 
-/// A line of the table, judged by its bound.
-fn judged(
-    row: &Row,
-    (what, load, share): (What, f64, f64),
-    (published, ours): (f64, f64),
-    state: State,
-    bounds: &mut (u32, u32),
-) -> Line {
+/// A line of the table, judged by its bound; `share` is its load as one of the highest stable one.
+fn judged(row: &Row, number: Number, share: f64, ours: f64, state: State, bounds: &mut (u32, u32)) -> Line {
+    let Number { what, load, published } = number;
     let off = ours / published - 1.0;
     let mut why = format!("{:+.2} %", off * 100.0);
     match bound(what, share) {

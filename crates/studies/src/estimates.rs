@@ -3,7 +3,7 @@
 //! Per row and seed two runs of the same traffic: model `packet`, and the row's hybrid. A case is *covered* if the mean latencies differ by no more
 //! than the hybrid's own `hybrid.error_estimate`; a run that predicted nothing has none and must not differ at all.
 
-use crate::{asked::Form, files::Files, line::Line, study::Row};
+use crate::{files::Files, line::Line, study::Row};
 use netloom::{Error, RunOptions, Watcher, execute::execute};
 use results::summary::Summary;
 
@@ -45,11 +45,10 @@ impl Cases {
 pub fn run(
     row: &Row,
     set: &[String],
-    form: Form,
+    seeds: u32,
     files: &Files,
     watcher: &dyn Watcher,
 ) -> Result<Found, Error> {
-    let seeds = if matches!(form, Form::Smoke | Form::Quick) { 1 } else { row.seeds };
     let mut found = Found { lines: Vec::new(), cases: Cases::default() };
     for seed in 1..=seeds {
         let one = |own: &[&str]| -> Result<Summary, Error> {

@@ -11,7 +11,7 @@ use crate::{
     line::{Line, number},
     programs::{self, Curves},
     store::Store,
-    study::{self, Row, Study},
+    study::{self, Row, RowsAre, Study},
 };
 use base::registry::nearest;
 use netloom::{Error, ErrorKind, RunOptions, Watcher, execute::execute};
@@ -75,19 +75,16 @@ pub fn run(place: &Place, name: &str, asked: &Asked<'_>, watcher: &dyn Watcher) 
     let files = find(place, name)?;
     let study = study::load(&files)?;
     is_there(&study, asked)?;
-    if asked.threads.is_some() && !study.hybrid {
+    if asked.threads.is_some() && study.rows_are != RowsAre::Hybrid {
         let message = format!("study `{name}` runs one experiment at a time");
         return Err(Error::new(ErrorKind::Usage, message).with_help("leave --threads out"));
     }
     let mut curves = Curves::default();
-    let mut lines = if study.hybrid {
-        hybrid(&study, &files, asked, watcher)?
-    } else if study.estimate {
-        estimates(&study, &files, asked, watcher)?
-    } else if study.curves {
-        curves_of(&study, &files, asked, watcher)?
-    } else {
-        rows(&study, &files, (asked, &mut curves), watcher)?
+    let mut lines = match study.rows_are {
+        RowsAre::Summaries => rows(&study, &files, (asked, &mut curves), watcher)?,
+        RowsAre::Hybrid => hybrid(&study, &files, asked, watcher)?,
+        RowsAre::Estimates => estimates(&study, &files, asked, watcher)?,
+        RowsAre::Curves => curves_of(&study, &files, asked, watcher)?,
     };
     let special = SPECIALS.iter().find(|s| s.name == name).filter(|_| asked.row.is_none());
     let mut computed = special.map(|s| (s.compute)(&files, asked, watcher)).transpose()?;
@@ -187,8 +184,8 @@ fn estimates(
 ) -> Result<Vec<Line>, Error> {
     let (mut lines, mut all) = (Vec::new(), estimates::Cases::default());
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
-        let Case { set, .. } = case(study, row, asked);
-        let found = estimates::run(row, &set, asked.form, files, watcher)?;
+        let Case { set, seeds, .. } = case(study, row, asked);
+        let found = estimates::run(row, &set, seeds, files, watcher)?;
         all.add(found.cases);
         lines.extend(found.lines);
     }
@@ -205,8 +202,8 @@ fn curves_of(
 ) -> Result<Vec<Line>, Error> {
     let (mut lines, mut bounds) = (Vec::new(), (0, 0));
     for row in study.rows.iter().filter(|row| is_wanted(row, asked)) {
-        let Case { set, .. } = case(study, row, asked);
-        let found = curves::run(row, &set, asked.form, files, watcher)?;
+        let Case { set, seeds, .. } = case(study, row, asked);
+        let found = curves::run(row, &set, seeds, files, watcher)?;
         bounds = (bounds.0 + found.bounds.0, bounds.1 + found.bounds.1);
         if let (Some(out), Some(picture)) = (&asked.out, found.picture) {
             hybrid::draw(out, &[picture])?;
@@ -260,9 +257,9 @@ fn value<'a>(summary: &'a Json, path: &str) -> Option<&'a Json> {
 }
 
 fn text(study: &Study, lines: &[Line]) -> String {
-    let head = match study.estimate {
-        true => ["row", "quantity", "its estimate", "true", ""],
-        false => ["row", "quantity", "published", "ours", "why they differ"],
+    let head = match study.rows_are {
+        RowsAre::Estimates => ["row", "quantity", "its estimate", "true", ""],
+        _ => ["row", "quantity", "published", "ours", "why they differ"],
     };
     let head = head.map(str::to_owned);
     let mut cells = vec![head];

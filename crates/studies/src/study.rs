@@ -42,18 +42,41 @@ use netloom::{
     },
 };
 
+/// What rows of a study are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsAre {
+    /// Runs of which numbers of the summary were published.
+    Summaries,
+    /// Hybrid runs beside high fidelity.
+    Hybrid,
+    /// Hybrid runs that are asked how far they are off.
+    Estimates,
+    /// Latency over load.
+    Curves,
+}
+
+impl RowsAre {
+    /// By name in the file, the default first.
+    const NAMES: [&str; 4] = ["summary", "hybrid", "estimate", "curves"];
+
+    fn named(name: &str) -> Self {
+        match name {
+            "hybrid" => Self::Hybrid,
+            "estimate" => Self::Estimates,
+            "curves" => Self::Curves,
+            _ => Self::Summaries,
+        }
+    }
+}
+
 /// A study as written.
 pub struct Study {
     /// Title of the paper.
     pub title: String,
     /// Where it was published.
     pub paper: String,
-    /// Rows are hybrid runs beside high fidelity.
-    pub hybrid: bool,
-    /// Rows are hybrid runs that are asked how far they are off.
-    pub estimate: bool,
-    /// Rows are latency over load.
-    pub curves: bool,
+    /// What a row is.
+    pub rows_are: RowsAre,
     smoke: Vec<String>,
     quick: Vec<String>,
     /// Rows of its table.
@@ -111,7 +134,7 @@ const STUDY: &[Param] = &[
     Param { name: "paper", kind: Kind::Text, default: OPTIONAL, doc: "Where it was published." },
     Param {
         name: "form",
-        kind: Kind::Choice(&["summary", "hybrid", "estimate", "curves"]),
+        kind: Kind::Choice(&RowsAre::NAMES),
         default: Some("summary"),
         doc: "What a row is.",
     },
@@ -198,9 +221,7 @@ fn parse(root: &Table, source: usize, diagnostics: &mut Diagnostics) -> Option<S
     Some(Study {
         title: section.values.text("title"),
         paper: section.values.text("paper"),
-        hybrid: section.values.text("form") == "hybrid",
-        estimate: section.values.text("form") == "estimate",
-        curves: section.values.text("form") == "curves",
+        rows_are: RowsAre::named(&section.values.text("form")),
         smoke,
         quick,
         rows,
