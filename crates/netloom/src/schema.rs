@@ -151,9 +151,6 @@ fn model(choices: &Choices, entry: &ModelEntry) -> Json {
     for choice in choices.of_model(entry) {
         let (key, entries) = of(choice);
         section["properties"][key]["enum"] = entries.iter().map(|about| about.name).collect();
-        for (name, property) in entries.iter().flat_map(|about| properties(about.params)) {
-            section["properties"][name] = property;
-        }
     }
     let others = choices.model.entries.iter().flat_map(|other| properties(other.about.params));
     for (name, property) in others {

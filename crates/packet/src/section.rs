@@ -6,6 +6,7 @@ use super::{
         pipelined::config::{Context, Pipeline},
         registry::{self, RouterEntry},
     },
+    sections::ROUTER_CHOICE,
 };
 use base::{
     param::{Kind, Param, Problem, Values},
@@ -26,9 +27,9 @@ pub const ABOUT: About = About {
     source: "Terminals: CODES dragonfly-dally. Routers: `netloom explain window` and the others.",
     params: &[
         Param {
-            name: "router",
+            name: ROUTER_CHOICE.key,
             kind: Kind::Choice(&registry::NAMES),
-            default: Some("window"),
+            default: Some(ROUTER_CHOICE.default),
             doc: "Router architecture: how routers move chunks (`netloom list routers`).",
         },
         Param {

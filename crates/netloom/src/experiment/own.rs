@@ -1,4 +1,4 @@
-//! What models declare: `[model]` and sections of their own, each with keys of its own and those of what it chooses from lists.
+//! What models declare: `[model]`, and sections of their own with their keys and those of what they choose from lists.
 
 use super::{
     file::File,
@@ -29,27 +29,21 @@ pub(super) fn read_model(
     let model = choices.model.choose(table, home, diagnostics)?;
     let lists = choices.of_model(model);
     let chosen: Vec<_> = lists.iter().map(|c| c.choose(table, home, diagnostics)).collect();
-    let lenient = chosen.iter().any(Option::is_none);
     let keys = |entry: &'static ModelEntry| entry.about.params.iter().map(|p| p.name);
     let others = choices.model.entries.iter().copied().flat_map(keys);
     let others = others.filter(|key| keys(model).all(|own| own != *key));
     let picks = lists.iter().map(|c| c.key);
     let also: Vec<&str> = [choices.model.key, DERIVED].into_iter().chain(others).chain(picks).collect();
-    let theirs = chosen.iter().flatten().flat_map(|c| c.about().params);
-    let all: Vec<Param> = model.about.params.iter().chain(theirs).copied().collect();
-    let spec = Spec {
-        title: &choices.model.title,
-        params: all.iter().filter(|p| lists.iter().all(|c| c.key != p.name)).copied().collect(),
-        also: &also,
-        elsewhere: lists.iter().zip(&chosen).flat_map(|(choice, chosen)| choice.elsewhere(*chosen)).collect(),
-        lenient,
-    };
+    let own = model.about.params.iter().copied();
+    let params = own.filter(|p| lists.iter().all(|c| c.key != p.name)).collect();
+    let title = &choices.model.title;
+    let spec = Spec { title, params, also: &also, elsewhere: Vec::new(), lenient: false };
     let mut section = reader::read(&spec, table, home, diagnostics);
-    section.complete &= !lenient;
+    section.complete &= chosen.iter().all(Option::is_some);
     let picked: Picked =
         lists.iter().zip(chosen).filter_map(|(choice, chosen)| Some((choice.key, chosen?))).collect();
     // The file is written out again from the section: the names stand at their keys' places.
-    section.params = all;
+    section.params = model.about.params.to_vec();
     let names =
         picked.iter().map(|(key, entry)| ((*key).to_owned(), Value::Text(entry.about().name.to_owned())));
     section.values.0.extend(names);

@@ -2,7 +2,10 @@
 //! long as its defaults make a run; drafts that are refused are drawn anew by the caller.
 
 use crate::registry::Registry;
-use base::rng::{Purpose, Stream};
+use base::{
+    registry::About,
+    rng::{Purpose, Stream},
+};
 use fabric::registry::{Constant, Topology};
 use packet::hybrid::Treatment;
 use std::fmt::Write;
@@ -144,7 +147,7 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     let kind = if hybrid { "hybrid" } else { "packet" };
     let chunk = *dice.one(&[32, 64, 256]);
     // The commonest twice as often as others.
-    let routers: Vec<&str> = ["window"].into_iter().chain(names(registry, "routers")).collect();
+    let routers: Vec<&str> = ["window"].into_iter().chain(names(&abouts(registry, "routers"))).collect();
     let router = *dice.one(&routers);
     let _ = write!(
         text,
@@ -166,11 +169,15 @@ fn packet_model(text: &mut String, registry: &Registry, dice: &mut Dice) {
     }
 }
 
-/// Names of a list that belongs to a model.
-fn names(registry: &Registry, plural: &str) -> Vec<&'static str> {
+/// Entries of a list that belongs to a model.
+fn abouts(registry: &Registry, plural: &str) -> Vec<&'static About> {
     let list = registry.lists().into_iter().find(|list| list.plural == plural);
     let entries = list.map_or_else(Vec::new, |list| registry.listed(list));
-    entries.into_iter().map(|e| e.about().name).collect()
+    entries.into_iter().map(|e| e.about()).collect()
+}
+
+fn names(abouts: &[&'static About]) -> impl Iterator<Item = &'static str> {
+    abouts.iter().map(|about| about.name)
 }
 
 /// What is inside routers: each key is said once in a few times; combinations that make no sense are refused and drawn anew.
@@ -182,7 +189,7 @@ fn router_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
         }
     };
     let named = |plural: &str| -> Vec<String> {
-        names(registry, plural).into_iter().map(|name| format!("\"{name}\"")).collect()
+        names(&abouts(registry, plural)).map(|name| format!("\"{name}\"")).collect()
     };
     let (allocators, arbiters) = (named("allocators"), named("arbiters"));
     let allocators: Vec<&str> = allocators.iter().map(String::as_str).collect();
@@ -212,15 +219,12 @@ fn router_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
 /// Switches at drawn times, or by itself.
 fn hybrid_section(text: &mut String, registry: &Registry, dice: &mut Dice) {
     // Predictors that need a file have none here.
-    let named = |plural: &str| {
-        let list = registry.lists().into_iter().find(|list| list.plural == plural);
-        list.map_or_else(Vec::new, |list| registry.listed(list)).into_iter().map(|e| e.about())
-    };
-    let free: Vec<&str> = named("predictors")
+    let free: Vec<&str> = abouts(registry, "predictors")
+        .into_iter()
         .filter(|about| about.params.iter().all(|q| q.default.is_some()))
         .map(|about| about.name)
         .collect();
-    let director = dice.one(&named("directors").collect::<Vec<_>>()).name;
+    let director = dice.one(&abouts(registry, "directors")).name;
     let _ = write!(
         text,
         "\n[hybrid]\npredictor = \"{}\"\ndirector = \"{director}\"\ntreatment = \"{}\"\nlevel = \"{}\"\nin_phase = {}\n",

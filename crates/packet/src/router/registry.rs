@@ -60,9 +60,13 @@ pub struct RouterEntry {
 }
 
 impl RouterEntry {
-    /// The entry of an architecture.
+    /// The entry of an architecture. It has no keys: a router is made of the network, to which values of its own never come.
+    ///
+    /// # Panics
+    /// If its documentation declares keys; of a constant or static that ends the build.
     #[must_use]
     pub const fn of<R: Router>() -> Self {
+        assert!(R::ABOUT.params.is_empty(), "a router architecture has no keys");
         Self {
             about: R::ABOUT,
             rules: R::RULES,
