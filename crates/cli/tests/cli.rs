@@ -12,6 +12,36 @@ fn json(arguments: &[&str]) -> Json {
     serde_json::from_str(&run.out).expect("one JSON object")
 }
 
+/// Its tables hold all of the registry, and its example of a diagnostic is what is printed.
+#[test]
+fn the_readme_names_what_can_be_named() {
+    let readme = std::fs::read_to_string("../../README.md").expect("it is in the tree");
+    let registry = netloom::Registry::standard();
+    let topologies = registry.topologies.iter().map(|e| e.about.name);
+    let routings = registry.routings.iter().map(|e| e.about.name);
+    let arrivals = registry.arrivals.iter().map(|e| e.about.name);
+    let placements = registry.placements.iter().map(|e| e.about.name);
+    let models = registry.models.iter().map(|e| e.about.name);
+    let all = topologies.chain(routings.clone()).chain(arrivals).chain(placements).chain(models);
+    let missing: Vec<&str> = all.filter(|name| !readme.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "README.md does not name {missing:?}");
+    let quoted: Vec<String> = routings.map(|name| format!("\"{name}\"")).collect();
+    let known = format!("= help: known are {} (see `netloom list routings`)", quoted.join(", "));
+    assert!(readme.contains(&known), "README.md should show\n{known}");
+}
+
+/// A cycle of channels that was asked for is noted; one that was not is refused (`bad/cyclic-routing.toml`).
+#[test]
+fn a_cycle_that_was_asked_for_is_noted() {
+    let noted = |channels: u32| {
+        let routing = format!("routing={{ algorithm = \"dragonfly-ugal\", channels = {channels} }}");
+        let run = netloom(&["check", GOOD, "--set", &routing]);
+        assert_eq!(run.status, 0, "{}", run.err);
+        run.err.contains("note: the routing's virtual channels can deadlock, as it was asked to")
+    };
+    assert!(noted(3) && !noted(4));
+}
+
 #[test]
 fn help_and_version() {
     for arguments in [&["--help"][..], &["run", "--help"], &["study", "--help"]] {

@@ -151,7 +151,9 @@ mod tests {
                 .expect("it runs")
         };
         let ours = run("longest-first", "sequential");
-        assert_ne!(ours.summary.fingerprint, run("window", "sequential").summary.fingerprint);
+        for other in ["window", "output-queued"] {
+            assert_ne!(ours.summary.fingerprint, run(other, "sequential").summary.fingerprint, "{other}");
+        }
         for scheduler in ["conservative", "optimistic"] {
             assert_eq!(ours.summary.fingerprint, run("longest-first", scheduler).summary.fingerprint);
         }
