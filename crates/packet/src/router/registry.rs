@@ -107,7 +107,10 @@ impl Registered for RouterEntry {
 }
 
 /// All of them; the first is the default.
-pub const ROUTERS: &[RouterEntry] = &[
+///
+/// A static, as every list of entries made by [`RouterEntry::of`] is to be: a constant is made anew in each crate that names it, and all
+/// architectures in all modes are then compiled there once more, with the optimisation of that crate.
+pub static ROUTERS: &[RouterEntry] = &[
     RouterEntry::of::<WindowRouter>(),
     RouterEntry::of::<InputQueued>(),
     RouterEntry::of::<OutputQueued>(),
