@@ -16,3 +16,4 @@ pub mod rng;
 pub mod threads;
 pub mod time;
 pub mod units;
+pub mod world;

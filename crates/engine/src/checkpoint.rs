@@ -46,17 +46,25 @@ where
     D: Domain,
     O: Observer<D::Record> + Kept,
 {
-    /// Appends the state of all partitions. Only in a pause or between runs.
+    /// Appends the state of all partitions. Only in a pause or between runs. Over ranks all do it together, and the first alone gets it.
     pub fn save(&mut self, to: &mut Vec<u8>) {
         // Messages between partitions have no place of their own in a checkpoint: they must have been handed over.
         assert!(self.partitions.iter().all(|p| p.outbox.is_empty()), "only between two events");
-        put(&(self.now(), self.partitions.len()), to);
+        let mut mine = Vec::new();
         for part in &mut self.partitions {
-            put(&part.events, to);
-            part.domain.visit_journals(&mut |table| table.save(to));
-            part.agenda.save(to);
-            part.observer.save(to);
+            // Each with its length: a rank passes over those of others.
+            let mut own = Vec::new();
+            put(&part.events, &mut own);
+            part.domain.visit_journals(&mut |table| table.save(&mut own));
+            part.agenda.save(&mut own);
+            part.observer.save(&mut own);
+            put(&own.len(), &mut mine);
+            mine.append(&mut own);
         }
+        let over = self.ranks();
+        put(&(self.now(), over.partitions), to);
+        // Ranks have consecutive partitions, so their states follow each other in the order of partitions.
+        over.world.gather(mine).into_iter().for_each(|mut part| to.append(&mut part));
     }
 
     /// Goes on from a state that was saved with the same partitions; this executor must be as new.
@@ -64,24 +72,37 @@ where
     /// # Errors
     /// If the bytes are not what was saved; then the executor is worthless.
     pub fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged> {
-        let (now, partitions) = take(from)?;
-        if self.partitions.len() != partitions {
+        let (now, partitions): (_, u32) = take(from)?;
+        if self.ranks().partitions != partitions {
             return Err(Damaged);
         }
         self.go_on_from(now);
-        for part in &mut self.partitions {
-            part.events = take(from)?;
-            // The visitor cannot return early: after the first damage the rest is passed over.
-            let mut sound = Ok(());
-            part.domain.visit_journals(&mut |table| {
-                if sound.is_ok() {
-                    sound = table.load(from);
-                }
-            });
-            sound?;
-            part.agenda.load(from)?;
-            part.observer.load(from)?;
+        let mine = self.ranks().mine();
+        for number in 0..partitions {
+            let length = take(from)?;
+            let (mut own, rest) = from.split_at_checked(length).ok_or(Damaged)?;
+            *from = rest;
+            if mine.contains(&number) {
+                self.load_part((number - mine.start) as usize, &mut own)?;
+            }
         }
         Ok(())
+    }
+
+    /// Loads the state of one partition, which is all that is given.
+    fn load_part(&mut self, index: usize, from: &mut &[u8]) -> Result<(), Damaged> {
+        let part = &mut self.partitions[index];
+        part.events = take(from)?;
+        // The visitor cannot return early: after the first damage the rest is passed over.
+        let mut sound = Ok(());
+        part.domain.visit_journals(&mut |table| {
+            if sound.is_ok() {
+                sound = table.load(from);
+            }
+        });
+        sound?;
+        part.agenda.load(from)?;
+        part.observer.load(from)?;
+        if from.is_empty() { Ok(()) } else { Err(Damaged) }
     }
 }

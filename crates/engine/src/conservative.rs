@@ -10,10 +10,13 @@ use crate::{
     crew::{self, Crew},
     domain::{Domain, Envelope, Observer},
     group::Group,
+    joint::{self, Joint, News},
     lookahead::Lookahead,
-    meeting::{Known, Meeting},
+    meeting::Known,
     pin,
+    words::Message,
 };
+use base::time::Ps;
 
 /// Runs each group in a thread of its own, the first in the calling one; returns the number of windows.
 ///
@@ -24,10 +27,10 @@ where
     D: Domain<Message: Send> + Send,
     O: Observer<D::Record> + Send,
 {
-    assert!(groups.len() > 1, "threads meet each other");
-    let count = groups.len() as u32;
-    let ahead = Lookahead::new(count, |from, to| groups[from as usize].lookahead(to));
-    let meeting = crew::meeting(groups.len());
+    let count = groups.len();
+    assert!(count > 1 || !crew.world.is_alone(), "groups meet each other");
+    let ahead = joint::lookahead(&crew.world, count, |from, to| groups[from as usize].lookahead(to));
+    let meeting = crew::meeting(&crew.world, count);
     crew::side_by_side(&mut groups, &meeting, |group| {
         Share { meeting: &meeting, ahead: &ahead, crew }.run(group)
     })
@@ -35,34 +38,29 @@ where
 
 /// A thread's part in a run.
 struct Share<'a, M> {
-    meeting: &'a Meeting<Envelope<M>>,
+    meeting: &'a Joint<Envelope<M>>,
     ahead: &'a Lookahead,
     crew: &'a Crew,
 }
 
-impl<M: Copy + Send> Share<'_, M> {
+impl<M: Message + Send> Share<'_, M> {
     /// Runs a group to the end; returns the number of windows.
     fn run<D, O>(&self, group: &mut Group<'_, D, O>) -> u64
     where
         D: Domain<Message = M>,
         O: Observer<D::Record>,
     {
-        let Crew { end, budget, pin, stretch } = *self.crew;
+        let Crew { end, budget, pin, stretch, .. } = *self.crew;
         let _bound_to = pin.then(|| pin::bind(group.me as usize));
         let me = group.me as usize;
         let mut known = Known { next: Vec::new(), events: 0 };
         let (mut round, mut reached) = (0, 0);
         loop {
             round += 1;
-            self.announce(group, round);
-            if !self.meeting.wait(round) {
+            if !self.meet(group, round, &mut known, reached) {
                 break;
             }
             // From here on this thread knows what all others know, so all decide alike without another word.
-            self.meeting.read(round, &mut known);
-            for from in (0..known.next.len()).filter(|&from| from != me) {
-                self.meeting.open(from, me, round, |envelope| group.deliver(&envelope, reached));
-            }
             let first = known.next.iter().copied().min().unwrap_or(end);
             if first >= end || known.events >= budget {
                 break;
@@ -74,19 +72,17 @@ impl<M: Copy + Send> Share<'_, M> {
         round - 1
     }
 
-    /// Posts what the last window left for others, and says where the group stands.
-    fn announce<D, O>(&self, group: &mut Group<'_, D, O>, round: u64)
+    /// Posts what the last window left for others, says where the group stands, and takes its mail, which is due at `reached` or later.
+    fn meet<D, O>(&self, group: &mut Group<'_, D, O>, round: u64, known: &mut Known, reached: Ps) -> bool
     where
         D: Domain<Message = M>,
         O: Observer<D::Record>,
     {
-        let me = group.me as usize;
-        for (to, mail) in group.outgoing.iter_mut().enumerate() {
-            if !mail.is_empty() {
-                self.meeting.post(me, to, round, mail);
-            }
-        }
-        self.meeting.announce(me, round, group.next_time(), group.events, &group.sent);
-        group.sent.fill(base::time::NEVER);
+        let (me, next, events) = (group.me as usize, group.next_time(), group.events);
+        let (mut mail, mut sent) = (std::mem::take(&mut group.outgoing), std::mem::take(&mut group.sent));
+        let news = News { me, round, next, events, sent: &mut sent, mail: &mut mail };
+        let met = self.meeting.meet(news, known, |envelope| group.deliver(&envelope, reached));
+        (group.outgoing, group.sent) = (mail, sent);
+        met
     }
 }

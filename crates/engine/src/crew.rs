@@ -1,11 +1,13 @@
 //! Threads that run partitions side by side, whatever the scheduler: one begins in each thread, and nobody waits for one that failed.
 
-use crate::meeting::Meeting;
-use base::time::Ps;
+use crate::{joint::Joint, mail::Mail, meeting::Meeting};
+use base::{time::Ps, world::World};
 
 /// What the threads of a run are given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) struct Crew {
+    /// The ranks of the run; each has as many threads.
+    pub world: World,
     /// Virtual time at which the run ends.
     pub end: Ps,
     /// Events after which it stops, about.
@@ -19,20 +21,20 @@ pub(crate) struct Crew {
 /// Looks at another thread's slot before the processor is given away: some microseconds.
 const PATIENCE: u32 = 1000;
 
-/// A meeting of so many threads.
-pub(crate) fn meeting<M>(threads: usize) -> Meeting<M> {
+/// A meeting of so many threads here, and as many in every other rank.
+pub(crate) fn meeting<M: Mail>(world: &World, threads: usize) -> Joint<M> {
     // With more threads than processors, whoever looks on keeps another from working: then nobody looks twice.
     let crowded = std::thread::available_parallelism().is_ok_and(|n| n.get() < threads);
-    Meeting::new(threads, if crowded { 0 } else { PATIENCE })
+    Joint::new(world, Meeting::new(threads, if crowded { 0 } else { PATIENCE }), threads)
 }
 
 /// Does each share in a thread of its own, the first in the calling one, and gives what that one gave.
 ///
 /// # Panics
 /// If a share panics in any thread.
-pub(crate) fn side_by_side<T: Send, M: Send, R: Send>(
+pub(crate) fn side_by_side<T: Send, M: Mail + Send, R: Send>(
     shares: &mut [T],
-    meeting: &Meeting<M>,
+    meeting: &Joint<M>,
     work: impl Fn(&mut T) -> R + Sync,
 ) -> R {
     let work = |share: &mut T| {
@@ -67,9 +69,9 @@ pub(crate) fn side_by_side<T: Send, M: Send, R: Send>(
 }
 
 /// Rings if its thread panics.
-struct Alarm<'a, M>(&'a Meeting<M>);
+struct Alarm<'a, M: Mail>(&'a Joint<M>);
 
-impl<M> Drop for Alarm<'_, M> {
+impl<M: Mail> Drop for Alarm<'_, M> {
     fn drop(&mut self) {
         self.0.fail();
     }

@@ -4,8 +4,10 @@ use crate::{
     agenda::Agenda,
     domain::{Domain, Effects, Lane, Observer},
     executor::{Executor, Stop},
+    kept::{put, take},
 };
 use base::time::{NEVER, Ps};
+use serde::{Serialize, de::DeserializeOwned};
 
 /// What the network's clock does after a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +22,11 @@ pub enum Network {
 
 /// Takes decisions at ticks. A tick at t sees every event before t, everything settled, and nothing at t.
 ///
-/// A partition only summarises and applies, from shared references, so that threads and ranks can do it side by side; one
-/// place decides.
+/// A partition only summarises and applies, from shared references, so that threads and ranks can do it side by side. Over ranks each rank has
+/// a director of its own: all are given the same summary of all partitions, and must decide alike.
 pub trait Director<D: Domain, O> {
-    /// What a partition reports: integers, so that merging in any grouping gives one answer.
-    type Summary;
+    /// What a partition reports: integers, so that merging in any grouping gives one answer. Over ranks it travels.
+    type Summary: Serialize + DeserializeOwned;
     /// What a partition is given.
     type Order: Copy;
 
@@ -110,6 +112,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 let lane = if suspended { Lane::Steady } else { Lane::Network };
                 self.act(index, lane, |domain, effects| director.apply(&order, domain, effects));
             }
+            self.send_afar();
             if tick.checked_rem(pauses.every) == Some(0) && !alive(self, director) {
                 return Stop::Budget;
             }
@@ -131,7 +134,22 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 Some(left) => director.merge(left, summary),
             });
         }
-        director.decide(now, total?, dry)
+        let total = self.of_all_ranks(director, total?);
+        director.decide(now, total, dry)
+    }
+
+    /// The summary of all ranks' partitions, which every rank gets.
+    fn of_all_ranks<X: Director<D, O>>(&self, director: &X, mine: X::Summary) -> X::Summary {
+        let world = &self.ranks().world;
+        if world.is_alone() {
+            return mine;
+        }
+        let mut bytes = Vec::new();
+        put(&mine, &mut bytes);
+        let read = |bytes: Vec<u8>| take(&mut bytes.as_slice()).expect("a summary of the same build");
+        // In the order of ranks, which is that of partitions.
+        let all = world.all_bytes(&bytes).into_iter().map(read);
+        all.reduce(|left, right| director.merge(left, right)).unwrap_or(mine)
     }
 
     fn switch(&mut self, network: Network, now: Ps) {

@@ -7,14 +7,19 @@ use crate::{
     balance::{self, Home},
     conservative,
     crew::Crew,
-    domain::{Actions, Domain, Lane, Observer},
+    domain::{Actions, Domain, Envelope, Lane, Observer},
     group::Group,
     key::Key,
+    mail::Mail,
+    over::Over,
     partition::{Immediate, Partition},
     warp::{self, Members, Optimism, Speculation},
 };
 pub use base::threads::Threads;
-use base::time::{NEVER, Ps};
+use base::{
+    time::{NEVER, Ps},
+    world::World,
+};
 
 /// Why [`Executor::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +43,13 @@ pub struct Options {
 
 /// Runs partitions to an end, window by window or alone.
 pub struct Executor<D: Domain, O> {
-    /// The partitions, by number.
+    /// The partitions of this process, by number; over several ranks, those that [`Over::mine`] says.
     pub partitions: Vec<Partition<D, O>>,
     options: Options,
+    over: Over,
     threads: Threads,
+    /// Messages to partitions of other ranks that were sent outside of any run.
+    afar: Vec<Envelope<D::Message>>,
     /// Which group runs each partition, and where in it.
     homes: Vec<Home>,
     /// Cost of each partition in events, old ones counted for less, and the events that are counted already.
@@ -72,7 +80,7 @@ type SideBySide<D, O> = for<'a, 'b> fn(Vec<Group<'a, D, O>>, &'b Crew) -> u64;
 impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// Builds the partitions and lets each schedule its first events; runs in the calling thread.
     pub fn new(parts: impl IntoIterator<Item = (D, O)>, options: Options) -> Self {
-        Self::build(parts, options, Threads::ONE, None)
+        Self::build(parts, options, (Threads::ONE, None), None)
     }
 
     /// The same in several threads: partitions move among them.
@@ -81,7 +89,40 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send> + Send,
         O: Send,
     {
-        Self::build(parts, options, threads, Some(conservative::run::<D, O>))
+        Self::build(parts, options, (threads, None), Some(conservative::run::<D, O>))
+    }
+
+    /// The same over several ranks, in so many threads each: `parts` are those of this rank.
+    ///
+    /// # Panics
+    /// If there are not as many parts as this rank has, or fewer partitions than ranks.
+    pub fn over(
+        over: Over,
+        parts: impl IntoIterator<Item = (D, O)>,
+        options: Options,
+        threads: Threads,
+        optimism: Option<Optimism>,
+    ) -> Self
+    where
+        D: Domain<Message: Send, Record: Send> + Send,
+        O: Send,
+    {
+        let mut executor =
+            Self::build(parts, options, (threads, Some(over)), Some(conservative::run::<D, O>));
+        if let Some(optimism) = optimism {
+            executor.run_ahead(optimism);
+        }
+        executor
+    }
+
+    /// From now on ahead of what is certain.
+    fn run_ahead(&mut self, optimism: Optimism)
+    where
+        D: Domain<Message: Send, Record: Send> + Send,
+        O: Send,
+    {
+        assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
+        self.warp = Some(Warp { run: warp::run::<D, O>, optimism, total: Speculation::default() });
     }
 
     /// The same ahead of what is certain: events that turn out to be premature are taken back.
@@ -98,9 +139,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         D: Domain<Message: Send, Record: Send> + Send,
         O: Send,
     {
-        assert!(optimism.batch > 0 && optimism.history > 0, "a round handles an event");
-        let mut executor = Self::build(parts, options, threads, None);
-        executor.warp = Some(Warp { run: warp::run::<D, O>, optimism, total: Speculation::default() });
+        let mut executor = Self::build(parts, options, (threads, None), None);
+        executor.run_ahead(optimism);
         executor
     }
 
@@ -113,7 +153,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     fn build(
         parts: impl IntoIterator<Item = (D, O)>,
         options: Options,
-        threads: Threads,
+        (threads, over): (Threads, Option<Over>),
         side_by_side: Option<SideBySide<D, O>>,
     ) -> Self {
         const { assert!(size_of::<D::Message>() <= crate::MESSAGE_BYTES, "messages are small") };
@@ -123,12 +163,16 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             .collect();
         let count = partitions.len();
         assert!(count > 0, "a run has a partition");
-        let groups = threads.count.clamp(1, (count as u32).max(1));
+        let over = over.unwrap_or(Over { world: World::ALONE, partitions: count as u32 });
+        assert_eq!(over.mine().len(), count, "these are the partitions of this rank");
+        let groups = threads.count.clamp(1, over.partitions / over.world.ranks());
         let mut executor = Self {
             partitions,
             options,
             threads: Threads { count: groups, ..threads },
-            homes: balance::homes(&balance::split(&vec![1; count], groups)),
+            homes: homes(&over, groups),
+            afar: Vec::new(),
+            over,
             costs: vec![(0, 0); count],
             now: 0,
             windows: 0,
@@ -138,6 +182,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         for index in 0..executor.partitions.len() {
             executor.act(index, Lane::Network, |domain, effects| domain.start(effects));
         }
+        executor.send_afar();
         executor
     }
 
@@ -155,12 +200,19 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         if first == NEVER { Stop::Dry } else { Stop::End }
     }
 
-    /// Virtual time of the first pending event.
+    /// Virtual time of the first pending event of all ranks, which must all ask.
     fn first(&mut self) -> Ps {
-        self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER)
+        let here = self.partitions.iter_mut().map(|p| p.agenda.next_time()).min().unwrap_or(NEVER);
+        self.over.world.least(here)
     }
 
-    /// Threads in use.
+    /// The ranks of the run, and which partitions this one has.
+    #[must_use]
+    pub fn ranks(&self) -> &Over {
+        &self.over
+    }
+
+    /// Threads in use in each rank.
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.threads.count
@@ -178,13 +230,13 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         self.now
     }
 
-    /// Events handled so far.
+    /// Events handled so far in this rank.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.partitions.iter().map(|p| p.events).sum()
     }
 
-    /// Lets a partition act outside of any event, at the present tick on the clock of `lane`: how a director applies a decision.
+    /// Lets a partition of this process, by its place in [`Executor::partitions`], act outside of any event, at the present tick on the clock of `lane`: how a director applies a decision.
     pub fn act<T>(
         &mut self,
         index: usize,
@@ -196,7 +248,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let (now, tie_seed) = (self.now, self.options.tie_seed);
         let part = &mut self.partitions[index];
         let key = Key::floor(part.agenda.clock(lane, now));
-        let (domain, mut effects) = part.at(lane, key, index as u32, tie_seed);
+        let number = self.over.mine().start + index as u32;
+        let (domain, mut effects) = part.at(lane, key, number, tie_seed);
         let result = action(domain, &mut effects);
         self.exchange(now);
         result
@@ -206,21 +259,22 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     pub fn run_until(&mut self, end: Ps, budget: u64) -> Stop {
         assert!(end >= self.now, "time does not run backwards");
         self.rebalance();
-        let groups = self.threads.count as usize;
+        let (world, groups) = (self.over.world.clone(), self.threads.count);
+        let first = world.rank() * groups;
         let mut members: Vec<Vec<(u32, &mut Partition<D, O>)>> = (0..groups).map(|_| Vec::new()).collect();
-        for (index, part) in self.partitions.iter_mut().enumerate() {
+        for (number, part) in self.over.mine().zip(&mut self.partitions) {
             // In the order of their numbers: a group looks its members up by place.
-            members[self.homes[index].group as usize].push((index as u32, part));
+            members[(self.homes[number as usize].group - first) as usize].push((number, part));
         }
         let (homes, tie_seed) = (&self.homes, self.options.tie_seed);
-        let crew = Crew { end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
+        let crew = Crew { world, end, budget, pin: self.threads.pin, stretch: self.threads.stretch };
         if let Some(warp) = &mut self.warp {
             (warp.run)(members, homes, &crew, &warp.optimism, &mut warp.total, tie_seed);
             return self.stop_before(end);
         }
         let mut groups: Vec<_> =
-            (0..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
-        if let [group] = groups.as_mut_slice() {
+            (first..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
+        if let ([group], true) = (groups.as_mut_slice(), crew.world.is_alone()) {
             group.run_to(end, budget);
         } else {
             let run = self.side_by_side.expect("several threads were asked for, so there is what runs them");
@@ -271,7 +325,8 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
 
     /// Gives partitions to threads anew if their measured costs ask for it.
     fn rebalance(&mut self) {
-        if self.threads.count == 1 {
+        // Over ranks every rank would have to know where the others' partitions are: there they stay where they begin.
+        if self.threads.count == 1 || !self.over.world.is_alone() {
             return;
         }
         // Half of what was before and all that is new: old costs fade within a few runs.
@@ -303,10 +358,12 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 }
             });
         }
+        self.send_afar();
     }
 
-    /// Hands the outboxes' messages to their receivers; none may be due before `bound`.
+    /// Hands the outboxes' messages to their receivers; none may be due before `bound`. Those to other ranks wait for [`Self::send_afar`].
     fn exchange(&mut self, bound: Ps) {
+        let mine = self.over.mine();
         for from in 0..self.partitions.len() {
             let mut outbox = std::mem::take(&mut self.partitions[from].outbox);
             for envelope in outbox.drain(..) {
@@ -315,9 +372,47 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                     envelope.key.time + offset >= bound,
                     "a promised lookahead was broken by {envelope:?}"
                 );
-                self.partitions[envelope.to as usize].agenda.deliver(&envelope);
+                if mine.contains(&envelope.to) {
+                    self.partitions[(envelope.to - mine.start) as usize].agenda.deliver(&envelope);
+                } else {
+                    self.afar.push(envelope);
+                }
             }
             self.partitions[from].outbox = outbox;
         }
     }
+
+    /// Exchanges with the other ranks what partitions sent outside of any run; all ranks do it together.
+    pub(crate) fn send_afar(&mut self) {
+        let Over { world, .. } = &self.over;
+        if world.is_alone() {
+            debug_assert!(self.afar.is_empty(), "there is nobody else");
+            return;
+        }
+        // Even if there is nothing to send: the others cannot know that.
+        let mut to = vec![Vec::new(); world.ranks() as usize];
+        for envelope in self.afar.drain(..) {
+            envelope.write(&mut to[self.over.rank_of(envelope.to) as usize]);
+        }
+        let mut from = vec![Vec::new(); to.len()];
+        world.exchange(&to, &mut from);
+        let first = self.over.mine().start;
+        for words in from {
+            let mut rest = words.as_slice();
+            while !rest.is_empty() {
+                let envelope = Envelope::<D::Message>::read(&mut rest);
+                self.partitions[(envelope.to - first) as usize].agenda.deliver(&envelope);
+            }
+        }
+    }
+}
+
+/// Where each partition is run: ranks have consecutive ones, and so have the `threads` of each rank.
+fn homes(over: &Over, threads: u32) -> Vec<Home> {
+    // By rank first, as partitions cannot cross between processes.
+    let of = |rank: u32| {
+        let split = balance::split(&vec![1; over.of(rank).len()], threads);
+        split.into_iter().map(move |group| rank * threads + group)
+    };
+    balance::homes(&(0..over.world.ranks()).flat_map(of).collect::<Vec<_>>())
 }

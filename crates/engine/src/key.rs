@@ -73,6 +73,16 @@ impl Key {
         time << (8 + room) | generation << room | mix
     }
 
+    /// The key as it travels between processes.
+    pub(crate) fn to_words(self) -> [u64; 3] {
+        [self.time, self.rank, self.identity]
+    }
+
+    /// The key that was made words of.
+    pub(crate) fn from_words([time, rank, identity]: [u64; 3]) -> Self {
+        Self { time, rank, identity }
+    }
+
     /// The same place in the order of another instant.
     #[must_use]
     pub(crate) fn at(self, time: Ps) -> Self {

@@ -5,6 +5,7 @@ use base::{
     hash::{Fingerprint, mix64},
     rng::{Purpose, Stream},
     time::{NEVER, Ps},
+    world::World,
 };
 use engine::{
     agenda::Agenda,
@@ -13,6 +14,7 @@ use engine::{
     executor::{Executor, Options, Stop, Threads},
     kept::{Kept, put, take},
     key::Class,
+    over::Over,
     state::{Journal, Table},
     undo_check::{run_with_rollbacks, run_with_undo},
     warp::{Fault, Optimism, Speculation},
@@ -499,4 +501,87 @@ fn damaged_states_are_refused() {
     }
     let mut three = Executor::new(Phold::all(3, false), OPTIONS);
     assert!(three.load(&mut bytes.as_slice()).is_err());
+}
+
+/// Runs so many ranks as threads of this process: `work` gets the executor of its own partitions. Gives what each rank's gave.
+fn in_ranks<T: Send>(
+    ranks: u32,
+    partitions: u32,
+    (count, optimism): (u32, Option<Optimism>),
+    work: impl Fn(Executor<Phold, Print>) -> T + Sync,
+) -> Vec<T> {
+    let rank = |world| {
+        let over = Over { world, partitions };
+        let mine = over.mine();
+        let parts = Phold::all(partitions, false).into_iter().skip(mine.start as usize).take(mine.len());
+        work(Executor::over(over, parts, OPTIONS, Threads { count, ..Threads::ONE }, optimism))
+    };
+    std::thread::scope(|scope| {
+        let rank = &rank;
+        let ends = World::of_threads(ranks).into_iter();
+        let started: Vec<_> = ends.map(|world| scope.spawn(move || rank(world))).collect();
+        started.into_iter().map(|rank| rank.join().expect("no rank fails")).collect()
+    })
+}
+
+fn total(of_ranks: impl IntoIterator<Item = (Fingerprint, u64, u64)>) -> (Fingerprint, u64, u64) {
+    of_ranks.into_iter().fold((Fingerprint::default(), 0, 0), |mut total, rank| {
+        total.0.merge(rank.0);
+        (total.0, total.1 + rank.1, total.2.wrapping_add(rank.2))
+    })
+}
+
+/// Ranks, threads and schedulers in every combination, with ticks, a suspended network and pauses on the way.
+#[test]
+fn one_answer_for_every_number_of_ranks() {
+    let ticks = || Pause(vec![(5_000, Network::Suspend), (8_000, Network::Resume)], 0);
+    let mut one = Executor::new(Phold::all(1, false), OPTIONS);
+    let mut alone = ticks();
+    one.run_directed(20_000, &mut alone, Pauses::NONE, |_, _| true);
+    let stumbling = Optimism { bound: Some(5_000), batch: 50, stumble: 7, ..Optimism::default() };
+    for optimism in [None, Some(Optimism::default()), Some(stumbling)] {
+        for (ranks, partitions, threads) in [(2, 2, 1), (3, 7, 1), (2, 9, 2), (3, 64, 3), (5, 5, 4)] {
+            let answers = in_ranks(ranks, partitions, (threads, optimism), |mut run| {
+                let mut director = ticks();
+                let stop = run.run_directed(20_000, &mut director, Pauses::after(3_000), |_, _| true);
+                (summary(&run), director.1, stop, run.threads())
+            });
+            let all = total(answers.iter().map(|a| a.0));
+            assert_eq!(all, summary(&one), "{ranks} ranks, {partitions} partitions, {threads} threads");
+            assert!(answers.iter().all(|a| (a.1, a.2) == (alone.1, Stop::End)), "all decided alike");
+            assert!(answers.iter().all(|a| a.3 == threads.min(partitions / ranks)));
+        }
+    }
+}
+
+/// Saved by one number of ranks, taken up by another.
+#[test]
+fn a_run_continues_over_other_ranks() {
+    let whole = run(1, false, OPTIONS, 20_000);
+    let saved = in_ranks(3, 7, (1, None), |mut run| {
+        assert_eq!(run.run_until(9_000, u64::MAX), Stop::End);
+        let mut bytes = Vec::new();
+        run.save(&mut bytes);
+        bytes
+    });
+    for (ranks, optimism) in [(1, None), (2, None), (7, None), (2, Some(Optimism::default()))] {
+        let answers = in_ranks(ranks, 7, (1, optimism), |mut run| {
+            run.load(&mut saved[0].as_slice()).unwrap();
+            run.run_until(20_000, u64::MAX);
+            summary(&run)
+        });
+        assert_eq!(total(answers), whole, "{ranks} ranks");
+    }
+}
+
+/// A rank whose handler fails takes the others down: nobody waits for it.
+#[test]
+fn a_rank_that_fails_ends_all() {
+    let failed = std::panic::catch_unwind(|| {
+        in_ranks(3, 3, (1, None), |mut run| {
+            let fails = run.ranks().world.rank() == 1;
+            run.run_directed(20_000, &mut (), Pauses::after(2_000), |_, ()| !fails || panic!("planted"))
+        })
+    });
+    assert!(failed.is_err());
 }

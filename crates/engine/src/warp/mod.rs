@@ -9,15 +9,18 @@ mod doubt;
 mod member;
 mod panics;
 mod past;
+mod sent;
 
 use crate::{
     balance::Home,
     crew::{self, Crew},
     domain::{Domain, Observer},
+    joint::{self, Joint, News},
     lookahead::Lookahead,
-    meeting::{Known, Meeting},
+    meeting::Known,
     partition::Partition,
     pin,
+    words::Message,
 };
 pub use base::threads::{Fault, Optimism, Speculation};
 use base::time::NEVER;
@@ -43,11 +46,13 @@ pub(crate) fn run<D, O>(
     O: Observer<D::Record> + Send,
 {
     let start = (tie_seed, total.ahead);
-    let mut crowds: Vec<_> =
-        (0..).zip(members).map(|(me, members)| Crowd::new(me, members, homes, optimism, start)).collect();
-    let count = crowds.len();
-    let ahead = Lookahead::new(count as u32, |from, to| crowds[from as usize].lookahead(to));
-    let meeting = crew::meeting(count);
+    let count = members.len();
+    let mut crowds: Vec<_> = (crew.world.rank() * count as u32..)
+        .zip(members)
+        .map(|(me, members)| Crowd::new(me, members, homes, optimism, start))
+        .collect();
+    let ahead = joint::lookahead(&crew.world, count, |from, to| crowds[from as usize].lookahead(to));
+    let meeting = crew::meeting(&crew.world, count);
     let rounds = crew::side_by_side(&mut crowds, &meeting, |crowd| {
         Share { meeting: &meeting, ahead: &ahead, crew, optimism }.run(crowd)
     });
@@ -57,13 +62,13 @@ pub(crate) fn run<D, O>(
 
 /// A thread's part in a run.
 struct Share<'a, M> {
-    meeting: &'a Meeting<Post<M>>,
+    meeting: &'a Joint<Post<M>>,
     ahead: &'a Lookahead,
     crew: &'a Crew,
     optimism: &'a Optimism,
 }
 
-impl<M: Copy + Send> Share<'_, M> {
+impl<M: Message + Send> Share<'_, M> {
     /// Runs a thread's partitions to the end; returns the number of rounds.
     fn run<D, O>(&self, crowd: &mut Crowd<'_, D, O>) -> u64
     where
@@ -101,26 +106,15 @@ impl<M: Copy + Send> Share<'_, M> {
         D: Domain<Message = M>,
         O: Observer<D::Record>,
     {
-        let me = crowd.me as usize;
-        for (to, mail) in crowd.outgoing.iter_mut().enumerate() {
-            if !mail.is_empty() {
-                self.meeting.post(me, to, round, mail);
-            }
-        }
         if self.optimism.fault == Some(Fault::BlindToMail) {
             crowd.sent.iter_mut().filter(|due| **due < NEVER).for_each(|due| *due = NEVER - 1);
         }
         // Taken last: handing mail over may have made somebody's next event earlier.
-        let (next, committed) = (crowd.next_time(), crowd.committed());
-        self.meeting.announce(me, round, next, committed, &crowd.sent);
-        crowd.sent.fill(NEVER);
-        if !self.meeting.wait(round) {
-            return false;
-        }
-        self.meeting.read(round, known);
-        for from in (0..known.next.len()).filter(|&from| from != me) {
-            self.meeting.open(from, me, round, |post| crowd.take(&post));
-        }
-        true
+        let (me, next, events) = (crowd.me as usize, crowd.next_time(), crowd.committed());
+        let (mut mail, mut sent) = (std::mem::take(&mut crowd.outgoing), std::mem::take(&mut crowd.sent));
+        let news = News { me, round, next, events, sent: &mut sent, mail: &mut mail };
+        let met = self.meeting.meet(news, known, |post| crowd.take(&post));
+        (crowd.outgoing, crowd.sent) = (mail, sent);
+        met
     }
 }
