@@ -74,9 +74,13 @@ failures() {
   grep -qE '^test .* FAILED$' "$1" || grep -E -A 12 '^(error|warning: unused)|signal:|panicked' "$1" | head -n 60
 }
 
+# MPI of the machine: runs over several processes are tested where there is one, or where it can be installed.
+mpi=()
+crates/mpi/install-mpi.sh >/dev/null 2>&1 && mpi=(--features netloom-cli/mpi)
+
 tests() {
   local begun=$SECONDS status=0
-  cargo test --locked --workspace --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
+  cargo test --locked --workspace "${mpi[@]}" --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
   local good bad
   good=$(count '^passed' "$work/tests") bad=$(count '^failed' "$work/tests")
   [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
@@ -176,11 +180,12 @@ else
   skip 'cargo fmt --check' 'rustup component add rustfmt'
 fi
 if cargo clippy --version >/dev/null 2>&1; then
-  step 'cargo clippy, warnings are errors' cargo clippy --locked --workspace --all-targets -- -D warnings
+  step 'cargo clippy, warnings are errors' cargo clippy --locked --workspace "${mpi[@]}" --all-targets -- -D warnings
 else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
 tests
+[ ${#mpi[@]} -gt 0 ] || skip 'runs over MPI ranks' 'crates/mpi/install-mpi.sh, as root on Debian or Ubuntu'
 command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'
 command -v otf2-print >/dev/null || skip "archives before OTF2's own reader" 'apt-get install otf2-tools'
 if ! command -v opensm >/dev/null || ! command -v ibsim >/dev/null; then
@@ -191,7 +196,7 @@ step 'the binary without its features' bare
 step 'crates can be packaged' packages
 step 'cargo doc, warnings are errors' documentation
 # The program that the tests built; `cargo build` would build it again, without what only tests need of the libraries.
-step 'the program is built' cargo test --locked --workspace --profile checked --no-run
+step 'the program is built' cargo test --locked --workspace "${mpi[@]}" --profile checked --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 if [ -x "$netloom" ]; then
   examples

@@ -91,6 +91,7 @@ impl From<ErrorKind> for Exit {
             ErrorKind::Interrupted => Self::Interrupted,
             ErrorKind::Violated => Self::Violated,
             ErrorKind::Program => Self::Program,
+            ErrorKind::Launcher => Self::Launcher,
         }
     }
 }

@@ -16,8 +16,9 @@ use args::{Arguments, Command, FlowCommand};
 use clap::Parser;
 use console::Console;
 use exit::{Exit, Outcome};
-use netloom::Error;
-use std::ffi::OsString;
+use mpi::{Mismatch, Session};
+use netloom::{Error, ErrorKind, base::world::World};
+use std::{ffi::OsString, io};
 
 /// Runs the command line `arguments`, program name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> Exit {
@@ -34,8 +35,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
 
 fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     match command {
-        Command::Run(args) => commands::run::run(args, console),
-        Command::Resume(args) => commands::resume::resume(args, console),
+        Command::Run(args) => together(console, |console, world| commands::run::run(args, console, world)),
+        Command::Resume(args) => {
+            together(console, |console, world| commands::resume::resume(args, console, world))
+        }
         Command::Check(args) => commands::check::check(args, console),
         Command::Fabric { command } => commands::fabric::fabric(command, console),
         Command::List(args) => commands::list::list(args, console),
@@ -43,8 +46,9 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Schema => commands::schema::schema(console),
         Command::Reference => commands::schema::reference(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
-        Command::Study(args) => commands::study::study(args, console),
-        Command::Sweep(args) => commands::sweep::sweep(args, console),
+        Command::Study(args) => alone("a study").and_then(|()| commands::study::study(args, console)),
+        Command::Sweep(args) if args.shard.is_some() => commands::sweep::sweep(args, console),
+        Command::Sweep(args) => alone("a sweep").and_then(|()| commands::sweep::sweep(args, console)),
         Command::Init(args) => commands::init::init(args, console),
         Command::Plot(args) => commands::plot::plot(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
@@ -56,6 +60,28 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Compare(args) => commands::compare::run(args, console),
         Command::Flow { command: FlowCommand::Scenarios(args) } => commands::flow::scenarios(args, console),
     }
+}
+
+/// Does with all processes that a launcher started what they do together: the first one speaks for all.
+fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &World) -> Outcome) -> Outcome {
+    let session = Session::join().map_err(mismatch)?;
+    // A launcher may give a terminal to what it writes to a file.
+    console.out_terminal &= session.world.is_alone();
+    let (world, mut out, mut err) = (&session.world, io::sink(), io::sink());
+    let mut silent = Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false };
+    let speak = |console: &mut Console<'_>| work(console, world).unwrap_or_else(|e| print_error(&e, console));
+    let exit = if world.is_first() { speak(console) } else { speak(&mut silent) };
+    let status = session.status(exit as u8);
+    Ok(Exit::ALL.iter().copied().find(|&e| e as u8 == status).unwrap_or(exit))
+}
+
+/// Refuses to be one of several processes.
+fn alone(what: &str) -> Result<(), Error> {
+    mpi::refuse_copies(what).map_err(mismatch)
+}
+
+fn mismatch(Mismatch { message, help }: Mismatch) -> Error {
+    Error::new(ErrorKind::Launcher, message).with_help(help)
 }
 
 fn print_error(error: &Error, console: &mut Console<'_>) -> Exit {

@@ -15,6 +15,8 @@ mod init;
 mod opensm;
 mod portals;
 mod portals_models;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod resume;
 mod robust;
 mod runs;

@@ -31,12 +31,12 @@ fn run(out: &Path, duration: &str, more: &[&str]) -> Command {
     command
 }
 
-fn checkpoint(out: &Path) -> PathBuf {
+pub fn checkpoint(out: &Path) -> PathBuf {
     out.with_extension("checkpoint")
 }
 
-/// Everything in an output directory but the manifest, which says wall times; the summary without its performance.
-fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
+/// Everything in an output directory but the manifest, which says wall times; the summary without what the run cost.
+pub fn results(out: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     gather(out, &mut all);
     all.sort();
@@ -54,6 +54,10 @@ fn gather(dir: &Path, all: &mut Vec<(String, Vec<u8>)>) {
                 let mut summary: serde_json::Value =
                     serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
                 summary.as_object_mut().unwrap().remove("performance").unwrap();
+                let phases = summary.pointer_mut("/hybrid/phases").and_then(|p| p.as_array_mut());
+                for phase in phases.into_iter().flatten().filter_map(|phase| phase.as_object_mut()) {
+                    phase.retain(|key, _| key != "wall_s" && key != "cpu_s");
+                }
                 summary.to_string().into_bytes()
             }
             _ if path.is_dir() => {
@@ -75,7 +79,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-fn until(what: &str, holds: impl Fn() -> bool) {
+pub fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain for {what}");

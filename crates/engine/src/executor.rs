@@ -101,17 +101,31 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         parts: impl IntoIterator<Item = (D, O)>,
         options: Options,
         threads: Threads,
-        optimism: Option<Optimism>,
+    ) -> Self
+    where
+        D: Domain<Message: Send> + Send,
+        O: Send,
+    {
+        Self::build(parts, options, (threads, Some(over)), Some(conservative::run::<D, O>))
+    }
+
+    /// The same ahead of what is certain.
+    ///
+    /// # Panics
+    /// As [`Executor::over`], and as [`Executor::optimistic`].
+    pub fn optimistic_over(
+        over: Over,
+        parts: impl IntoIterator<Item = (D, O)>,
+        options: Options,
+        threads: Threads,
+        optimism: Optimism,
     ) -> Self
     where
         D: Domain<Message: Send, Record: Send> + Send,
         O: Send,
     {
-        let mut executor =
-            Self::build(parts, options, (threads, Some(over)), Some(conservative::run::<D, O>));
-        if let Some(optimism) = optimism {
-            executor.run_ahead(optimism);
-        }
+        let mut executor = Self::build(parts, options, (threads, Some(over)), None);
+        executor.run_ahead(optimism);
         executor
     }
 
@@ -277,7 +291,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         if let ([group], true) = (groups.as_mut_slice(), crew.world.is_alone()) {
             group.run_to(end, budget);
         } else {
-            let run = self.side_by_side.expect("several threads were asked for, so there is what runs them");
+            let run = self.side_by_side.expect("several groups were asked for, so there is what runs them");
             self.windows += run(groups, &crew);
         }
         self.stop_before(end)

@@ -514,7 +514,11 @@ fn in_ranks<T: Send>(
         let over = Over { world, partitions };
         let mine = over.mine();
         let parts = Phold::all(partitions, false).into_iter().skip(mine.start as usize).take(mine.len());
-        work(Executor::over(over, parts, OPTIONS, Threads { count, ..Threads::ONE }, optimism))
+        let threads = Threads { count, ..Threads::ONE };
+        work(match optimism {
+            None => Executor::over(over, parts, OPTIONS, threads),
+            Some(optimism) => Executor::optimistic_over(over, parts, OPTIONS, threads, optimism),
+        })
     };
     std::thread::scope(|scope| {
         let rank = &rank;

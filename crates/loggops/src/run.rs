@@ -52,7 +52,7 @@ pub fn simulate(
     setup: &DelaySetup,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<DelayFinished, Failure> {
-    watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+    watch(setup, Watch::new(&mut |at, _| progress(at)))
 }
 
 /// Simulates, watched.

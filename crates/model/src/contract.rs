@@ -38,6 +38,11 @@ pub trait Run: Send + Sync {
     /// [`Failure::Setup`] with the reason.
     fn validate(&self) -> Result<(), Failure>;
 
+    /// Most processes that the run can be spread over, as it is scheduled.
+    fn most_ranks(&self) -> u32 {
+        1
+    }
+
     /// Memory that the run may need.
     fn memory(&self) -> Prediction;
 
@@ -57,7 +62,7 @@ pub trait Run: Send + Sync {
     /// # Errors
     /// As [`Run::watch`].
     fn simulate(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
-        self.watch(Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+        self.watch(Watch::new(&mut |at, _| progress(at)))
     }
 
     /// Chooses the scheduler; nothing for a model that has none.

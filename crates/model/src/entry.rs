@@ -20,6 +20,8 @@ pub struct ModelEntry {
     pub needs: Needs,
     /// True if its runs can be saved and taken up again.
     pub saved: bool,
+    /// True if its runs can be spread over several processes.
+    pub ranks: bool,
     /// Sections beside `[model]` that it reads, or leaves alone though others refuse them.
     pub sections: &'static [&'static SectionEntry],
     /// Which of them it reads with their defaults if the file has none.
@@ -71,6 +73,7 @@ impl ModelEntry {
             about,
             needs: Needs { fabric: true, routing: true, time: true },
             saved: false,
+            ranks: false,
             sections: &[],
             implied: &[],
             refuses: &[],

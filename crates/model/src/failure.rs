@@ -1,9 +1,10 @@
 //! How a run can fail. Verdicts (deadlock, saturation) are results, not failures.
 
 use base::time::Ps;
+use serde::{Deserialize, Serialize};
 
 /// Why there is no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Failure {
     /// A checker found that the simulator broke one of its own rules: our bug.
     #[error("invariant violated: {0}")]

@@ -1,7 +1,7 @@
 //! What a run costs: times, events, memory.
 
 use crate::setup::Scheduling;
-use base::threads::Speculation;
+use base::{threads::Speculation, world::World};
 use results::summary::{self, Performance};
 use std::time::Instant;
 
@@ -51,6 +51,41 @@ impl Clock {
             speculation,
             windows: windows.filter(|_| threads > 1),
             ..self.cost(events, chunk_hops, partitions, threads)
+        }
+    }
+
+    /// The same of a run over several ranks, each of which did a part: added up, and the largest memory of all.
+    #[must_use]
+    pub fn stop_over(&self, done: Done, world: &World) -> Performance {
+        if world.is_alone() {
+            return self.stop(done);
+        }
+        let ahead = done.speculation.unwrap_or_default();
+        let [events, hops, partitions] =
+            world.sums([done.events, done.chunk_hops.unwrap_or(0), u64::from(done.partitions)]);
+        let [handled, committed, rollbacks, rolled_back, failures] =
+            world.sums([ahead.handled, ahead.committed, ahead.rollbacks, ahead.rolled_back, ahead.failures]);
+        let peak_bytes = world.most(ahead.peak_bytes);
+        let together =
+            Speculation { handled, committed, rollbacks, rolled_back, failures, peak_bytes, ..ahead };
+        let all = self.stop(Done {
+            events,
+            chunk_hops: done.chunk_hops.map(|_| hops),
+            partitions: partitions as u32,
+            speculation: done.speculation.map(|_| together),
+            ..done
+        });
+        let [cpu_ns, known] = world.sums(all.cpu_s.map_or([0, 0], |s| [(s * 1e9) as u64, 1]));
+        let wall = all.wall_s.max(1e-9);
+        Performance {
+            cpu_s: (known == u64::from(world.ranks())).then_some(cpu_ns as f64 / 1e9),
+            peak_rss_bytes: Some(world.most(all.peak_rss_bytes.unwrap_or(0))).filter(|&bytes| bytes > 0),
+            // Processor time of one rank says nothing of all: rates are those of elapsed time.
+            events_per_s: events as f64 / wall,
+            chunk_hops_per_s: all.chunk_hops.map(|hops| hops as f64 / wall),
+            windows: done.windows,
+            ranks: world.ranks(),
+            ..all
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is reported while a run goes on, and what it leaves.
 
-use base::time::Ps;
+use base::{time::Ps, world::World};
 use results::{summary::Summary, table::Table};
 
 /// Where a run stands.
@@ -38,4 +38,14 @@ pub struct Watch<'a> {
     pub every: Ps,
     /// State to go on from, of the same setup with the same number of partitions and the same build.
     pub resume: Option<&'a [u8]>,
+    /// The processes of the run, each of which watches the same run.
+    pub world: World,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches a run from its beginning, in this process alone.
+    #[must_use]
+    pub fn new(pause: &'a mut Pause<'a>) -> Self {
+        Self { pause, every: 0, resume: None, world: World::ALONE }
+    }
 }

@@ -5,7 +5,7 @@
 //! belongs to the build that wrote it; any other build refuses it.
 
 use crate::error::{Error, ErrorKind};
-use results::output::Input;
+use results::{output::Input, summary::Summary};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
@@ -149,6 +149,30 @@ fn part<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (part, after) = after.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
     *rest = after;
     Some(part)
+}
+
+/// The results of a run that was killed between storing them and taking its checkpoint away: read, and as they were stored.
+#[must_use]
+pub fn ended(dir: &Path, header: &Header) -> Option<(Summary, String)> {
+    let read = |name: &str| std::fs::read_to_string(dir.join(name)).ok();
+    let manifest: serde_json::Value = serde_json::from_str(&read("manifest.json")?).ok()?;
+    if manifest["started"].as_str() != Some(&header.started) {
+        return None;
+    }
+    let stored = read("summary.json")?;
+    Some((serde_json::from_str(&stored).ok()?, stored))
+}
+
+/// Refuses files that are not what they were.
+///
+/// # Errors
+/// If one has changed.
+pub fn same_inputs(path: &Path, header: &Header, now: &[Input]) -> Result<(), Error> {
+    let changed = header.inputs.iter().find(|then| !now.contains(then));
+    let Some(changed) = changed else { return Ok(()) };
+    let message = format!("`{}` has changed since checkpoint `{}` was written", changed.path, path.display());
+    Err(Error::new(ErrorKind::Input, message)
+        .with_help("put the old file back, or start anew with `netloom run --force`"))
 }
 
 #[cfg(test)]

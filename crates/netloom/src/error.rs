@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Violated,
     /// A rank of a program failed.
     Program,
+    /// The processes that a launcher started do not fit together, or not to it.
+    Launcher,
 }
 
 /// Why something could not be done.

@@ -1,6 +1,6 @@
 //! Runs a setup.
 
-use crate::{error::Error, prepare::Prepared, saver::Saver, watcher::Watcher};
+use crate::{error::Error, prepare::Prepared, saver::Saver, together::share_notes, watcher::Watcher};
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
 use results::summary::Verdict;
 use workload::program::Remark;
@@ -29,13 +29,15 @@ pub fn execute_saved(
         let Some(saver) = &mut saver else { return true };
         saver.pause(&progress, save, |error| watcher.remark(&format!("error: {error}")))
     };
-    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume });
+    let world = prepared.world.clone();
+    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume, world });
     watcher.ended();
     if let Some(failure) = saver.and_then(|k| k.interrupted("`netloom resume DIR` goes on")) {
         return Err(failure);
     }
     let mut finished = finished.map_err(|e| Error::from(&e))?;
     finished.summary.experiment = without_engine(&prepared.experiment);
+    share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
     if prepared.experiment["engine"]["scheduler"] == "optimistic" && !ahead {

@@ -50,6 +50,7 @@ pub mod side_by_side;
 pub mod starts;
 pub mod swarm;
 pub mod sweep;
+pub mod together;
 pub mod volume;
 pub mod watcher;
 

@@ -12,8 +12,10 @@ pub enum MemoryLimit {
 /// What is asked of a run beside the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// Threads among which the run is divided.
+    /// Threads among which the run is divided, in each process.
     pub threads: u32,
+    /// Processes among which the run is divided.
+    pub ranks: u32,
     /// Partitions, whatever the experiment says.
     pub partitions: Option<u32>,
     /// Memory that may be used; left out: what the machine has.
@@ -26,6 +28,6 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: 1, partitions: None, memory: None, checkers: false, machine: false }
+        Self { threads: 1, ranks: 1, partitions: None, memory: None, checkers: false, machine: false }
     }
 }

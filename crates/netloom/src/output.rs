@@ -125,7 +125,8 @@ pub fn saver(
         started: begun.started.clone(),
         now: 0,
     };
-    Ok(Saver::new(checkpoint::path_of(target.directory)?, header, prepared.intervals, signals))
+    let path = checkpoint::path_of(target.directory)?;
+    Ok(Saver::new(path, header, prepared.intervals, signals).over(&prepared.world))
 }
 
 /// What is reported of a run beside its results; `ended` is a wall time as that of its begin.

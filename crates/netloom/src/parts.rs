@@ -30,6 +30,7 @@ pub fn build(
     let scheduling = schedule::scheduling(experiment, options, diagnostics);
     let model = experiment.model.as_ref()?;
     refuse_saving(experiment, model.entry, diagnostics);
+    refuse_ranks((options, experiment), model.entry, diagnostics);
     refuse_sections(experiment, model.entry, diagnostics);
     experiment.jobs.iter().for_each(|job| refuse_sharing(experiment, model.entry, job, diagnostics));
     if model.section.complete {
@@ -81,6 +82,22 @@ fn refuse_saving(experiment: &Experiment, model: &ModelEntry, diagnostics: &mut 
             diagnostics.push(Diagnostic::new(place, message).help(format!("remove `{key}`")));
         }
     }
+}
+
+/// Refuses several processes for models that run in one.
+fn refuse_ranks(
+    (options, experiment): (&RunOptions, &Experiment),
+    model: &ModelEntry,
+    diagnostics: &mut Diagnostics,
+) {
+    if options.ranks == 1 || model.ranks {
+        return;
+    }
+    let (name, ranks) = (model.about.name, options.ranks);
+    let message = format!("model \"{name}\" runs in one process, and {ranks} MPI ranks were started");
+    let place = experiment.model.as_ref().map(|m| m.section.place("kind"));
+    let help = "start it without the launcher of MPI; `--threads` uses several processors";
+    diagnostics.push(Diagnostic::new(place, message).label("one process").help(help));
 }
 
 /// Refuses sections that the model does not take, in its words or the section's.

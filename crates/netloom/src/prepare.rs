@@ -15,7 +15,10 @@ use crate::{
     schedule,
     watcher::{Phases, Watcher},
 };
-use base::diag::{Diagnostic, Diagnostics};
+use base::{
+    diag::{Diagnostic, Diagnostics},
+    world::World,
+};
 use fabric::deadlock::Report;
 use model::{ModelEntry, Run, memory::Prediction};
 use serde_json::Value as Json;
@@ -40,6 +43,8 @@ pub struct Prepared {
     pub input: Input,
     /// What was asked for.
     pub options: RunOptions,
+    /// The processes of the run.
+    pub world: World,
     /// It is a machine for Portals programs, without jobs: ranks on each node.
     pub machine: Option<u32>,
 }
@@ -118,7 +123,7 @@ pub fn prepare_resolved(
     }
     let room = |what: &str, bytes| fits(what, bytes, limit);
     let intervals = schedule::intervals(experiment, &mut diagnostics);
-    schedule::unread(experiment).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
+    schedule::unread(experiment, options).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let watch = (&phases, &room as Room<'_>);
     let run = match networks {
         None => assemble::assemble(experiment, options, watch, &mut diagnostics)?,
@@ -149,6 +154,7 @@ pub fn prepare_resolved(
         intervals,
         input: input.clone(),
         options: *options,
+        world: World::ALONE,
         machine: machine.map(|(_, params)| params.ranks_per_node),
     })
 }

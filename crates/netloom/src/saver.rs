@@ -4,7 +4,10 @@ use crate::{
     checkpoint::{self, Header},
     error::{Error, ErrorKind},
 };
-use base::time::{NEVER, Ps, display};
+use base::{
+    time::{NEVER, Ps, display},
+    world::World,
+};
 use model::Progress;
 use std::{
     path::PathBuf,
@@ -55,6 +58,8 @@ pub struct Saver {
     asked: usize,
     /// The instant at which a request to leave was heeded, if the state was stored.
     left: Option<Result<Ps, Error>>,
+    /// The processes of the run, which save together.
+    world: World,
 }
 
 impl Saver {
@@ -62,7 +67,23 @@ impl Saver {
     #[must_use]
     pub fn new(path: PathBuf, header: Header, intervals: Intervals, signals: Arc<Signals>) -> Self {
         let (due, asked) = (intervals.after(header.now), signals.asked());
-        Self { path, header, intervals, due, since: Instant::now(), signals, asked, left: None }
+        Self {
+            path,
+            header,
+            intervals,
+            due,
+            since: Instant::now(),
+            signals,
+            asked,
+            left: None,
+            world: World::ALONE,
+        }
+    }
+
+    /// The same of a run over several processes, each of which has a saver: what one is asked for all do, and the first one writes.
+    #[must_use]
+    pub fn over(self, world: &World) -> Self {
+        Self { world: world.clone(), ..self }
     }
 
     /// Virtual time between pauses that saving needs; 0 for none.
@@ -79,11 +100,12 @@ impl Saver {
         state: impl FnOnce() -> Vec<u8>,
         remark: impl FnOnce(&Error),
     ) -> bool {
-        let request = self.request(at.now);
+        let request = self.agreed(at.now);
         if request == Request::Nothing {
             return true;
         }
-        let stored = self.store(at, &state());
+        let state = state();
+        let stored = if self.world.is_first() { self.store(at, &state) } else { Ok(()) };
         if request == Request::Leave {
             self.left = Some(stored.map(|()| at.now));
             return false;
@@ -105,6 +127,19 @@ impl Saver {
             Error::new(ErrorKind::Interrupted, message).with_help(help)
         };
         self.left.take().map(|stored| stored.map_or_else(|error| error, interrupted))
+    }
+
+    /// What is wanted of a pause at `now`, by any process of the run.
+    fn agreed(&mut self, now: Ps) -> Request {
+        let mine = self.request(now);
+        if self.world.is_alone() {
+            return mine;
+        }
+        match self.world.most(mine as u64) {
+            0 => Request::Nothing,
+            1 => Request::Save,
+            _ => Request::Leave,
+        }
     }
 
     /// What is wanted of a pause at `now`.

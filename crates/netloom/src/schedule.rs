@@ -7,10 +7,10 @@ use base::{
     param::Value,
     time::S,
 };
-use model::setup::Scheduling;
+use model::setup::{AHEAD_PER_THREAD, Scheduling};
 use std::time::Duration;
 
-/// The scheduler that the experiment names; several threads choose the conservative one.
+/// The scheduler that the experiment names; several threads choose the conservative one, and several ranks do so in place of the sequential one.
 pub fn scheduling(
     experiment: &Experiment,
     options: &RunOptions,
@@ -28,6 +28,8 @@ pub fn scheduling(
     };
     // A run that is taken up again has the partitions of its state, and any number of threads.
     let (partitions, resumed) = (options.partitions.or(experiment.partitions), options.partitions.is_some());
+    let each = if name == "optimistic" { AHEAD_PER_THREAD } else { 1 };
+    let partitions = partitions.or((options.ranks > 1).then_some(options.ranks * count * each));
     match name {
         "optimistic" => Scheduling::Optimistic {
             partitions,
@@ -42,7 +44,7 @@ pub fn scheduling(
                 ..Optimism::default()
             },
         },
-        name if name == "conservative" || resumed => {
+        name if name == "conservative" || resumed || options.ranks > 1 => {
             Scheduling::Conservative { partitions, threads: Threads { count, pin, ..Threads::ONE } }
         }
         _ => {
@@ -59,15 +61,25 @@ pub fn scheduling(
 }
 
 /// What `[engine]` says that the scheduler does not read.
-pub fn unread(experiment: &Experiment) -> Vec<String> {
+pub fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
     let engine = &experiment.engine;
+    let mut unread = Vec::new();
+    let sequential = matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "sequential");
+    if sequential && options.ranks > 1 && engine.places.contains_key("scheduler") {
+        unread.push(format!(
+            "over {} ranks the conservative scheduler runs, not the sequential one of [engine]",
+            options.ranks
+        ));
+    }
     if matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "optimistic") {
-        return Vec::new();
+        return unread;
     }
     let written = ["optimism", "batch", "history"].into_iter().filter(|&key| engine.places.contains_key(key));
-    written
-        .map(|key| format!("`{key}` of [engine] has no effect: only the optimistic scheduler reads it"))
-        .collect()
+    unread.extend(
+        written
+            .map(|key| format!("`{key}` of [engine] has no effect: only the optimistic scheduler reads it")),
+    );
+    unread
 }
 
 /// When the run is saved.

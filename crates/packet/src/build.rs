@@ -8,6 +8,7 @@ use crate::{
     router::{pipelined::config::FlowControl, registry::RouterEntry},
     run, section, sections,
     setup::Setup,
+    simulation,
     transport::config::{self as transport, Resilience},
 };
 use base::{
@@ -27,6 +28,7 @@ use model::{
 /// Model `packet`.
 pub const PACKET: ModelEntry = ModelEntry {
     saved: true,
+    ranks: true,
     sections: SECTIONS,
     choices: &[sections::ROUTER_CHOICE],
     lists: &[&sections::ALLOCATOR_LIST, &sections::ARBITER_LIST],
@@ -214,6 +216,10 @@ impl Run for Setup {
 
     fn validate(&self) -> Result<(), Failure> {
         run::validate(self)
+    }
+
+    fn most_ranks(&self) -> u32 {
+        simulation::partitions(self)
     }
 
     fn memory(&self) -> Prediction {

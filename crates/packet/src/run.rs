@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// # Errors
 /// A setup that cannot be simulated, a stop by `progress`, or a broken invariant.
 pub fn simulate(setup: &Setup, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Finished, Failure> {
-    watch(setup, Watch { pause: &mut |at, _| progress(at), every: 0, resume: None })
+    watch(setup, Watch::new(&mut |at, _| progress(at)))
 }
 
 /// Simulates, watched.

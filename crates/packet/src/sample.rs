@@ -152,6 +152,7 @@ impl Sampler {
 }
 
 /// A partition's share of a tick.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Share {
     sample: Sample,
 }

@@ -2,7 +2,6 @@
 
 use crate::{
     close::{Asked, Ending, Part},
-    ended::Ended,
     event, finish, host,
     hybrid::conductor::Conductor,
     net::Router,
@@ -20,11 +19,14 @@ use base::{
     index::RouterId,
     time::{NEVER, Ps},
     units::print_time,
+    world::World,
 };
 use engine::{
     checkpoint::{state_of, take_up},
     director::Pauses,
     executor::{Executor, Options, Stop},
+    kept::{put, take},
+    over::Over,
     state::mode::Mode,
 };
 use model::{
@@ -42,7 +44,7 @@ const MAX_WINDOWS: u64 = 1_000_000;
 const BUDGET: u64 = 1 << 18;
 
 /// Partitions that a setup will run in.
-fn partitions(setup: &Setup) -> u32 {
+pub(crate) fn partitions(setup: &Setup) -> u32 {
     // A routing that reads every router's queues makes the network one cell.
     let most = if Routes::new(setup).needs_published() { 1 } else { setup.fabric.routers_per_plane().max(1) };
     setup.scheduling.partitions().clamp(1, most)
@@ -56,6 +58,11 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let net = Arc::new(Network::new(setup, partitions));
     R::refuse(setup)?;
     refuse(setup, &net)?;
+    let world = watch.world;
+    if partitions < world.ranks() {
+        return Err(too_many_ranks(&world, partitions));
+    }
+    let over = Over { world: world.clone(), partitions };
     let (end, until_done) = match setup.until {
         Until::Time(end) => (end, false),
         Until::WorkloadDone { limit } => (limit, true),
@@ -67,66 +74,111 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
     let options =
         Options { tie_seed: mix64(setup.seed ^ 0x7469_6573) ^ setup.ties, wheel_shift: wheel_shift(&net) };
     let threads = setup.scheduling.threads();
-    let parts = (0..partitions).map(part);
+    let parts = over.mine().map(part);
     // A constant decides, so that each mode has the code of one scheduler. Journals are there to run ahead.
     let mut executor = if R::Mode::JOURNALS {
-        Executor::optimistic(parts, options, threads, setup.scheduling.optimism().unwrap_or_default())
+        let optimism = setup.scheduling.optimism().unwrap_or_default();
+        Executor::optimistic_over(over, parts, options, threads, optimism)
     } else {
         assert!(setup.scheduling.optimism().is_none(), "only tables with journals can be taken back");
-        Executor::with_threads(parts, options, threads)
+        Executor::over(over, parts, options, threads)
     };
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
     let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
-        take_up(state, &mut executor, &mut director).map_err(|_| Failure::Damaged)?;
+        let damaged = take_up(state, &mut executor, &mut director).is_err();
+        if world.most(damaged.into()) > 0 {
+            return Err(Failure::Damaged);
+        }
         director.attach(executor.now(), executor.partitions.iter_mut().map(|p| &mut p.domain.carrier));
     }
-    let pauses = Pauses { budget: BUDGET * u64::from(executor.threads()), every: watch.every };
+    let groups = u64::from(executor.threads()) * u64::from(world.ranks());
+    let pauses = Pauses { budget: BUDGET * groups, every: watch.every };
     let stop = executor.run_directed(end, &mut director, pauses, |e, d| {
-        let at = Progress {
-            now: e.now(),
-            end,
-            events: e.events(),
-            chunk_hops: e.partitions.iter().map(|p| p.observer.sums.chunk_hops).sum(),
-            partitions,
-        };
+        let [events, chunk_hops] = world.sums([e.events(), chunk_hops(e)]);
+        let at = Progress { now: e.now(), end, events, chunk_hops, partitions };
         (watch.pause)(at, &mut || state_of(e, d))
     });
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
     }
-    let chunk_hops = executor.partitions.iter().map(|p| p.observer.sums.chunk_hops).sum();
-    let performance = clock.stop(Done {
+    let done = Done {
         events: executor.events(),
-        chunk_hops: Some(chunk_hops),
+        chunk_hops: Some(chunk_hops(&executor)),
         partitions: executor.partitions.len() as u32,
         threads: executor.threads(),
         windows: Some(executor.windows()),
         speculation: executor.speculation(),
-    });
-    let ended = close(setup, &net, executor, director, stop, end)?;
-    let (mut summary, tables) = finish::finish(setup, &net, ended)?;
-    summary.performance = Some(performance);
-    Ok(Finished { summary, tables })
+    };
+    let performance = clock.stop_over(done, &world);
+    let whole = merged(executor, stop, (end, director.sampler.stuck), setup.check);
+    of_first(&world, whole, |whole, ending| {
+        let ended = whole.decide(setup, &net, director, ending)?;
+        let (mut summary, tables) = finish::finish(setup, &net, ended)?;
+        summary.performance = Some(performance);
+        Ok(Finished { summary, tables })
+    })
 }
 
-/// Closes a run whose partitions are settled: they report, the reports are merged, and the verdict is found.
-fn close<R: Router>(
-    setup: &Setup,
-    net: &Network,
+/// Chunks times routers visited, in the partitions of this process.
+fn chunk_hops<R: Router>(executor: &Executor<Inhabited<R>, Observer>) -> u64 {
+    executor.partitions.iter().map(|p| p.observer.sums.chunk_hops).sum()
+}
+
+fn too_many_ranks(world: &World, partitions: u32) -> Failure {
+    let ranks = world.ranks();
+    Failure::Setup(format!(
+        "{ranks} ranks were started, and the run has {partitions} partition(s), of which no two ranks share one: start fewer ranks, or \
+         raise `partitions` of [engine] if the network has as many routers"
+    ))
+}
+
+/// What the partitions of this process, which are settled, leave together.
+fn merged<R: Router>(
     executor: Executor<Inhabited<R>, Observer>,
-    director: Conductor,
     stop: Stop,
-    end: Ps,
-) -> Result<Ended, Failure> {
+    (end, stuck): (Ps, bool),
+    books: bool,
+) -> (Part, Ending) {
     let now = executor.now();
-    let waits = end < NEVER || stop == Stop::Dry || director.sampler.stuck;
-    let asked = Asked { now, books: setup.check, waits };
+    let waits = end < NEVER || stop == Stop::Dry || stuck;
+    let asked = Asked { now, books, waits };
     let mut parts = executor.partitions.into_iter().map(|p| Part::of(p, asked));
     let mut whole = parts.next().expect("there is at least one partition");
     parts.for_each(|part| whole.merge(part));
-    whole.decide(setup, net, director, Ending { now, stop, end })
+    (whole, Ending { now, stop, end })
+}
+
+/// Has the first rank conclude from what all ranks leave; the others get its summary, without tables.
+fn of_first(
+    world: &World,
+    (mut whole, ending): (Part, Ending),
+    conclude: impl FnOnce(Part, Ending) -> Result<Finished, Failure>,
+) -> Result<Finished, Failure> {
+    if world.is_alone() {
+        return conclude(whole, ending);
+    }
+    let mut bytes = Vec::new();
+    put(&whole, &mut bytes);
+    let mut finished = None;
+    for part in world.gather(bytes).iter().skip(1) {
+        whole.merge(take(&mut part.as_slice()).map_err(|_| Failure::Damaged)?);
+    }
+    // A summary leaves out what does not apply, which only a text with names can.
+    let mut known = Vec::new();
+    if world.is_first() {
+        let concluded = conclude(whole, ending);
+        put(&concluded.as_ref().map(|f| f.summary.to_json()).map_err(Failure::clone), &mut known);
+        finished = Some(concluded);
+    }
+    let known = world.from_first(known);
+    if let Some(finished) = finished {
+        return finished;
+    }
+    let summary: Result<String, Failure> = take(&mut known.as_slice()).map_err(|_| Failure::Damaged)?;
+    let summary = serde_json::from_str(&summary?).map_err(|_| Failure::Damaged)?;
+    Ok(Finished { summary, tables: Vec::new() })
 }
 
 /// What the rules of the model exclude, whatever the routers.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use crate::common::{Sketch, sketch};
+use crate::common::{Sketch, piece_over_ranks, sketch};
 use base::{index::TerminalId, param::Value, time::Ps};
 use engine::{
     domain::{Domain, Effects},
@@ -11,8 +11,7 @@ use engine::{
     undo_check::run_with_undo,
 };
 use model::{
-    Failure, Progress,
-    run::Watch,
+    Failure,
     samples::int,
     setup::{JobSetup, Measure, Scheduling, Until},
 };
@@ -24,7 +23,6 @@ use packet::{
         size::SizeClass,
     },
     network::Network,
-    run::watch,
     samples, simulate,
     state::{PacketDomain, Record, Wire},
     surrogate::Switch,
@@ -92,18 +90,13 @@ fn run(setup: &Setup) -> Summary {
     simulate(setup, &mut |_| true).unwrap_or_else(|e| panic!("{e}")).summary.without_performance()
 }
 
-/// Saved in every pause and taken up again with another number of threads.
+/// Saved in every pause and taken up again with another number of threads and ranks.
 fn in_pieces(mut setup: Setup) -> Summary {
     let threads = Threads { count: 2, ..Threads::ONE };
     setup.scheduling = Scheduling::Conservative { partitions: Some(4), threads };
     let mut state: Option<Vec<u8>> = None;
     for round in 0.. {
-        let mut saved = None;
-        let mut stop = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
-            saved = Some(save());
-            false
-        };
-        let done = watch(&setup, Watch { pause: &mut stop, every: 7 * US, resume: state.as_deref() });
+        let (done, saved) = piece_over_ranks(&setup, 1 + round % 4, (7 * US, state.as_deref()));
         match done {
             Err(Failure::Stopped(_)) => {}
             done => return done.unwrap_or_else(|e| panic!("{e}")).summary.without_performance(),

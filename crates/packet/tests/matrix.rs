@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use crate::common::piece_over_ranks;
 use base::threads::{Optimism, Threads};
 use base::{param::Value, registry::Registered};
 use fabric::{
@@ -12,11 +13,10 @@ use fabric::{
     routing::Routing,
 };
 use model::{
-    Failure, Finished, Progress,
-    run::Watch,
+    Failure, Finished,
     setup::{LinkParams, Measure, Scheduling, Until},
 };
-use packet::{Setup, config::RoutePer, run::watch, samples, simulate};
+use packet::{Setup, config::RoutePer, routes::Routes, samples, simulate};
 use packet::{
     config::Architecture,
     router::registry::{ROUTERS, named},
@@ -138,7 +138,7 @@ fn setup(
 }
 
 /// Runs in so many partitions: in one thread, or `pieces`: in two, stopped twice or so, saved and taken up again by a run with another number
-/// of threads and another scheduler.
+/// of threads and ranks and another scheduler.
 fn run(setup: &Setup, partitions: u32, pieces: bool, name: &str) -> (Summary, Vec<Table>) {
     let mut setup = setup.clone();
     let threads = Threads { count: 2, ..Threads::ONE };
@@ -155,13 +155,11 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
     let (Until::Time(end) | Until::WorkloadDone { limit: end }) = setup.until;
     let every = if matches!(setup.until, Until::Time(_)) { end / 3 + 1 } else { 100 * US };
     let mut state: Option<Vec<u8>> = None;
-    loop {
-        let mut saved = None;
-        let mut stop = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
-            saved = Some(save());
-            false
-        };
-        let done = watch(&setup, Watch { pause: &mut stop, every, resume: state.as_deref() });
+    for piece in 1.. {
+        // Each piece over another number of ranks: one, two or three. A routing that reads all queues makes the network one partition.
+        let most = if Routes::new(&setup).needs_published() { 1 } else { setup.scheduling.partitions() };
+        let ranks = (1 + piece % 3).min(most);
+        let (done, saved) = piece_over_ranks(&setup, ranks, (every, state.as_deref()));
         if !matches!(done, Err(Failure::Stopped(_))) {
             return done;
         }
@@ -174,6 +172,7 @@ fn in_pieces(mut setup: Setup) -> Result<Finished, Failure> {
             _ => Scheduling::Conservative { partitions, threads },
         };
     }
+    unreachable!("a run ends")
 }
 
 /// Runs in one partition, in some and in pieces, and in as many as there may be, if asked; and compares.

@@ -13,7 +13,7 @@ use packet::{
 const US: u64 = 1_000_000;
 
 fn run(compiled: &Compiled, setup: &Setup) -> Finished {
-    (compiled.run)(setup, Watch { pause: &mut |_, _| true, every: 0, resume: None }).unwrap()
+    (compiled.run)(setup, Watch::new(&mut |_, _| true)).unwrap()
 }
 
 fn setup(router: usize, partitions: u32, algorithm: &str) -> Setup {

@@ -266,7 +266,7 @@ fn spread(setup: &Setup, partitions: u32, threads: u32) -> Summary {
             false
         };
         let finished: Result<Finished, Failure> =
-            watch(&setup, Watch { pause: &mut stop, every: 60 * US, resume: state.as_deref() });
+            watch(&setup, Watch { every: 60 * US, resume: state.as_deref(), ..Watch::new(&mut stop) });
         match finished {
             Err(Failure::Stopped(_)) => state = saved,
             other => return other.unwrap().summary.without_performance(),

@@ -634,12 +634,12 @@ pub struct Zombies {
 pub struct Performance {
     /// Elapsed seconds.
     pub wall_s: f64,
-    /// Processor seconds, user and system; absent where the platform does not say.
+    /// Processor seconds, user and system, of all ranks; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Events committed.
     pub events: u64,
-    /// Events per second: of processor time with one thread, of elapsed time with several.
+    /// Events per second: of processor time with one thread, of elapsed time with several threads or ranks.
     pub events_per_s: f64,
     /// Chunks times routers visited; absent in models without chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -647,7 +647,7 @@ pub struct Performance {
     /// Chunk-hops per second, as `events_per_s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_hops_per_s: Option<f64>,
-    /// Largest resident memory; absent where the platform does not say.
+    /// Largest resident memory, of the rank that has most; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
     /// Scheduler used.
@@ -655,9 +655,9 @@ pub struct Performance {
     /// Partitions of the network.
     #[serde(default)]
     pub partitions: u32,
-    /// Threads used.
+    /// Threads used in each rank.
     pub threads: u32,
-    /// Windows after which threads met; absent with one thread.
+    /// Windows after which threads and ranks met; absent with one of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<u64>,
     /// What running ahead came to; absent if the scheduler does not.

@@ -305,7 +305,7 @@ fn simulate(
         }
         keep(&at, &mut || Begun { cost: cost(), passed: passed.clone(), state: save() })
     };
-    let finished = prepared.run.watch(Watch { pause: &mut pause, every, resume: state.as_deref() });
+    let finished = prepared.run.watch(Watch { every, resume: state.as_deref(), ..Watch::new(&mut pause) });
     let cost = cost();
     let Finished { summary, tables } = finished?;
     let windows = tables.iter().find(|t| t.name() == "series").map(windows).unwrap_or_default();

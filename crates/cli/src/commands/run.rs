@@ -13,11 +13,13 @@ use jiff::Timestamp;
 use model::{Finished, setup::Measure};
 use netloom::{
     Prepared, Registry, RunOptions,
+    base::world::World,
     execute::execute_saved,
     faults,
     output::{self, Begun, Target, inputs},
     prepare,
     saver::Intervals,
+    together::agreed,
 };
 use results::{
     summary::Summary,
@@ -29,18 +31,20 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If it cannot be read, run or stored. A deadlock or an ended limit is a result with its own exit status.
-pub fn run(args: &RunArgs, console: &mut Console<'_>) -> Outcome {
+pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome {
     let target = args.out.as_deref().map(|directory| Target { directory, force: args.force });
-    if let Some(target) = &target {
-        target.check()?;
-    }
     let options = RunOptions {
         threads: args.threads,
+        ranks: world.ranks(),
         memory: args.memory_limit,
         checkers: args.check,
         ..RunOptions::default()
     };
-    let prepared = prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))?;
+    let writes = target.as_ref().filter(|_| world.is_first());
+    let prepared = writes.map_or(Ok(()), Target::check).and_then(|()| {
+        prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))
+    });
+    let prepared = agreed(world, PROGRAM.build, prepared)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));
     }
@@ -73,7 +77,7 @@ pub fn conclude(
     format: Format,
     console: &mut Console<'_>,
 ) -> Outcome {
-    if let Some(target) = target {
+    if let Some(target) = target.filter(|_| prepared.world.is_first()) {
         let ended = Timestamp::now().to_string();
         target.store(&output::manifest(&PROGRAM, prepared, finished, begun, ended), finished)?;
     } else if prepared.run.measure() != Measure::default() {

@@ -11,10 +11,13 @@ use crate::{
     registry::Registry,
     watcher::Silent,
 };
-use base::threads::{Optimism, Threads};
-use base::time::{Ps, US};
+use base::{
+    threads::{Optimism, Threads},
+    time::{Ps, US},
+    world::World,
+};
 use draw::Dice;
-use model::{Finished, Progress, run::Watch, setup::Scheduling};
+use model::{Finished, Progress, Run, run::Watch, setup::Scheduling};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Drafts of an experiment before its number is given up.
@@ -84,7 +87,7 @@ impl Swarm {
                 .with_help(help)
         };
         let mut dice = Dice::new(self.seed, number, ATTEMPTS);
-        let whole = Schedule { scheduling: Scheduling::Sequential { partitions: 1 }, pieces: 0 };
+        let whole = Schedule::new(Scheduling::Sequential { partitions: 1 });
         let one = result(&mut prepared, whole).map_err(|e| repeat(format!("{whole}: {e}")))?;
         tally.runs += 1;
         tally.hops += one.summary.performance.as_ref().and_then(|p| p.chunk_hops).unwrap_or(0);
@@ -112,6 +115,14 @@ struct Schedule {
     scheduling: Scheduling,
     /// Stopped, saved and taken up again at multiples of this time; 0 for not at all.
     pieces: Ps,
+    /// Ranks, which are threads of this process.
+    ranks: u32,
+}
+
+impl Schedule {
+    fn new(scheduling: Scheduling) -> Self {
+        Self { scheduling, pieces: 0, ranks: 1 }
+    }
 }
 
 impl std::fmt::Display for Schedule {
@@ -119,9 +130,10 @@ impl std::fmt::Display for Schedule {
         let threads = self.scheduling.threads().count;
         write!(
             f,
-            "{}, {} partitions, {threads} threads",
+            "{}, {} partitions, {threads} threads, {} ranks",
             self.scheduling.name(),
-            self.scheduling.partitions()
+            self.scheduling.partitions(),
+            self.ranks
         )?;
         if self.pieces > 0 { write!(f, ", saved every {} ps", self.pieces) } else { Ok(()) }
     }
@@ -140,16 +152,18 @@ fn schedules(dice: &mut Dice, stretch: Ps) -> Vec<Schedule> {
     let mut many = || 2 + dice.below(63) as u32;
     let (a, b, c, d) = (many(), many(), many(), many());
     let pieces = US * (1 + dice.below(9));
-    vec![
-        Schedule { scheduling: Scheduling::Sequential { partitions: a }, pieces: 0 },
-        Schedule { scheduling: conservative(2, 2), pieces: 0 },
-        Schedule { scheduling: conservative(b, 3), pieces: 0 },
-        Schedule { scheduling: conservative(c, 4), pieces: 0 },
-        Schedule { scheduling: Scheduling::Sequential { partitions: 1 }, pieces },
-        Schedule { scheduling: conservative(d, 2), pieces },
-        Schedule { scheduling: optimistic(c, 2, 0), pieces: 0 },
-        Schedule { scheduling: optimistic(a, 3, 1 + u64::from(b)), pieces },
-    ]
+    let sequential = |partitions| Scheduling::Sequential { partitions };
+    let all = [
+        (sequential(a), 0, 1),
+        (conservative(2, 2), 0, 1),
+        (conservative(b, 3), 0, 1),
+        (conservative(c, 4), 0, 2),
+        (sequential(1), pieces, 1),
+        (conservative(d, 2), pieces, 3),
+        (optimistic(c, 2, 0), 0, 2),
+        (optimistic(a, 3, 1 + u64::from(b)), pieces, 1),
+    ];
+    all.map(|(scheduling, pieces, ranks)| Schedule { scheduling, pieces, ranks }).into()
 }
 
 /// Runs an experiment under one schedule; a panic is a failure.
@@ -167,16 +181,11 @@ fn result(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, Strin
 
 fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model::Failure> {
     let mut state: Option<Vec<u8>> = None;
-    let mut scheduling = schedule.scheduling;
+    let (mut scheduling, mut ranks) = (schedule.scheduling, schedule.ranks);
     loop {
         prepared.run.schedule(scheduling);
-        let mut saved = None;
-        let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
-            saved = (schedule.pieces > 0).then(&mut *save);
-            schedule.pieces == 0
-        };
-        let done =
-            prepared.run.watch(Watch { pause: &mut pause, every: schedule.pieces, resume: state.as_deref() });
+        let most = prepared.run.most_ranks();
+        let (done, saved) = piece(&*prepared.run, (schedule.pieces, ranks.min(most)), state.as_deref());
         if !matches!(done, Err(model::Failure::Stopped(_))) {
             return done;
         }
@@ -186,5 +195,32 @@ fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model
         {
             threads.count = 1 + threads.count % 4;
         }
+        // One more or less than before, so that a state is taken up by another number of ranks than saved it.
+        ranks = if ranks > 1 { ranks - 1 } else { schedule.ranks };
     }
+}
+
+/// Runs to the next pause, if there are any; gives what the first rank gave, and the state.
+fn piece(
+    run: &dyn Run,
+    (every, ranks): (Ps, u32),
+    resume: Option<&[u8]>,
+) -> (Result<Finished, model::Failure>, Option<Vec<u8>>) {
+    let rank = |world: World| {
+        let mut saved = None;
+        let mut pause = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            saved = (every > 0).then(&mut *save);
+            every == 0
+        };
+        let done = run.watch(Watch { every, resume, world, ..Watch::new(&mut pause) });
+        (done, saved)
+    };
+    let mut worlds = World::of_threads(ranks.max(1)).into_iter();
+    let first = worlds.next().unwrap_or_default();
+    std::thread::scope(|scope| {
+        let rank = &rank;
+        // A rank that panics makes the others panic when they wait for it, so that none is left.
+        worlds.for_each(|world| drop(scope.spawn(move || rank(world))));
+        rank(first)
+    })
 }

@@ -114,6 +114,7 @@ impl Since {
 }
 
 /// What a partition reports.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// None where [`Conductor::samples`] says no.
     share: Option<Share>,

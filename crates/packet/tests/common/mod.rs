@@ -11,9 +11,12 @@ use base::{
     rate::Bandwidth,
     rng::{Purpose, Stream},
     time::Ps,
+    world::World,
 };
 use fabric::registry::{ROUTINGS, values};
 use model::{
+    Failure, Finished, Progress,
+    run::Watch,
     samples::int,
     setup::{JobSetup, LinkParams, Measure, Rail, Scheduling, Until},
 };
@@ -28,6 +31,7 @@ use packet::{
     host::inhabited,
     network::Network,
     observe::Observer,
+    run::watch,
     samples,
 };
 use proptest::prelude::*;
@@ -384,4 +388,36 @@ fn undone_with<R: Router>(setup: &Setup, end: Ps) {
     assert!(events > 1000, "{events} events");
     engine::undo_check::run_with_rollbacks(domain(), &mut again, (1, end), (40, 5));
     assert_eq!(again.sums.fingerprint, plain.sums.fingerprint, "a rollback left a trace");
+}
+
+/// Runs until the next pause, from a state if there is one, over so many ranks that are threads of this process; gives what the first rank gave,
+/// and the state if it stopped. All ranks have the same summary.
+pub fn piece_over_ranks(
+    setup: &Setup,
+    ranks: u32,
+    (every, resume): (Ps, Option<&[u8]>),
+) -> (Result<Finished, Failure>, Option<Vec<u8>>) {
+    let rank = |world: World| {
+        let mut saved = None;
+        let mut stop = |_: Progress, save: &mut dyn FnMut() -> Vec<u8>| {
+            saved = Some(save());
+            false
+        };
+        let done = watch(setup, Watch { every, resume, world, ..Watch::new(&mut stop) });
+        (done, saved)
+    };
+    let mut worlds = World::of_threads(ranks);
+    std::thread::scope(|scope| {
+        let rank = &rank;
+        let others: Vec<_> = worlds.drain(1..).map(|world| scope.spawn(move || rank(world))).collect();
+        let first = rank(worlds.remove(0));
+        for other in others {
+            let (other, _) = other.join().expect("no rank fails");
+            let known = |done: &Result<Finished, Failure>| {
+                done.as_ref().map(|f| f.summary.to_json()).map_err(ToString::to_string)
+            };
+            assert_eq!(known(&other), known(&first.0));
+        }
+        first
+    })
 }

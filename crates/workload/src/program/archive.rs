@@ -148,6 +148,14 @@ impl Script for Otf2 {
         format!("location {}, event {position}", self.0.ranks[rank as usize])
     }
 
+    fn noted(&self) -> u64 {
+        self.0.dropped.noted()
+    }
+
+    fn note(&self, noted: u64) {
+        self.0.dropped.note(noted);
+    }
+
     fn dropped(&self) -> Vec<String> {
         self.0.dropped.lines(&self.0.archive, &self.0.ranks)
     }

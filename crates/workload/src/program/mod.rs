@@ -215,6 +215,14 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// What was noted so far of the ranks that were read, for another process that reads other ranks of the same program.
+    fn noted(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// Takes note of what another process noted, or this one.
+    fn note(&self, _noted: &[u64]) {}
+
     /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations
     /// ([`matrix::sent`] reads them).
     fn sent(&self, _rank: u32) -> Option<Vec<mpi::Sent>> {

@@ -32,6 +32,16 @@ impl Dropped {
         self.0.fetch_or(FOREIGN, Ordering::Relaxed);
     }
 
+    /// What was met, a bit each.
+    pub(super) fn noted(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Adds what was met by somebody who read other ranks.
+    pub(super) fn note(&self, met: u64) {
+        self.0.fetch_or(met, Ordering::Relaxed);
+    }
+
     /// In words; locations that are not ranks' are added.
     pub(super) fn lines(&self, archive: &Archive, ranks: &[u64]) -> Vec<String> {
         let met = self.0.load(Ordering::Relaxed);

@@ -64,6 +64,25 @@ impl Agreement {
         *least = rank.min(*least);
     }
 
+    /// All that was called, three words each: for a process that read other ranks.
+    pub(super) fn noted(&self) -> Vec<u64> {
+        let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = |(&comm, groups): (&u32, &BTreeMap<u64, u32>)| {
+            groups
+                .iter()
+                .flat_map(move |(&calls, &rank)| [comm.into(), calls, rank.into()])
+                .collect::<Vec<_>>()
+        };
+        called.iter().flat_map(words).collect()
+    }
+
+    /// Adds what [`Self::noted`] gave, here or elsewhere.
+    pub(super) fn note(&self, words: &[u64]) {
+        for three in words.chunks_exact(3) {
+            self.called(three[0] as u32, three[2] as u32, three[1]);
+        }
+    }
+
     /// Two ranks that do not agree, with their communicator, if there are such.
     pub(super) fn parted(&self) -> Option<(u32, [u32; 2])> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);

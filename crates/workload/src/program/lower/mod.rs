@@ -90,6 +90,17 @@ impl Program for Lowered {
         self.shared.script.sent(rank)
     }
 
+    fn noted(&self) -> Vec<u64> {
+        std::iter::once(self.shared.script.noted()).chain(self.shared.agreement.noted()).collect()
+    }
+
+    fn note(&self, noted: &[u64]) {
+        if let Some((&script, called)) = noted.split_first() {
+            self.shared.script.note(script);
+            self.shared.agreement.note(called);
+        }
+    }
+
     fn remarks(&self) -> Vec<Remark> {
         let dropped = self.shared.script.dropped().into_iter();
         let mismatch = mismatch::found(&self.shared);
