@@ -171,6 +171,9 @@ fn crates_know_only_the_rooms_below() {
             section.lines().take_while(|l| !l.starts_with('[')).filter_map(|l| l.split([' ', '.']).next());
         let ours: Vec<&str> = uses.filter(|name| EDGES.iter().any(|e| e.0 == *name)).collect();
         assert_eq!(ours, *allowed, "dependencies of {name}");
+        let listed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+        let row = format!("| `{name}` | {listed} | ");
+        assert!(architecture().contains(&row), "ARCHITECTURE.md lacks the row {row}");
     }
     let here = fs::read_dir(Path::new(ROOT).join("crates")).expect("crates").count();
     assert_eq!(here, EDGES.len(), "a crate is missing in the list of edges");
@@ -182,6 +185,29 @@ fn the_engine_knows_no_network_and_the_fabric_no_clock() {
     assert_eq!(places(&["crates/engine/src"], &network, code), [""; 0]);
     let clock = ["base::time", "time::", "Ps)", ": Ps", "Instant", "SystemTime", "picosecond"];
     assert_eq!(places(&["crates/fabric/src"], &clock, code), [""; 0]);
+}
+
+/// The packet model knows the trait of routers alone. `[router]`'s own parameters are the exception: a setup carries them.
+#[test]
+fn routers_and_the_rest_keep_apart() {
+    let words =
+        ["WindowRouter", "InputQueued", "OutputQueued", "Pipelined", "router::window", "router::pipelined"];
+    let mut named = places(&["crates/packet/src"], &words, code);
+    let samples = |place: &str| place.contains("/samples/") || place.contains("testing");
+    named.retain(|p| !p.contains("packet/src/router/") && !samples(p));
+    named.retain(|p| {
+        !p.contains("router::pipelined::config::") && !p.contains("router::pipelined::more_bytes")
+    });
+    assert_eq!(named, [""; 0]);
+    let edge = [
+        "crate::host",
+        "crate::transport",
+        "crate::surrogate",
+        "crate::hybrid",
+        "crate::terminal",
+        "ranks::",
+    ];
+    assert_eq!(places(&["crates/packet/src/router"], &edge, code), [""; 0]);
 }
 
 #[test]
