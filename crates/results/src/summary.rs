@@ -7,6 +7,12 @@
 use base::{hash::Fingerprint, time::Ps};
 use serde::{Deserialize, Serialize};
 
+mod congestion;
+mod performance;
+
+pub use congestion::{Congestion, Counted};
+pub use performance::{Performance, Speculation};
+
 /// Value of [`Summary::schema`].
 pub const SCHEMA: &str = "netloom-summary-1";
 
@@ -388,100 +394,6 @@ pub struct Buffers {
     pub max_bytes: u64,
 }
 
-/// Static congestion: messages per directed link when all messages of a level are sent at once. A message's *congestion* is the
-/// highest count on its way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Congestion {
-    /// The pattern; those of several jobs joined by ` + `.
-    pub pattern: String,
-    /// Ranks.
-    pub ranks: u32,
-    /// Mappings of ranks to hosts.
-    pub runs: u32,
-    /// Levels that sent something.
-    pub levels: u32,
-    /// Messages over all levels and mappings.
-    pub messages: u64,
-    /// Messages without a path; they count nowhere else.
-    pub unreachable: u64,
-    /// Sum over levels of the highest congestion: an integer for one mapping, the mean over several.
-    pub sum_max_cong: serde_json::Number,
-    /// Mappings by that sum.
-    pub hist_sum_max_cong: Counted,
-    /// Highest congestion of each level over all mappings.
-    pub max_cong_per_level: Vec<u32>,
-    /// Messages by congestion.
-    pub hist_max_cong: Counted,
-    /// Fraction of the peak bandwidth over all messages: the mean of 1 / congestion; absent without messages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bandwidth_fraction: Option<f64>,
-    /// Mean over mappings of their fraction: the effective bisection bandwidth, for `bisect`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effective_bandwidth: Option<f64>,
-    /// Half the width of its 95 % confidence interval; absent below 30 mappings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effective_bandwidth_half_width: Option<f64>,
-    /// Mappings by their fraction, in twenty bins by lower edge; empty bins are left out.
-    pub hist_acc_band: Counted,
-    /// Longest chain of dependent messages by the rule of ORCS 2.0: mean over mappings. Absent if not asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dep_max_delay_orcs2: Option<serde_json::Number>,
-    /// The same over all dependencies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dep_max_delay_all_deps: Option<serde_json::Number>,
-    /// Mappings by delay, by the rule of ORCS 2.0.
-    #[serde(default, skip_serializing_if = "Counted::is_empty")]
-    pub hist_dep_max_delay: Counted,
-    /// Mappings by delay over all dependencies.
-    #[serde(default, skip_serializing_if = "Counted::is_empty")]
-    pub hist_dep_max_delay_all_deps: Counted,
-    /// Directed links of the network.
-    pub edges: u32,
-    /// Directed links that any message used. This and what follows is absent if not asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edges_used: Option<u32>,
-    /// Sum of congestion over all links, levels and mappings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edge_cong_sum_total: Option<u64>,
-    /// The greatest of the links' sums.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edge_cong_sum_max: Option<u64>,
-    /// Used links by their sum.
-    #[serde(default, skip_serializing_if = "Counted::is_empty")]
-    pub edge_cong_hist: Counted,
-    /// Sum of congestion of each used link, by `NUMBER:FROM->TO`.
-    #[serde(default, skip_serializing_if = "Counted::is_empty")]
-    pub edge_cong_sum: Counted,
-}
-
-/// Counts by key, in a given order: an object in JSON.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted(pub Vec<(String, u64)>);
-
-impl Counted {
-    /// True if there is nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Serialize for Counted {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, count)| (key, count)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Counted {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let map = serde_json::Map::<String, serde_json::Value>::deserialize(deserializer)?;
-        let count = |(key, value): (String, serde_json::Value)| {
-            value.as_u64().map(|n| (key, n)).ok_or_else(|| serde::de::Error::custom("a count is an integer"))
-        };
-        map.into_iter().map(count).collect::<Result<_, _>>().map(Self)
-    }
-}
-
 /// What the network took, over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
@@ -627,60 +539,6 @@ pub struct Zombies {
     pub discarded: u64,
     /// In the network at the end.
     pub in_network: u64,
-}
-
-/// Cost of the simulation itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Performance {
-    /// Elapsed seconds.
-    pub wall_s: f64,
-    /// Processor seconds, user and system, of all ranks; absent where the platform does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_s: Option<f64>,
-    /// Events committed.
-    pub events: u64,
-    /// Events per second: of processor time with one thread, of elapsed time with several threads or ranks.
-    pub events_per_s: f64,
-    /// Chunks times routers visited; absent in models without chunks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chunk_hops: Option<u64>,
-    /// Chunk-hops per second, as `events_per_s`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chunk_hops_per_s: Option<f64>,
-    /// Largest resident memory, of the rank that has most; absent where the platform does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peak_rss_bytes: Option<u64>,
-    /// Scheduler used.
-    pub scheduler: String,
-    /// Partitions of the network.
-    #[serde(default)]
-    pub partitions: u32,
-    /// Threads used in each rank.
-    pub threads: u32,
-    /// Windows after which threads and ranks met; absent with one of each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub windows: Option<u64>,
-    /// What running ahead came to; absent if the scheduler does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speculation: Option<Speculation>,
-    /// MPI ranks used.
-    pub ranks: u32,
-}
-
-/// What an optimistic scheduler did ahead of what was certain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Speculation {
-    /// Share of the events handled that count.
-    pub efficiency: f64,
-    /// How often a partition went back.
-    pub rollbacks: u64,
-    /// Events that were taken back.
-    pub rolled_back: u64,
-    /// Handlers that failed in states that never were, and were taken back.
-    #[serde(default)]
-    pub failures: u64,
-    /// Most bytes that a thread kept to take events back.
-    pub peak_history_bytes: u64,
 }
 
 #[cfg(test)]
