@@ -76,11 +76,11 @@ failures() {
 
 # MPI of the machine: runs over several processes are tested where there is one, or where it can be installed.
 mpi=()
-crates/mpi/install-mpi.sh >/dev/null 2>&1 && mpi=(--features netloom-cli/mpi)
+timeout 600 crates/mpi/install-mpi.sh >/dev/null 2>&1 </dev/null && mpi=(--features netloom-cli/mpi)
 
 tests() {
   local begun=$SECONDS status=0
-  cargo test --locked --workspace "${mpi[@]}" --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
+  cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked --no-fail-fast >"$work/tests" 2>&1 || status=$?
   local good bad
   good=$(count '^passed' "$work/tests") bad=$(count '^failed' "$work/tests")
   [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
@@ -180,7 +180,7 @@ else
   skip 'cargo fmt --check' 'rustup component add rustfmt'
 fi
 if cargo clippy --version >/dev/null 2>&1; then
-  step 'cargo clippy, warnings are errors' cargo clippy --locked --workspace "${mpi[@]}" --all-targets -- -D warnings
+  step 'cargo clippy, warnings are errors' cargo clippy --locked --workspace ${mpi[@]+"${mpi[@]}"} --all-targets -- -D warnings
 else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
@@ -196,7 +196,7 @@ step 'the binary without its features' bare
 step 'crates can be packaged' packages
 step 'cargo doc, warnings are errors' documentation
 # The program that the tests built; `cargo build` would build it again, without what only tests need of the libraries.
-step 'the program is built' cargo test --locked --workspace "${mpi[@]}" --profile checked --no-run
+step 'the program is built' cargo test --locked --workspace ${mpi[@]+"${mpi[@]}"} --profile checked --no-run
 netloom=${CARGO_TARGET_DIR:-target}/checked/netloom
 if [ -x "$netloom" ]; then
   examples

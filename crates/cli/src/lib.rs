@@ -62,17 +62,31 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
     }
 }
 
-/// Does with all processes that a launcher started what they do together: the first one speaks for all.
+/// Does with all processes that a launcher started what they do together: the first one speaks for all. One that fails while the
+/// others go on says so itself and ends them.
 fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &World) -> Outcome) -> Outcome {
     let session = Session::join().map_err(mismatch)?;
     // A launcher may give a terminal to what it writes to a file.
     console.out_terminal &= session.world.is_alone();
     let (world, mut out, mut err) = (&session.world, io::sink(), io::sink());
     let mut silent = Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false };
-    let speak = |console: &mut Console<'_>| work(console, world).unwrap_or_else(|e| print_error(&e, console));
-    let exit = if world.is_first() { speak(console) } else { speak(&mut silent) };
-    let status = session.status(exit as u8);
-    Ok(Exit::ALL.iter().copied().find(|&e| e as u8 == status).unwrap_or(exit))
+    let outcome = if world.is_first() { work(console, world) } else { work(&mut silent, world) };
+    let why = outcome.as_ref().err().map_or_else(String::new, ToString::to_string);
+    let exit = match outcome {
+        Ok(exit) => exit,
+        Err(error) if world.is_first() => print_error(&error, console),
+        Err(error) => error.kind().into(),
+    };
+    let rank = world.rank();
+    let left = session.leave(exit as u8, &why, || {
+        if rank > 0 {
+            console.remark(&format!("error: rank {rank}: {why}"));
+        }
+    });
+    if let Some(why) = left.why.filter(|_| world.is_first()) {
+        console.remark(&format!("error: {why}"));
+    }
+    Ok(Exit::ALL.iter().copied().find(|&e| e as u8 == left.status).unwrap_or(exit))
 }
 
 /// Refuses to be one of several processes.

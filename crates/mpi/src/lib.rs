@@ -13,6 +13,8 @@ pub mod linked;
 
 use base::world::World;
 use launcher::Launcher;
+#[cfg(feature = "link")]
+use std::sync::Arc;
 
 /// Why a process that a launcher started cannot take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,16 @@ pub struct Session {
     /// All ranks, seen from this one.
     pub world: World,
     #[cfg(feature = "link")]
-    mpi: Option<linked::Mpi>,
+    mpi: Option<Arc<linked::Mpi>>,
+}
+
+/// How all ranks together ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Exit status of every rank: that of the first, or if it had nothing to complain of, the first other one.
+    pub status: u8,
+    /// What a rank other than the first has to say, if the status is its own.
+    pub why: Option<String>,
 }
 
 impl Session {
@@ -60,21 +71,47 @@ impl Session {
 
     #[cfg(feature = "link")]
     fn under(launcher: &Launcher) -> Result<Self, Mismatch> {
-        let Some(mpi) = linked::Mpi::start() else {
+        let Some(mpi) = linked::Mpi::start().map(Arc::new) else {
             return Err(with_another(launcher, "an MPI that does not start"));
         };
-        let session = Self { world: World::new(std::sync::Arc::new(mpi)), mpi: Some(mpi) };
+        let session = Self { world: World::new(mpi.clone()), mpi: Some(mpi.clone()) };
         if session.world.is_alone() {
             return Err(with_another(launcher, &mpi.version()));
         }
         Ok(session)
     }
 
-    /// The exit status of all ranks, which is that of the first.
+    /// Leaves with an exit status and, if it is none of success, a reason; all ranks leave together. A rank whose others go on
+    /// working says its reason with `say` and ends all of them.
     #[must_use]
-    pub fn status(&self, mine: u8) -> u8 {
-        self.world.from_first(vec![mine]).first().copied().unwrap_or(mine)
+    pub fn leave(&self, status: u8, why: &str, say: impl FnOnce()) -> Left {
+        let mine = Left { status, why: None };
+        #[cfg(feature = "link")]
+        if let Some(mpi) = self.mpi.as_ref().filter(|_| !self.world.is_alone()) {
+            let bytes = why.bytes().map(u64::from);
+            let words: Vec<u64> = std::iter::once(status.into()).chain(bytes).collect();
+            let Some(all) = mpi.leave(&words) else {
+                say();
+                mpi.abort(status.max(1));
+                return mine;
+            };
+            return together(&all);
+        }
+        let _ = (why, say);
+        mine
     }
+}
+
+/// What the last words of all ranks, a status and the bytes of a reason each, come to.
+#[cfg_attr(not(feature = "link"), allow(dead_code, reason = "programs without MPI leave alone"))]
+fn together(all: &[Vec<u64>]) -> Left {
+    let status = |rank: usize| all[rank].first().map_or(0, |&word| word as u8);
+    let Some(rank) = (0..all.len()).find(|&rank| status(rank) != 0) else {
+        return Left { status: 0, why: None };
+    };
+    let bytes: Vec<u8> = all[rank].iter().skip(1).map(|&word| word as u8).collect();
+    let why = (rank > 0).then(|| format!("rank {rank}: {}", String::from_utf8_lossy(&bytes)));
+    Left { status: status(rank), why }
 }
 
 #[cfg(feature = "link")]
@@ -139,6 +176,20 @@ mod tests {
         );
         let another = with_another(&launcher, "MPICH 4.0");
         assert!(another.message.contains("MPICH 4.0") && another.help.contains("MPICC"));
-        assert!(Session::alone().world.is_alone() && Session::alone().status(5) == 5);
+    }
+
+    #[test]
+    fn ranks_leave_with_the_first_bad_status_and_its_reason() {
+        let words = |status, why: &str| {
+            std::iter::once(status).chain(why.bytes().map(u64::from)).collect::<Vec<u64>>()
+        };
+        let left = |all: &[Vec<u64>]| (together(all).status, together(all).why);
+        assert_eq!(left(&[words(0, ""), words(0, "")]), (0, None));
+        assert_eq!(left(&[words(5, "a"), words(7, "b")]), (5, None), "the first rank has said it already");
+        assert_eq!(left(&[words(0, ""), words(7, "full")]), (7, Some("rank 1: full".into())));
+        let alone = Session::alone();
+        let silent = || panic!("nobody was left behind");
+        assert!(alone.world.is_alone());
+        assert_eq!(alone.leave(5, "x", silent), Left { status: 5, why: None });
     }
 }

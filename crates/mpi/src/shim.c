@@ -22,17 +22,19 @@ int netloom_mpi_init(int *rank, int *ranks) {
 }
 
 /* Begins to send words; they stay as they are until netloom_mpi_sent. */
-void netloom_mpi_send(int to, const uint64_t *words, int count) {
-    MPI_Isend((void *)words, count, MPI_UINT64_T, to, 0, MPI_COMM_WORLD, &requests[to]);
+void netloom_mpi_send(int to, int tag, const uint64_t *words, int count) {
+    MPI_Isend((void *)words, count, MPI_UINT64_T, to, tag, MPI_COMM_WORLD, &requests[to]);
 }
 
-/* Waits for words of a rank: how many there are. What netloom_mpi_receive takes next. */
+/* What netloom_mpi_receive takes next. */
 static MPI_Message waiting;
 
-int netloom_mpi_await(int from) {
+/* Waits for words of a rank: how many there are. Negative if they have another tag; then they cannot be taken. */
+int netloom_mpi_await(int from, int tag) {
     MPI_Status status;
     int count = 0;
-    MPI_Mprobe(from, 0, MPI_COMM_WORLD, &waiting, &status);
+    MPI_Mprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &waiting, &status);
+    if (status.MPI_TAG != tag) return -1;
     MPI_Get_count(&status, MPI_UINT64_T, &count);
     return count;
 }
