@@ -6,7 +6,7 @@ use model::{Finished, run::Watch, setup::Scheduling, setup::Until};
 use packet::{
     Setup,
     network::is_plain,
-    router::registry::{Compiled, ROUTERS},
+    router::registry::{Compiled, ROUTERS, RouterEntry, named},
     samples,
 };
 
@@ -80,4 +80,14 @@ fn a_plain_run_takes_no_features() {
         samples::traffic("ping-pong", &[], ("constant", 0.5), (terminals, 1024, bandwidth), 1);
     assert!(!is_plain(&setup));
     run(&ROUTERS[0].plain, &setup);
+}
+
+/// A constant list would be made anew in each crate that names it, such as this one, and every architecture be compiled there once more.
+#[test]
+fn architectures_are_compiled_in_one_crate() {
+    for here in ROUTERS {
+        let there: &dyn std::any::Any = named(here.about.name).entry;
+        let there: &RouterEntry = there.downcast_ref().unwrap();
+        assert!(std::ptr::eq(here, there), "{} is there twice", here.about.name);
+    }
 }
