@@ -34,6 +34,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<
 }
 
 fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
+    runs_in_one(command).map_or(Ok(()), mpi::refuse_copies).map_err(mismatch)?;
     match command {
         Command::Run(args) => together(console, |console, world| commands::run::run(args, console, world)),
         Command::Resume(args) => {
@@ -46,9 +47,8 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Schema => commands::schema::schema(console),
         Command::Reference => commands::schema::reference(console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
-        Command::Study(args) => alone("a study").and_then(|()| commands::study::study(args, console)),
-        Command::Sweep(args) if args.shard.is_some() => commands::sweep::sweep(args, console),
-        Command::Sweep(args) => alone("a sweep").and_then(|()| commands::sweep::sweep(args, console)),
+        Command::Study(args) => commands::study::study(args, console),
+        Command::Sweep(args) => commands::sweep::sweep(args, console),
         Command::Init(args) => commands::init::init(args, console),
         Command::Plot(args) => commands::plot::plot(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
@@ -77,21 +77,22 @@ fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &Worl
         Err(error) if world.is_first() => print_error(&error, console),
         Err(error) => error.kind().into(),
     };
-    let rank = world.rank();
-    let left = session.leave(exit as u8, &why, || {
-        if rank > 0 {
-            console.remark(&format!("error: rank {rank}: {why}"));
-        }
-    });
-    if let Some(why) = left.why.filter(|_| world.is_first()) {
-        console.remark(&format!("error: {why}"));
-    }
-    Ok(Exit::ALL.iter().copied().find(|&e| e as u8 == left.status).unwrap_or(exit))
+    let status = session.leave(exit as u8, &why, |why| console.remark(&format!("error: {why}")));
+    Ok(Exit::ALL.iter().copied().find(|&e| e as u8 == status).unwrap_or(exit))
 }
 
-/// Refuses to be one of several processes.
-fn alone(what: &str) -> Result<(), Error> {
-    mpi::refuse_copies(what).map_err(mismatch)
+/// What simulates or writes in one process: copies of it would all do the same, into the same files.
+fn runs_in_one(command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Sweep(args) if args.shard.is_some() => None,
+        Command::Run(_) | Command::Resume(_) | Command::Check(_) | Command::List(_) | Command::Explain(_) => {
+            None
+        }
+        Command::Schema | Command::Reference | Command::Completions { .. } | Command::Compare(_) => None,
+        Command::Sweep(_) => Some("a sweep"),
+        Command::Study(_) => Some("a study"),
+        _ => Some("this command"),
+    }
 }
 
 fn mismatch(Mismatch { message, help }: Mismatch) -> Error {

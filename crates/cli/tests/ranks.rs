@@ -10,10 +10,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// What runs so many copies, as root in a container and on fewer processors than there are copies, too.
-fn launched(ranks: u32, arguments: &[&str]) -> Command {
+/// MPI's launcher, as root in a container and on fewer processors than there are copies, too.
+fn launcher() -> Command {
     let mut command = Command::new("mpirun");
-    command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_netloom")]).args(arguments);
     command
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
@@ -22,6 +21,13 @@ fn launched(ranks: u32, arguments: &[&str]) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    command
+}
+
+/// What runs so many copies.
+fn launched(ranks: u32, arguments: &[&str]) -> Command {
+    let mut command = launcher();
+    command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_netloom")]).args(arguments);
     command
 }
 
@@ -124,6 +130,8 @@ fn refusals_are_said_once() {
             1,
         ),
         (vec!["resume", root.path().to_str().unwrap()], 4, "there is no checkpoint", 1),
+        (vec!["run", "-"], 4, "standard input reaches the first rank alone", 1),
+        (vec!["congestion", &small], 9, "this command runs in one", 2),
         (
             vec!["sweep", &series, "--out", root.path().join("series").to_str().unwrap()],
             9,
@@ -148,4 +156,48 @@ fn another_mpi_than_the_launchers_is_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(9), "{}", text(&output));
     assert!(text(&output).contains("PMI_SIZE=2"), "{}", text(&output));
+}
+
+/// The same experiment beside another program of ranks: a file that differs between hosts.
+#[test]
+fn ranks_that_read_different_files_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let experiment = fs::read_to_string(example("halo-64")).unwrap();
+    let program =
+        fs::read_to_string(format!("{}/../../examples/programs/halo-64.ranks", env!("CARGO_MANIFEST_DIR")))
+            .unwrap();
+    for (host, more) in [("a", ""), ("b", "# another one\n")] {
+        let programs = root.path().join(host).join("programs");
+        fs::create_dir_all(&programs).unwrap();
+        fs::write(root.path().join(host).join("halo.toml"), &experiment).unwrap();
+        fs::write(programs.join("halo-64.ranks"), format!("{program}{more}")).unwrap();
+    }
+    let wd = |host: &str| root.path().join(host).to_str().unwrap().to_owned();
+    let netloom = [env!("CARGO_BIN_EXE_netloom"), "run", "halo.toml"];
+    let mut command = launcher();
+    command.args(["-n", "1", "--wdir", &wd("a")]).args(netloom);
+    command.args([":", "-n", "1", "--wdir", &wd("b")]).args(netloom);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(9), "{}", text(&output));
+    let said = "rank 1 has read another `programs/halo-64.ranks` than rank 0";
+    assert_eq!(text(&output).matches(said).count(), 1, "{}", text(&output));
+}
+
+/// Whichever rank is asked to leave, all save and leave.
+#[test]
+fn a_signal_to_one_rank_saves_all() {
+    let root = tempfile::tempdir().unwrap();
+    let file = example("dragonfly-72");
+    let set = ["experiment.duration=\"1 ms\"", "engine.checkpoint=\"10 us\""];
+    let (whole, out) = (root.path().join("whole"), root.path().join("run"));
+    done(Command::new(env!("CARGO_BIN_EXE_netloom")).args(run(&file, &set, &whole)));
+    let running = launched(3, &run(&file, &set, &out)).spawn().unwrap();
+    until("a checkpoint", || checkpoint(&out).exists() || running_ended(running.id()));
+    let asked = children(running.id())[2];
+    assert!(Command::new("kill").args(["-TERM", &asked.to_string()]).status().unwrap().success());
+    let ended = running.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(8), "{}", text(&ended));
+    assert!(checkpoint(&out).exists() && !out.exists());
+    done(&mut launched(2, &["resume", out.to_str().unwrap()]));
+    assert!(results(&out) == results(&whole));
 }

@@ -34,12 +34,12 @@ pub struct Session {
 }
 
 /// How all ranks together ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+#[cfg_attr(not(feature = "link"), allow(dead_code, reason = "programs without MPI leave alone"))]
+struct Left {
     /// Exit status of every rank: that of the first, or if it had nothing to complain of, the first other one.
-    pub status: u8,
+    status: u8,
     /// What a rank other than the first has to say, if the status is its own.
-    pub why: Option<String>,
+    why: Option<String>,
 }
 
 impl Session {
@@ -81,24 +81,30 @@ impl Session {
         Ok(session)
     }
 
-    /// Leaves with an exit status and, if it is none of success, a reason; all ranks leave together. A rank whose others go on
-    /// working says its reason with `say` and ends all of them.
+    /// Leaves with an exit status and, if it is none of success, a reason; all ranks leave together, with the status that is given back. What a rank
+    /// other than the first has to complain of is given to `say` once: in the first rank, or, if the others go on working, in
+    /// that rank, which then ends all of them.
     #[must_use]
-    pub fn leave(&self, status: u8, why: &str, say: impl FnOnce()) -> Left {
-        let mine = Left { status, why: None };
+    pub fn leave(&self, status: u8, why: &str, say: impl FnOnce(&str)) -> u8 {
         #[cfg(feature = "link")]
         if let Some(mpi) = self.mpi.as_ref().filter(|_| !self.world.is_alone()) {
             let bytes = why.bytes().map(u64::from);
             let words: Vec<u64> = std::iter::once(status.into()).chain(bytes).collect();
             let Some(all) = mpi.leave(&words) else {
-                say();
+                if !self.world.is_first() {
+                    say(&format!("rank {}: {why}", self.world.rank()));
+                }
                 mpi.abort(status.max(1));
-                return mine;
+                return status;
             };
-            return together(&all);
+            let left = together(&all);
+            if let Some(why) = left.why.filter(|_| self.world.is_first()) {
+                say(&why);
+            }
+            return left.status;
         }
         let _ = (why, say);
-        mine
+        status
     }
 }
 
@@ -188,8 +194,8 @@ mod tests {
         assert_eq!(left(&[words(5, "a"), words(7, "b")]), (5, None), "the first rank has said it already");
         assert_eq!(left(&[words(0, ""), words(7, "full")]), (7, Some("rank 1: full".into())));
         let alone = Session::alone();
-        let silent = || panic!("nobody was left behind");
+        let silent = |_: &str| panic!("nobody was left behind");
         assert!(alone.world.is_alone());
-        assert_eq!(alone.leave(5, "x", silent), Left { status: 5, why: None });
+        assert_eq!(alone.leave(5, "x", silent), 5);
     }
 }

@@ -19,7 +19,7 @@ use netloom::{
     output::{self, Begun, Target, inputs},
     prepare,
     saver::Intervals,
-    together::agreed,
+    together::{agreed, read_by_all},
 };
 use results::{
     summary::Summary,
@@ -41,9 +41,11 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         ..RunOptions::default()
     };
     let writes = target.as_ref().filter(|_| world.is_first());
-    let prepared = writes.map_or(Ok(()), Target::check).and_then(|()| {
-        prepare(&Registry::standard(), &args.input.input(), &options, &Terminal::new(console))
-    });
+    let input = args.input.input();
+    read_by_all(world, &input)?;
+    let prepared = writes
+        .map_or(Ok(()), Target::check)
+        .and_then(|()| prepare(&Registry::standard(), &input, &options, &Terminal::new(console)));
     let prepared = agreed(world, PROGRAM.build, prepared)?;
     if let Some(report @ Report::Free { exhaustive: false, .. }) = &prepared.routing {
         console.remark(&format!("note: routing: {report}"));

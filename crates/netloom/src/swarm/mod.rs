@@ -195,7 +195,7 @@ fn pieces(prepared: &mut Prepared, schedule: Schedule) -> Result<Finished, model
         {
             threads.count = 1 + threads.count % 4;
         }
-        // One more or less than before, so that a state is taken up by another number of ranks than saved it.
+        // One fewer than before, then all again: another number of ranks takes a state up than saved it.
         ranks = if ranks > 1 { ranks - 1 } else { schedule.ranks };
     }
 }
