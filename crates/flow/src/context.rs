@@ -2,7 +2,7 @@
 
 use super::config::FlowConfig;
 use base::{
-    index::{Column, TerminalId},
+    index::{Column, RankId, TerminalId},
     time::Ps,
 };
 use fabric::{graph::Fabric, platform::Platform, routing::Routing};
@@ -57,7 +57,7 @@ pub struct Context {
     /// See [`FlowSetup::config`].
     pub config: FlowConfig,
     /// Job and rank of each terminal; [`u32::MAX`] for none.
-    pub rank: Column<TerminalId, (u32, u32)>,
+    pub rank: Column<TerminalId, (u32, RankId)>,
     /// The ranks of programs.
     pub roster: Arc<Roster>,
     /// See [`FlowSetup::seed`].
@@ -119,14 +119,14 @@ pub fn context(setup: &FlowSetup) -> Result<Context, Failure> {
         return refuse("a platform tells itself how bandwidths change: it takes no [faults]".into());
     }
     let left = setup.change.as_ref().map_or(&setup.fabric, |change| &change.fabric);
-    let mut rank = Column::filled(setup.fabric.terminals() as usize, (u32::MAX, u32::MAX));
+    let mut rank = Column::filled(setup.fabric.terminals() as usize, (u32::MAX, RankId::new(u32::MAX)));
     for (n, job) in setup.jobs.iter().enumerate() {
         for (r, &terminal) in job.placement.iter().enumerate() {
             if left.is_cut_off(terminal) {
                 let name = &job.name;
                 return refuse(format!("failures cut terminal {terminal} off, which job {name} uses"));
             }
-            rank[terminal] = (n as u32, r as u32);
+            rank[terminal] = (n as u32, RankId::from_index(r));
         }
     }
     let FlowConfig { eager, control, overhead, .. } = setup.config;

@@ -4,6 +4,7 @@
 //! Prints a row per case: minimum, median and maximum of millions of operations per CPU second, and messages per CPU second of the median. The programs
 //! are made before the clock starts, except for the wavefront, which is made while it runs. Times are measured, never asserted.
 
+use base::index::RankId;
 use loggops::{DelayConfig, DelaySetup, Ties, run::plain, simulate};
 use std::sync::Arc;
 use workload::program::{
@@ -64,10 +65,10 @@ impl Program for Wavefront {
     fn ranks(&self) -> u32 {
         self.n * self.n
     }
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(Plane { n: self.n, rank, plane: 0, planes: self.planes })
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(Plane { n: self.n, rank: rank.number(), plane: 0, planes: self.planes })
     }
-    fn describe(&self, _: u32, origin: u32) -> String {
+    fn describe(&self, _: RankId, origin: u32) -> String {
         format!("plane {origin}")
     }
     fn chained(&self) -> bool {

@@ -7,7 +7,10 @@ use super::{
     entry::{Entry, What},
     hosts::Hosts,
 };
-use base::{index::TerminalId, time::Ps};
+use base::{
+    index::{RankId, TerminalId},
+    time::Ps,
+};
 use engine::state::heap::Heaped;
 use engine::state::map::Map;
 use engine::state::{Journal, Linked, NIL, Pool, Table};
@@ -28,7 +31,7 @@ pub struct Place {
     /// The job that it belongs to, by number.
     pub job: u32,
     /// Its rank in the job.
-    pub rank: u32,
+    pub rank: RankId,
     /// Its terminal, as [`Delays`] counts.
     pub terminal: TerminalId,
 }
@@ -84,6 +87,13 @@ impl Context {
         (self.bounds.partition_point(|&b| b <= host) - 1) as u32
     }
 
+    /// Host of a job's rank: its number among the ranks of all jobs.
+    #[inline]
+    #[must_use]
+    pub fn host(&self, job: u32, rank: RankId) -> u32 {
+        self.bases[job as usize] + rank.number()
+    }
+
     /// From the first byte of a message to its last at an interface that takes it in by itself; 0 if the processor does.
     #[must_use]
     pub fn landing(&self, from: u32, to: u32, bytes: u64) -> Ps {
@@ -113,7 +123,7 @@ pub struct Message {
     /// Number of the host that receives it.
     pub to: u32,
     /// Sending rank, as the job counts.
-    pub from: u32,
+    pub from: RankId,
     /// Tag that sender and receiver agree on.
     pub tag: u32,
     /// Context of matching: a communicator of the job.

@@ -42,8 +42,8 @@ pub fn check(cx: &Context, ended: &Ended) -> Result<(), Failure> {
         .first_unreceived
         .iter()
         .map(|m| {
-            let base = cx.bases[m.job as usize];
-            Seen { from: base + m.from, to: base + m.to, bytes: m.bytes, ..Seen::default() }
+            let (from, to) = (cx.host(m.job, m.from), cx.host(m.job, m.to));
+            Seen { from, to, bytes: m.bytes, ..Seen::default() }
         })
         .collect();
     let fault = messages.verdict(whole.then_some(&left[..])).into_iter().next();

@@ -11,7 +11,11 @@ use super::{
     setup::{DelayJob, DelaySetup},
     stuck,
 };
-use base::{hash::mix64, index::TerminalId, time::NEVER};
+use base::{
+    hash::mix64,
+    index::{RankId, TerminalId},
+    time::NEVER,
+};
 use engine::checkpoint::{state_of, take_up};
 use engine::{
     director::Pauses,
@@ -266,7 +270,7 @@ fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
         let base = places.len() as u32;
         let place = |rank| Place {
             job: n as u32,
-            rank,
+            rank: RankId::new(rank),
             terminal: job.placement.get(rank as usize).copied().unwrap_or(TerminalId::new(base + rank)),
         };
         places.extend((0..ranks).map(place));

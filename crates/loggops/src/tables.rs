@@ -124,8 +124,8 @@ fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
         let (from, to) = (cx.places[from as usize], cx.places[to as usize]);
         table.push(&[
             Cell::Text(&names[from.job as usize]),
-            Cell::U32(from.rank),
-            Cell::U32(to.rank),
+            Cell::U32(from.rank.number()),
+            Cell::U32(to.rank.number()),
             Cell::U64(messages),
             Cell::U64(bytes),
         ]);
@@ -140,7 +140,7 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
         let place = cx.places[d.host as usize];
         table.push(&[
             Cell::Text(&names[place.job as usize]),
-            Cell::U32(place.rank),
+            Cell::U32(place.rank.number()),
             Cell::U32(d.number),
             Cell::Text(d.act.name()),
             Cell::U64(d.start),
@@ -166,8 +166,8 @@ pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
         let (from, to, arrived) = (cx.places[host as usize], cx.places[peer as usize], arrivals[found].2);
         table.push(&[
             Cell::Text(&names[from.job as usize]),
-            Cell::U32(from.rank),
-            Cell::U32(to.rank),
+            Cell::U32(from.rank.number()),
+            Cell::U32(to.rank.number()),
             Cell::U32(number),
             Cell::U64(sent),
             Cell::U64(arrived),
@@ -196,9 +196,9 @@ pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> 
         table.push(&[
             Cell::Text(&names[place.job as usize]),
             Cell::Text(s.part.name()),
-            Cell::U32(place.rank),
+            Cell::U32(place.rank.number()),
             Cell::U32(s.number),
-            Cell::U32(cx.places[s.peer as usize].rank),
+            Cell::U32(cx.places[s.peer as usize].rank.number()),
             Cell::U64(s.start),
             Cell::U64(s.end),
             Cell::U64(s.bytes),

@@ -6,7 +6,7 @@
 mod programs;
 
 use base::{
-    index::TerminalId,
+    index::{RankId, TerminalId},
     time::{NEVER, Ps},
 };
 use engine::{
@@ -93,7 +93,11 @@ fn hosted(ranks: Vec<Rank>, config: &DelayConfig, shared: bool) -> Hosted<DelayC
     let DelayConfig { eager, overhead, .. } = *config;
     let rules = Rules { eager, control: 0, overhead, calc: Begun::Executable };
     let roster = Arc::new(Roster::new(&[job], rules));
-    let places = all.clone().map(|rank| Place { job: 0, rank, terminal: TerminalId::new(terminal(rank)) });
+    let places = all.clone().map(|rank| Place {
+        job: 0,
+        rank: RankId::new(rank),
+        terminal: TerminalId::new(terminal(rank)),
+    });
     Hosted { host: Programs::new(roster, places), carrier: carrier(config, all.end) }
 }
 

@@ -5,7 +5,10 @@
 
 mod programs;
 
-use base::{index::TerminalId, time::NEVER};
+use base::{
+    index::{RankId, TerminalId},
+    time::NEVER,
+};
 use engine::undo_check;
 use fabric::registry::{TOPOLOGIES, values};
 use loggops::{
@@ -321,7 +324,7 @@ fn what_cannot_end_is_diagnosed() {
     let (stuck, verdict) = (&finished.stuck, &finished.summary.verdict);
     assert_eq!(verdict.state, State::Deadlock);
     assert_eq!((stuck.ranks, stuck.waiting, stuck.unreceived, stuck.cyclic), (2, 2, 1, 0));
-    assert_eq!(stuck.cycle, [(0, 0), (0, 1)]);
+    assert_eq!(stuck.cycle, [(0, RankId::new(0)), (0, RankId::new(1))]);
     assert_eq!(
         stuck.first_waiting[0].to_string(),
         "rank 0 waits for a message from rank 1, tag 5 (operation 0)"

@@ -1,6 +1,6 @@
 //! What programs will send, as far as it is known without running them: messages, bytes, and links between routers that they cross.
 
-use base::index::{Column, RouterId, TerminalId};
+use base::index::{Column, RankId, RouterId, TerminalId};
 use fabric::{graph::Fabric, metrics::distances};
 use model::{Run, setup::JobSetup};
 use serde_json::{Value as Json, json};
@@ -25,7 +25,7 @@ pub struct Volume {
 /// The jobs whose programs know beforehand what they send.
 #[must_use]
 pub fn volumes(run: &dyn Run) -> Vec<Volume> {
-    let known = |job: &&JobSetup| job.work.program().is_some_and(|p| p.sent(0).is_some());
+    let known = |job: &&JobSetup| job.work.program().is_some_and(|p| p.sent(RankId::new(0)).is_some());
     run.jobs()
         .iter()
         .filter(known)
@@ -48,7 +48,7 @@ fn volume(name: &str, program: &dyn Program, placement: &[TerminalId], fabric: O
     let (mut messages, mut bytes, mut hops) = (0, 0, 0);
     for (rank, &terminal) in (0..program.ranks()).zip(placement) {
         let hops_to_all = fabric.map_or_else(Vec::new, |f| hops_to_all(f, terminal));
-        for sent in program.sent(rank).unwrap_or_default() {
+        for sent in program.sent(RankId::new(rank)).unwrap_or_default() {
             messages += sent.messages;
             bytes += u128::from(sent.bytes) * u128::from(sent.messages);
             if let Some(fabric) = fabric {

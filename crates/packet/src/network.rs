@@ -15,7 +15,7 @@ use crate::{
     surrogate::Predicted,
 };
 use base::{
-    index::{Column, LinkId, PortId, RouterId, TerminalId},
+    index::{Column, LinkId, PortId, RankId, RouterId, TerminalId},
     rate::{Bandwidth, Span},
     rng::{Purpose, Stream},
     time::Ps,
@@ -130,7 +130,7 @@ pub struct Network {
     /// Node of each rank, by job: its terminal in the first plane.
     pub placement: Vec<Vec<TerminalId>>,
     /// Job and rank of each terminal, in every plane; job `u32::MAX` for none.
-    pub rank: Column<TerminalId, (u32, u32)>,
+    pub rank: Column<TerminalId, (u32, RankId)>,
     /// What lots of arbiters are drawn from.
     pub lots: u64,
     /// Stream of routing draws; each packet has its own.
@@ -241,11 +241,11 @@ impl Network {
         let (between, terminal) =
             (least(&timings[..setup.links.len()]), least(&timings[setup.links.len()..]));
         let message_time = if programs { between + terminal } else { 0 };
-        let mut rank = Column::filled(fabric.terminals() as usize, (u32::MAX, 0));
+        let mut rank = Column::filled(fabric.terminals() as usize, (u32::MAX, RankId::new(0)));
         for (job, j) in setup.jobs.iter().enumerate() {
             for (r, &node) in j.placement.iter().enumerate() {
                 for plane in 0..fabric.planes() {
-                    rank[fabric.terminal_in(node, plane)] = (job as u32, r as u32);
+                    rank[fabric.terminal_in(node, plane)] = (job as u32, RankId::from_index(r));
                 }
             }
         }

@@ -49,7 +49,7 @@ impl<R: Router> State<R> {
         row.upcoming = previous;
         for _ in 0..READ_AHEAD {
             let message = match &cx.net.work[job as usize] {
-                Work::Traffic(t) => t.message(rank, row.index, row.upcoming.saturating_sub(start)),
+                Work::Traffic(t) => t.message(rank.number(), row.index, row.upcoming.saturating_sub(start)),
                 Work::Program(_) => None,
             };
             let Some(m) = message else {
@@ -359,10 +359,10 @@ impl<R: Router> State<R> {
         }
         let Work::Traffic(traffic) = &cx.net.work[job as usize] else { return };
         let (answer, mark) = if replies == 1 {
-            (traffic.next_request(rank, u64::from(index)), 0)
+            (traffic.next_request(rank.number(), u64::from(index)), 0)
         } else {
             let mark = if traffic.requests() { Post::REPLY } else { 0 };
-            (traffic.reply(rank, source_rank, u64::from(index)), mark)
+            (traffic.reply(rank.number(), source_rank.number(), u64::from(index)), mark)
         };
         if let Some((to, bytes)) = answer {
             let posting = self.posting(cx, local, cx.net.placement[job as usize][to as usize]);

@@ -4,7 +4,7 @@
 
 use crate::common::undone;
 use base::{
-    index::TerminalId,
+    index::{RankId, TerminalId},
     rng::{Purpose, Stream},
 };
 use loggops::DelayConfig;
@@ -341,10 +341,10 @@ impl Program for Broken {
     fn ranks(&self) -> u32 {
         2
     }
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(Half { begun: false, breaks: rank == 0 })
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(Half { begun: false, breaks: rank == RankId::new(0) })
     }
-    fn describe(&self, _: u32, origin: u32) -> String {
+    fn describe(&self, _: RankId, origin: u32) -> String {
         origin.to_string()
     }
 }

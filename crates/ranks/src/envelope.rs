@@ -1,6 +1,6 @@
 //! What travels beside the bytes of a rank's message, on every model that carries messages through a network.
 
-use super::carrier::Ahead;
+use super::{carrier::Ahead, roster::GlobalRank};
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub struct Envelope {
     /// Position among the eager messages and requests of its pair of ranks.
     pub sequence: u32,
     /// Rank that sends the message itself.
-    pub from: u32,
+    pub from: GlobalRank,
     /// Rank that receives it.
-    pub to: u32,
+    pub to: GlobalRank,
     /// Number of the send.
     pub send: u32,
     /// Number of the receive, once it is known (grants, data).
@@ -51,7 +51,7 @@ impl From<Envelope> for Ahead {
             e.bytes,
             pair(e.context, e.tag),
             pair(e.sequence, e.role as u32),
-            pair(e.from, e.to),
+            pair(e.from.number(), e.to.number()),
             pair(e.send, e.receive),
         ])
     }
@@ -66,8 +66,8 @@ impl From<Ahead> for Envelope {
             tag: (label >> 32) as u32,
             bytes,
             sequence: order as u32,
-            from: ranks as u32,
-            to: (ranks >> 32) as u32,
+            from: GlobalRank::new(ranks as u32),
+            to: GlobalRank::new((ranks >> 32) as u32),
             send: operations as u32,
             receive: (operations >> 32) as u32,
         }
@@ -87,8 +87,8 @@ mod tests {
                 tag: 2,
                 bytes: u64::MAX,
                 sequence: u32::MAX - 1,
-                from: 5,
-                to: u32::MAX - 2,
+                from: GlobalRank::new(5),
+                to: GlobalRank::new(u32::MAX - 2),
                 send: 7,
                 receive: u32::MAX,
             };

@@ -4,7 +4,7 @@
 //! tag of its messages). A rank's part lasts from the first of its operations that could begin to the end of its last; it waits for what
 //! of that its processor neither computes nor handles messages.
 
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use model::setup::JobOf;
 use results::table::{Cell, Column, Table};
 use workload::program::Op;
@@ -15,7 +15,7 @@ pub struct Step {
     /// The job, by its number in the experiment.
     pub job: u32,
     /// The rank within its job.
-    pub rank: u32,
+    pub rank: RankId,
     /// 1 + index of the collective.
     pub collective: u16,
     /// See [`of`].
@@ -38,7 +38,7 @@ pub fn of(op: &Op) -> u64 {
 /// A rank's part in a call.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    rank: u32,
+    rank: RankId,
     start: Ps,
     end: Ps,
     wait: Ps,
@@ -79,7 +79,7 @@ pub fn tables(mut steps: Vec<Step>, jobs: &[JobOf<'_>]) -> Vec<Table> {
         calls.push(&row);
         for p in parts {
             let mut row = name.to_vec();
-            row.extend([Cell::U32(p.rank), Cell::U64(p.start), Cell::U64(p.end), Cell::U64(p.wait)]);
+            row.extend([Cell::U32(p.rank.number()), Cell::U64(p.start), Cell::U64(p.end), Cell::U64(p.wait)]);
             ranks.push(&row);
         }
     }
@@ -131,7 +131,7 @@ mod tests {
         let jobs = [JobOf { name: "job", program: None, start: 0 }];
         let step = |rank, call, start, end, busy| Step {
             job: 0,
-            rank,
+            rank: RankId::new(rank),
             collective: 1,
             instance: (1u64 << 32) | call,
             start,

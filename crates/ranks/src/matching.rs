@@ -6,10 +6,13 @@
 //! lies in a hash table by (rank, context, source, tag), equal ones in a list: O(1) however many wait.
 //! The table grows by one bucket at a time (Litwin: Linear hashing, VLDB 1980), so that a change stays small and can be undone.
 
-use base::hash::mix64;
+use base::{hash::mix64, index::RankId};
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
 use workload::program::{ANY_SOURCE, ANY_TAG};
+
+/// [`ANY_SOURCE`] as the source of a label.
+const ANYBODY: RankId = RankId::new(ANY_SOURCE);
 
 /// What a receive asks for, or a message bears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,20 +22,20 @@ pub struct Label {
     /// Context of matching: a communicator of the job.
     pub context: u32,
     /// Source, or [`ANY_SOURCE`].
-    pub source: u32,
+    pub source: RankId,
     /// Tag, or [`ANY_TAG`].
     pub tag: u32,
 }
 
 impl Label {
     fn is_wild(&self) -> bool {
-        self.source == ANY_SOURCE || self.tag == ANY_TAG
+        self.source == ANYBODY || self.tag == ANY_TAG
     }
 
     /// True if a receive with this label takes a message labelled `message`.
     fn takes(&self, message: &Self) -> bool {
         self.context == message.context
-            && (self.source == ANY_SOURCE || self.source == message.source)
+            && (self.source == ANYBODY || self.source == message.source)
             && (self.tag == ANY_TAG || self.tag == message.tag)
     }
 
@@ -486,7 +489,7 @@ mod tests {
 
     fn label(rank: u32, context: u32, source: u32, tag: u32) -> Label {
         let wild = |x: u32, any: u32| if x == 9 { any } else { x };
-        Label { rank, context, source: wild(source, ANY_SOURCE), tag: wild(tag, ANY_TAG) }
+        Label { rank, context, source: RankId::new(wild(source, ANY_SOURCE)), tag: wild(tag, ANY_TAG) }
     }
 
     proptest! {

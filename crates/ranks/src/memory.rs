@@ -1,6 +1,7 @@
 //! Predicts the memory of rank programs.
 
 use crate::operations::Row;
+use base::index::RankId;
 use model::{memory::Prediction, setup::JobSetup};
 use workload::program::{Batch, Op, Program};
 
@@ -62,7 +63,7 @@ fn at_a_time(program: &dyn Program) -> u64 {
     let ranks = program.ranks();
     let most = (0..RANKS.min(ranks)).map(|n| {
         let rank = (u64::from(n) * u64::from(ranks) / u64::from(RANKS.min(ranks))) as u32;
-        let (mut cursor, mut batch) = (program.open(rank), Batch::default());
+        let (mut cursor, mut batch) = (program.open(RankId::new(rank)), Batch::default());
         let (mut before, mut most) = (0, 0);
         for _ in 0..BATCHES {
             batch.clear();

@@ -4,7 +4,7 @@
 //! its edges off and hands out the operations that have become executable, in the order in which they may be taken up. Rows that are
 //! finished go back when the rank's next batch is read, so a stream occupies two batches and what is still open.
 
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
@@ -126,7 +126,7 @@ struct Reach {
 /// Where a rank's operations come from. Not state: a cursor that is not where the rank is, is opened anew.
 struct Source {
     program: Arc<dyn Program>,
-    rank: u32,
+    rank: RankId,
     chained: bool,
     cursor: Option<Box<dyn Cursor>>,
     at: u32,
@@ -148,8 +148,8 @@ pub struct OperationWindow {
 
 impl OperationWindow {
     /// Windows of these ranks: program and rank in it.
-    pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, u32)>) -> Self {
-        let source = |(program, rank): (Arc<dyn Program>, u32)| {
+    pub fn new(ranks: impl IntoIterator<Item = (Arc<dyn Program>, RankId)>) -> Self {
+        let source = |(program, rank): (Arc<dyn Program>, RankId)| {
             let chained = program.chained();
             Source { program, rank, chained, cursor: None, at: u32::MAX }
         };

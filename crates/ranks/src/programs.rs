@@ -18,12 +18,15 @@ use super::{
     hosted::{Host, HostEffects},
     matching::{Label, Matching},
     operations::{OperationWindow, Row, turn},
-    roster::{Begun, Place, Resident, Residents, Roster},
+    roster::{Begun, GlobalRank, Place, Resident, Residents, Roster},
     stuck::{self, RankState, Standing, Stuck},
     tally::Finished,
     truncated::{Cut, Truncated},
 };
-use base::{index::TerminalId, time::Ps};
+use base::{
+    index::{RankId, TerminalId},
+    time::Ps,
+};
 use engine::state::{Journal, Linked, NIL, Pool, Table, map::Map};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,8 +38,8 @@ struct Incoming {
     label: Label,
     bytes: u64,
     sequence: u32,
-    /// Global number of the sender.
-    from: u32,
+    /// Global rank of the sender.
+    from: GlobalRank,
     /// Number of the send.
     send: u32,
     /// It asks; the message itself is yet to come.
@@ -108,7 +111,7 @@ pub struct Open {
     pub waits: u32,
 }
 
-fn pair(from: u32, to: u32) -> u64 {
+fn pair(from: GlobalRank, to: GlobalRank) -> u64 {
     u64::from(from) << 32 | u64::from(to)
 }
 
@@ -206,7 +209,7 @@ impl Programs {
 
     fn take_up(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, .. } = *self.window.get(row);
-        let label = Label { rank, context: op.context, source: op.peer, tag: op.tag };
+        let label = Label { rank, context: op.context, source: RankId::new(op.peer), tag: op.tag };
         match op.kind {
             Kind::Calc | Kind::Send if self.span(row) > 0 => self.enqueue(row, fx),
             Kind::Send => {
@@ -291,8 +294,8 @@ impl Programs {
     fn transmit(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, number: send, .. } = *self.window.get(row);
         let &Resident { place, number: from, .. } = self.residents.get(rank);
-        let to = self.roster.number(place.job, op.peer);
-        let destination = self.roster.terminal(place.job, op.peer);
+        let to = self.roster.number(place.job, RankId::new(op.peer));
+        let destination = self.roster.terminal(place.job, RankId::new(op.peer));
         let mut sequence = 0;
         self.sent.update(pair(from, to), 0, 0, |sent| {
             sequence = *sent;
@@ -403,7 +406,7 @@ impl Programs {
 
     /// A receive has too little room for the message that it takes.
     #[cold]
-    fn truncates(&mut self, row: u32, (from, bytes): (u32, u64)) {
+    fn truncates(&mut self, row: u32, (from, bytes): (RankId, u64)) {
         let Row { op, rank, number, .. } = *self.window.get(row);
         let Place { job, rank: to, .. } = self.residents.get(rank).place;
         self.truncated.edit(0).add(Cut { job, to, number, from, bytes, room: op.amount });
@@ -500,7 +503,7 @@ impl Host for Programs {
 /// Why ranks cannot go on, and what nobody received: for a run in which nothing is pending any more, from where all its ranks stand.
 #[must_use]
 pub fn stuck(roster: &Roster, standing: Standing) -> Stuck {
-    standing.stuck(&|job: u32, rank: u32, op: &Op| {
+    standing.stuck(&|job: u32, rank: RankId, op: &Op| {
         roster.program(job).map_or_else(String::new, |p| stuck::place(&**p, rank, op))
     })
 }

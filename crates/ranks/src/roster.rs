@@ -3,10 +3,34 @@
 //! Ranks are numbered over all jobs, in the order of jobs: *global* numbers, which travel. Each partition numbers those who live in it again, in the same
 //! order: *local* numbers, which do not. Where a rank lives is looked up, never computed, so several may share a terminal.
 
-use base::{index::TerminalId, time::Ps};
+use base::{
+    index::{RankId, TerminalId},
+    numbers,
+    time::Ps,
+};
 use model::setup::JobSetup;
 use std::sync::Arc;
 use workload::program::Program;
+
+numbers! {
+    /// A rank of a run, counted over all jobs in their order: what travels between partitions. A job's own ranks begin at 0 again
+    /// ([`RankId`]); [`Roster::number`] and [`Roster::rank`] lead from one to the other, and nothing else does.
+    ///
+    /// ```
+    /// # use ranks::roster::GlobalRank;
+    /// fn travels(to: GlobalRank) {}
+    /// travels(GlobalRank::new(3));
+    /// ```
+    ///
+    /// A rank of a job is none:
+    ///
+    /// ```compile_fail,E0308
+    /// # use ranks::roster::GlobalRank;
+    /// fn travels(to: GlobalRank) {}
+    /// travels(base::index::RankId::new(3));
+    /// ```
+    GlobalRank(u32);
+}
 
 /// How messages of ranks are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +60,8 @@ struct Job {
     program: Option<Arc<dyn Program>>,
     /// Terminal of each rank.
     placement: Vec<TerminalId>,
-    /// Global number of its first rank.
-    first: u32,
+    /// Its first rank.
+    first: GlobalRank,
     start: Ps,
     compute_ppb: u64,
 }
@@ -55,7 +79,7 @@ pub struct Place {
     /// The job, by its number in the experiment.
     pub job: u32,
     /// Rank in the job.
-    pub rank: u32,
+    pub rank: RankId,
     /// The terminal, by its number in the network.
     pub terminal: TerminalId,
 }
@@ -64,13 +88,13 @@ impl Roster {
     /// The ranks of these jobs; those of traffic are counted, though nobody asks for them.
     #[must_use]
     pub fn new(jobs: &[JobSetup], rules: Rules) -> Self {
-        let mut first = 0;
+        let mut first = GlobalRank::new(0);
         let job = |j: &JobSetup| {
             let program = j.work.program().cloned();
             // Traffic keeps its placement elsewhere.
             let placement = if program.is_some() { j.placement.clone() } else { Vec::new() };
             let job = Job { program, placement, first, start: j.start, compute_ppb: j.compute_ppb };
-            first += j.placement.len() as u32;
+            first = first.plus(j.placement.len() as u32);
             job
         };
         Self { jobs: jobs.iter().map(job).collect(), rules }
@@ -85,22 +109,22 @@ impl Roster {
     /// Global number of a job's rank.
     #[inline]
     #[must_use]
-    pub fn number(&self, job: u32, rank: u32) -> u32 {
-        self.jobs[job as usize].first + rank
+    pub fn number(&self, job: u32, rank: RankId) -> GlobalRank {
+        self.jobs[job as usize].first.plus(rank.number())
     }
 
     /// Rank in the job of a global number.
     #[inline]
     #[must_use]
-    pub fn rank(&self, job: u32, number: u32) -> u32 {
-        number - self.jobs[job as usize].first
+    pub fn rank(&self, job: u32, number: GlobalRank) -> RankId {
+        RankId::new(number.number() - self.jobs[job as usize].first.number())
     }
 
     /// Terminal of a rank.
     #[inline]
     #[must_use]
-    pub fn terminal(&self, job: u32, rank: u32) -> TerminalId {
-        self.jobs[job as usize].placement[rank as usize]
+    pub fn terminal(&self, job: u32, rank: RankId) -> TerminalId {
+        self.jobs[job as usize].placement[rank.index()]
     }
 
     /// When a job begins.
@@ -123,7 +147,7 @@ pub struct Resident {
     /// Where.
     pub place: Place,
     /// Number among all ranks of the run.
-    pub number: u32,
+    pub number: GlobalRank,
     /// First of its processors among those of the partition.
     pub cpu: u32,
     /// First of its processors among those of its terminal.
@@ -191,10 +215,10 @@ impl Residents {
     /// If it lives elsewhere.
     #[inline]
     #[must_use]
-    pub fn local(&self, number: u32) -> u32 {
+    pub fn local(&self, number: GlobalRank) -> u32 {
         // In a run of one partition whose jobs are all programs, numbers are places.
-        if self.ranks.get(number as usize).is_some_and(|r| r.number == number) {
-            return number;
+        if self.ranks.get(number.index()).is_some_and(|r| r.number == number) {
+            return number.number();
         }
         let found = self.ranks.binary_search_by_key(&number, |r| r.number);
         found.expect("a message reached its rank's partition") as u32

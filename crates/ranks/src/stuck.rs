@@ -5,6 +5,7 @@ use super::{
     operations::OperationWindow,
     truncated::Truncated,
 };
+use base::index::RankId;
 use results::summary::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,11 +17,11 @@ pub struct Waiting {
     /// The job that it belongs to, by number.
     pub job: u32,
     /// The rank within its job.
-    pub rank: u32,
+    pub rank: RankId,
     /// What it does: a receive that no message matches, a rendezvous send that no receive matches, a probe.
     pub kind: Kind,
     /// The rank that it waits for, if one in particular.
-    pub peer: Option<u32>,
+    pub peer: Option<RankId>,
     /// Tag that it waits for, if one in particular.
     pub tag: Option<u32>,
     /// Context that it waits in.
@@ -39,9 +40,9 @@ pub struct Unreceived {
     /// The job, by its number in the experiment.
     pub job: u32,
     /// Rank of the sender within the job.
-    pub from: u32,
+    pub from: RankId,
     /// Rank at which it waits.
-    pub to: u32,
+    pub to: RankId,
     /// Tag that sender and receiver agree on.
     pub tag: u32,
     /// Context of matching: a communicator of the job.
@@ -66,14 +67,14 @@ pub struct Stuck {
     /// The first of them, by rank.
     pub first_unreceived: Vec<Unreceived>,
     /// Ranks that wait for each other in a circle, each for the next: job and rank.
-    pub cycle: Vec<(u32, u32)>,
+    pub cycle: Vec<(u32, RankId)>,
     /// Messages that are longer than their receives.
     pub truncated: Truncated,
 }
 
 /// Where an operation of a rank comes from, with the collective that it is part of.
 #[must_use]
-pub fn place(program: &dyn Program, rank: u32, op: &Op) -> String {
+pub fn place(program: &dyn Program, rank: RankId, op: &Op) -> String {
     let place = program.describe(rank, op.origin);
     match usize::from(op.collective).checked_sub(1).and_then(|i| program.collectives().get(i)) {
         Some(name) if !place.contains(name.as_str()) => format!("{name}, {place}"),
@@ -88,7 +89,7 @@ const MOST: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Rank of the sender within the job.
-    pub from: u32,
+    pub from: RankId,
     /// Tag that sender and receiver agree on.
     pub tag: u32,
     /// Context of matching: a communicator of the job.
@@ -103,7 +104,7 @@ pub struct RankState {
     /// The job that it belongs to, by number.
     pub job: u32,
     /// The rank within its job.
-    pub rank: u32,
+    pub rank: RankId,
     /// All its operations are done.
     pub ended: bool,
     /// Numbers of operations that were taken up and wait, in order.
@@ -122,8 +123,8 @@ impl RankState {
         window: &OperationWindow,
         matching: &Matching,
         local: u32,
-        (job, rank): (u32, u32),
-        message: impl Fn(u32) -> (u32, u64, u32),
+        (job, rank): (u32, RankId),
+        message: impl Fn(u32) -> (RankId, u64, u32),
     ) -> Self {
         let mut state = Self { job, rank, ended: window.is_over(local), ..Self::default() };
         for row in window.of_rank(local).map(|r| window.get(r)).filter(|r| !r.is_finished()) {
@@ -170,7 +171,7 @@ impl Standing {
 
     /// Why they cannot go on, once all are there; `describe` says where an operation of one of a job's ranks comes from.
     #[must_use]
-    pub fn stuck(mut self, describe: &dyn Fn(u32, u32, &Op) -> String) -> Stuck {
+    pub fn stuck(mut self, describe: &dyn Fn(u32, RankId, &Op) -> String) -> Stuck {
         self.ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
         let (states, ops): (Vec<RankState>, Vec<Vec<Op>>) = self.ranks.into_iter().unzip();
         let op = |i: usize, number: u32| {
@@ -187,7 +188,7 @@ impl Stuck {
     pub fn of(
         ranks: &[RankState],
         op: &dyn Fn(usize, u32) -> Option<Op>,
-        describe: &dyn Fn(u32, u32, &Op) -> String,
+        describe: &dyn Fn(u32, RankId, &Op) -> String,
     ) -> Self {
         let mut stuck = Self::default();
         let find = |job, rank| ranks.binary_search_by_key(&(job, rank), |r| (r.job, r.rank)).ok();
@@ -201,7 +202,7 @@ impl Stuck {
             for &number in &r.waiting {
                 let wanted = waits_for[i].is_none() || stuck.first_waiting.len() < MOST;
                 let Some(op) = op(i, number).filter(|_| wanted) else { break };
-                let peer = (op.peer != ANY_SOURCE).then_some(op.peer);
+                let peer = (op.peer != ANY_SOURCE).then_some(RankId::new(op.peer));
                 let other = peer.and_then(|p| find(job, p));
                 waits_for[i] = waits_for[i].or(other);
                 if stuck.first_waiting.len() < MOST {

@@ -1,7 +1,11 @@
 //! What the ranks of a run did, added up by rank and by collective: for every model whose ranks live on terminals.
 
 use super::instances::{self, Step};
-use base::{index::TerminalId, paged::Paged, time::Ps};
+use base::{
+    index::{RankId, TerminalId},
+    paged::Paged,
+    time::Ps,
+};
 use model::setup::JobOf;
 use results::{
     table::{Cell, Column, Table},
@@ -175,7 +179,7 @@ impl Tally {
 
     /// Tables of ranks and collectives, and of operations if they were kept. `place` gives job and rank of each terminal.
     #[must_use]
-    pub fn tables(&self, jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Vec<Table> {
+    pub fn tables(&self, jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Vec<Table> {
         let mut tables = Vec::new();
         if jobs.iter().all(|j| j.program.is_none()) {
             return tables;
@@ -204,9 +208,9 @@ impl Tally {
         tables
     }
 
-    fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
+    fn ranks(&self, jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Table {
         // A node of several rails has as many terminals, and any of them may have sent a message of its rank.
-        let mut rows = BTreeMap::<(u32, u32), Sums>::new();
+        let mut rows = BTreeMap::<(u32, RankId), Sums>::new();
         for (terminal, &(job, rank)) in (0u32..).zip(place) {
             if jobs.get(job as usize).is_some_and(|j| j.program.is_some()) {
                 let row = rows.entry((job, rank)).or_default();
@@ -241,12 +245,12 @@ pub fn rank_table() -> Table {
 }
 
 /// Adds a rank to [`rank_table`]: it waits when its processors neither compute nor handle messages.
-pub fn push_rank(table: &mut Table, (job, rank): (&str, u32), span: Ps, cpus: u64, r: &Sums) {
+pub fn push_rank(table: &mut Table, (job, rank): (&str, RankId), span: Ps, cpus: u64, r: &Sums) {
     // Several processors of a rank may be busy at the same time.
     let wait = span.saturating_mul(cpus).saturating_sub(r.compute + r.overhead);
     table.push(&[
         Cell::Text(job),
-        Cell::U32(rank),
+        Cell::U32(rank.number()),
         Cell::U64(span),
         Cell::U64(r.compute),
         Cell::U64(r.overhead),
@@ -283,7 +287,7 @@ pub fn collectives(jobs: &[JobOf<'_>], rows: impl Iterator<Item = (u32, u16, Col
 }
 
 /// One row per operation, by job, rank and number. An operation starts when nothing keeps it from being taken up.
-fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Table {
+fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: &[(u32, RankId)]) -> Table {
     let mut table = timeline::operations();
     for f in rows {
         let (job, rank) = place[f.terminal.index()];
@@ -296,7 +300,7 @@ fn operations(rows: &[Finished], jobs: &[JobOf<'_>], place: &[(u32, u32)]) -> Ta
         };
         table.push(&[
             Cell::Text(jobs[job as usize].name),
-            Cell::U32(rank),
+            Cell::U32(rank.number()),
             Cell::U32(f.number),
             Cell::Text(name),
             Cell::U64(f.ready),

@@ -1,5 +1,6 @@
 //! Messages that are longer than the receive that takes them: MPI calls that an error, so numbers of such a run describe no sound program.
 
+use base::index::RankId;
 use serde::{Deserialize, Serialize};
 
 /// How many there were, and the first by receiving rank and number of the receive.
@@ -17,11 +18,11 @@ pub struct Cut {
     /// Number of the job that both ranks belong to.
     pub job: u32,
     /// Rank that received it, as the job counts.
-    pub to: u32,
+    pub to: RankId,
     /// Number of its receive.
     pub number: u32,
     /// Rank that sent it, as the job counts.
-    pub from: u32,
+    pub from: RankId,
     /// Bytes of the message.
     pub bytes: u64,
     /// Bytes that the receive has room for.

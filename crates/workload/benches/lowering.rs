@@ -4,6 +4,7 @@
 //! with requests, and collectives of 4,096 ranks. Prints nanoseconds of processor time per operation; the first column is the script's own cost.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
+use base::index::RankId;
 use std::{fs, sync::Arc};
 use workload::program::{
     Batch, Damage,
@@ -73,7 +74,7 @@ fn measure(name: &str, calls: Vec<Call>, times: u64, chooser: Chooser) {
     let script_ns = cpu_ns() - start;
     let options = Options { chooser, reduce_ps_per_byte: 0 };
     let program = lower(script, options).expect("the script makes no communicators");
-    let (mut cursor, mut batch, mut ops) = (program.open(1000), Batch::default(), 0u64);
+    let (mut cursor, mut batch, mut ops) = (program.open(RankId::new(1000)), Batch::default(), 0u64);
     let start = cpu_ns();
     loop {
         batch.clear();

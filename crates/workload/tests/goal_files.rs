@@ -1,7 +1,7 @@
 //! GOAL files that other tools wrote. They are not part of this repository: `NETLOOM_DATA` names the directory that holds
 //! `traces/`, by default `../shared/data` beside it. Without them these tests say so and pass.
 
-use base::time::NS;
+use base::{index::RankId, time::NS};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -32,7 +32,7 @@ fn a_binomial_tree_of_32_ranks() {
     let (mut sends, mut depth) = (0, vec![0u32; 32]);
     for rank in 0..32u32 {
         let mut batch = Batch::default();
-        graph.open(rank).fill(&mut batch).expect("it is in memory");
+        graph.open(RankId::new(rank)).fill(&mut batch).expect("it is in memory");
         for op in &batch.ops {
             match op.kind {
                 Kind::Send => {

@@ -4,7 +4,7 @@
 //! both. A rank's labels lie in a small table with open addressing. A queue that has become empty stays, because most labels come again; the
 //! table drops such queues when it is full. So a match costs a look at one or two places, however many labels a program uses in all.
 
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use engine::state::NIL;
 use serde::{Deserialize, Serialize};
 use workload::program::Op;
@@ -75,7 +75,7 @@ pub struct Label {
     /// Context of matching: a communicator of the job.
     pub context: u32,
     /// Sending rank, as the job counts.
-    pub source: u32,
+    pub source: RankId,
     /// Tag that sender and receiver agree on.
     pub tag: u32,
 }
@@ -106,7 +106,7 @@ struct Channel {
 
 /// No rank has this number, so no label is equal to it.
 const VACANT: Channel = Channel {
-    label: Label { context: 0, source: u32::MAX, tag: 0 },
+    label: Label { context: 0, source: RankId::new(u32::MAX), tag: 0 },
     head: NIL,
     tail: NIL,
     holds: Holds::Messages,

@@ -1,7 +1,7 @@
 //! What a run without the engine keeps of a rank.
 
 use super::channels::Channels;
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use ranks::operations::counted;
 use serde::{Deserialize, Serialize};
 use workload::program::{Batch, Cursor, Damage, Program};
@@ -105,7 +105,7 @@ impl Rank {
     }
 
     /// Reads the next batch; false if there is none.
-    pub fn read(&mut self, program: &dyn Program, rank: u32) -> Result<bool, Damage> {
+    pub fn read(&mut self, program: &dyn Program, rank: RankId) -> Result<bool, Damage> {
         let cursor = self.cursor.get_or_insert_with(|| program.open(rank));
         self.first = counted(self.first, &self.batch)?;
         (self.at, self.edge) = (0, 0);
@@ -122,7 +122,7 @@ impl Rank {
     }
 
     /// After the state was read from a checkpoint: reads up to the present batch.
-    pub fn reread(&mut self, program: &dyn Program, rank: u32) -> Result<(), Damage> {
+    pub fn reread(&mut self, program: &dyn Program, rank: RankId) -> Result<(), Damage> {
         let Self { at, edge, first, batches, .. } = *self;
         self.batches = 0;
         while self.batches < batches && self.read(program, rank)? {}

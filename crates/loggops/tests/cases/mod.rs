@@ -1,6 +1,9 @@
 //! Random rank programs with random parameters, each from a number.
 
-use base::rng::{Purpose, Stream};
+use base::{
+    index::RankId,
+    rng::{Purpose, Stream},
+};
 use loggops::{DelayConfig, DelayJob, DelaySetup, Ties, run::plain};
 use model::setup::Scheduling;
 use std::sync::Arc;
@@ -49,8 +52,8 @@ impl Program for Pieces {
     fn ranks(&self) -> u32 {
         self.ranks.len() as u32
     }
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(Reader { ranks: Arc::clone(&self.ranks), rank: rank as usize, next: 0 })
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(Reader { ranks: Arc::clone(&self.ranks), rank: rank.index(), next: 0 })
     }
     fn cpus(&self) -> u8 {
         self.ops().map(|op| op.cpu + 1).max().unwrap_or(1)
@@ -58,7 +61,7 @@ impl Program for Pieces {
     fn nics(&self) -> u8 {
         self.ops().map(|op| op.nic + 1).max().unwrap_or(1)
     }
-    fn describe(&self, _rank: u32, origin: u32) -> String {
+    fn describe(&self, _rank: RankId, origin: u32) -> String {
         format!("operation {origin}")
     }
     fn largest_message(&self) -> Option<u64> {

@@ -8,6 +8,7 @@ mod fault;
 
 pub use fault::{FAULTS, Fault};
 
+use base::index::RankId;
 use loggops::{Cost, DelayConfig, Ties};
 use std::{
     cmp::Reverse,
@@ -157,7 +158,7 @@ pub fn simulate(jobs: &[Job<'_>], config: &DelayConfig, fault: Option<Fault>) ->
 
 /// All operations of a rank with what they free.
 fn read(job: &Job<'_>, rank: u32, fault: Option<Fault>) -> Vec<Node> {
-    let (mut cursor, mut batch) = (job.program.open(rank), Batch::default());
+    let (mut cursor, mut batch) = (job.program.open(RankId::new(rank)), Batch::default());
     let (mut nodes, mut edges, mut bounds) = (Vec::<Node>::new(), Vec::<Edge>::new(), Vec::new());
     loop {
         batch.clear();

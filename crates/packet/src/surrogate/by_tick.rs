@@ -153,7 +153,7 @@ impl<R: Router> State<R> {
                 packets: 1,
             };
             (row.packets, row.messages) = (row.packets.wrapping_add(1), row.messages + 1);
-            match ahead.next(traffic, rank, row.index, row.upcoming.saturating_sub(start)) {
+            match ahead.next(traffic, rank.number(), row.index, row.upcoming.saturating_sub(start)) {
                 Some(m) => {
                     row.upcoming = m.time.saturating_add(start);
                     let destination = placement[m.destination as usize];

@@ -1,7 +1,7 @@
 //! The scenarios of HAEC-SIM: two applications, two topologies, mappings; their messages by size and hops.
 
 use base::{
-    index::TerminalId,
+    index::{RankId, TerminalId},
     param::{Problem, Value, Values},
     registry::find,
     time::Ps,
@@ -160,7 +160,7 @@ pub fn scenario(
     let placed = (entry.build)(&context, &values).map_err(|p| reported(&p))?;
     let mut counts = BTreeMap::new();
     for rank in 0..NODES {
-        for sent in matrix::sent(program, rank).map_err(|damage| ours(&damage.0))? {
+        for sent in matrix::sent(program, RankId::new(rank)).map_err(|damage| ours(&damage.0))? {
             let hops = on.hops.between(placed[rank as usize], placed[sent.peer as usize]);
             *counts.entry((sent.bytes, hops)).or_default() += sent.messages;
         }

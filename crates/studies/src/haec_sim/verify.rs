@@ -8,7 +8,7 @@ use super::{
     scenarios::{self, NODES, Net, ours},
     second::{self, Application, Sends, Times},
 };
-use base::index::TerminalId;
+use base::index::{RankId, TerminalId};
 use fabric::metrics::Hops;
 use netloom::{Error, ErrorKind};
 use resilience::{Parameters, Protocol, means::Means};
@@ -115,7 +115,7 @@ impl<'a> Verification<'a> {
     pub fn rank(&self, application: usize, rank: u32) -> Result<Verified, Error> {
         let which = [Application::Lu, Application::Bt][application];
         let (mut second, mut all) = (Sends::of(which, rank), Verified::default());
-        let (mut cursor, mut batch) = (self.programs[application].open(rank), Batch::default());
+        let (mut cursor, mut batch) = (self.programs[application].open(RankId::new(rank)), Batch::default());
         let scenarios = self.pairs[application].len() as u64 * self.means.len() as u64;
         loop {
             batch.clear();

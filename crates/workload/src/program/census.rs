@@ -6,7 +6,7 @@ use super::{
     mpi::{Call, Collective, Envelope, Mode, PROC_NULL, Script},
     ranks::collective_name,
 };
-use base::{hash::hash4, time::Ps};
+use base::{hash::hash4, index::RankId, time::Ps};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of a program.
@@ -116,7 +116,8 @@ impl Census {
         let mut balance = Balance::new(program.ranks());
         let mut batch = Batch::default();
         for rank in 0..program.ranks() {
-            let (mut cursor, mut peers, mut compute) = (program.open(rank), BTreeSet::new(), 0u64);
+            let (mut cursor, mut peers, mut compute) =
+                (program.open(RankId::new(rank)), BTreeSet::new(), 0u64);
             loop {
                 batch.clear();
                 cursor.fill(&mut batch)?;

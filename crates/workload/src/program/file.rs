@@ -188,7 +188,7 @@ pub fn build(context: &JobContext, values: &Values) -> Built<Work> {
 mod tests {
     use super::*;
     use crate::testing::context;
-    use base::{param::Value, time::NS};
+    use base::{index::RankId, param::Value, time::NS};
     use std::{fs, path::Path};
 
     fn format(bytes: &[u8]) -> Result<Format, String> {
@@ -222,7 +222,7 @@ mod tests {
         let work = build(&free, &values("a.goal", 2 * NS)).unwrap();
         assert_eq!(work.ranks(), Some(2));
         let mut batch = super::super::Batch::default();
-        work.program().unwrap().open(0).fill(&mut batch).unwrap();
+        work.program().unwrap().open(RankId::new(0)).fill(&mut batch).unwrap();
         assert_eq!(batch.ops[0].amount, 6 * NS);
         let refused = |context: &JobContext, values: &Values| {
             let problem = build(context, values).err().unwrap()[0].clone();
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(refused(&free, &values("b.goal", NS)).2, Some(3));
         let lowered = build(&free, &values("c.ranks", NS)).unwrap();
         let mut batch = super::super::Batch::default();
-        lowered.program().unwrap().open(1).fill(&mut batch).unwrap();
+        lowered.program().unwrap().open(RankId::new(1)).fill(&mut batch).unwrap();
         assert!(lowered.ranks() == Some(2) && batch.ops.iter().any(|op| op.peer == 0));
         let missing = refused(&free, &values("none", NS));
         assert!(missing.1.contains("cannot be read") && missing.2 == Some(0) && Path::new(&folder).exists());

@@ -4,6 +4,7 @@ use super::{
     Batch, Cursor, Damage, Edge, Kind, Op, Program,
     cuts::{Cut, cuts},
 };
+use base::index::RankId;
 use std::sync::Arc;
 
 /// Most operations of a rank.
@@ -109,9 +110,9 @@ impl Program for Graph {
         u32::try_from(self.parts.len()).expect("ranks are counted in 32 bits")
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
         let (parts, cuts) = (Arc::clone(&self.parts), Arc::clone(&self.cuts));
-        Box::new(Reader { parts, cuts, rank: rank as usize, next: 0 })
+        Box::new(Reader { parts, cuts, rank: rank.index(), next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -122,7 +123,7 @@ impl Program for Graph {
         self.nics
     }
 
-    fn describe(&self, rank: u32, origin: u32) -> String {
+    fn describe(&self, rank: RankId, origin: u32) -> String {
         match self.positions {
             Positions::Lines => format!("{}:{origin}", self.name),
             Positions::Operations => format!("operation {origin} of rank {rank} of {}", self.name),

@@ -5,6 +5,7 @@ use super::{
     cuts::{Cut, cuts},
     mpi::Mode,
 };
+use base::index::RankId;
 use std::sync::Arc;
 
 /// Operations and edges of one rank.
@@ -78,9 +79,9 @@ impl Program for List {
         self.ranks.len() as u32
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
         let (ranks, cuts) = (Arc::clone(&self.ranks), Arc::clone(&self.cuts));
-        Box::new(Reader { ranks, cuts, rank: rank as usize, next: 0 })
+        Box::new(Reader { ranks, cuts, rank: rank.index(), next: 0 })
     }
 
     fn cpus(&self) -> u8 {
@@ -91,7 +92,7 @@ impl Program for List {
         self.nics
     }
 
-    fn describe(&self, _rank: u32, origin: u32) -> String {
+    fn describe(&self, _rank: RankId, origin: u32) -> String {
         format!("operation {origin}")
     }
 
@@ -200,7 +201,8 @@ mod tests {
         }
         for size in [1, 3, 10, 11] {
             let list = List::new(vec![rank.clone()]).in_batches(size);
-            let (mut cursor, mut whole, mut batch) = (list.open(0), Rank::default(), Batch::default());
+            let (mut cursor, mut whole, mut batch) =
+                (list.open(RankId::new(0)), Rank::default(), Batch::default());
             loop {
                 batch.clear();
                 cursor.fill(&mut batch).unwrap();

@@ -1,6 +1,7 @@
 //! Who sends how many messages to whom: the traffic matrix of a program, without collectives.
 
 use super::{Batch, Damage, Kind, Program, mpi::Sent};
+use base::index::RankId;
 use std::collections::BTreeMap;
 
 /// Messages between two ranks, in both directions together.
@@ -19,12 +20,12 @@ pub struct Pair {
 ///
 /// # Errors
 /// If the program's source is damaged.
-pub fn sent(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
+pub fn sent(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
     program.sent(rank).map_or_else(|| read(program, rank), Ok)
 }
 
 /// What a rank sends outside of collectives, counted by reading its operations.
-fn read(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
+fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
     let mut totals: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     let (mut cursor, mut batch) = (program.open(rank), Batch::default());
     loop {
@@ -47,9 +48,9 @@ fn read(program: &dyn Program, rank: u32) -> Result<Vec<Sent>, Damage> {
 /// If the program's source is damaged.
 pub fn pairs(program: &dyn Program, each: u32) -> Result<Vec<Pair>, Damage> {
     let mut all: Vec<Pair> = Vec::new();
-    for rank in 0..program.ranks() {
+    for rank in RankId::first(program.ranks()) {
         // Messages of different sizes to the same peer stand side by side.
-        let (first, group) = (all.len(), rank / each);
+        let (first, group) = (all.len(), rank.number() / each);
         for s in sent(program, rank)?.into_iter().filter(|s| s.peer / each != group) {
             let (low, high) = (group.min(s.peer / each), group.max(s.peer / each));
             match all[first..].last_mut() {
@@ -81,16 +82,16 @@ pub(crate) mod testing {
             self.0.ranks()
         }
 
-        fn open(&self, _: u32) -> Box<dyn Cursor> {
+        fn open(&self, _: RankId) -> Box<dyn Cursor> {
             panic!("what is known need not be read")
         }
 
-        fn describe(&self, _: u32, _: u32) -> String {
+        fn describe(&self, _: RankId, _: u32) -> String {
             String::new()
         }
 
-        fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
-            self.0.sent(rank)
+        fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
+            self.0.sent(rank.number())
         }
     }
 
@@ -124,11 +125,11 @@ pub(crate) mod testing {
             3
         }
 
-        fn open(&self, rank: u32) -> Box<dyn Cursor> {
-            Box::new(Once(self.0[rank as usize].clone()))
+        fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+            Box::new(Once(self.0[rank.index()].clone()))
         }
 
-        fn describe(&self, _: u32, _: u32) -> String {
+        fn describe(&self, _: RankId, _: u32) -> String {
             String::new()
         }
     }
@@ -151,7 +152,7 @@ mod tests {
             let values = small.into_iter().fold(defaults(&entry.about), |v, (key, value)| v.with(key, value));
             let work = (entry.build)(&asking(4), &values).unwrap();
             let program = work.program().unwrap();
-            for rank in 0..4 {
+            for rank in RankId::first(4) {
                 let read = read(program.as_ref(), rank).unwrap();
                 assert_eq!(sent(program.as_ref(), rank).unwrap(), read, "{} {rank}", entry.about.name);
             }
@@ -169,6 +170,6 @@ mod tests {
         assert_eq!(pairs(&program, 1).unwrap(), expected);
         // Ranks 0 and 1 share a place, and rank 2 has one of its own.
         assert_eq!(pairs(&program, 2).unwrap(), [Pair { low: 0, high: 1, messages: 1 }]);
-        assert_eq!(sent(&program, 1).unwrap()[0], Sent { peer: 0, bytes: 8, messages: 2 });
+        assert_eq!(sent(&program, RankId::new(1)).unwrap()[0], Sent { peer: 0, bytes: 8, messages: 2 });
     }
 }

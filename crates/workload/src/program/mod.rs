@@ -17,6 +17,7 @@
 //! within a kind they keep the order of the edges that freed them (of their numbers, if several start at once). Receives of
 //! one rank match in the order in which they start, messages of one pair in the order in which they were sent, as MPI demands.
 
+use base::index::RankId;
 use serde::{Deserialize, Serialize};
 
 pub mod archive;
@@ -174,7 +175,7 @@ pub trait Program: Send + Sync {
     fn ranks(&self) -> u32;
 
     /// A cursor at the rank's first operation.
-    fn open(&self, rank: u32) -> Box<dyn Cursor>;
+    fn open(&self, rank: RankId) -> Box<dyn Cursor>;
 
     /// Processors per rank: one more than the largest [`Op::cpu`].
     fn cpus(&self) -> u8 {
@@ -187,7 +188,7 @@ pub trait Program: Send + Sync {
     }
 
     /// For people: what [`Op::origin`] of a rank stands for, such as `MPI_Recv, trace.txt:17`.
-    fn describe(&self, rank: u32, origin: u32) -> String;
+    fn describe(&self, rank: RankId, origin: u32) -> String;
 
     /// Names of the collectives that occur, such as `MPI_Allreduce`.
     fn collectives(&self) -> &[String] {
@@ -225,7 +226,7 @@ pub trait Program: Send + Sync {
 
     /// What a rank sends outside of collectives, by peer and size ascending, if known without reading its operations
     /// ([`matrix::sent`] reads them).
-    fn sent(&self, _rank: u32) -> Option<Vec<mpi::Sent>> {
+    fn sent(&self, _rank: RankId) -> Option<Vec<mpi::Sent>> {
         None
     }
 }

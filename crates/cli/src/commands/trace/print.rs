@@ -98,7 +98,7 @@ fn text(rank: u32, window: &Range<u64>, Shown { rows, total }: &Shown) -> String
 /// The operations of a rank in a window.
 fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<Shown, Damage> {
     let (mut cursor, mut batch, mut rows, mut first) =
-        (program.open(rank), Batch::default(), Vec::new(), 0u64);
+        (program.open(base::index::RankId::new(rank)), Batch::default(), Vec::new(), 0u64);
     loop {
         batch.clear();
         cursor.fill(&mut batch)?;
@@ -158,7 +158,7 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
         "cpu": op.cpu,
         "nic": op.nic,
         "after": waits.iter().map(|(n, start)| json!({"operation": n, "started": start})).collect::<Json>(),
-        "place": program.describe(rank, op.origin),
+        "place": program.describe(base::index::RankId::new(rank), op.origin),
     });
     if let Some(object) = object.as_object_mut() {
         match op.kind {
@@ -172,7 +172,7 @@ fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bo
             Kind::Join | Kind::JoinAny => {}
         }
     }
-    Row { number, text, after, place: program.describe(rank, op.origin), object }
+    Row { number, text, after, place: program.describe(base::index::RankId::new(rank), op.origin), object }
 }
 
 /// The calls of a rank in a window.

@@ -7,7 +7,7 @@ use crate::program::{
     input::Input,
     mpi::Mode,
 };
-use base::time::NS;
+use base::{index::RankId, time::NS};
 use proptest::prelude::*;
 use std::io;
 
@@ -192,11 +192,11 @@ impl Program for Odd {
         2
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(OddCursor(0, rank))
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(OddCursor(0, rank.number()))
     }
 
-    fn describe(&self, _: u32, _: u32) -> String {
+    fn describe(&self, _: RankId, _: u32) -> String {
         String::new()
     }
 }
@@ -242,7 +242,7 @@ fn the_bytes_are_those_of_the_description() {
     assert_eq!(binary(&graph), bytes);
     let read = read_binary(&Input::bytes("x.bin", &bytes), NS).unwrap();
     assert_eq!(canonical(&graph), canonical(&read));
-    assert_eq!(read.describe(0, 1), "operation 1 of rank 0 of x.bin");
+    assert_eq!(read.describe(RankId::new(0), 1), "operation 1 of rank 0 of x.bin");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{read_text, text::CALC};
 use crate::program::{ANY_SOURCE, ANY_TAG, Batch, Edge, Kind, Op, Program, graph::Graph, input::Input};
-use base::{param::Problem, time::NS};
+use base::{index::RankId, param::Problem, time::NS};
 
 fn read(text: &str) -> Result<Graph, Vec<Problem>> {
     read_text(&Input::bytes("x.goal", text.as_bytes()), NS)
@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Graph, Vec<Problem>> {
 
 fn batch(graph: &Graph, rank: u32) -> Batch {
     let mut batch = Batch::default();
-    graph.open(rank).fill(&mut batch).unwrap();
+    graph.open(RankId::new(rank)).fill(&mut batch).unwrap();
     batch
 }
 
@@ -43,8 +43,8 @@ fn everything_of_the_language() {
         ..CALC
     };
     assert_eq!(two.ops, [recv, Op { amount: 5 * NS, origin: 4, ..CALC }]);
-    assert_eq!(graph.describe(2, 4), "x.goal:4");
-    let mut cursor = graph.open(2);
+    assert_eq!(graph.describe(RankId::new(2), 4), "x.goal:4");
+    let mut cursor = graph.open(RankId::new(2));
     let mut again = Batch::default();
     cursor.fill(&mut again).unwrap();
     again.clear();

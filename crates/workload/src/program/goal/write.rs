@@ -8,7 +8,7 @@ use super::{
     joins::Joins,
 };
 use crate::program::{ANY_SOURCE, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, mpi::Mode};
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use std::{
     collections::BTreeMap,
     io::{self, Seek, SeekFrom, Write},
@@ -92,7 +92,7 @@ pub fn write_text(program: &dyn Program, unit: Ps, out: &mut dyn Write) -> Resul
     writeln!(out, "num_ranks {}", program.ranks())?;
     for rank in 0..program.ranks() {
         writeln!(out, "\nrank {rank} {{")?;
-        let (mut cursor, mut batch, mut first) = (program.open(rank), Batch::default(), 0u64);
+        let (mut cursor, mut batch, mut first) = (program.open(RankId::new(rank)), Batch::default(), 0u64);
         let mut joins = Joins::default();
         loop {
             translator.next(&mut *cursor, &mut batch, &mut joins)?;
@@ -154,7 +154,8 @@ pub fn write_binary(
     let mut position = (HEAD_BYTES + table.len()) as u64;
     for (rank, entry) in (0..ranks).zip(table.chunks_exact_mut(16)) {
         let mut whole = Batch::default();
-        let (mut cursor, mut batch, mut joins) = (program.open(rank), Batch::default(), Joins::default());
+        let (mut cursor, mut batch, mut joins) =
+            (program.open(RankId::new(rank)), Batch::default(), Joins::default());
         loop {
             translator.next(&mut *cursor, &mut batch, &mut joins)?;
             if batch.ops.is_empty() {
@@ -236,7 +237,7 @@ impl Translator {
         let mut largest = 0;
         let mut batch = Batch::default();
         for rank in 0..program.ranks() {
-            let mut cursor = program.open(rank);
+            let mut cursor = program.open(RankId::new(rank));
             loop {
                 batch.clear();
                 cursor.fill(&mut batch)?;

@@ -43,6 +43,7 @@ use super::{
     mpi::{CollectiveKind, Script, Sent},
 };
 use agreement::Agreement;
+use base::index::RankId;
 use shared::{MAKERS, Shared};
 use std::sync::Arc;
 
@@ -70,12 +71,12 @@ impl Program for Lowered {
         self.shared.script.ranks()
     }
 
-    fn open(&self, rank: u32) -> Box<dyn Cursor> {
-        Box::new(cursor::Lowering::new(&self.shared, rank))
+    fn open(&self, rank: RankId) -> Box<dyn Cursor> {
+        Box::new(cursor::Lowering::new(&self.shared, rank.number()))
     }
 
-    fn describe(&self, rank: u32, origin: u32) -> String {
-        self.shared.script.describe(rank, origin)
+    fn describe(&self, rank: RankId, origin: u32) -> String {
+        self.shared.script.describe(rank.number(), origin)
     }
 
     fn collectives(&self) -> &[String] {
@@ -86,8 +87,8 @@ impl Program for Lowered {
         self.shared.script.chained()
     }
 
-    fn sent(&self, rank: u32) -> Option<Vec<Sent>> {
-        self.shared.script.sent(rank)
+    fn sent(&self, rank: RankId) -> Option<Vec<Sent>> {
+        self.shared.script.sent(rank.number())
     }
 
     fn noted(&self) -> Vec<u64> {

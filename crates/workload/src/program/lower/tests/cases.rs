@@ -7,6 +7,7 @@ use crate::program::{
     lower::{Options, lower},
     mpi::{Call, Collective, CollectiveKind, Envelope, Mode, PROC_NULL, WORLD},
 };
+use base::index::RankId;
 use std::sync::Arc;
 
 pub(super) fn options() -> Options {
@@ -39,7 +40,8 @@ fn collective(kind: CollectiveKind, bytes: u64) -> Collective {
 
 /// All operations of a rank, in one batch.
 fn ops(program: &Arc<dyn Program>, rank: u32) -> Batch {
-    let (mut all, mut batch, mut cursor) = (Batch::default(), Batch::default(), program.open(rank));
+    let (mut all, mut batch, mut cursor) =
+        (Batch::default(), Batch::default(), program.open(RankId::new(rank)));
     loop {
         batch.clear();
         cursor.fill(&mut batch).unwrap();
@@ -81,7 +83,7 @@ fn shape_of(calls: Vec<Call>) -> String {
 
 fn damage(calls: Vec<Call>) -> String {
     let program = program(vec![calls, vec![], vec![]]).unwrap();
-    let (mut batch, mut cursor) = (Batch::default(), program.open(0));
+    let (mut batch, mut cursor) = (Batch::default(), program.open(RankId::new(0)));
     loop {
         batch.clear();
         if let Err(damage) = cursor.fill(&mut batch) {
@@ -310,7 +312,7 @@ fn ranks_that_miss_a_communicator_call_are_reported() {
     assert!(columns(vec![vec![create(&[0, 2])]; 2]).contains("has not"));
     let undeclared = Listed { ranks: vec![vec![(dup(WORLD), 0)]], makes_communicators: false };
     let program = lower(Arc::new(undeclared), options()).unwrap();
-    let error = program.open(0).fill(&mut Batch::default()).unwrap_err();
+    let error = program.open(RankId::new(0)).fill(&mut Batch::default()).unwrap_err();
     assert!(error.0.contains("makes no communicators"), "{}", error.0);
 }
 

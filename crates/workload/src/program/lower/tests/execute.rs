@@ -4,7 +4,10 @@ use crate::program::{
     ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
     mpi::{Call, Calls, Mode, Script},
 };
-use base::rng::{Purpose, Stream};
+use base::{
+    index::RankId,
+    rng::{Purpose, Stream},
+};
 use std::sync::Arc;
 
 /// Calls in memory; the position of a call is given with it.
@@ -100,7 +103,7 @@ impl Executor {
 
     pub(super) fn new(program: &Arc<dyn Program>, eager: u64, seed: u64) -> Self {
         let rank = |r| Rank {
-            cursor: program.open(r),
+            cursor: program.open(RankId::new(r)),
             ended: false,
             ops: Vec::new(),
             posted: Vec::new(),
