@@ -11,10 +11,7 @@ use super::{
     domain::{DelayDomain, Message, Next, Record},
     entry::{Entry, What},
 };
-use base::{
-    index::RankId,
-    time::{NEVER, Ps},
-};
+use base::time::{NEVER, Ps};
 use engine::{
     domain::{Domain, Effects},
     key::Class,
@@ -309,7 +306,7 @@ impl DelayDomain {
     fn prepare_send(&self, host: u32, row: u32) {
         if row != NIL {
             let here = self.cx.places[(self.first + host) as usize];
-            let to = self.cx.host(here.job, RankId::new(self.window.get(row).op.peer));
+            let to = self.cx.host(here.job, self.window.get(row).op.peer);
             self.hosts.prefetch(to.wrapping_sub(self.first));
         }
     }

@@ -12,7 +12,7 @@ use super::{
     domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
     entry::What,
 };
-use base::{index::RankId, time::Ps};
+use base::time::Ps;
 use engine::{domain::Effects, state::NIL};
 use model::setup::JobSetup;
 use ranks::{matching::Label, operations::Stamp};
@@ -105,8 +105,7 @@ impl DelayDomain {
                 self.window.start(row, now, &mut self.freed);
                 // What only waits for the receive to be posted goes on at once; else the host goes on at the arrival.
                 let goes_on = !self.freed.is_empty();
-                let label =
-                    Label { rank: host, context: op.context, source: RankId::new(op.peer), tag: op.tag };
+                let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
                 self.window.rows().edit(row).ready = now;
                 let Some(message) = self.matching.receive(label, row) else { return (now, now) };
                 let m = *self.messages.get(message);

@@ -9,7 +9,7 @@ use super::{
     domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
     entry::What,
 };
-use base::{index::RankId, time::Ps};
+use base::time::Ps;
 use engine::state::heap;
 use engine::{
     domain::{Effects, Lane as Clock},
@@ -224,7 +224,7 @@ impl DelayDomain {
         let (op, number) = (r.op, r.number);
         let (busy, gap) = cx.config.sending(op.amount);
         let here = cx.places[(self.first + host) as usize];
-        let to = cx.host(here.job, RankId::new(op.peer));
+        let to = cx.host(here.job, op.peer);
         let there = cx.places[to as usize].terminal;
         let gap = gap + if cx.landing { cx.delays.slower(here.terminal, there, op.amount) } else { 0 };
         let delay = cx.delays.delay(here.terminal, there, op.amount);
@@ -326,7 +326,7 @@ impl DelayDomain {
     fn post(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
         let op = self.window.get(row).op;
         self.window.start(row, now, &mut self.freed);
-        let label = Label { rank: host, context: op.context, source: RankId::new(op.peer), tag: op.tag };
+        let label = Label { rank: host, context: op.context, source: op.peer, tag: op.tag };
         if op.kind == Kind::Probe {
             if self.matching.probe(label, row) {
                 self.done(row, Done { act: Act::Probe, start: now, end: now }, Partner::NONE, fx);

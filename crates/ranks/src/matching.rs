@@ -9,10 +9,7 @@
 use base::{hash::mix64, index::RankId};
 use engine::state::{Journal, Linked, NIL, Pool, Table};
 use serde::{Deserialize, Serialize};
-use workload::program::{ANY_SOURCE, ANY_TAG};
-
-/// [`ANY_SOURCE`] as the source of a label.
-const ANYBODY: RankId = RankId::new(ANY_SOURCE);
+use workload::program::{ANY_RANK, ANY_TAG};
 
 /// What a receive asks for, or a message bears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +18,7 @@ pub struct Label {
     pub rank: u32,
     /// Context of matching: a communicator of the job.
     pub context: u32,
-    /// Source, or [`ANY_SOURCE`].
+    /// Source, or [`ANY_RANK`].
     pub source: RankId,
     /// Tag, or [`ANY_TAG`].
     pub tag: u32,
@@ -29,13 +26,13 @@ pub struct Label {
 
 impl Label {
     fn is_wild(&self) -> bool {
-        self.source == ANYBODY || self.tag == ANY_TAG
+        self.source == ANY_RANK || self.tag == ANY_TAG
     }
 
     /// True if a receive with this label takes a message labelled `message`.
     fn takes(&self, message: &Self) -> bool {
         self.context == message.context
-            && (self.source == ANYBODY || self.source == message.source)
+            && (self.source == ANY_RANK || self.source == message.source)
             && (self.tag == ANY_TAG || self.tag == message.tag)
     }
 
@@ -489,7 +486,7 @@ mod tests {
 
     fn label(rank: u32, context: u32, source: u32, tag: u32) -> Label {
         let wild = |x: u32, any: u32| if x == 9 { any } else { x };
-        Label { rank, context, source: RankId::new(wild(source, ANY_SOURCE)), tag: wild(tag, ANY_TAG) }
+        Label { rank, context, source: RankId::new(wild(source, ANY_RANK.number())), tag: wild(tag, ANY_TAG) }
     }
 
     proptest! {

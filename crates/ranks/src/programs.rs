@@ -209,7 +209,7 @@ impl Programs {
 
     fn take_up(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, .. } = *self.window.get(row);
-        let label = Label { rank, context: op.context, source: RankId::new(op.peer), tag: op.tag };
+        let label = Label { rank, context: op.context, source: op.peer, tag: op.tag };
         match op.kind {
             Kind::Calc | Kind::Send if self.span(row) > 0 => self.enqueue(row, fx),
             Kind::Send => {
@@ -294,8 +294,8 @@ impl Programs {
     fn transmit(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, number: send, .. } = *self.window.get(row);
         let &Resident { place, number: from, .. } = self.residents.get(rank);
-        let to = self.roster.number(place.job, RankId::new(op.peer));
-        let destination = self.roster.terminal(place.job, RankId::new(op.peer));
+        let to = self.roster.number(place.job, op.peer);
+        let destination = self.roster.terminal(place.job, op.peer);
         let mut sequence = 0;
         self.sent.update(pair(from, to), 0, 0, |sent| {
             sequence = *sent;

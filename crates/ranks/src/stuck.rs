@@ -9,7 +9,7 @@ use base::index::RankId;
 use results::summary::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use workload::program::{ANY_SOURCE, ANY_TAG, Kind, Op, Program};
+use workload::program::{ANY_RANK, ANY_TAG, Kind, Op, Program};
 
 /// A rank that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Stuck {
             for &number in &r.waiting {
                 let wanted = waits_for[i].is_none() || stuck.first_waiting.len() < MOST;
                 let Some(op) = op(i, number).filter(|_| wanted) else { break };
-                let peer = (op.peer != ANY_SOURCE).then_some(RankId::new(op.peer));
+                let peer = (op.peer != ANY_RANK).then_some(op.peer);
                 let other = peer.and_then(|p| find(job, p));
                 waits_for[i] = waits_for[i].or(other);
                 if stuck.first_waiting.len() < MOST {

@@ -37,9 +37,9 @@ fn a_binomial_tree_of_32_ranks() {
             match op.kind {
                 Kind::Send => {
                     sends += 1;
-                    assert_eq!(op.peer & rank, rank, "a child has one bit more");
-                    assert_eq!((op.peer ^ rank).count_ones(), 1);
-                    depth[op.peer as usize] = depth[rank as usize] + 1;
+                    assert_eq!(op.peer.number() & rank, rank, "a child has one bit more");
+                    assert_eq!((op.peer.number() ^ rank).count_ones(), 1);
+                    depth[op.peer.index()] = depth[rank as usize] + 1;
                 }
                 kind => assert_eq!(kind, Kind::Recv),
             }
@@ -62,7 +62,7 @@ fn sweep3d_on_four_ranks() {
     let mut bytes = [0u64; 2];
     for (rank, part) in graph.parts().iter().enumerate() {
         for op in &part.ops {
-            let peer = op.peer as usize;
+            let peer = op.peer.index();
             match op.kind {
                 Kind::Send => {
                     (balance[rank][peer], bytes[0]) = (balance[rank][peer] + 1, bytes[0] + op.amount)

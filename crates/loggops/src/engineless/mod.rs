@@ -23,10 +23,7 @@ use super::{
     domain::{Act, Context, Done, Partner, Record},
     observe::Observer,
 };
-use base::{
-    index::RankId,
-    time::{NEVER, Ps},
-};
+use base::time::{NEVER, Ps};
 use channels::{Label, Nodes, Waits};
 use engine::{
     domain::Observer as Observe,
@@ -333,7 +330,7 @@ impl Engineless {
 
     fn send(&mut self, host: u32, op: &Op, now: Ps) {
         let here = self.cx.places[host as usize];
-        let to = self.cx.host(here.job, RankId::new(op.peer));
+        let to = self.cx.host(here.job, op.peer);
         let delay = self.cx.delays.delay(here.terminal, self.cx.places[to as usize].terminal, op.amount);
         let mut arrival = now + self.cx.config.overhead + delay;
         let r = &mut self.state.ranks[host as usize];
@@ -390,7 +387,7 @@ impl Engineless {
         let State { ranks, nodes, .. } = &mut self.state;
         let r = &mut ranks[host as usize];
         let number = r.number();
-        let label = Label { context: op.context, source: RankId::new(op.peer), tag: op.tag };
+        let label = Label { context: op.context, source: op.peer, tag: op.tag };
         let receive = Waits::receive(now, number, op);
         // The end is not known before the message is: NEVER makes whoever needs it wait.
         r.before = (now, NEVER);
@@ -398,7 +395,7 @@ impl Engineless {
         if let Some(message) = r.channels.receive(nodes, label, receive) {
             let at = now.max(message.time);
             r.before.1 = at;
-            let from = self.cx.host(self.cx.places[host as usize].job, RankId::new(op.peer));
+            let from = self.cx.host(self.cx.places[host as usize].job, op.peer);
             let received = Done { act: Act::Recv, start: at, end: at };
             let sender = Partner { peer: from, bytes: message.bytes };
             let done = record(received, OpOf { host, number }, part(op), sender);

@@ -57,7 +57,7 @@ pub struct Rank {
     /// Receives and messages.
     pub channels: Channels,
     /// Last arrival of a message sent to each rank, where messages could overtake each other.
-    latest: Vec<(u32, Ps)>,
+    latest: Vec<(RankId, Ps)>,
     /// The operations at hand.
     #[serde(skip)]
     pub batch: Batch,
@@ -162,7 +162,7 @@ impl Rank {
     }
 
     /// When a message for `peer` is there that would be at `arrival` if it did not have to stay behind earlier ones.
-    pub fn in_order(&mut self, peer: u32, arrival: Ps) -> Ps {
+    pub fn in_order(&mut self, peer: RankId, arrival: Ps) -> Ps {
         match self.latest.binary_search_by_key(&peer, |l| l.0) {
             Ok(i) => {
                 let latest = &mut self.latest[i].1;

@@ -14,7 +14,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
 };
-use workload::program::{ANY_SOURCE, ANY_TAG, After, Batch, Edge, Kind, Op, Program, mpi::Mode};
+use workload::program::{ANY_RANK, ANY_TAG, After, Batch, Edge, Kind, Op, Program, mpi::Mode};
 
 /// A job: its program, its start, the factor on its computations in billionths.
 pub struct Job<'a> {
@@ -281,7 +281,7 @@ impl State<'_> {
         match op.kind {
             Kind::Send => {
                 let k = self.config;
-                let to = self.ranks[rank].first + op.peer as usize;
+                let to = self.ranks[rank].first + op.peer.index();
                 let busy = k.overhead + self.bytes(&op, k.byte_overhead);
                 let gap = k.gap + self.bytes(&op, k.byte_gap);
                 self.ranks[rank].cpu[c] = now + busy;
@@ -331,7 +331,7 @@ impl State<'_> {
         let (send, from) = (self.op(m.from), m.from.0 - self.ranks[m.to].first);
         let mixed = self.fault == Some(Fault::ContextsMix) && receive.tag == ANY_TAG;
         (receive.context == send.context || mixed)
-            && (receive.peer == ANY_SOURCE || receive.peer as usize == from)
+            && (receive.peer == ANY_RANK || receive.peer.index() == from)
             && (receive.tag == ANY_TAG || receive.tag == send.tag)
     }
 
@@ -364,7 +364,7 @@ impl State<'_> {
         let fit = |&(n, probe): &(usize, bool)| !probe && self.fits(&self.op((m.to, n)), message);
         let definite = |&(n, _): &(usize, bool)| {
             let op = self.op((m.to, n));
-            op.peer != ANY_SOURCE && op.tag != ANY_TAG
+            op.peer != ANY_RANK && op.tag != ANY_TAG
         };
         let found = match self.fault {
             Some(Fault::LastPosted) => posted.iter().rposition(fit),

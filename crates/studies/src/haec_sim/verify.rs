@@ -125,8 +125,8 @@ impl<'a> Verification<'a> {
             }
             for op in batch.ops.iter().filter(|op| op.kind == Kind::Send) {
                 all.messages += scenarios;
-                if second.next() == Some((op.peer, op.amount)) {
-                    self.message(application, rank, (op.peer, op.amount), &mut all);
+                if second.next() == Some((op.peer.number(), op.amount)) {
+                    self.message(application, rank, (op.peer.number(), op.amount), &mut all);
                 } else {
                     all.deviations += scenarios;
                 }

@@ -164,9 +164,9 @@ impl Census {
         match op.kind {
             Kind::Send => {
                 self.message(op.amount);
-                balance.send(rank, op.peer, op.tag, op.context)?;
+                balance.send(rank, op.peer.number(), op.tag, op.context)?;
             }
-            Kind::Recv => balance.receive(op.peer, rank, op.tag, op.context),
+            Kind::Recv => balance.receive(op.peer.number(), rank, op.tag, op.context),
             _ => {}
         }
         Ok(())

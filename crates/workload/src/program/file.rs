@@ -239,7 +239,7 @@ mod tests {
         let lowered = build(&free, &values("c.ranks", NS)).unwrap();
         let mut batch = super::super::Batch::default();
         lowered.program().unwrap().open(RankId::new(1)).fill(&mut batch).unwrap();
-        assert!(lowered.ranks() == Some(2) && batch.ops.iter().any(|op| op.peer == 0));
+        assert!(lowered.ranks() == Some(2) && batch.ops.iter().any(|op| op.peer == RankId::new(0)));
         let missing = refused(&free, &values("none", NS));
         assert!(missing.1.contains("cannot be read") && missing.2 == Some(0) && Path::new(&folder).exists());
         fs::remove_dir_all(&folder).unwrap();

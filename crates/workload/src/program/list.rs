@@ -158,7 +158,7 @@ fn plain(kind: Kind, peer: u32, amount: u64, tag: u32) -> Op {
         cpu: 0,
         nic: 0,
         after,
-        peer,
+        peer: RankId::new(peer),
         tag,
         context: 0,
         mode: Mode::Standard,

@@ -35,7 +35,7 @@ fn read(program: &dyn Program, rank: RankId) -> Result<Vec<Sent>, Damage> {
             break;
         }
         for op in batch.ops.iter().filter(|op| op.kind == Kind::Send && op.collective == 0) {
-            *totals.entry((op.peer, op.amount)).or_default() += 1;
+            *totals.entry((op.peer.number(), op.amount)).or_default() += 1;
         }
     }
     Ok(totals.into_iter().map(|((peer, bytes), messages)| Sent { peer, bytes, messages }).collect())
@@ -107,7 +107,7 @@ pub(crate) mod testing {
                 cpu: 0,
                 nic: 0,
                 after: After::Nothing,
-                peer,
+                peer: RankId::new(peer),
                 tag: 0,
                 context: 0,
                 mode: crate::program::mpi::Mode::Standard,

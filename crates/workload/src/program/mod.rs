@@ -38,8 +38,10 @@ pub mod ranks;
 
 pub use damage::Damage;
 
-/// Any rank of the job may be the source ([`Op::peer`] of a receive).
+/// Any rank of the communicator may be the source ([`mpi::Envelope::peer`] of a receive); files and labels know it by this number, too.
 pub const ANY_SOURCE: u32 = u32::MAX;
+/// Any rank of the job may be the source ([`Op::peer`] of a receive).
+pub const ANY_RANK: RankId = RankId::new(ANY_SOURCE);
 /// Any tag matches ([`Op::tag`] of a receive); contexts must still agree.
 pub const ANY_TAG: u32 = u32::MAX;
 
@@ -72,8 +74,8 @@ pub struct Op {
     pub nic: u8,
     /// What it depends on besides explicit [`Edge`]s.
     pub after: After,
-    /// The other rank: destination of a send, source of a receive (or [`ANY_SOURCE`]).
-    pub peer: u32,
+    /// The other rank: destination of a send, source of a receive (or [`ANY_RANK`]).
+    pub peer: RankId,
     /// Tag, or [`ANY_TAG`].
     pub tag: u32,
     /// Communicator's matching context: receives match sends of the same context alone. 0 is the world; collectives have contexts of
@@ -119,7 +121,7 @@ pub struct Edge {
 #[must_use]
 pub fn chained(ops: &[Op], first: bool) -> bool {
     let plain = |op: &Op| match op.kind {
-        Kind::Recv => op.peer != ANY_SOURCE && op.tag != ANY_TAG,
+        Kind::Recv => op.peer != ANY_RANK && op.tag != ANY_TAG,
         Kind::JoinAny | Kind::Probe => false,
         Kind::Send | Kind::Calc | Kind::Join => true,
     };

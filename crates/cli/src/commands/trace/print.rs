@@ -11,7 +11,7 @@ use netloom::{Error, ErrorKind};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fmt::Write, ops::Range};
 use workload::program::{
-    ANY_SOURCE, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
+    ANY_RANK, ANY_TAG, After, Batch, Damage, Kind, Op, Program, file::Content, mpi::Script, ranks,
 };
 
 /// Prints the operations of ranks whose numbers lie in a window.
@@ -127,7 +127,8 @@ fn operations(program: &dyn Program, rank: u32, window: &Range<u64>) -> Result<S
 }
 
 fn row(program: &dyn Program, rank: u32, number: u64, op: &Op, waits: &[(u64, bool)]) -> Row {
-    let (peer, tag) = ((op.peer != ANY_SOURCE).then_some(op.peer), (op.tag != ANY_TAG).then_some(op.tag));
+    let (peer, tag) =
+        ((op.peer != ANY_RANK).then_some(op.peer.number()), (op.tag != ANY_TAG).then_some(op.tag));
     let shown = |n: Option<u32>| n.map_or_else(|| "any".to_owned(), |n| n.to_string());
     let mut text = match op.kind {
         Kind::Send => format!("send {} to {} tag {}", print_bytes(op.amount), op.peer, shown(tag)),

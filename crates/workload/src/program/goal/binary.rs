@@ -7,6 +7,7 @@ use crate::program::{
     input::Input,
 };
 use base::{
+    index::RankId,
     param::Problem,
     time::Ps,
     units::{MAX_BYTES, MAX_TIME},
@@ -200,7 +201,7 @@ impl<'a> Section<'a> {
             cpu,
             nic,
             after,
-            peer: op_peer,
+            peer: RankId::new(op_peer),
             tag: op_tag,
             context: 0,
             mode: crate::program::mpi::Mode::Standard,

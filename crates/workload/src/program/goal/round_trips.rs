@@ -2,7 +2,7 @@
 
 use super::{Losses, is_binary, read_binary, read_text, write_binary, write_text};
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    ANY_RANK, ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
     graph::{Graph, Link, Part, Positions},
     input::Input,
     mpi::Mode,
@@ -29,7 +29,7 @@ fn op() -> impl Strategy<Value = Op> {
                 cpu,
                 nic,
                 after,
-                peer,
+                peer: RankId::new(peer),
                 tag,
                 context: 0,
                 mode: Mode::Standard,
@@ -148,7 +148,7 @@ const ODD: Op = Op {
     cpu: 0,
     nic: 0,
     after: After::Nothing,
-    peer: 0,
+    peer: RankId::new(0),
     tag: 0,
     context: 0,
     mode: Mode::Standard,
@@ -160,7 +160,7 @@ const ODD: Op = Op {
 impl Cursor for OddCursor {
     fn fill(&mut self, batch: &mut Batch) -> Result<(), Damage> {
         let message = if self.1 == 0 { Kind::Send } else { Kind::Recv };
-        let peer = 1 - self.1;
+        let peer = RankId::new(1 - self.1);
         let ops = [
             Op { kind: message, peer, tag: 7, amount: 3, ..ODD },
             Op {
@@ -175,8 +175,8 @@ impl Cursor for OddCursor {
             Op { kind: Kind::Calc, amount: 1_500, after: After::Finish, ..ODD },
             ODD,
             Op { kind: Kind::JoinAny, ..ODD },
-            Op { kind: Kind::Probe, tag: 3, peer: 1, ..ODD },
-            Op { kind: Kind::Recv, peer: ANY_SOURCE, tag: ANY_TAG, context: 4, mode: Mode::Standard, ..ODD },
+            Op { kind: Kind::Probe, tag: 3, peer: RankId::new(1), ..ODD },
+            Op { kind: Kind::Recv, peer: ANY_RANK, tag: ANY_TAG, context: 4, mode: Mode::Standard, ..ODD },
         ];
         batch.ops.extend(ops.get(self.0));
         if self.0 == 3 {

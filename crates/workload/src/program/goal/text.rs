@@ -10,6 +10,7 @@ use crate::program::{
     input::{Input, Lines, Mistake, Mistakes},
 };
 use base::{
+    index::RankId,
     param::Problem,
     registry::nearest,
     time::Ps,
@@ -285,7 +286,7 @@ impl Reader {
                 }
                 words.at += 1;
                 words.keyword(if send { "to" } else { "from" })?;
-                op.peer = self.peer(send, words)?;
+                op.peer = RankId::new(self.peer(send, words)?);
             }
             other => {
                 let other = String::from_utf8_lossy(other);
@@ -453,7 +454,7 @@ pub(super) const CALC: Op = Op {
     cpu: 0,
     nic: 0,
     after: After::Nothing,
-    peer: 0,
+    peer: RankId::new(0),
     tag: 0,
     context: 0,
     mode: crate::program::mpi::Mode::Standard,

@@ -1,7 +1,7 @@
 //! Everything that the text form has, and everything that can be wrong with it.
 
 use super::{read_text, text::CALC};
-use crate::program::{ANY_SOURCE, ANY_TAG, Batch, Edge, Kind, Op, Program, graph::Graph, input::Input};
+use crate::program::{ANY_RANK, ANY_TAG, Batch, Edge, Kind, Op, Program, graph::Graph, input::Input};
 use base::{index::RankId, param::Problem, time::NS};
 
 fn read(text: &str) -> Result<Graph, Vec<Problem>> {
@@ -25,23 +25,16 @@ fn everything_of_the_language() {
     let graph = read(SMALL).unwrap();
     assert_eq!((graph.ranks(), graph.cpus(), graph.nics(), graph.total()), (3, 4, 3, Some(4)));
     let zero = batch(&graph, 0);
-    let send = Op { kind: Kind::Send, peer: 2, tag: 5, cpu: 3, nic: 1, amount: 10, origin: 8, ..CALC };
+    let send =
+        Op { kind: Kind::Send, peer: RankId::new(2), tag: 5, cpu: 3, nic: 1, amount: 10, origin: 8, ..CALC };
     let calc = Op { cpu: 2, amount: 7 * NS, origin: 9, ..CALC };
     assert_eq!(zero.ops, [send, calc]);
     let edge = |on_start| Edge { before: 0, after: 1, on_start };
     assert_eq!(zero.edges, [edge(false), edge(true)]);
     assert!(batch(&graph, 1).ops.is_empty());
     let two = batch(&graph, 2);
-    let recv = Op {
-        kind: Kind::Recv,
-        peer: ANY_SOURCE,
-        tag: ANY_TAG,
-        cpu: 1,
-        nic: 2,
-        amount: 10,
-        origin: 3,
-        ..CALC
-    };
+    let recv =
+        Op { kind: Kind::Recv, peer: ANY_RANK, tag: ANY_TAG, cpu: 1, nic: 2, amount: 10, origin: 3, ..CALC };
     assert_eq!(two.ops, [recv, Op { amount: 5 * NS, origin: 4, ..CALC }]);
     assert_eq!(graph.describe(RankId::new(2), 4), "x.goal:4");
     let mut cursor = graph.open(RankId::new(2));

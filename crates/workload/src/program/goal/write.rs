@@ -7,7 +7,7 @@ use super::{
     binary::{COOKIE, COOKIE_BYTES, HEAD_BYTES, NODE_BYTES},
     joins::Joins,
 };
-use crate::program::{ANY_SOURCE, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, mpi::Mode};
+use crate::program::{ANY_RANK, ANY_TAG, Batch, Cursor, Damage, Kind, Op, Program, mpi::Mode};
 use base::{index::RankId, time::Ps};
 use std::{
     collections::BTreeMap,
@@ -118,7 +118,7 @@ fn text_op(number: u64, op: &Op, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "l{}: ", number + 1)?;
     match op.kind {
         Kind::Send => write!(out, "send {}b to {}", op.amount, op.peer)?,
-        Kind::Recv if op.peer == ANY_SOURCE => write!(out, "recv {}b from -1", op.amount)?,
+        Kind::Recv if op.peer == ANY_RANK => write!(out, "recv {}b from -1", op.amount)?,
         Kind::Recv => write!(out, "recv {}b from {}", op.amount, op.peer)?,
         _ => write!(out, "calc {}", op.amount)?,
     }
@@ -205,7 +205,7 @@ fn section(rank: &mut Batch) -> Option<Vec<u8>> {
             Kind::Recv => 2,
             _ => 3,
         });
-        bytes.extend_from_slice(&op.peer.to_le_bytes());
+        bytes.extend_from_slice(&op.peer.number().to_le_bytes());
         bytes.extend_from_slice(&op.amount.to_le_bytes());
         bytes.extend_from_slice(&op.tag.to_le_bytes());
         bytes.extend_from_slice(&[op.cpu, op.nic]);
@@ -313,6 +313,6 @@ impl Translator {
                 op.amount = 0;
             }
         }
-        (op.kind, op.peer, op.tag) = (Kind::Calc, 0, 0);
+        (op.kind, op.peer, op.tag) = (Kind::Calc, RankId::new(0), 0);
     }
 }

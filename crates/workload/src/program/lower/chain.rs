@@ -5,6 +5,7 @@ use crate::program::{
     collective::{How, Piece, Sink, Task},
     mpi::Mode,
 };
+use base::index::RankId;
 
 /// The end of a chain: what its next operation depends on.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +58,7 @@ pub(super) fn blank(kind: Kind, origin: u32) -> Op {
         cpu: 0,
         nic: 0,
         after: After::Nothing,
-        peer: 0,
+        peer: RankId::new(0),
         tag: 0,
         context: 0,
         mode: Mode::Standard,
@@ -87,7 +88,7 @@ pub(super) struct Round<'a> {
 
 impl Round<'_> {
     fn post(&mut self, kind: Kind, peer: u32, amount: u64) {
-        let peer = self.members.map_or(peer, |m| m[peer as usize]);
+        let peer = RankId::new(self.members.map_or(peer, |m| m[peer as usize]));
         let op = Op { kind, peer, amount, ..self.pattern };
         self.posted.push(self.chain.emit(self.next, self.batch, op, After::Start));
     }

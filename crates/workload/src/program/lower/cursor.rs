@@ -7,10 +7,11 @@ use super::{
     shared::{MAKERS, Shared},
 };
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
+    ANY_RANK, ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Kind, Op,
     collective::{Algorithm, Task},
     mpi::{Call, Calls, Collective, CollectiveKind, Comm, Envelope, Mode, PROC_NULL, Request, WORLD},
 };
+use base::index::RankId;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Operations after which a batch is handed over.
@@ -254,18 +255,18 @@ impl Maker {
         }
     }
 
-    /// World rank and context of an envelope; `None` for the null process.
+    /// Rank in the job and context of an envelope; `None` for the null process.
     #[inline]
-    fn route(&self, envelope: &Envelope, receiving: bool) -> Result<Option<(u32, u32)>, String> {
+    fn route(&self, envelope: &Envelope, receiving: bool) -> Result<Option<(RankId, u32)>, String> {
         let peer = envelope.peer;
         let comm = self.comms.get(envelope.comm).ok_or_else(|| unknown_comm(envelope.comm))?;
         if peer < comm.size && (receiving || envelope.tag != ANY_TAG) {
             let peer = comm.members.as_ref().map_or(peer, |m| m[peer as usize]);
-            return Ok(Some((peer, 2 * comm.id)));
+            return Ok(Some((RankId::new(peer), 2 * comm.id)));
         }
         match peer {
             PROC_NULL => Ok(None),
-            ANY_SOURCE if receiving => Ok(Some((ANY_SOURCE, 2 * comm.id))),
+            ANY_SOURCE if receiving => Ok(Some((ANY_RANK, 2 * comm.id))),
             _ if peer < comm.size => Err("a send cannot have any tag".to_owned()),
             _ => Err(format!("rank {peer} is not among the {} ranks of its communicator", comm.size)),
         }

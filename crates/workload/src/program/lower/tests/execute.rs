@@ -1,7 +1,7 @@
 //! The executor: starts what may start, matches, and says what is left over.
 
 use crate::program::{
-    ANY_SOURCE, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
+    ANY_RANK, ANY_TAG, After, Batch, Cursor, Damage, Edge, Kind, Op, Program,
     mpi::{Call, Calls, Mode, Script},
 };
 use base::{
@@ -222,7 +222,7 @@ impl Executor {
     }
 
     fn arrive(&mut self, from: usize, send: usize, op: Op) {
-        let to = op.peer as usize;
+        let to = op.peer.index();
         let waiting = self.ranks[to].posted.clone();
         for n in waiting {
             let receive = self.ranks[to].ops[n].0;
@@ -249,6 +249,6 @@ impl Executor {
 
 fn matching(receive: &Op, from: usize, send: &Op) -> bool {
     receive.context == send.context
-        && (receive.peer == from as u32 || receive.peer == ANY_SOURCE)
+        && (receive.peer.index() == from || receive.peer == ANY_RANK)
         && (receive.tag == send.tag || receive.tag == ANY_TAG)
 }
