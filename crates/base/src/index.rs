@@ -149,7 +149,7 @@ numbers! {
     ChannelId(u8);
     /// A terminal of a fabric, counted over all planes: one end of a network, where packets are made and consumed.
     TerminalId(u32);
-    /// A rank of a job, counted within that job.
+    /// A rank of a job, counted within that job. What counts over all jobs is another type, where it is needed: it does not begin at 0 for each.
     RankId(u32);
     /// A packet of a run, whatever partition or process it is in.
     PacketId(u64);
