@@ -145,14 +145,10 @@ numbers! {
     /// A directed link of a fabric. Links out of routers come first, in the order of routers and their ports; then follows the injection
     /// link of each terminal.
     LinkId(u32);
-    /// A virtual channel of a link, counted within that link.
-    ChannelId(u8);
     /// A terminal of a fabric, counted over all planes: one end of a network, where packets are made and consumed.
     TerminalId(u32);
     /// A rank of a job, counted within that job. What counts over all jobs is another type, where it is needed: it does not begin at 0 for each.
     RankId(u32);
-    /// A packet of a run, whatever partition or process it is in.
-    PacketId(u64);
 }
 
 /// A table by number: a vector that only numbers of kind `I` look up.
@@ -273,19 +269,26 @@ impl<I: Number, T> ops::IndexMut<I> for Column<I, T> {
 mod tests {
     use super::*;
 
+    numbers! {
+        /// Things of which 256 are the most.
+        Few(u8);
+        /// Things beyond 32 bits.
+        Many(u64);
+    }
+
     #[test]
     fn numbers_are_as_large_as_what_they_hold() {
         assert_eq!(size_of::<LinkId>(), 4);
-        assert_eq!(size_of::<ChannelId>(), 1);
-        assert_eq!(size_of::<PacketId>(), 8);
+        assert_eq!(size_of::<Few>(), 1);
+        assert_eq!(size_of::<Many>(), 8);
         assert_eq!(RankId::first(3).map(RankId::number).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(ChannelId::from_index(255).number(), 255);
+        assert_eq!(Few::from_index(255).number(), 255);
     }
 
     #[test]
     #[should_panic(expected = "not so many")]
     fn a_number_beyond_its_kind_is_refused() {
-        let _ = ChannelId::from_index(256);
+        let _ = Few::from_index(256);
     }
 
     #[test]
