@@ -184,6 +184,8 @@ if cargo clippy --version >/dev/null 2>&1; then
 else
   skip 'cargo clippy' 'rustup component add clippy'
 fi
+command -v chromium >/dev/null || crates/report/install-browser.sh >/dev/null 2>&1 ||
+  skip 'the page in a browser' 'crates/report/install-browser.sh, as root'
 tests
 [ ${#mpi[@]} -gt 0 ] || skip 'runs over MPI ranks' 'crates/mpi/install-mpi.sh, as root on Debian or Ubuntu'
 command -v cc >/dev/null || skip 'programs in C for Portals' 'apt-get install gcc libc6-dev'

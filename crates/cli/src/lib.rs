@@ -51,6 +51,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Sweep(args) => commands::sweep::sweep(args, console),
         Command::Init(args) => commands::init::init(args, console),
         Command::Plot(args) => commands::plot::plot(args, console),
+        Command::Report(args) => commands::report::report(args, console),
         Command::Swarm(args) => commands::swarm::swarm(args, console),
         Command::Congestion(args) => commands::congestion::congestion(args, console),
         #[cfg(all(feature = "portals", target_os = "linux", target_arch = "x86_64"))]

@@ -13,6 +13,7 @@ mod fabric;
 mod flow;
 mod init;
 mod opensm;
+mod page;
 mod portals;
 mod portals_models;
 #[cfg(feature = "mpi")]

@@ -29,7 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("packet", &["base", "engine", "fabric", "model", "ranks", "resilience", "results", "workload"]),
     ("congestion", &["base", "fabric", "model", "results", "workload"]),
     ("portals", &["base", "model"]),
-    ("report", &[]),
+    ("report", &["base", "results"]),
     (
         "netloom",
         &[

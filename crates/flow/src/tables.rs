@@ -6,15 +6,22 @@ use super::{
 };
 use base::{index::LinkId, time::Ps};
 use fabric::links::End;
-use model::setup::{JobOf, JobSetup};
-use results::table::{Cell, Column, Table};
+use model::{
+    names,
+    setup::{JobOf, JobSetup},
+};
+use results::{
+    histogram,
+    table::{Cell, Column, Table},
+};
 
 /// All tables that the setup asks for.
 #[must_use]
 pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> Vec<Table> {
-    let mut tables = vec![topology(cx, uses), links(uses), series(cx, ended)];
+    let mut tables = vec![topology(cx, uses), links(cx, uses), series(cx, ended)];
+    tables.push(histogram::table(&[("message", &ended.observer.latency)]));
     if cx.measure.pairs {
-        tables.push(pairs(ended));
+        tables.push(pairs(cx, ended));
     }
     if cx.measure.messages {
         tables.push(messages(ended));
@@ -67,11 +74,15 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
             Cell::U64(latency),
         ]);
     }
-    table
+    names::of_links(table, &cx.fabric, &numbers(uses))
+}
+
+fn numbers(uses: &[LinkUse]) -> Vec<LinkId> {
+    uses.iter().map(|u| LinkId::new(u.link)).collect()
 }
 
 /// One row per directed link: bytes and utilisation over the whole run.
-fn links(uses: &[LinkUse]) -> Table {
+fn links(cx: &Context, uses: &[LinkUse]) -> Table {
     let mut table = Table::new("links")
         .with("link", Column::u32s())
         .with("bytes", Column::f64s())
@@ -79,7 +90,7 @@ fn links(uses: &[LinkUse]) -> Table {
     for u in uses {
         table.push(&[Cell::U32(u.link), Cell::F64(u.bytes), Cell::F64(u.utilisation)]);
     }
-    table
+    names::of_links(table, &cx.fabric, &numbers(uses))
 }
 
 /// Long form: time, quantity, link (all links together: 4294967295), value.
@@ -110,7 +121,7 @@ fn series(cx: &Context, ended: &Ended) -> Table {
 }
 
 /// One row per pair of terminals with messages.
-fn pairs(ended: &Ended) -> Table {
+fn pairs(cx: &Context, ended: &Ended) -> Table {
     let mut table = Table::new("pairs")
         .with("source", Column::u32s())
         .with("destination", Column::u32s())
@@ -130,7 +141,8 @@ fn pairs(ended: &Ended) -> Table {
             Cell::U64(p.latency.max),
         ]);
     }
-    table
+    let pairs: Vec<_> = ended.observer.pairs.keys().copied().collect();
+    names::of_pairs(table, &cx.fabric, &pairs)
 }
 
 /// One row per message, by time of delivery. `delivered_exact_ps` is the time before it was rounded.

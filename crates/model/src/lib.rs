@@ -11,6 +11,7 @@ pub mod entry;
 pub mod failure;
 pub mod memory;
 pub mod messages;
+pub mod names;
 pub mod parts;
 pub mod performance;
 pub mod run;

@@ -203,6 +203,8 @@ pub struct Measure {
     pub window: Ps,
     /// Buffer occupancy of every port, not only the total.
     pub per_port: bool,
+    /// What links carried over time, where the model samples it; results do not depend on it.
+    pub loads: bool,
     /// A row per delivered packet.
     pub packets: bool,
     /// A row per delivered message.

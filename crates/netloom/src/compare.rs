@@ -1,7 +1,10 @@
 //! Finished runs, read back to be compared.
 
 use crate::error::{Error, ErrorKind};
-pub use results::compare::{Comparison, Tolerances, compare};
+pub use results::{
+    compare::{Comparison, Tolerances, compare},
+    compared::text,
+};
 use results::{
     output::read_messages,
     summary::{SCHEMA, Summary},

@@ -181,6 +181,7 @@ fn plot(
         hollow: states.join(", "),
         facets,
         width: WIDTHS[usize::from(spec.page)],
+        ..Plot::default()
     }
 }
 

@@ -34,6 +34,7 @@ pub mod networks;
 pub mod opensm;
 pub mod options;
 pub mod output;
+pub mod page;
 pub mod part_file;
 pub mod parts;
 pub mod prepare;

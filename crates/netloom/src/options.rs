@@ -22,12 +22,22 @@ pub struct RunOptions {
     pub memory: Option<MemoryLimit>,
     /// Run the checkers.
     pub checkers: bool,
+    /// Record what links carry over time, for the page of the run.
+    pub page: bool,
     /// A machine for Portals programs, without jobs, will do.
     pub machine: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { threads: 1, ranks: 1, partitions: None, memory: None, checkers: false, machine: false }
+        Self {
+            threads: 1,
+            ranks: 1,
+            partitions: None,
+            memory: None,
+            checkers: false,
+            page: false,
+            machine: false,
+        }
     }
 }

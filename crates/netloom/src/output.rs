@@ -3,6 +3,7 @@
 use crate::{
     checkpoint::{self, Header},
     error::{Error, ErrorKind},
+    page,
     prepare::Prepared,
     saver::{Saver, Signals},
 };
@@ -46,7 +47,10 @@ impl Target<'_> {
     /// # Errors
     /// If it cannot be stored.
     pub fn store(&self, manifest: &Manifest, finished: &Finished) -> Result<(), Error> {
-        write_run(self.directory, self.force, manifest, &finished.summary, &finished.tables)
+        let wanted = finished.summary.experiment["output"]["report"].as_bool().unwrap_or(true);
+        let page = wanted.then(|| page::of(manifest, finished));
+        let beside = (finished.tables.as_slice(), page.as_deref());
+        write_run(self.directory, self.force, manifest, &finished.summary, beside)
             .map_err(|e| failure(&e))?;
         // What cannot be removed is refused by name when a run wants the directory again.
         let _ = std::fs::remove_file(checkpoint::path_of(self.directory)?);
@@ -142,6 +146,7 @@ pub fn manifest(
         version: program.version.to_owned(),
         revision: program.revision.to_owned(),
         fingerprint: finished.summary.fingerprint.clone(),
+        command: command(prepared),
         seed: prepared.run.seed(),
         experiment: prepared.experiment.clone(),
         inputs: begun.inputs,
@@ -150,6 +155,24 @@ pub fn manifest(
         ended,
         warnings: finished.summary.verdict.flags.clone(),
     }
+}
+
+/// The command that repeats a run, without what changes no result (section `engine`).
+fn command(prepared: &Prepared) -> String {
+    let engine = |set: &str| set.split(['.', '=']).next().is_some_and(|section| section.trim() == "engine");
+    let sets =
+        prepared.input.set.iter().filter(|set| !engine(set)).map(|set| format!(" --set {}", quoted(set)));
+    let file = quoted(&prepared.input.file.display().to_string());
+    format!("netloom run {file}{}", sets.collect::<String>())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Largest input file that is hashed.

@@ -49,7 +49,7 @@ pub fn build(
         seed: general.seed,
         until: general.until().filter(|_| experiment.experiment.complete),
         warmup: general.warmup,
-        measure: measure(&experiment.output),
+        measure: measure(&experiment.output, options.page),
         check: options.checkers,
         written: written(experiment, model),
     };
@@ -138,7 +138,7 @@ fn rail(experiment: &Experiment) -> Rail {
 }
 
 /// What `[output]` asks for; nothing if it has mistakes.
-fn measure(output: &Section) -> Measure {
+fn measure(output: &Section, page: bool) -> Measure {
     if !output.complete {
         return Measure::default();
     }
@@ -146,6 +146,7 @@ fn measure(output: &Section) -> Measure {
     Measure {
         window: values.time("window"),
         per_port: values.bool("per_port"),
+        loads: page && values.bool("report"),
         packets: values.bool("packets"),
         messages: values.bool("messages"),
         pairs: values.bool("pairs"),

@@ -13,7 +13,7 @@ use crate::{
     net::Router,
     network::Network,
     observe::Observer,
-    sample::{self, Sample},
+    sample::{self, More, Sample},
     setup::Setup,
     state::Inhabited,
     verdict::Waits,
@@ -87,7 +87,7 @@ impl Part {
         };
         Self {
             suspended: part.agenda.is_suspended(),
-            last: sample::take(&part.domain, &part.observer.sums, asked.now, false),
+            last: sample::take(&part.domain, &part.observer.sums, asked.now, More::default()),
             counts: Counts::of(&part.observer),
             zombies: network.zombies(&part.agenda),
             copied: phase.copied,
@@ -168,6 +168,7 @@ impl Part {
             rests: self.rests,
             census: self.census,
             samples: sampler.samples,
+            loads: sampler.loads,
             half: sampler.half,
             hybrid,
             observer: self.measured,

@@ -1,6 +1,6 @@
 //! What a run leaves before it is summed up.
 
-use crate::{census::Census, measured::Measured, net::Channel, sample::Sample};
+use crate::{census::Census, loads::Loads, measured::Measured, net::Channel, sample::Sample};
 use base::{hash::Fingerprint, index::LinkId, time::Ps};
 use ranks::stuck::Stuck;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub struct Ended {
     pub census: Option<Census>,
     /// Samples at ticks.
     pub samples: Vec<Sample>,
+    /// What links carried over time, if asked for.
+    pub loads: Option<Loads>,
     /// When half of the measured time was over, of runs that end at a time.
     pub half: Option<Ps>,
     /// Measurements of all partitions.

@@ -14,6 +14,7 @@ pub mod hybrid;
 pub mod interfaces;
 pub mod judged;
 pub mod ledger;
+pub mod loads;
 pub mod local;
 pub mod losses;
 pub mod measured;

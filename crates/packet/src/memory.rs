@@ -1,6 +1,7 @@
 //! Predicts the memory of a run before it starts.
 
 use crate::{
+    loads::MOST_NUMBERS,
     router,
     rows::{Chunk, Flight, Packet, Port as PortRow, Terminal, Vc},
     setup::Setup,
@@ -58,6 +59,7 @@ pub fn predict(setup: &Setup) -> Prediction {
         parts.push(("queues of routers", router::pipelined::more_bytes(fabric, &rules, setup.packet.vcs)));
     }
     parts.extend(setup.hybrid.as_ref().map(|h| ("latencies by pair", latencies(setup, h.window))));
+    parts.extend(setup.measure.loads.then(|| ("loads of links", size(MOST_NUMBERS, 8) + size(lines, 48))));
     parts.extend(setup.resilience.as_ref().map(|r| ("transport", transport(terminals, r))));
     parts.sort_by_key(|p| std::cmp::Reverse(p.1));
     Prediction { bytes: parts.iter().fold(0, |sum, p| sum.saturating_add(p.1)), parts }

@@ -2,6 +2,7 @@
 
 use super::{
     effects::Wire,
+    loads::Loads,
     measured::{Measured, half_of},
     net::Router,
     network::End,
@@ -49,6 +50,17 @@ pub struct Sample {
     pub messages: u64,
     /// The same by job.
     pub job_messages: Vec<u64>,
+    /// Bytes that links have sent since the start, if asked for; [`Loads`] has those that are kept.
+    pub carried: Vec<(LinkId, u64)>,
+}
+
+/// What is sampled beyond what every run needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct More {
+    /// Backlog of every port.
+    pub per_port: bool,
+    /// Bytes by link.
+    pub loads: bool,
 }
 
 impl Sample {
@@ -60,6 +72,7 @@ impl Sample {
         self.chunk_hops += other.chunk_hops;
         self.ports.extend(other.ports);
         self.lags.extend(other.lags);
+        self.carried.extend(other.carried);
         self.busy |= other.busy;
         self.leaving |= other.leaving;
         self.open += other.open;
@@ -90,6 +103,8 @@ pub struct Sampler {
     until_done: bool,
     /// One per tick.
     pub samples: Vec<Sample>,
+    /// What links carried, if asked for.
+    pub loads: Option<Loads>,
     /// When about half of the run was over; what happened from then on is in [`Measured::heard`](super::measured::Measured::heard).
     pub half: Option<Ps>,
     half_at: Ps,
@@ -97,14 +112,29 @@ pub struct Sampler {
     pub stuck: bool,
 }
 
-engine::kept!(Sampler: samples, half, stuck => period, per_port, until_done, half_at);
+engine::kept!(Sampler: samples, loads, half, stuck => period, per_port, until_done, half_at);
 
 impl Sampler {
     /// A sampler; `period` 0 means never, `end` is where the run will stop.
     #[must_use]
     pub fn new(period: Ps, end: Ps, warmup: Ps, per_port: bool, until_done: bool) -> Self {
         let half_at = if until_done { NEVER } else { half_of(warmup, end) };
-        Self { period, per_port, until_done, samples: Vec::new(), half: None, half_at, stuck: false }
+        Self {
+            period,
+            per_port,
+            until_done,
+            samples: Vec::new(),
+            loads: None,
+            half: None,
+            half_at,
+            stuck: false,
+        }
+    }
+
+    /// Also keeps what links carried.
+    #[must_use]
+    pub fn with_loads(self, loads: Option<Loads>) -> Self {
+        Self { loads, ..self }
     }
 
     /// The next tick after `now` that asks how many packets are under way, or what was delivered from whom: at half of the run, and the last sample
@@ -130,7 +160,9 @@ impl Sampler {
 
     /// A partition's share of a tick.
     pub fn share<R: Router>(&self, now: Ps, domain: &Inhabited<R>, observer: &Observer) -> Share {
-        Share { sample: take(domain, &observer.sums, now, self.per_port) }
+        let number = now.checked_div(self.period).filter(|n| n * self.period == now);
+        let loads = self.loads.as_ref().is_some_and(|loads| number.is_some_and(|n| loads.wants(n)));
+        Share { sample: take(domain, &observer.sums, now, More { per_port: self.per_port, loads }) }
     }
 
     /// Keeps a tick's sample; false if the run is over.
@@ -144,6 +176,10 @@ impl Sampler {
             self.half = Some(now);
         }
         if now.checked_rem(self.period) == Some(0) {
+            let carried = std::mem::take(&mut sample.carried);
+            if let Some(loads) = self.loads.as_mut().filter(|_| !carried.is_empty()) {
+                loads.keep(now, carried);
+            }
             self.samples.push(sample);
         }
         self.stuck = dry && !done;
@@ -203,7 +239,7 @@ impl<R: Router> Director<Inhabited<R>, Observer> for Sampler {
 
 /// The state of a settled partition at `now`.
 #[must_use]
-pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, per_port: bool) -> Sample {
+pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, more: More) -> Sample {
     let (state, cx) = (&domain.carrier.state, &domain.carrier.cx);
     let mut sample = Sample {
         time: now,
@@ -225,8 +261,13 @@ pub fn take<R: Router>(domain: &Inhabited<R>, observer: &Measured, now: Ps, per_
             let out = matches!(line.end, End::Terminal { .. });
             sample.leaving |= out && (R::waits(&state.net, u) || port.flight.head != NIL);
         }
-        if per_port && port.backlog > 0 {
+        if more.per_port && port.backlog > 0 {
             sample.ports.push((line.link, port.backlog));
+        }
+        if more.loads {
+            let full = u64::from(port.sent) * u64::from(cx.net.config.chunk);
+            let bytes = state.net.carried.rows().get(u.index()).copied().unwrap_or(full);
+            sample.carried.push((line.link, bytes));
         }
     }
     sample.busy |= domain.host.is_busy();

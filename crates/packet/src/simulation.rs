@@ -4,6 +4,7 @@ use crate::{
     close::{Asked, Ending, Part},
     event, finish, host,
     hybrid::conductor::Conductor,
+    loads::Loads,
     net::Router,
     network::{Network, is_plain},
     observe::Observer,
@@ -84,7 +85,9 @@ pub(crate) fn watch<R: Router>(setup: &Setup, watch: Watch<'_>) -> Result<Finish
         Executor::over(over, parts, options, threads)
     };
     let period = if setup.measure.window > 0 { setup.measure.window } else { end.div_ceil(64) };
-    let sampler = Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done);
+    let loads = setup.measure.loads.then(|| Loads::new(u64::from(net.fabric.links()))).flatten();
+    let sampler =
+        Sampler::new(period, end, setup.warmup, setup.measure.per_port, until_done).with_loads(loads);
     let mut director = Conductor::new(sampler, setup.hybrid.as_ref(), &net, end)?;
     if let Some(state) = watch.resume {
         let damaged = take_up(state, &mut executor, &mut director).is_err();

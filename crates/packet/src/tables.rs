@@ -10,15 +10,25 @@ use base::{
     index::{LinkId, TerminalId},
     time::Ps,
 };
-use model::setup::{JobOf, JobSetup};
-use results::table::{Cell, Column, Table};
+use model::{
+    names,
+    setup::{JobOf, JobSetup},
+};
+use results::{
+    histogram,
+    table::{Cell, Column, Table},
+};
 
 /// All tables that the setup asks for.
 #[must_use]
 pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Table> {
     let mut tables = vec![topology(net), links(net, ended, simulated), series(setup, net, ended)];
+    let (packets, messages) = (&ended.observer.latency, &ended.observer.message_latency);
+    tables.push(histogram::table(&[("packet", packets), ("message", messages)]));
+    let last = |link| ended.sent.get(&link).map_or(0, |carried| carried.bytes);
+    tables.extend(ended.loads.as_ref().map(|loads| loads.table(simulated, last)));
     if setup.measure.pairs {
-        tables.push(pairs(&ended.observer));
+        tables.push(pairs(net, &ended.observer));
     }
     if setup.measure.packets {
         tables.push(rows(net, "packets", &ended.observer.packet_rows, true));
@@ -45,10 +55,9 @@ fn topology(net: &Network) -> Table {
         .with("bandwidth_bytes_per_s", Column::f64s())
         .with("latency_ps", Column::u64s())
         .with("vc_buffer_bytes", Column::u64s());
-    for link in LinkId::first(net.fabric.links()) {
-        if net.fabric.is_unplugged(link) {
-            continue;
-        }
+    let plugged = LinkId::first(net.fabric.links()).filter(|link| !net.fabric.is_unplugged(*link));
+    let plugged: Vec<LinkId> = plugged.collect();
+    for &link in &plugged {
         let (from, to) = net.fabric.ends_of_link(link);
         let (from, to) = (from.columns(), to.columns());
         let class = net.fabric.class_of_link(link);
@@ -67,7 +76,7 @@ fn topology(net: &Network) -> Table {
             Cell::U64(u64::from(timing.capacity) * u64::from(net.config.chunk)),
         ]);
     }
-    table
+    names::of_links(table, &net.fabric, &plugged)
 }
 
 /// One row per directed link: chunks carried and utilisation over the whole run.
@@ -76,13 +85,15 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
         .with("link", Column::u32s())
         .with("chunks", Column::u32s())
         .with("utilisation", Column::f64s());
+    let mut plugged = Vec::new();
     for (&link, &Carried { chunks, busy, .. }) in &ended.sent {
         if !net.fabric.is_unplugged(link) {
+            plugged.push(link);
             let used = if simulated == 0 { 0.0 } else { utilisation(busy, simulated) };
             table.push(&[Cell::U32(link.number()), Cell::U32(chunks), Cell::F64(used)]);
         }
     }
-    table
+    names::of_links(table, &net.fabric, &plugged)
 }
 
 /// Long form: time, quantity, link (all links together: 4294967295), value.
@@ -125,7 +136,7 @@ fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
 }
 
 /// One row per pair of nodes with traffic.
-fn pairs(observer: &Measured) -> Table {
+fn pairs(net: &Network, observer: &Measured) -> Table {
     let mut table = Table::new("pairs")
         .with("source", Column::u32s())
         .with("destination", Column::u32s())
@@ -143,7 +154,8 @@ fn pairs(observer: &Measured) -> Table {
             Cell::U64(m.max),
         ]);
     }
-    table
+    let pairs: Vec<_> = observer.pairs.keys().copied().collect();
+    names::of_pairs(table, &net.fabric, &pairs)
 }
 
 /// One row per packet or message, by time of delivery. Sources and destinations are nodes; with several planes, `rail` says the

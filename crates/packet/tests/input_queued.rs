@@ -134,6 +134,7 @@ fn variety() -> Vec<(String, Setup)> {
             setup.until = Until::Time(4 * US);
             setup.measure = Measure {
                 window: 700 * NS,
+                loads: false,
                 per_port: true,
                 packets: true,
                 messages: true,

@@ -132,8 +132,15 @@ fn setup(
     setup.packet.router_delay = 10_000;
     setup.packet.route_per = if tight { RoutePer::Packet } else { RoutePer::Chunk };
     setup.check = true;
-    setup.measure =
-        Measure { window: US, per_port: true, packets: true, messages: true, pairs: true, operations: false };
+    setup.measure = Measure {
+        window: US,
+        per_port: true,
+        loads: true,
+        packets: true,
+        messages: true,
+        pairs: true,
+        operations: false,
+    };
     setup
 }
 

@@ -166,6 +166,7 @@ fn variety() -> Vec<(&'static str, Setup)> {
         setup.check = true;
         setup.measure = Measure {
             window: 7 * US,
+            loads: false,
             per_port: true,
             packets: true,
             messages: true,

@@ -1,8 +1,9 @@
-//! Figures of finished runs. Knows numbers and names, no simulation.
+//! Figures of finished runs, and the page that shows them. Knows results, no simulation.
 
 pub mod bars;
 pub mod dots;
 pub mod lines;
+pub mod page;
 mod picture;
 pub mod plot;
 pub mod sizes;

@@ -1,6 +1,9 @@
 //! Latency statistics: exact count, extremes, sum and sum of squares, and percentiles to three digits.
 
-use crate::summary::{HopLatency, Latency};
+use crate::{
+    summary::{HopLatency, Latency},
+    table::{Cell, Column, Table},
+};
 use base::time::Ps;
 use serde::{Deserialize, Serialize};
 
@@ -160,6 +163,15 @@ impl LatencyHistogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
     }
 
+    /// Cells that hold samples, ascending: smallest and largest time of each, and how many.
+    pub fn cells(&self) -> impl Iterator<Item = (Ps, Ps, u64)> + '_ {
+        let used = self.counts.iter().enumerate().filter(|c| *c.1 > 0);
+        used.map(|(cell, &count)| {
+            let (low, high) = bounds_of(cell);
+            (low, high, count)
+        })
+    }
+
     /// The exact part.
     #[must_use]
     pub fn moments(&self) -> &Moments {
@@ -193,6 +205,22 @@ impl LatencyHistogram {
     }
 }
 
+/// The table `latencies`: how many packets or messages took how long, by cell of their histograms.
+#[must_use]
+pub fn table(of: &[(&str, &LatencyHistogram)]) -> Table {
+    let mut table = Table::new("latencies")
+        .with("of", Column::text())
+        .with("from_ps", Column::u64s())
+        .with("to_ps", Column::u64s())
+        .with("count", Column::u64s());
+    for (name, histogram) in of {
+        for (from, to, count) in histogram.cells() {
+            table.push(&[Cell::Text(name), Cell::U64(from), Cell::U64(to), Cell::U64(count)]);
+        }
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +250,8 @@ mod tests {
         let h = histogram(&(1..=1000).map(|i| i * 1000).collect::<Vec<_>>());
         let l = h.latency().unwrap();
         assert_eq!((l.min, l.max, l.count), (1000, 1_000_000, 1000));
+        let Some(Column::U64(counts)) = table(&[("packet", &h)]).column("count").cloned() else { panic!() };
+        assert_eq!(counts.iter().sum::<u64>(), 1000);
         assert!((l.mean - 500_500.0).abs() < 1e-9);
         for (got, exact) in [(l.p50, 500_000.0), (l.p95, 950_000.0), (l.p99, 990_000.0)] {
             assert!(got as f64 >= exact && (got as f64) < exact * 1.001, "{got} {exact}");

@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod compare;
+pub mod compared;
 pub mod csv_out;
 pub mod flags;
 pub mod histogram;

@@ -3,7 +3,12 @@
 //! Everything is written to a hidden sibling directory which is renamed when complete. Whatever fails, the hidden directory
 //! and parents made for it are removed, and a directory that was to be replaced is put back.
 
-use crate::{otf2_out, summary::Summary, table::Table, timeline};
+use crate::{
+    otf2_out,
+    summary::{SCHEMA, Summary},
+    table::Table,
+    timeline,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -14,11 +19,13 @@ use std::{
 const TIMELINE: &str = "timeline.json";
 /// Directory of the simulated trace, if operations were asked for and the model reports its messages.
 const OTF2: &str = "otf2";
+/// The page that shows a run.
+const PAGE: &str = "report.html";
 /// File that marks a directory as ours.
 const MANIFEST: &str = "manifest.json";
 
 /// Where a run came from: enough to repeat it. The only file with wall times and host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of Netloom.
     pub version: String,
@@ -26,6 +33,9 @@ pub struct Manifest {
     pub revision: String,
     /// Fingerprint of the run.
     pub fingerprint: String,
+    /// The command that repeats the run; empty if none is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub command: String,
     /// Seed of all random streams.
     pub seed: u64,
     /// The resolved experiment.
@@ -62,23 +72,52 @@ impl Input {
     }
 }
 
-/// The table of messages that a run stored in its output directory; none if it was not asked for.
+/// Tables that a page of a run shows.
+const SHOWN: &[&str] =
+    &["topology", "links", "loads", "series", "latencies", "pairs", "message_sizes", "ranks", "operations"];
+
+/// A run that was stored: its summary, its manifest, and the tables that a page shows.
 ///
 /// # Errors
-/// If it is there and cannot be read.
-pub fn read_messages(dir: &Path) -> Result<Option<Table>, String> {
-    let path = dir.join("messages.parquet");
+/// If something of it is missing or cannot be read.
+pub fn read_run(dir: &Path) -> Result<(Summary, Manifest, Vec<Table>), String> {
+    let text = |name: &str| {
+        let path = dir.join(name);
+        fs::read_to_string(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))
+    };
+    let broken = |name: &str, e: &dyn std::fmt::Display| format!("`{}`: {e}", dir.join(name).display());
+    let summary: Summary =
+        serde_json::from_str(&text("summary.json")?).map_err(|e| broken("summary.json", &e))?;
+    if summary.schema != SCHEMA {
+        return Err(broken("summary.json", &format!("its schema is {}, not {SCHEMA}", summary.schema)));
+    }
+    let manifest = serde_json::from_str(&text(MANIFEST)?).map_err(|e| broken(MANIFEST, &e))?;
+    let tables = SHOWN.iter().filter_map(|name| read_table(dir, name).transpose());
+    Ok((summary, manifest, tables.collect::<Result<_, _>>()?))
+}
+
+/// A table that a run stored; none if it has no such table.
+fn read_table(dir: &Path, name: &str) -> Result<Option<Table>, String> {
+    let path = dir.join(format!("{name}.parquet"));
     if !path.exists() {
         return Ok(None);
     }
     #[cfg(feature = "parquet")]
     {
         let file = fs::File::open(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let read = crate::parquet_out::read("messages", file);
+        let read = crate::parquet_out::read(name, file);
         read.map(|(table, _)| Some(table)).map_err(|e| format!("{}: {e}", path.display()))
     }
     #[cfg(not(feature = "parquet"))]
     Err(format!("{}: this netloom was built without Parquet", path.display()))
+}
+
+/// The table of messages that a run stored in its output directory; none if it was not asked for.
+///
+/// # Errors
+/// If it is there and cannot be read.
+pub fn read_messages(dir: &Path) -> Result<Option<Table>, String> {
+    read_table(dir, "messages")
 }
 
 /// Why a run could not be stored.
@@ -119,7 +158,8 @@ pub fn check_target(dir: &Path, force: bool) -> Result<(), OutputError> {
     resolve(dir, force).map(drop)
 }
 
-/// Writes `manifest.json`, `summary.json` and a file per table (Parquet; CSV in a build without) to `dir`, making missing parents.
+/// Writes `manifest.json`, `summary.json`, the page if there is one, and a file per table (Parquet; CSV in a build without) to `dir`, making missing
+/// parents.
 ///
 /// With `force` an earlier run's directory (or an empty one) is replaced; anything else never is.
 ///
@@ -131,10 +171,13 @@ pub fn write_run(
     force: bool,
     manifest: &Manifest,
     summary: &Summary,
-    tables: &[Table],
+    (tables, page): (&[Table], Option<&str>),
 ) -> Result<(), OutputError> {
     let dir = resolve(dir, force)?;
     let mut partial = PartialOutput::begin(&dir)?;
+    if let Some(page) = page {
+        partial.write(PAGE, page.as_bytes())?;
+    }
     partial.write("summary.json", summary.to_json().as_bytes())?;
     for table in tables {
         write_table(&partial.path, table, manifest, &summary.experiment)?;
@@ -302,7 +345,7 @@ mod tests {
     }
 
     fn write(dir: &Path, force: bool) -> Result<(), OutputError> {
-        write_run(dir, force, &manifest(), &full(), &[sample(3)])
+        write_run(dir, force, &manifest(), &full(), (&[sample(3)], None))
     }
 
     /// Names in a directory, sorted.
@@ -403,7 +446,7 @@ mod tests {
         // Two tables of one name: the second fails after the first was written.
         let twice = [sample(1), sample(1)];
         let dir = root.path().join("made/run");
-        assert!(write_run(&dir, false, &manifest(), &full(), &twice).is_err());
+        assert!(write_run(&dir, false, &manifest(), &full(), (&twice, None)).is_err());
         assert!(names(root.path()).is_empty());
     }
 
@@ -414,7 +457,7 @@ mod tests {
         write(&dir, false).unwrap();
         fs::write(dir.join("mark"), "old").unwrap();
         let twice = [sample(1), sample(1)];
-        assert!(write_run(&dir, true, &manifest(), &full(), &twice).is_err());
+        assert!(write_run(&dir, true, &manifest(), &full(), (&twice, None)).is_err());
         assert_eq!(fs::read_to_string(dir.join("mark")).unwrap(), "old");
         assert_eq!(names(root.path()), ["run"]);
     }

@@ -14,7 +14,7 @@ use cluster::OpensmArgs;
 use cluster::{CongestionArgs, ImportArgs, RouteArgs, VerifyArgs};
 use netloom::MemoryLimit;
 use resilient::ResilientArgs;
-use series::{InitArgs, PlotArgs, SweepArgs};
+use series::{InitArgs, PlotArgs, ReportArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
 use shared::{memory_limit, path_and_value, reported};
 use std::path::PathBuf;
@@ -77,6 +77,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Draw the figures (`[[plot]]`) of a finished sweep as SVG and PDF
     Plot(PlotArgs),
+    /// Make the page (report.html) of finished runs, several overlaid
+    Report(ReportArgs),
     /// Run random small experiments under every scheduler, whole and in pieces, and compare
     Swarm(SwarmArgs),
     /// Sample messages by resilient protocols (HAEC-SIM) over links that lose packets

@@ -51,6 +51,7 @@ pub fn resume(args: &ResumeArgs, console: &mut Console<'_>, world: &World) -> Ou
         partitions: Some(header.partitions),
         memory: args.memory_limit,
         checkers: header.checkers,
+        page: true,
         machine: false,
     };
     let input = Input { file: header.file.0.clone(), set: header.set.clone() };

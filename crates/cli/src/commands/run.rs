@@ -38,6 +38,7 @@ pub fn run(args: &RunArgs, console: &mut Console<'_>, world: &World) -> Outcome 
         ranks: world.ranks(),
         memory: args.memory_limit,
         checkers: args.check,
+        page: target.is_some(),
         ..RunOptions::default()
     };
     let writes = target.as_ref().filter(|_| world.is_first());

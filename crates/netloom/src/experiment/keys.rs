@@ -374,6 +374,13 @@ pub const OUTPUT: About = About {
             doc: "A row per operation of a rank program, and a time line that browsers show (timeline.json); on `delay` also the critical path, the transfers of messages, and the \
                   simulated trace as an OTF2 archive (otf2/traces.otf2).",
         },
+        Param {
+            name: "report",
+            kind: Kind::Bool,
+            default: Some("true"),
+            doc: "With `--out`: the page that shows the run (report.html), and on `packet` and `hybrid` the table `loads` of what links carried over time, at most half a million \
+                  numbers, for its moving picture of the network.",
+        },
     ],
 };
 

@@ -325,6 +325,7 @@ impl Sketch {
             hybrid: None,
             measure: Measure {
                 window: 1 << 20,
+                loads: false,
                 per_port: true,
                 packets: true,
                 messages: true,

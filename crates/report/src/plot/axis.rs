@@ -85,7 +85,9 @@ fn linear(axis: &Axis, least: f64, most: f64, marks: usize) -> Scale {
     // Bars and distances are read from zero; what lies far above it has its own range.
     let least = if least > 0.0 && least < 0.5 * most { 0.0 } else { least };
     let (mut low, mut high) = (axis.min.unwrap_or(least), axis.max.unwrap_or(most));
-    if high <= low {
+    if high <= low && axis.min.is_some() {
+        high = low + low.abs().max(1.0);
+    } else if high <= low {
         (low, high) = (low - 0.5 * low.abs().max(1.0), low + 0.5 * low.abs().max(1.0));
     }
     let step = round_step((high - low) / marks.max(1) as f64);

@@ -2,8 +2,9 @@
 
 use super::{
     axis::{Scale, Ticks},
-    figure::{Facet, Mark, Plot, Series},
-    scene::{Anchor, Colour, Place, Scene, Shape, Stroke, Text, width},
+    colours::{self, COLOURS, Colour},
+    figure::{Facet, Mark, Plot, Series, Style},
+    scene::{Anchor, Place, Scene, Shape, Stroke, Text, width},
 };
 
 /// Sizes of fonts: titles and labels, numbers and legend.
@@ -12,18 +13,6 @@ const SMALL: f64 = 7.5;
 
 /// Distance between things.
 const GAP: f64 = 6.0;
-
-/// Colours distinguished by colour-blind eyes (Okabe and Ito), without the yellow that is too light for lines.
-const COLOURS: [Colour; 8] = [
-    [0, 114, 178],
-    [213, 94, 0],
-    [0, 158, 115],
-    [204, 121, 167],
-    [0, 0, 0],
-    [230, 159, 0],
-    [86, 180, 233],
-    [120, 120, 120],
-];
 
 const DASHES: [&[f32]; 8] = [
     &[],
@@ -36,8 +25,8 @@ const DASHES: [&[f32]; 8] = [
     &[1.0, 3.0],
 ];
 
-const GRID: Stroke = Stroke { colour: [224, 224, 224], width: 0.4, dash: &[] };
-const FRAME: Stroke = Stroke { colour: [64, 64, 64], width: 0.6, dash: &[] };
+const GRID: Stroke = Stroke { colour: colours::GRID, width: 0.4, dash: &[] };
+const FRAME: Stroke = Stroke { colour: colours::FRAME, width: 0.6, dash: &[] };
 
 /// How the series of a number is drawn: colour, dashes, number of its marker. All three differ among eight; no two of 64 are alike.
 fn look(number: usize) -> (Colour, &'static [f32], usize) {
@@ -82,22 +71,40 @@ fn text(at: Place, words: &str, size: f64, anchor: Anchor) -> Shape {
     Shape::Text(Text { at, words: words.to_owned(), size, anchor, upwards: false })
 }
 
+/// A point that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// Number of its series in [`Plot::names`].
+    pub series: usize,
+    /// Where it is, in the units of the drawing.
+    pub at: (f64, f64),
+    /// Its numbers, in the units of the axes.
+    pub value: (f64, f64),
+}
+
 impl Plot {
     /// Draws it as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
-        scene(self).svg()
+        scene(self).0.svg()
+    }
+
+    /// Draws it as a part of a page: colours and ground are those of the page. Also says where its points are.
+    #[must_use]
+    pub fn inline(&self, name: &str) -> (String, Vec<Placed>) {
+        let (scene, placed) = scene(self);
+        (scene.inline(name), placed)
     }
 
     /// Draws it as PDF; the font Helvetica is not embedded.
     #[must_use]
     pub fn pdf(&self) -> Vec<u8> {
-        scene(self).pdf()
+        scene(self).0.pdf()
     }
 }
 
 /// Lays a figure out.
-fn scene(plot: &Plot) -> Scene {
+fn scene(plot: &Plot) -> (Scene, Vec<Placed>) {
     let marks = || plot.facets.iter().flat_map(|f| &f.series).flat_map(|s| &s.marks);
     let columns = ((plot.width / 150.0) as usize).clamp(1, plot.facets.len().clamp(1, 4));
     let rows = plot.facets.len().div_ceil(columns).max(1);
@@ -127,8 +134,9 @@ fn scene(plot: &Plot) -> Scene {
     let numbered = if plot.facets.len().is_multiple_of(columns) { 0.0 } else { below };
     let step = (wide + across, high + above + GAP + numbered);
     let layout = Layout { columns, origin: (left, top + above), panel: (wide, high), step };
+    let mut placed = Vec::new();
     for (number, facet) in plot.facets.iter().enumerate() {
-        panel(plot, (number, facet), &layout, (&x, &y), &mut shapes);
+        panel(plot, (number, facet), &layout, (&x, &y), (&mut shapes, &mut placed));
     }
     let bottom = layout.origin.1 + (rows - 1) as f64 * step.1 + high;
     let middle = (left + (plot.width - overhang)) / 2.0;
@@ -142,7 +150,7 @@ fn scene(plot: &Plot) -> Scene {
         anchor: Anchor::Middle,
         upwards: true,
     }));
-    Scene { width: plot.width, height: base + GAP, shapes }
+    (Scene { width: plot.width, height: base + GAP, shapes }, placed)
 }
 
 /// Names of the series in rows above the panels; returns where these begin.
@@ -176,11 +184,16 @@ fn legend(plot: &Plot, top: f64, shapes: &mut Vec<Shape>) -> f64 {
         let line = y + SMALL * 0.65;
         for entry in row {
             let (colour, dash, kind) = entry.0.map_or((FRAME.colour, &[][..], 0), look);
-            if entry.0.is_some() {
+            let bars = plot.style == Style::Bars && entry.0.is_some();
+            if bars {
+                shapes.push(block((x + 4.0, line - 3.0), (x + LINE - 2.0, line + 3.0), colour));
+            } else if entry.0.is_some() {
                 let stroke = Stroke { colour, width: 1.1, dash };
                 shapes.push(Shape::Line(vec![(x, line), (x + LINE, line)], stroke));
             }
-            shapes.push(mark(kind, (x + LINE / 2.0, line), colour, entry.0.is_none()));
+            if plot.style == Style::Markers || entry.0.is_none() {
+                shapes.push(mark(kind, (x + LINE / 2.0, line), colour, entry.0.is_none()));
+            }
             shapes.push(text((x + LINE + 4.0, y + SMALL), entry.1, SMALL, Anchor::Start));
             x += long(&entry);
         }
@@ -199,7 +212,7 @@ fn panel(
     (number, facet): (usize, &Facet),
     layout: &Layout,
     (x, y): (&Scale, &Scale),
-    shapes: &mut Vec<Shape>,
+    (shapes, placed): (&mut Vec<Shape>, &mut Vec<Placed>),
 ) {
     let (column, row) = (number % layout.columns, number / layout.columns);
     let (left, top) =
@@ -226,8 +239,14 @@ fn panel(
         }
     }
     shapes.push(Shape::Clip(Some([left, top, wide, high])));
-    for series in &facet.series {
-        curve(series, plot.x.ticks == Ticks::Named, &place, shapes);
+    match plot.style {
+        Style::Bars => bars(plot, facet, (x, y), &place, shapes),
+        style => {
+            for series in &facet.series {
+                let apart = style == Style::Markers && plot.x.ticks == Ticks::Named;
+                curve(series, apart, &place, shapes);
+            }
+        }
     }
     shapes.push(Shape::Clip(None));
     let corners = vec![(left, top), (left + wide, top), (left + wide, top + high), (left, top + high)];
@@ -236,12 +255,51 @@ fn panel(
     for series in &facet.series {
         let (colour, _, kind) = look(series.name);
         for one in series.marks.iter().filter(|m| x.holds(m.x) && y.holds(m.y)) {
-            shapes.push(mark(kind, place(one.x, one.y), colour, one.hollow));
+            if plot.style == Style::Markers {
+                shapes.push(mark(kind, place(one.x, one.y), colour, one.hollow));
+            }
+            placed.push(Placed { series: series.name, at: place(one.x, one.y), value: (one.x, one.y) });
         }
     }
     if !facet.title.is_empty() {
         shapes.push(text((left + wide / 2.0, top - 4.0), &facet.title, LARGE, Anchor::Middle));
     }
+}
+
+/// A filled rectangle.
+fn block((left, top): Place, (right, bottom): Place, colour: Colour) -> Shape {
+    Shape::Area(vec![(left, top), (right, top), (right, bottom), (left, bottom)], Some(colour), None)
+}
+
+/// Bars from zero, or from the lower end where zero is not shown.
+fn bars(
+    plot: &Plot,
+    facet: &Facet,
+    (x, y): (&Scale, &Scale),
+    place: &dyn Fn(f64, f64) -> Place,
+    shapes: &mut Vec<Shape>,
+) {
+    // A slot is as wide as the least distance between two bars of a series.
+    let steps = facet
+        .series
+        .iter()
+        .flat_map(|s| s.marks.windows(2))
+        .map(|w| place(w[1].x, 0.0).0 - place(w[0].x, 0.0).0);
+    let least = steps.filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);
+    let whole = place(x.high, 0.0).0 - place(x.low, 0.0).0;
+    let slot = least.min(whole / 2.0) * 0.84;
+    let each = slot / facet.series.len().max(1) as f64;
+    let from = y.low.max(0.0_f64.min(y.high));
+    for (n, series) in facet.series.iter().enumerate() {
+        let colour = look(series.name).0;
+        for one in &series.marks {
+            let (at, top) = place(one.x, one.y);
+            let left = at - slot / 2.0 + n as f64 * each;
+            let bottom = place(one.x, from).1;
+            shapes.push(block((left, top.min(bottom)), (left + each * 0.94, top.max(bottom)), colour));
+        }
+    }
+    debug_assert!(plot.style == Style::Bars, "only figures of bars have them");
 }
 
 fn curve(series: &Series, apart: bool, place: &dyn Fn(f64, f64) -> Place, shapes: &mut Vec<Shape>) {
@@ -280,6 +338,7 @@ mod tests {
             hollow: "saturated".to_owned(),
             facets: vec![facet("left"), facet("right")],
             width: 516.0,
+            ..Plot::default()
         }
     }
 

@@ -33,9 +33,23 @@ pub struct Facet {
     pub series: Vec<Series>,
 }
 
+/// How points are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Markers, joined by lines unless places have names.
+    #[default]
+    Markers,
+    /// Lines alone: for curves of many points.
+    Lines,
+    /// Bars from zero, those of several series side by side.
+    Bars,
+}
+
 /// A figure of panels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
+    /// How points are drawn.
+    pub style: Style,
     /// What stands above the figure; empty for nothing.
     pub title: String,
     /// Horizontal axis of all panels.

@@ -4,9 +4,11 @@
 //! the files depends on time, machine or fonts.
 
 mod axis;
+mod colours;
 mod draw;
 mod figure;
-mod scene;
+pub(crate) mod scene;
 
 pub use axis::{Axis, Ticks};
-pub use figure::{Facet, Mark, Plot, Series};
+pub use draw::Placed;
+pub use figure::{Facet, Mark, Plot, Series, Style};

@@ -2,11 +2,9 @@
 //!
 //! Both are written from the same shapes, with nothing that depends on time, machine or installed fonts: the same drawing gives the same bytes.
 
+use super::colours::{COLOURS, Colour, FRAME, GRID};
 use pdf_writer::{Content, Name, Pdf, Rect as PdfRect, Ref, Str};
 use std::fmt::Write;
-
-/// A colour: red, green, blue.
-pub(crate) type Colour = [u8; 3];
 
 /// A place: to the right and down from the upper left corner.
 pub(crate) type Place = (f64, f64);
@@ -88,16 +86,24 @@ pub(crate) fn width(words: &str, size: f64) -> f64 {
 }
 
 /// A number with two decimals at most.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     let text = format!("{x:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     if short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
-fn escaped(words: &str) -> String {
+/// Characters that change the direction of what stands beside them, or are not seen: names of users may have them.
+pub(crate) fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Words as text of SVG or HTML: nothing in them is markup, controls the terminal or turns the direction of reading.
+pub(crate) fn escaped(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     for c in words.chars() {
         match c {
+            c if is_hidden(c) => text.push('\u{fffd}'),
+            '\'' => text += "&#39;",
             '&' => text += "&amp;",
             '<' => text += "&lt;",
             '>' => text += "&gt;",
@@ -109,27 +115,69 @@ fn escaped(words: &str) -> String {
     text
 }
 
+/// How colours are written.
+#[derive(Clone, Copy)]
+enum Paint<'a> {
+    /// As they are: a file of its own.
+    Plain,
+    /// As variables of the page, whose clips begin with this name.
+    Page(&'a str),
+}
+
+impl Paint<'_> {
+    fn of(self, colour: Colour) -> String {
+        let Self::Page(_) = self else { return hexadecimal(colour) };
+        if let Some(n) = COLOURS.iter().position(|c| *c == colour) {
+            return format!("var(--c{n})");
+        }
+        match colour {
+            [255, 255, 255] => "var(--ground)".to_owned(),
+            c if c == GRID => "var(--grid)".to_owned(),
+            c if c == FRAME => "var(--frame)".to_owned(),
+            c => hexadecimal(c),
+        }
+    }
+}
+
 impl Scene {
     /// The drawing as SVG.
     pub fn svg(&self) -> String {
         let (w, h) = (number(self.width), number(self.height));
-        let mut text = format!(
+        let head = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}pt\" height=\"{h}pt\" viewBox=\"0 0 {w} {h}\" \
              font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\">\n\
              <rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"
         );
+        head + &self.body(Paint::Plain) + "</svg>\n"
+    }
+
+    /// The drawing as a part of a page, with the page's colours and fonts; `name` must be the page's only one.
+    pub fn inline(&self, name: &str) -> String {
+        let (w, h) = (number(self.width), number(self.height));
+        let head = format!("<svg viewBox=\"0 0 {w} {h}\" aria-hidden=\"true\" focusable=\"false\">\n");
+        head + &self.body(Paint::Page(name)) + "</svg>\n"
+    }
+
+    fn body(&self, paint: Paint<'_>) -> String {
+        let mut text = String::new();
         let (mut clips, mut open) = (0, false);
+        let prefix = if let Paint::Page(name) = paint { name } else { "" };
         for shape in &self.shapes {
             match shape {
                 Shape::Line(places, stroke) => {
-                    let _ = writeln!(text, "<path d=\"{}\" fill=\"none\"{}/>", path(places), stroked(stroke));
+                    let _ = writeln!(
+                        text,
+                        "<path d=\"{}\" fill=\"none\"{}/>",
+                        path(places),
+                        stroked(stroke, paint)
+                    );
                 }
                 Shape::Area(places, fill, stroke) => {
-                    let fill = fill.map_or_else(|| "none".to_owned(), hexadecimal);
-                    let border = stroke.as_ref().map_or_else(String::new, stroked);
+                    let fill = fill.map_or_else(|| "none".to_owned(), |fill| paint.of(fill));
+                    let border = stroke.as_ref().map_or_else(String::new, |s| stroked(s, paint));
                     let _ = writeln!(text, "<path d=\"{}Z\" fill=\"{fill}\"{border}/>", path(places));
                 }
-                Shape::Text(words) => text += &svg_text(words),
+                Shape::Text(words) => text += &svg_text(words, paint),
                 Shape::Clip(clip) => {
                     text += if std::mem::take(&mut open) { "</g>\n" } else { "" };
                     if let Some([x, y, w, h]) = clip.map(|c| c.map(number)) {
@@ -137,14 +185,14 @@ impl Scene {
                         open = true;
                         let _ = writeln!(
                             text,
-                            "<clipPath id=\"c{clips}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>\n\
-                             <g clip-path=\"url(#c{clips})\">"
+                            "<clipPath id=\"{prefix}c{clips}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>\n\
+                             <g clip-path=\"url(#{prefix}c{clips})\">"
                         );
                     }
                 }
             }
         }
-        text + if open { "</g>\n" } else { "" } + "</svg>\n"
+        text + if open { "</g>\n" } else { "" }
     }
 
     /// The drawing as PDF, with the font Helvetica that every viewer has; it is not embedded.
@@ -193,7 +241,7 @@ impl Scene {
     }
 }
 
-fn path(places: &[Place]) -> String {
+pub(crate) fn path(places: &[Place]) -> String {
     let step = |(n, (x, y)): (usize, &Place)| {
         format!("{}{} {}", if n == 0 { "M" } else { "L" }, number(*x), number(*y))
     };
@@ -204,14 +252,14 @@ fn hexadecimal([r, g, b]: Colour) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-fn stroked(stroke: &Stroke) -> String {
+fn stroked(stroke: &Stroke, paint: Paint<'_>) -> String {
     let dashes: Vec<String> = stroke.dash.iter().map(|d| number(f64::from(*d))).collect();
     let dashes =
         if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", dashes.join(" ")) };
-    format!(" stroke=\"{}\" stroke-width=\"{}\"{dashes}", hexadecimal(stroke.colour), number(stroke.width))
+    format!(" stroke=\"{}\" stroke-width=\"{}\"{dashes}", paint.of(stroke.colour), number(stroke.width))
 }
 
-fn svg_text(text: &Text) -> String {
+fn svg_text(text: &Text, paint: Paint<'_>) -> String {
     let (x, y) = (number(text.at.0), number(text.at.1));
     let anchor = match text.anchor {
         Anchor::Start => "start",
@@ -221,8 +269,9 @@ fn svg_text(text: &Text) -> String {
     let turned = if text.upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
     let words = escaped(&text.words);
     let size = number(text.size);
+    let fill = if let Paint::Page(_) = paint { " fill=\"currentColor\"" } else { "" };
     format!(
-        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{turned}>{words}</text>\n"
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\"{fill}{turned}>{words}</text>\n"
     )
 }
 

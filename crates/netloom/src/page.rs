@@ -1,0 +1,126 @@
+//! The page of runs: of one that has just ended, or of some that were stored.
+
+use crate::error::{Error, ErrorKind};
+use report::page::{self, Finished as Shown};
+use results::{
+    output::{Manifest, read_run},
+    summary::Summary,
+    table::Table,
+};
+use std::path::{Path, PathBuf};
+
+/// The page of a run that has just ended.
+#[must_use]
+pub fn of(manifest: &Manifest, finished: &model::Finished) -> String {
+    let (summary, tables) = (&finished.summary, finished.tables.as_slice());
+    let name = summary.experiment["experiment"]["name"].as_str().unwrap_or("run");
+    page::page(&[Shown { name, summary, manifest, tables }])
+}
+
+/// A run that was stored.
+pub struct Stored {
+    name: String,
+    summary: Summary,
+    manifest: Manifest,
+    tables: Vec<Table>,
+}
+
+impl Stored {
+    fn shown(&self) -> Shown<'_> {
+        let Self { name, summary, manifest, tables } = self;
+        Shown { name, summary, manifest, tables }
+    }
+}
+
+/// Reads runs back from their output directories. A run is called as its directory, or as its experiment if it is the only one.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn load(dirs: &[PathBuf]) -> Result<Vec<Stored>, Error> {
+    let load = |dir: &PathBuf| {
+        let (summary, manifest, tables) = read_run(dir).map_err(|e| {
+            Error::new(ErrorKind::Input, e)
+                .with_help("report takes output directories of `netloom run --out`")
+        })?;
+        let own = summary.experiment["experiment"]["name"].as_str().unwrap_or("run").to_owned();
+        let name = if dirs.len() == 1 { own } else { called(dir) };
+        Ok(Stored { name, summary, manifest, tables })
+    };
+    let mut runs: Vec<Stored> = dirs.iter().map(load).collect::<Result<_, Error>>()?;
+    // The same last name in different places: the whole path says which.
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for (run, dir) in runs.iter_mut().zip(dirs) {
+        if names.iter().filter(|name| **name == run.name).count() > 1 {
+            run.name = dir.display().to_string();
+        }
+    }
+    Ok(runs)
+}
+
+fn called(dir: &Path) -> String {
+    let name = dir.canonicalize().ok().and_then(|d| Some(d.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| dir.display().to_string())
+}
+
+/// The page of stored runs, overlaid.
+#[must_use]
+pub fn html(runs: &[Stored]) -> String {
+    page::page(&runs.iter().map(Stored::shown).collect::<Vec<_>>())
+}
+
+/// Makes the page of stored runs: the file `out`, or `report.html` of the first; and the picture of the first run's network, if a file is named for
+/// it. Gives the files that were written. The page of one run stands beside it and may always be made anew; all else only with `force`.
+///
+/// # Errors
+/// If a run cannot be read, it has no network to draw, or a file exists or cannot be written.
+pub fn write(
+    dirs: &[PathBuf],
+    out: Option<&Path>,
+    svg: Option<&Path>,
+    force: bool,
+) -> Result<Vec<PathBuf>, Error> {
+    let runs = load(dirs)?;
+    let picture = svg.map(|path| Ok::<_, Error>((path, network(&runs[0])?))).transpose()?;
+    let own = dirs[0].join("report.html");
+    let mut written = vec![out.unwrap_or(&own).to_owned()];
+    write_file(&written[0], &html(&runs), force || (out.is_none() && dirs.len() == 1))?;
+    if let Some((path, picture)) = picture {
+        write_file(path, &picture, force)?;
+        written.push(path.to_owned());
+    }
+    Ok(written)
+}
+
+/// The network of a stored run as SVG, moving where loads over time were recorded.
+///
+/// # Errors
+/// If its tables describe no network.
+pub fn network(run: &Stored) -> Result<String, Error> {
+    page::network_svg(&run.shown()).ok_or_else(|| {
+        let message = format!("run `{}` stored no network of routers", run.name);
+        Error::new(ErrorKind::Input, message)
+            .with_help("models packet, hybrid and flow store the table `topology`")
+    })
+}
+
+/// Writes a file that a user named; an error if it exists and may not be replaced.
+fn write_file(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    if path.exists() && !force {
+        let message = format!("`{}` exists already", path.display());
+        return Err(
+            Error::new(ErrorKind::Output, message).with_help("choose another, or replace it with --force")
+        );
+    }
+    // Beside it and renamed, so that it is never half there; pipes and devices are written to.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let written = if path.exists() && !path.is_file() {
+        std::fs::write(path, text)
+    } else {
+        std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path))
+    };
+    written.map_err(|e| {
+        let _ = std::fs::remove_file(&beside);
+        Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
+    })
+}

@@ -1,0 +1,12 @@
+//! The network: what is linked to what, where it is drawn, and what its links carried.
+
+mod force;
+mod graph;
+mod layers;
+mod layout;
+mod loads;
+mod picture;
+
+pub use graph::Wires;
+pub use loads::Loads;
+pub use picture::{Picture, animated, picture, rules, scale};
