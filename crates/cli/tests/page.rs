@@ -112,6 +112,13 @@ fn the_same_results_give_the_same_page() {
     assert!(picture.starts_with("<svg xmlns") && picture.contains("<animate "));
     let refused = netloom(&["report", &a, &b, "--out", &both]);
     assert!(refused.status == 7 && refused.err.contains("exists already"), "{}", refused.err);
+    // Refused before anything is written: a page beside a picture that may not be is no half answer.
+    let other = place.path("other.html");
+    let refused = netloom(&["report", &a, "--out", &other, "--svg", &svg]);
+    assert!(refused.status == 7 && refused.err.contains("exists already"), "{}", refused.err);
+    assert!(!Path::new(&other).exists(), "the page was written, the picture refused");
+    let refused = netloom(&["report", &a, "--out", &other, "--svg", &other]);
+    assert!(refused.status == 7 && refused.err.contains("cannot both be"), "{}", refused.err);
     assert_eq!(netloom(&["report", &place.path("nowhere")]).status, 4);
     let lost = place.path("no/such/folder/page.html");
     let failed = netloom(&["report", &a, "--out", &lost]);

@@ -83,9 +83,18 @@ pub fn write(
     let picture = svg.map(|path| Ok::<_, Error>((path, network(&runs[0])?))).transpose()?;
     let own = dirs[0].join("report.html");
     let mut written = vec![out.unwrap_or(&own).to_owned()];
-    write_file(&written[0], &html(&runs), force || (out.is_none() && dirs.len() == 1))?;
+    // Both are asked about before either is written.
+    may_write(&written[0], force || (out.is_none() && dirs.len() == 1))?;
+    if let Some(path) = svg {
+        may_write(path, force)?;
+        if written[0] == path {
+            let message = format!("page and picture cannot both be `{}`", path.display());
+            return Err(Error::new(ErrorKind::Output, message).with_help("name another file with --svg"));
+        }
+    }
+    write_file(&written[0], &html(&runs))?;
     if let Some((path, picture)) = picture {
-        write_file(path, &picture, force)?;
+        write_file(path, &picture)?;
         written.push(path.to_owned());
     }
     Ok(written)
@@ -103,14 +112,17 @@ pub fn network(run: &Stored) -> Result<String, Error> {
     })
 }
 
-/// Writes a file that a user named; an error if it exists and may not be replaced.
-fn write_file(path: &Path, text: &str, force: bool) -> Result<(), Error> {
-    if path.exists() && !force {
-        let message = format!("`{}` exists already", path.display());
-        return Err(
-            Error::new(ErrorKind::Output, message).with_help("choose another, or replace it with --force")
-        );
+/// An error if a file exists and may not be replaced.
+fn may_write(path: &Path, force: bool) -> Result<(), Error> {
+    if force || !path.exists() {
+        return Ok(());
     }
+    let message = format!("`{}` exists already", path.display());
+    Err(Error::new(ErrorKind::Output, message).with_help("choose another, or replace it with --force"))
+}
+
+/// Writes a file that a user named, or none of it.
+fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     // Beside it and renamed, so that it is never half there; pipes and devices are written to.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
