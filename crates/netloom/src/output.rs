@@ -146,7 +146,7 @@ pub fn manifest(
         version: program.version.to_owned(),
         revision: program.revision.to_owned(),
         fingerprint: finished.summary.fingerprint.clone(),
-        command: command(prepared),
+        command: command(&prepared.input),
         seed: prepared.run.seed(),
         experiment: prepared.experiment.clone(),
         inputs: begun.inputs,
@@ -157,12 +157,14 @@ pub fn manifest(
     }
 }
 
-/// The command that repeats a run, without what changes no result (section `engine`).
-fn command(prepared: &Prepared) -> String {
+/// The command that repeats a run, without what changes no result (section `engine`); empty if the experiment came from standard input.
+fn command(input: &crate::input::Input) -> String {
+    if input.file == Path::new("-") {
+        return String::new();
+    }
     let engine = |set: &str| set.split(['.', '=']).next().is_some_and(|section| section.trim() == "engine");
-    let sets =
-        prepared.input.set.iter().filter(|set| !engine(set)).map(|set| format!(" --set {}", quoted(set)));
-    let file = quoted(&prepared.input.file.display().to_string());
+    let sets = input.set.iter().filter(|set| !engine(set)).map(|set| format!(" --set {}", quoted(set)));
+    let file = quoted(&input.file.display().to_string());
     format!("netloom run {file}{}", sets.collect::<String>())
 }
 
@@ -205,4 +207,20 @@ pub fn named_inputs(experiment: &serde_json::Value) -> Vec<Input> {
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| String::new(), |s| s.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_one_that_a_shell_takes() {
+        let of = |file: &str, set: &[&str]| {
+            let set = set.iter().map(|s| (*s).to_owned()).collect();
+            command(&crate::input::Input { file: file.into(), set })
+        };
+        assert_eq!(of("a b.toml", &["seed=1", "engine.threads=4"]), "netloom run 'a b.toml' --set seed=1");
+        assert_eq!(of("a.toml", &["x='y'"]), r"netloom run a.toml --set 'x='\''y'\'''");
+        assert_eq!(of("-", &[]), "", "standard input cannot be had again");
+    }
 }

@@ -92,6 +92,17 @@ pub fn read_run(dir: &Path) -> Result<(Summary, Manifest, Vec<Table>), String> {
         return Err(broken("summary.json", &format!("its schema is {}, not {SCHEMA}", summary.schema)));
     }
     let manifest = serde_json::from_str(&text(MANIFEST)?).map_err(|e| broken(MANIFEST, &e))?;
+    // A page without them would look like that of a run without results.
+    let unread = |name: &&&str| {
+        !dir.join(format!("{name}.parquet")).exists() && dir.join(format!("{name}.csv")).exists()
+    };
+    if let Some(name) = SHOWN.iter().find(unread) {
+        let path = dir.join(format!("{name}.csv"));
+        return Err(format!(
+            "`{}`: tables are read back from Parquet alone, and these are CSV; the page that the run wrote beside them is whole",
+            path.display()
+        ));
+    }
     let tables = SHOWN.iter().filter_map(|name| read_table(dir, name).transpose());
     Ok((summary, manifest, tables.collect::<Result<_, _>>()?))
 }
@@ -346,6 +357,17 @@ mod tests {
 
     fn write(dir: &Path, force: bool) -> Result<(), OutputError> {
         write_run(dir, force, &manifest(), &full(), (&[sample(3)], None))
+    }
+
+    #[test]
+    fn tables_of_text_are_refused_where_they_would_be_missed() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("run");
+        write(&dir, false).unwrap();
+        assert!(read_run(&dir).is_ok());
+        fs::write(dir.join("links.csv"), "link\n").unwrap();
+        let refused = read_run(&dir).unwrap_err();
+        assert!(refused.contains("links.csv") && refused.contains("CSV"), "{refused}");
     }
 
     /// Names in a directory, sorted.

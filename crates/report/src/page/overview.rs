@@ -38,9 +38,8 @@ pub fn verdict(run: &Finished<'_>, several: bool) -> String {
         text += "</ul>";
     }
     if !verdict.detail.is_empty() {
-        let lines: String =
-            verdict.detail.iter().fold(String::new(), |text, line| text + &escaped(line) + "\n");
-        let _ = write!(text, "<details><summary>Facts behind it</summary><pre>{lines}</pre></details>");
+        let facts = lines(&verdict.detail.join("\n"));
+        let _ = write!(text, "<details><summary>Facts behind it</summary><pre>{facts}</pre></details>");
     }
     text + "</div>\n"
 }
@@ -98,7 +97,7 @@ pub fn numbers(runs: &[Finished<'_>]) -> String {
 }
 
 /// Words of several lines.
-pub fn lines(words: &str) -> String {
+fn lines(words: &str) -> String {
     words.lines().fold(String::new(), |text, line| text + &escaped(line) + "\n")
 }
 
@@ -116,7 +115,9 @@ pub fn provenance(run: &Finished<'_>) -> String {
         rows.push(vec![input.path.clone(), format!("BLAKE3 {short}.., {} B", count(input.bytes))]);
     }
     let mut text = format!("<h3><bdi>{}</bdi></h3>\n", escaped(run.name));
-    if !m.command.is_empty() {
+    if m.command.is_empty() {
+        text += "<p>No command repeats it: the experiment came from standard input, or from an earlier version.</p>";
+    } else {
         let command = escaped(&m.command);
         let _ = write!(
             text,
