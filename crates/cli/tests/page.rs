@@ -1,8 +1,10 @@
 //! The page of runs: what is on it, that it is the same each time, and what a browser makes of it.
 
 use crate::common::netloom;
+use results::table::{Column, Table};
 use serde_json::Value as Json;
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -37,6 +39,12 @@ impl Place {
 
     fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().expect("text").to_owned()
+    }
+
+    /// A table that a run stored.
+    fn table(&self, out: &str, name: &str) -> Table {
+        let path = self.0.path().join(out).join(format!("{name}.parquet"));
+        results::parquet_out::read(name, fs::File::open(path).expect("a table")).expect("Parquet").0
     }
 
     /// Runs the experiment under a name and gives its page.
@@ -134,11 +142,32 @@ fn it_can_be_switched_off() {
     let there = |name: &str| Path::new(&out).join(name).exists();
     assert!(!there("report.html") && !there("loads.parquet") && there("links.parquet"));
     // What the picture needs changes nothing else.
-    for same in ["links.parquet", "series.parquet", "latencies.parquet", "topology.parquet"] {
-        let (a, b) = (place.0.path().join("a").join(same), Path::new(&out).join(same));
-        let (a, b) = (fs::metadata(a).expect("a table").len(), fs::metadata(b).expect("a table").len());
-        assert!(a.abs_diff(b) < 16, "{same}: {a} and {b} bytes");
+    for same in ["links", "series", "latencies", "topology", "pairs", "operations"] {
+        assert!(place.table("a", same) == place.table("b", same), "{same} differs");
     }
+    let compared = netloom(&["compare", &place.path("a"), &out, "--tolerance", "0"]);
+    assert!(compared.status == 0 && compared.out.contains("same fingerprint"), "{}", compared.out);
+}
+
+/// The picture in motion and the tables of the whole run count the same bytes.
+#[test]
+fn intervals_sum_up_to_the_run() {
+    let place = Place::new();
+    place.run("small", "a", &[]);
+    let (links, loads) = (place.table("a", "links"), place.table("a", "loads"));
+    let number = |table: &Table, name: &str| match table.column(name) {
+        Some(Column::U32(values)) => values.iter().map(|&v| u64::from(v)).collect(),
+        Some(Column::U64(values)) => values.clone(),
+        _ => panic!("{name}"),
+    };
+    let mut sums = BTreeMap::<u64, u64>::new();
+    for (link, bytes) in number(&loads, "link").into_iter().zip(number(&loads, "bytes")) {
+        *sums.entry(link).or_default() += bytes;
+    }
+    let chunks = number(&links, "link").into_iter().zip(number(&links, "chunks")).filter(|c| c.1 > 0);
+    let whole: BTreeMap<u64, u64> = chunks.map(|(link, chunks)| (link, chunks * 128)).collect();
+    assert!(whole.len() > 40, "{} links", whole.len());
+    assert_eq!(sums, whole);
 }
 
 #[test]
