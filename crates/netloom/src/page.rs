@@ -136,3 +136,18 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
         Error::new(ErrorKind::Output, format!("cannot write `{}`: {e}", path.display()))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    /// The page reads the fabric of the resolved experiment by name: a topology or key that was renamed would be drawn by levels or forces.
+    #[test]
+    fn what_the_picture_reads_is_what_topologies_declare() {
+        for (name, keys) in report::page::ARRANGED {
+            let topology = fabric::registry::TOPOLOGIES.iter().find(|t| t.about.name == *name);
+            let params = topology.unwrap_or_else(|| panic!("no topology `{name}`")).about.params;
+            for key in *keys {
+                assert!(params.iter().any(|p| p.name == *key), "`{name}` has no `{key}`");
+            }
+        }
+    }
+}

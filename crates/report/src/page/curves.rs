@@ -223,8 +223,8 @@ pub fn latencies(runs: &[Finished<'_>]) -> Vec<Chart> {
 }
 
 /// Charts over time; `loads` by run.
-pub fn over(runs: &[Finished<'_>], loads: &[Option<Loads>]) -> Vec<Chart> {
-    let rates = |n: usize| throughput(&runs[n], loads[n].as_ref());
+pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
+    let rates = |n: usize| throughput(&runs[n], loads[n]);
     let most = (0..runs.len()).flat_map(rates).map(|p| p.1).fold(0.0, f64::max);
     let (rate_unit, rate_size) = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)]
         .into_iter()

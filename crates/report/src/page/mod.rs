@@ -13,6 +13,8 @@ mod run;
 mod tables;
 mod words;
 
+/// Topologies that are drawn in a way of their own, and the keys that they need.
+pub use network::READ as ARRANGED;
 pub use run::Finished;
 
 use chart::data;
@@ -37,7 +39,7 @@ fn drawn(run: &Finished<'_>) -> Option<(Wires, Loads)> {
 #[must_use]
 pub fn network_svg(run: &Finished<'_>) -> Option<String> {
     let (wires, loads) = drawn(run).filter(|(wires, _)| wires.routers > 0)?;
-    let picture = network::picture(&wires, loads, &run.summary.experiment["fabric"]);
+    let picture = network::picture(&wires, &loads, &run.summary.experiment["fabric"]);
     Some(network::animated(&picture, run.name))
 }
 
@@ -63,12 +65,13 @@ pub fn page(runs: &[Finished<'_>]) -> String {
     section(&mut text, "network", "Network", &pictures(shown, &networks));
     let charts = curves::latencies(shown).iter().fold(String::new(), |text, c| text + &c.html());
     section(&mut text, "latency", "Latency", &charts);
-    let loads: Vec<Option<Loads>> = networks.iter().map(|n| n.as_ref().map(|n| n.1.clone())).collect();
-    let charts = curves::over(shown, &loads).iter().fold(String::new(), |text, c| text + &c.html());
+    let loads: Vec<Option<&Loads>> = networks.iter().map(|n| n.as_ref().map(|n| &n.1)).collect();
+    let over = curves::over(shown, &loads);
+    let charts = over.iter().fold(String::new(), |text, c| text + &c.html());
     let hint = "<p class=\"hint\">More is recorded with <code>window = \"10 us\"</code> in <code>[output]</code>.</p>";
     // Models without a series have nothing more to record.
     let more = shown.iter().any(|run| columns::find(run.tables, "links").is_some());
-    let hint = if more && !charts.contains("latency-time") { hint } else { "" };
+    let hint = if more && over.iter().all(|c| c.id != "latency-time") { hint } else { "" };
     section(&mut text, "time", "Over time", &(charts + hint));
     section(&mut text, "links", "Links", &links(shown, &networks));
     let mut traffic = each(shown, tables::matrix);
@@ -133,7 +136,7 @@ fn pictures(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> Strin
     let with =
         runs.iter().zip(networks).filter_map(|(run, n)| Some((run, n.as_ref().filter(|n| n.0.routers > 0)?)));
     for (n, (run, (wires, loads))) in with.enumerate().take(MOST_NETWORKS) {
-        let picture = network::picture(wires, loads.clone(), &run.summary.experiment["fabric"]);
+        let picture = network::picture(wires, loads, &run.summary.experiment["fabric"]);
         text += &map(run, n, &picture, (wires.routers, wires.terminals));
     }
     let drawable = networks.iter().flatten().filter(|n| n.0.routers > 0).count();
@@ -150,7 +153,7 @@ fn pictures(runs: &[Finished<'_>], networks: &[Option<(Wires, Loads)>]) -> Strin
     text
 }
 
-fn map(run: &Finished<'_>, n: usize, picture: &Picture, (routers, terminals): (usize, usize)) -> String {
+fn map(run: &Finished<'_>, n: usize, picture: &Picture<'_>, (routers, terminals): (usize, usize)) -> String {
     let name = escaped(run.name);
     let frames = picture.data["frames"].as_array().map_or(1, Vec::len);
     let scale = network::scale();
@@ -161,7 +164,7 @@ fn map(run: &Finished<'_>, n: usize, picture: &Picture, (routers, terminals): (u
             frames - 1
         )
     } else {
-        "<p class=\"hint\">Loads over time were not recorded: a run that ends at a <code>duration</code>, or with a <code>window</code> in <code>[output]</code>, has them.</p>".to_owned()
+        "<p class=\"hint\">Loads over time were not recorded: a run that ends at a <code>duration</code>, or with a <code>window</code> in <code>[output]</code>, has them; models packet and hybrid up to 131\u{2009}072 links.</p>".to_owned()
     };
     let predicted = if run.summary.hybrid.as_ref().is_some_and(|h| h.predicted_share > Some(0.0)) {
         " While a run predicts, nothing passes its links: shares of the whole run count that time as idle."

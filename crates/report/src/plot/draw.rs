@@ -240,7 +240,7 @@ fn panel(
     }
     shapes.push(Shape::Clip(Some([left, top, wide, high])));
     match plot.style {
-        Style::Bars => bars(plot, facet, (x, y), &place, shapes),
+        Style::Bars => bars(facet, (x, y), &place, shapes),
         style => {
             for series in &facet.series {
                 let apart = style == Style::Markers && plot.x.ticks == Ticks::Named;
@@ -272,13 +272,7 @@ fn block((left, top): Place, (right, bottom): Place, colour: Colour) -> Shape {
 }
 
 /// Bars from zero, or from the lower end where zero is not shown.
-fn bars(
-    plot: &Plot,
-    facet: &Facet,
-    (x, y): (&Scale, &Scale),
-    place: &dyn Fn(f64, f64) -> Place,
-    shapes: &mut Vec<Shape>,
-) {
+fn bars(facet: &Facet, (x, y): (&Scale, &Scale), place: &dyn Fn(f64, f64) -> Place, shapes: &mut Vec<Shape>) {
     // A slot is as wide as the least distance between two bars of a series.
     let steps = facet
         .series
@@ -299,7 +293,6 @@ fn bars(
             shapes.push(block((left, top.min(bottom)), (left + each * 0.94, top.max(bottom)), colour));
         }
     }
-    debug_assert!(plot.style == Style::Bars, "only figures of bars have them");
 }
 
 fn curve(series: &Series, apart: bool, place: &dyn Fn(f64, f64) -> Place, shapes: &mut Vec<Shape>) {

@@ -27,31 +27,56 @@ pub struct Layout {
     pub how: String,
 }
 
-/// Routers that stand together: of a group or rack; 1 if the topology has none.
-pub fn unit(fabric: &Json) -> usize {
-    let of = |name: &str| fabric[name].as_u64().unwrap_or(1).max(1) as usize;
-    match fabric["topology"].as_str() {
-        Some("dragonfly") => of("routers_per_group"),
-        Some("cray-dragonfly") => of("rows") * of("columns"),
-        Some("dragonfly-plus") => of("leaves_per_group") + of("spines_per_group"),
-        Some("hierarchical") => of("boards_per_rack") * of("switches_per_board"),
-        Some("slim-fly") => of("q"),
-        _ => 1,
+/// Topologies that are drawn in a way of their own, and the keys of their sections that it needs.
+pub const READ: &[(&str, &[&str])] = &[
+    ("dragonfly", &["routers_per_group"]),
+    ("cray-dragonfly", &["rows", "columns"]),
+    ("dragonfly-plus", &["leaves_per_group", "spines_per_group"]),
+    ("hierarchical", &["boards_per_rack", "switches_per_board"]),
+    ("slim-fly", &["q"]),
+    ("mesh", &["dims"]),
+    ("torus", &["dims"]),
+    ("hyperx", &["dims"]),
+    ("hypercube", &["dimensions"]),
+    ("flattened-butterfly", &["k", "n"]),
+    ("haec-box", &["columns", "rows", "boards"]),
+];
+
+/// A topology of [`READ`] and the values of its keys.
+fn read(fabric: &Json) -> Option<(&str, Vec<&Json>)> {
+    let name = fabric["topology"].as_str()?;
+    let keys = READ.iter().find(|(topology, _)| *topology == name)?.1;
+    Some((name, keys.iter().map(|key| &fabric[*key]).collect()))
+}
+
+/// Routers that stand together, and what they are called: a group or rack.
+fn group(fabric: &Json) -> Option<(usize, &'static str)> {
+    let (name, values) = read(fabric)?;
+    let of = |n: usize| values[n].as_u64().unwrap_or(1).max(1) as usize;
+    match name {
+        "dragonfly" => Some((of(0), "group")),
+        "cray-dragonfly" => Some((of(0) * of(1), "group")),
+        "dragonfly-plus" => Some((of(0) + of(1), "group")),
+        "hierarchical" => Some((of(0) * of(1), "rack")),
+        "slim-fly" => Some((of(0), "column")),
+        _ => None,
     }
+}
+
+/// Routers that stand together; 1 if the topology has no groups.
+pub fn unit(fabric: &Json) -> usize {
+    group(fabric).map_or(1, |group| group.0)
 }
 
 /// Sizes of the dimensions of a grid, the fastest first.
 fn dimensions(fabric: &Json) -> Option<Vec<usize>> {
     let number = |value: &Json| value.as_u64().map(|n| n as usize);
-    let list = |name: &str| fabric[name].as_array()?.iter().map(number).collect::<Option<Vec<_>>>();
-    match fabric["topology"].as_str()? {
-        "mesh" | "torus" | "hyperx" => list("dims"),
-        "hypercube" => Some(vec![2; number(&fabric["dimensions"])?]),
-        "flattened-butterfly" => Some(vec![number(&fabric["k"])?; number(&fabric["n"])?.checked_sub(1)?]),
-        "haec-box" => {
-            let of = |name: &str| number(&fabric[name]);
-            Some(vec![of("columns")?, of("rows")?, of("boards")?])
-        }
+    let (name, values) = read(fabric)?;
+    match name {
+        "mesh" | "torus" | "hyperx" => values[0].as_array()?.iter().map(number).collect(),
+        "hypercube" => Some(vec![2; number(values[0])?]),
+        "flattened-butterfly" => Some(vec![number(values[0])?; number(values[1])?.checked_sub(1)?]),
+        "haec-box" => values.into_iter().map(number).collect(),
         _ => None,
     }
 }
@@ -61,19 +86,8 @@ pub fn layout(graph: &Graph, fabric: &Json) -> Layout {
     let count = graph.nodes.len();
     let neighbours = graph.neighbours();
     let topology = fabric["topology"].as_str().unwrap_or("");
-    let unit = unit(fabric);
-    if graph.each == 1 && unit > 1 && count > unit {
-        return groups(
-            count,
-            unit,
-            if topology == "slim-fly" {
-                "column"
-            } else if topology == "hierarchical" {
-                "rack"
-            } else {
-                "group"
-            },
-        );
+    if let Some((unit, noun)) = group(fabric).filter(|g| graph.each == 1 && g.0 > 1 && count > g.0) {
+        return groups(count, unit, noun);
     }
     if let Some(dims) = dimensions(fabric).filter(|d| graph.each == 1 && d.iter().product::<usize>() == count)
         && !(dims.len() == 1 && topology == "torus")

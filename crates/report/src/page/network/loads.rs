@@ -89,8 +89,9 @@ fn recorded(wires: &Wires, table: &Table) -> Option<Loads> {
     Some(Loads { mean: Vec::new(), frames, ejected, joined })
 }
 
+/// More than 1 by a chunk at most where bytes count when their sending begins.
 fn share(rate: f64, bandwidth: f64) -> f64 {
-    if bandwidth > 0.0 { (rate / bandwidth).min(1.0) } else { 0.0 }
+    if bandwidth > 0.0 { rate / bandwidth } else { 0.0 }
 }
 
 /// Frames of shares in the table `series`, as the model of flows writes them.
@@ -98,11 +99,9 @@ fn shares(wires: &Wires, table: &Table) -> Option<Loads> {
     let (times, what) = (u64s(table, "time_ps")?, texts(table, "quantity")?);
     let (of, values) = (links(table)?, floats(table, "value")?);
     let mut frames = BTreeMap::<u64, Vec<f64>>::new();
-    for (row, name) in what.iter().enumerate().filter(|w| w.1 == "link_utilisation") {
-        debug_assert_eq!(name, "link_utilisation");
+    for (row, _) in what.iter().enumerate().filter(|w| w.1 == "link_utilisation") {
         if let Some(place) = of[row].and_then(|link| wires.place(link)) {
-            frames.entry(times[row]).or_insert_with(|| vec![0.0; wires.all.len()])[place] =
-                values[row].min(1.0);
+            frames.entry(times[row]).or_insert_with(|| vec![0.0; wires.all.len()])[place] = values[row];
         }
     }
     let times: Vec<u64> = frames.keys().copied().collect();

@@ -8,5 +8,6 @@ mod loads;
 mod picture;
 
 pub use graph::Wires;
+pub use layout::READ;
 pub use loads::Loads;
 pub use picture::{Picture, animated, picture, rules, scale};

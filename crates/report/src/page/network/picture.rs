@@ -46,7 +46,7 @@ struct Item {
 }
 
 /// The network of a run, drawn.
-pub struct Picture {
+pub struct Picture<'a> {
     /// The drawing, for a page.
     pub svg: String,
     /// What the script needs: frames, loads and names.
@@ -57,7 +57,8 @@ pub struct Picture {
     /// Dots without terminals.
     bare: Vec<usize>,
     layout: Layout,
-    loads: Loads,
+    radius: f64,
+    loads: &'a Loads,
 }
 
 /// A colour of a ramp.
@@ -105,12 +106,13 @@ fn letters(used: f64, into: &mut String) {
 }
 
 /// Draws a network.
-pub fn picture(wires: &Wires, loads: Loads, fabric: &Json) -> Picture {
+pub fn picture<'a>(wires: &Wires, loads: &'a Loads, fabric: &Json) -> Picture<'a> {
     let graph = Graph::of(wires, layout::unit(fabric));
     let layout = layout::layout(&graph, fabric);
-    let items = items(wires, &graph, &layout, &loads);
-    let svg = svg(&items, &graph, &layout, &loads);
-    let data = data(&items, &loads);
+    let radius = radius(&layout);
+    let items = items(wires, &graph, (&layout, radius), loads);
+    let svg = svg(&items, &graph, (&layout, radius), loads);
+    let data = data(&items, loads);
     let mut how = layout.how.clone();
     if graph.each > 1 {
         let _ = write!(
@@ -123,7 +125,7 @@ pub fn picture(wires: &Wires, loads: Loads, fabric: &Json) -> Picture {
         let _ = write!(how, " Each step of time is the mean of {} recorded intervals.", loads.joined);
     }
     let bare = (0..graph.nodes.len()).filter(|n| graph.nodes[*n].is_bare()).collect();
-    Picture { svg, data, how, items, bare, layout, loads }
+    Picture { svg, data, how, items, bare, layout, radius, loads }
 }
 
 /// Radius of discs: as large as distances between them allow.
@@ -142,8 +144,7 @@ fn radius(layout: &Layout) -> f64 {
     (least * 0.3).clamp(1.6, 9.0)
 }
 
-fn items(wires: &Wires, graph: &Graph, layout: &Layout, loads: &Loads) -> Vec<Item> {
-    let radius = radius(layout);
+fn items(wires: &Wires, graph: &Graph, (layout, radius): (&Layout, f64), loads: &Loads) -> Vec<Item> {
     let mut items = Vec::new();
     for line in &graph.lines {
         let name = match line.wires.as_slice() {
@@ -214,7 +215,7 @@ fn busiest(item: &Item, used: &[f64]) -> f64 {
     item.wires.iter().map(|&place| used[place]).fold(0.0, f64::max)
 }
 
-fn svg(items: &[Item], graph: &Graph, layout: &Layout, loads: &Loads) -> String {
+fn svg(items: &[Item], graph: &Graph, (layout, radius): (&Layout, f64), loads: &Loads) -> String {
     let (w, h) = (number(WIDTH), number(layout.height));
     // Many lines are thin ones.
     let thin = number((300.0 / graph.lines.len().max(1) as f64).sqrt().clamp(0.2, 1.0));
@@ -226,17 +227,17 @@ fn svg(items: &[Item], graph: &Graph, layout: &Layout, loads: &Loads) -> String 
         let step = step(busiest(item, &loads.mean));
         let _ = writeln!(text, "<path class=\"{letter}{step}\" d=\"{}\"/>", item.path);
     }
-    let radius = number(radius(layout));
+    let around = number(radius);
     for (node, (x, y)) in graph.nodes.iter().zip(&layout.at).filter(|(node, _)| node.is_bare()) {
         let (x, y, name) = (number(*x), number(*y), escaped(&node.name));
         let _ =
-            writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" data-t=\"{name}: no terminals\"/>");
+            writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{around}\" data-t=\"{name}: no terminals\"/>");
     }
-    text + &words(graph, layout) + "</svg>\n"
+    text + &words(graph, layout, radius) + "</svg>\n"
 }
 
 /// What is written over lines and discs.
-fn words(graph: &Graph, layout: &Layout) -> String {
+fn words(graph: &Graph, layout: &Layout, radius: f64) -> String {
     let mut text = String::new();
     for (x, y, words) in &layout.labels {
         let _ = writeln!(text, "<text x=\"{}\" y=\"{}\">{}</text>", number(*x), number(*y), escaped(words));
@@ -251,7 +252,7 @@ fn words(graph: &Graph, layout: &Layout) -> String {
                 0..=22 => words,
                 long => all[..10].iter().chain(&['\u{2026}']).chain(&all[long - 11..]).collect(),
             };
-            let (x, y) = (number(*x), number(y + radius(layout) + 12.0 + 11.0 * (n % 2) as f64));
+            let (x, y) = (number(*x), number(y + radius + 12.0 + 11.0 * (n % 2) as f64));
             let _ = writeln!(text, "<text class=\"small\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(&short));
         }
     }
@@ -277,8 +278,8 @@ fn data(items: &[Item], loads: &Loads) -> Json {
 }
 
 /// The picture as a file of its own: on white, and moving if loads were recorded over time.
-pub fn animated(picture: &Picture, title: &str) -> String {
-    let Picture { items, bare, layout, loads, .. } = picture;
+pub fn animated(picture: &Picture<'_>, title: &str) -> String {
+    let Picture { items, bare, layout, radius, loads, .. } = picture;
     let frames = &loads.frames;
     let (w, h) = (number(WIDTH), number(layout.height + 40.0));
     let mut text = format!(
@@ -312,7 +313,7 @@ pub fn animated(picture: &Picture, title: &str) -> String {
         }
         text += "</path>\n";
     }
-    let radius = number(radius(layout));
+    let radius = number(*radius);
     for (x, y) in bare.iter().map(|n| layout.at[*n]) {
         let (x, y) = (number(x), number(y));
         let _ = writeln!(
@@ -414,7 +415,7 @@ mod tests {
         let loads = Loads::of(&wires, &tables);
         assert_eq!((wires.routers, wires.terminals, loads.joined), (264, 1056, 2));
         let dragonfly = json!({"topology": "dragonfly", "routers_per_group": 8});
-        let picture = picture(&wires, loads, &dragonfly);
+        let picture = picture(&wires, &loads, &dragonfly);
         let bytes = picture.svg.len() + picture.data.to_string().len();
         // The page is below 5 MB; charts and tables have bounds of their own, together far below one.
         assert!(bytes < 3_000_000, "{bytes} bytes");
