@@ -2,6 +2,7 @@
 
 pub mod allocator;
 pub mod arbiter;
+mod clock;
 pub mod input_queued;
 pub mod output_queued;
 pub mod pipelined;

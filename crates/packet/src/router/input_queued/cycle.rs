@@ -1,22 +1,19 @@
 //! A cycle: arrivals, heads, VC allocation, switch allocation.
 
-use super::{Bid, Input, InputQueued, InputVc, NO_BID, NOBODY, Stage, Work, row_of};
+use super::{Bid, Input, InputQueued, InputVc, NO_BID, NOBODY, Work, row_of};
 use crate::places::{LocalPort, Side};
 use crate::{
     config::Arbiter,
     effects::{Fx, Record},
-    event::{Alarm, Name, RouterAlarm},
     net::{Net, Static},
     network::{End, Line},
+    router::clock::{Clock, Clocked, Stage},
 };
 use base::{
     index::{LinkId, PortId},
     time::{NEVER, Ps},
 };
-use engine::{
-    key::Class,
-    state::{Fifo, NIL, mode::Mode},
-};
+use engine::state::{Fifo, NIL, mode::Mode};
 use std::ops::Range;
 
 /// Place of a requester in an arbiter's turn: the one after `last` comes first, the others follow in a circle.
@@ -27,87 +24,41 @@ fn turn(cx: &Static, last: u32, request: u32) -> u32 {
     }
 }
 
+impl<M: Mode> Clocked for InputQueued<M> {
+    #[inline]
+    fn clock(&self) -> &Clock<M> {
+        &self.clock
+    }
+
+    #[inline]
+    fn clock_mut(&mut self) -> &mut Clock<M> {
+        &mut self.clock
+    }
+
+    #[inline]
+    fn arrival(&self, input: LocalPort) -> Ps {
+        self.inputs.get(input).arrival
+    }
+
+    #[inline]
+    fn set_arrival(&mut self, input: LocalPort, at: Ps) {
+        self.inputs.edit(input).arrival = at;
+    }
+
+    #[inline]
+    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: u8) {
+        let chunks = &mut n.chunks;
+        n.router.append(input, vc, cx.net.config.vcs, |fifo| fifo.push(chunks, chunk));
+    }
+
+    fn cycle(n: &mut Net<Self>, cx: &Static, local: u32, fx: &mut impl Fx) {
+        n.cycle_one(cx, local, fx);
+    }
+}
+
 impl<M: Mode> Net<InputQueued<M>> {
-    /// Link that comes in at an input.
-    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> LinkId {
-        cx.local.link_of(cx.local.upstream[input])
-    }
-
-    #[inline]
-    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: LocalPort, vc: u8) {
-        let chunks = &mut self.chunks;
-        self.router.append(input, vc, cx.net.config.vcs, |fifo| fifo.push(chunks, c));
-    }
-
-    /// Takes the chunks that came over a link of this partition up to `t`.
-    pub(super) fn take_arrivals(&mut self, cx: &Static, input: LocalPort, t: Ps) {
-        let mut arrival = self.router.inputs.get(input).arrival;
-        let Side::Here(from) = cx.local.upstream[input].side() else {
-            debug_assert!(arrival == NEVER, "what comes from afar arrives by itself");
-            return;
-        };
-        while arrival <= t {
-            let (flight, next) = self.take_flight(from);
-            arrival = next.unwrap_or(NEVER);
-            self.put_in_buffer(cx, flight.chunk, input, flight.vc);
-        }
-        self.router.inputs.edit(input).arrival = arrival;
-    }
-
-    /// Makes sure that a router's cycle runs at the first boundary at or after `at`.
-    #[inline]
-    pub(super) fn wake_router(&mut self, cx: &Static, local: u32, at: Ps, fx: &mut impl Fx) {
-        let set = self.router.routers.get(local).due;
-        // Within its own cycle a router's `due` is the present instant: it looks around before it goes to sleep.
-        if set <= at {
-            return;
-        }
-        // All routers keep one clock, so that cycles of a partition fall together.
-        let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
-        debug_assert!(due > fx.now(), "a cycle lies ahead");
-        if due < set {
-            self.router.routers.edit(local).due = due;
-            let name = Name::Router.of(cx.local.routers[local as usize].number(), 0);
-            Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
-        }
-    }
-
-    /// The next cycle of a router that has just moved something: one event for all of the partition.
-    fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
-        self.router.routers.edit(local).due = due;
-        *self.router.awake.edit(local / 64) |= 1 << (local % 64);
-        if *self.router.together.get(0) != due {
-            *self.router.together.edit(0) = due;
-            Self::set_cycle(Name::Routers.only(), RouterAlarm::All, due, fx);
-        }
-    }
-
-    /// One cycle of all routers that stayed awake.
-    pub(super) fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
-        for word in 0..self.router.awake.len() as u32 {
-            // Taken out first: routers that stay awake are noted for the next cycle while this one runs.
-            let mut awake = std::mem::take(self.router.awake.edit(word));
-            while awake != 0 {
-                let local = word * 64 + awake.trailing_zeros();
-                awake &= awake - 1;
-                let due = self.router.routers.get(local).due;
-                if due == fx.now() {
-                    self.cycle_one(cx, local, fx);
-                } else if due == fx.now() + cx.net.cycle {
-                    // A stale alarm of its own came first.
-                    self.stay_awake(local, due, fx);
-                }
-            }
-        }
-    }
-
-    /// Sets a cycle: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
-    fn set_cycle(name: u64, alarm: RouterAlarm, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Early, name, Alarm::Router(alarm).token());
-    }
-
     /// One cycle of a router.
-    pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+    fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
         let now = fx.now();
         debug_assert!((now - 1).is_multiple_of(cx.net.cycle), "a cycle is a picosecond after its boundary");
         let s = now - 1;
@@ -137,17 +88,14 @@ impl<M: Mode> Net<InputQueued<M>> {
         moved |= self.allocate_switch(cx, base, s, &mut work, fx);
         self.router.work = Some(work);
         // Who moved something may move again; who did not looks at what it waits for, and sleeps till then.
-        let held = self.router.routers.get(local).held > 0;
+        let held = self.held_by(local) > 0;
         if held && moved {
             return self.stay_awake(local, now + cx.net.cycle, fx);
         }
         if held {
             next = next.min(self.next_chance(cx, ports, s));
         }
-        self.router.routers.edit(local).due = NEVER;
-        if next != NEVER {
-            self.wake_router(cx, local, next, fx);
-        }
+        self.sleep(cx, local, next, fx);
     }
 
     /// Asks the routing for the head chunks that came to the front of their buffers; returns the VCs that have one.
@@ -217,7 +165,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 }
                 let fifo = &mut self.router.vcs.edit(v).fifo;
                 *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
-                self.router.routers.edit(local).held -= 1;
+                self.router.clock.routers.edit(local).held -= 1;
                 self.return_credit(cx, from, vc as u8, s, fx);
             }
         }
@@ -391,9 +339,9 @@ impl<M: Mode> Net<InputQueued<M>> {
             port.idle |= u16::from(!empty) << in_vc;
             output.taken &= !(1 << vc);
         }
-        let local = self.router.owner[input];
-        debug_assert!(self.router.routers.get(local).held > 0, "what leaves was held");
-        self.router.routers.edit(local).held -= 1;
+        let local = self.router.clock.owner[input];
+        debug_assert!(self.router.clock.routers.get(local).held > 0, "what leaves was held");
+        self.router.clock.routers.edit(local).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
         fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });

@@ -17,6 +17,7 @@
 
 mod cycle;
 
+use super::clock::{Clock, Clocked, Stage};
 use crate::{
     config::{Injects, Rules},
     effects::Fx,
@@ -39,17 +40,6 @@ use engine::state::{
     mode::{Mode, Undo},
 };
 use serde::{Deserialize, Serialize};
-
-/// What the packet at the front of an input VC has got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stage {
-    /// Nothing: its head was not routed.
-    Idle,
-    /// A route; it asks for a VC of its class.
-    Routed,
-    /// A VC; its chunks ask for the switch.
-    Active,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct InputVc {
@@ -91,14 +81,6 @@ struct Output {
     used: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Schedule {
-    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
-    due: Ps,
-    /// Chunks in its buffers.
-    held: u32,
-}
-
 /// Best request for an output so far, and what the output allows.
 #[derive(Clone, Copy)]
 struct Bid {
@@ -135,16 +117,10 @@ impl Work {
 /// State of clocked routers.
 #[derive(Clone)]
 pub struct InputQueued<M: Mode = Undo> {
-    routers: Table<Schedule, M>,
+    clock: Clock<M>,
     inputs: Table<Input, M, LocalPort>,
     outputs: Table<Output, M, LocalPort>,
     vcs: Table<InputVc, M>,
-    /// Routers that run again in the next cycle, a bit each.
-    awake: Table<u64, M>,
-    /// When that is (plus 1 ps), in one row.
-    together: Table<Ps, M>,
-    /// Local number of the router, by port.
-    owner: Column<LocalPort, u32>,
     /// VCs of a class.
     each: u8,
     /// VCs of class 0 and distance to the next class, by output port.
@@ -167,12 +143,10 @@ const NOBODY: LocalPort = LocalPort::new(NIL);
 
 impl<M: Mode> PartialEq for InputQueued<M> {
     fn eq(&self, other: &Self) -> bool {
-        self.routers == other.routers
+        self.clock == other.clock
             && self.inputs == other.inputs
             && self.outputs == other.outputs
             && self.vcs == other.vcs
-            && self.awake == other.awake
-            && self.together == other.together
     }
 }
 
@@ -207,7 +181,7 @@ impl<M: Mode> InputQueued<M> {
             }
         }
         push(&mut row.fifo);
-        self.routers.edit(self.owner[input]).held += 1;
+        self.clock.routers.edit(self.clock.owner[input]).held += 1;
     }
 }
 
@@ -251,13 +225,10 @@ impl<M: Mode> Router for InputQueued<M> {
         let input = Input { arrival: NEVER, last_output: NOBODY, idle: 0, routed: 0, active: 0, last_vc: 15 };
         let vc = InputVc { fifo: Fifo::default(), out: NOBODY, state: 0, vc: 0, stage: Stage::Idle };
         Self {
-            routers: Table::new(routers, Schedule { due: NEVER, held: 0 }),
+            clock: Clock::new(local),
             inputs: Table::new(ports, input),
             outputs: Table::new(ports, Output { last_input: NOBODY, last_request: NIL, taken: 0, used: 0 }),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),
-            awake: Table::new(routers.div_ceil(64), 0),
-            together: Table::new(1, NEVER),
-            owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
             each,
             classes: classes.collect(),
             work: Some(Box::new(Work::new(widest))),
@@ -271,12 +242,12 @@ impl<M: Mode> Router for InputQueued<M> {
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        visit(&mut self.routers);
+        visit(&mut self.clock.routers);
         visit(&mut self.inputs);
         visit(&mut self.outputs);
         visit(&mut self.vcs);
-        visit(&mut self.awake);
-        visit(&mut self.together);
+        visit(&mut self.clock.awake);
+        visit(&mut self.clock.together);
     }
 
     fn bytes(ports: u64, vcs: u64) -> u64 {
@@ -293,30 +264,22 @@ impl<M: Mode> Router for InputQueued<M> {
             from,
             "an input has one upstream port"
         );
-        n.put_in_buffer(cx, c, base.plus(in_port.number()), vc);
+        Self::buffer(n, cx, c, base.plus(in_port.number()), vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
     /// The router must look when the first credit holds.
     fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
         // An empty router has nothing to send: it wakes with its next arrival and sees the credit then.
-        let local = n.router.owner[u];
-        if n.router.routers.get(local).held > 0 {
-            let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
-            n.wake_router(cx, local, release, fx);
+        let local = n.router.clock.owner[u];
+        if n.held_by(local) > 0 {
+            n.wake_at_release(cx, u, fx);
         }
     }
 
     /// A cycle: a router's own, or that of all that stayed awake.
     fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
-        match alarm {
-            RouterAlarm::All => n.cycle_all(cx, fx),
-            RouterAlarm::Router(local) if n.router.routers.get(local).due == fx.now() => {
-                n.cycle_one(cx, local, fx);
-            }
-            RouterAlarm::Router(_) => {}
-            RouterAlarm::Output(_) => unreachable!("a cycle looks at all outputs"),
-        }
+        n.ring(cx, alarm, fx);
     }
 
     #[inline]
@@ -338,12 +301,7 @@ impl<M: Mode> Router for InputQueued<M> {
     }
 
     fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
-        for input in LocalPort::first(n.router.inputs.len() as u32) {
-            // Arrivals are taken in cycles; those since the last one must not look as if they were still on links.
-            if n.router.inputs.get(input).arrival < now {
-                n.take_arrivals(cx, input, now - 1);
-            }
-        }
+        n.settle_arrivals(cx, now);
     }
 
     fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {

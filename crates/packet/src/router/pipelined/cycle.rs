@@ -4,19 +4,15 @@ use super::{Pipelined, Work, config::Sharing};
 use crate::places::{LocalPort, Side};
 use crate::{
     effects::Fx,
-    event::{Alarm, Name, RouterAlarm},
     net::{Net, Static},
     network::{End, Line},
-    router::input_queued::Stage,
+    router::clock::{Clock, Clocked, Stage},
 };
 use base::{
     index::{LinkId, PortId},
     time::{NEVER, Ps},
 };
-use engine::{
-    key::Class,
-    state::{Fifo, NIL, mode::Mode},
-};
+use engine::state::{Fifo, NIL, mode::Mode};
 use std::ops::Range;
 
 /// A step of a router's cycle.
@@ -36,93 +32,48 @@ pub(super) struct Step {
     pub lanes: (u32, u32),
 }
 
-impl<M: Mode> Net<Pipelined<M>> {
-    /// Link that comes in at an input.
-    pub(super) fn input_link(&self, cx: &Static, input: LocalPort) -> LinkId {
-        cx.local.link_of(cx.local.upstream[input])
+impl<M: Mode> Clocked for Pipelined<M> {
+    #[inline]
+    fn clock(&self) -> &Clock<M> {
+        &self.clock
     }
 
-    pub(super) fn put_in_buffer(&mut self, cx: &Static, c: u32, input: LocalPort, vc: u8) {
-        let chunks = &mut self.chunks;
-        if self.router.rules.virtual_output_queues {
+    #[inline]
+    fn clock_mut(&mut self) -> &mut Clock<M> {
+        &mut self.clock
+    }
+
+    #[inline]
+    fn arrival(&self, input: LocalPort) -> Ps {
+        self.inputs.get(input).arrival
+    }
+
+    #[inline]
+    fn set_arrival(&mut self, input: LocalPort, at: Ps) {
+        self.inputs.edit(input).arrival = at;
+    }
+
+    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: u8) {
+        let chunks = &mut n.chunks;
+        if n.router.rules.virtual_output_queues {
             let row = input.number() * u32::from(cx.net.config.vcs) + u32::from(vc);
-            self.router.entries.edit(row).fifo.push(chunks, c);
-            self.router.inputs.edit(input).entering |= 1 << vc;
+            n.router.entries.edit(row).fifo.push(chunks, chunk);
+            n.router.inputs.edit(input).entering |= 1 << vc;
         } else {
-            let unit = self.router.first_unit(input) + u32::from(vc);
-            self.router.append(input, unit, |fifo| fifo.push(chunks, c));
+            let unit = n.router.first_unit(input) + u32::from(vc);
+            n.router.append(input, unit, |fifo| fifo.push(chunks, chunk));
         }
-        self.router.routers.edit(self.router.owner[input]).held += 1;
+        n.router.clock.routers.edit(n.router.clock.owner[input]).held += 1;
     }
 
-    /// Takes the chunks that came over a link of this partition up to `t`.
-    pub(super) fn take_arrivals(&mut self, cx: &Static, input: LocalPort, t: Ps) {
-        let mut arrival = self.router.inputs.get(input).arrival;
-        let Side::Here(from) = cx.local.upstream[input].side() else {
-            debug_assert!(arrival == NEVER, "what comes from afar arrives by itself");
-            return;
-        };
-        while arrival <= t {
-            let (flight, next) = self.take_flight(from);
-            arrival = next.unwrap_or(NEVER);
-            self.put_in_buffer(cx, flight.chunk, input, flight.vc);
-        }
-        self.router.inputs.edit(input).arrival = arrival;
+    fn cycle(n: &mut Net<Self>, cx: &Static, local: u32, fx: &mut impl Fx) {
+        n.cycle_one(cx, local, fx);
     }
+}
 
-    /// Makes sure that a router's cycle runs at the first boundary at or after `at`.
-    pub(super) fn wake_router(&mut self, cx: &Static, local: u32, at: Ps, fx: &mut impl Fx) {
-        let set = self.router.routers.get(local).due;
-        // Within its own cycle a router's `due` is the present instant: it looks around before it goes to sleep.
-        if set <= at {
-            return;
-        }
-        // All routers keep one clock, so that cycles of a partition fall together.
-        let due = at.div_ceil(cx.net.cycle) * cx.net.cycle + 1;
-        debug_assert!(due > fx.now(), "a cycle lies ahead");
-        if due < set {
-            self.router.routers.edit(local).due = due;
-            let name = Name::Router.of(cx.local.routers[local as usize].number(), 0);
-            Self::set_cycle(name, RouterAlarm::Router(local), due, fx);
-        }
-    }
-
-    /// The next cycle of a router that has work: one event for all of the partition.
-    fn stay_awake(&mut self, local: u32, due: Ps, fx: &mut impl Fx) {
-        self.router.routers.edit(local).due = due;
-        *self.router.awake.edit(local / 64) |= 1 << (local % 64);
-        if *self.router.together.get(0) != due {
-            *self.router.together.edit(0) = due;
-            Self::set_cycle(Name::Routers.only(), RouterAlarm::All, due, fx);
-        }
-    }
-
-    /// One cycle of all routers that stayed awake.
-    pub(super) fn cycle_all(&mut self, cx: &Static, fx: &mut impl Fx) {
-        for word in 0..self.router.awake.len() as u32 {
-            // Taken out first: routers that stay awake are noted for the next cycle while this one runs.
-            let mut awake = std::mem::take(self.router.awake.edit(word));
-            while awake != 0 {
-                let local = word * 64 + awake.trailing_zeros();
-                awake &= awake - 1;
-                let due = self.router.routers.get(local).due;
-                if due == fx.now() {
-                    self.cycle_one(cx, local, fx);
-                } else if due == fx.now() + cx.net.cycle {
-                    // A stale alarm of its own came first.
-                    self.stay_awake(local, due, fx);
-                }
-            }
-        }
-    }
-
-    /// Sets a cycle: early, so that it sees no arrival of its own instant, a picosecond after its decisions.
-    fn set_cycle(name: u64, alarm: RouterAlarm, at: Ps, fx: &mut impl Fx) {
-        fx.wake(at, Class::Early, name, Alarm::Router(alarm).token());
-    }
-
+impl<M: Mode> Net<Pipelined<M>> {
     /// One cycle of a router.
-    pub(super) fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
+    fn cycle_one(&mut self, cx: &Static, local: u32, fx: &mut impl Fx) {
         let now = fx.now();
         debug_assert!((now - 1).is_multiple_of(cx.net.cycle), "a cycle is a picosecond after its boundary");
         let s = now - 1;
@@ -144,17 +95,14 @@ impl<M: Mode> Net<Pipelined<M>> {
         let asked = self.steps(cx, (local, base), s, &mut work, fx);
         self.router.work = Some(work);
         // Who asked for something may move again; who did not looks at what it waits for, and sleeps till then.
-        let held = self.router.routers.get(local).held > 0;
+        let held = self.held_by(local) > 0;
         if held && asked {
             return self.stay_awake(local, now + cx.net.cycle, fx);
         }
         if held {
             next = next.min(self.next_chance(cx, ports, s));
         }
-        self.router.routers.edit(local).due = NEVER;
-        if next != NEVER {
-            self.wake_router(cx, local, next, fx);
-        }
+        self.sleep(cx, local, next, fx);
     }
 
     /// The steps of a cycle; true if anybody asked for anything.
@@ -238,7 +186,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         if !self.discard_lost(cx, c, class, link, s, fx) {
             return false;
         }
-        self.router.routers.edit(local).held -= 1;
+        self.router.clock.routers.edit(local).held -= 1;
         self.return_credit(cx, from, vc, s, fx);
         true
     }
@@ -283,7 +231,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         if self.router.rules.output_queue.is_some() {
             let tail = if self.router.rules.wait_for_tail_credit { release } else { NEVER };
             let shared = self.router.rules.output_sharing != Sharing::Private;
-            let ports = self.router.shapes[self.router.owner[out] as usize].ports;
+            let ports = self.router.shapes[self.router.clock.owner[out] as usize].ports;
             let base = Self::line(cx, out).own_base;
             // In shared memory a start at any output makes room.
             let others =

@@ -6,7 +6,7 @@ use crate::{
     effects::{Fx, Record},
     net::{Channel, Net, Static},
     network::End,
-    router::{input_queued::Stage, window::after},
+    router::{clock::Stage, window::after},
 };
 use base::{
     hash::Fingerprint,
@@ -45,7 +45,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             let Sharing::Shared(threshold) = self.router.rules.output_sharing else { return own + n <= most };
             let least = self.least(cx);
             // Counted anew each time: routers have few outputs, and few share buffers.
-            let shape = &self.router.shapes[self.router.owner[out] as usize];
+            let shape = &self.router.shapes[self.router.clock.owner[out] as usize];
             let begin = line.own_base.number() * vcs;
             let lengths = begin..begin + shape.ports * vcs;
             let used = lengths.map(|v| self.router.lengths.get(v).saturating_sub(least)).sum();
@@ -104,7 +104,7 @@ impl<M: Mode> Net<Pipelined<M>> {
     /// The chunk in front of a unit crosses the switch: it goes to its output, and its buffer is free.
     pub(super) fn leave(&mut self, cx: &Static, input: LocalPort, unit: u32, s: Ps, fx: &mut impl Fx) {
         let rules = self.router.rules;
-        let shape = self.router.shapes[self.router.owner[input] as usize];
+        let shape = self.router.shapes[self.router.clock.owner[input] as usize];
         let in_vc = ((unit - self.router.first_unit(input)) / shape.queues) as u8;
         let row = self.router.units.edit(unit);
         debug_assert!(row.stage == Stage::Active, "what leaves has a virtual channel");
@@ -127,7 +127,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             self.router.set_busy(input, unit, false);
         }
         self.notes.set(c, state);
-        self.router.routers.edit(self.router.owner[input]).held -= 1;
+        self.router.clock.routers.edit(self.router.clock.owner[input]).held -= 1;
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
         fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
@@ -239,7 +239,8 @@ impl<M: Mode> Net<Pipelined<M>> {
             return;
         }
         let link = || self.input_link(cx, u);
-        let (first, shape) = (self.router.first_unit(u), &self.router.shapes[self.router.owner[u] as usize]);
+        let (first, shape) =
+            (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
             let vc = ((unit - first) / shape.queues) as u8;
             self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
@@ -260,7 +261,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         u: LocalPort,
         visit: &mut dyn FnMut(Channel, u32, &[Channel]),
     ) {
-        let (first, shape) = (self.router.first_unit(u), &self.router.shapes[self.router.owner[u] as usize]);
+        let (first, shape) =
+            (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
             let row = self.router.units.get(unit);
             let chunks = row.fifo.iter(&self.chunks).count() as u32;

@@ -11,7 +11,7 @@ mod stages;
 
 use super::{
     allocator::{Frame, Matching, Request},
-    input_queued::Stage,
+    clock::{Clock, Clocked, Stage},
 };
 use crate::{
     config::{Injects, Rules},
@@ -70,14 +70,6 @@ struct Input {
     entering: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Schedule {
-    /// Next cycle set (plus 1 ps), `NEVER` while it sleeps; the present instant during a cycle.
-    due: Ps,
-    /// Chunks in its buffers at inputs.
-    held: u32,
-}
-
 /// Where a router's rows are, and its allocators' shapes.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -114,7 +106,7 @@ struct Work {
 /// State of pipelined routers.
 #[derive(Clone)]
 pub struct Pipelined<M: Mode = Undo> {
-    routers: Table<Schedule, M>,
+    clock: Clock<M>,
     inputs: Table<Input, M, LocalPort>,
     /// VCs that belong to a packet, a bit each.
     taken: Table<u16, M, LocalPort>,
@@ -131,13 +123,7 @@ pub struct Pipelined<M: Mode = Undo> {
     words: Table<u64, M>,
     /// Chunks in queues at outputs, by VC, if there are any.
     lengths: Table<u32, M>,
-    /// Routers that run again in the next cycle, a bit each.
-    awake: Table<u64, M>,
-    /// When that is (plus 1 ps), in one row.
-    together: Table<Ps, M>,
     rules: Pipeline,
-    /// Local number of the router, by port.
-    owner: Column<LocalPort, u32>,
     shapes: Vec<Shape>,
     /// First port of each router.
     first_port: Vec<u32>,
@@ -155,7 +141,7 @@ pub struct Pipelined<M: Mode = Undo> {
 
 impl<M: Mode> PartialEq for Pipelined<M> {
     fn eq(&self, other: &Self) -> bool {
-        self.routers == other.routers
+        self.clock == other.clock
             && self.inputs == other.inputs
             && self.taken == other.taken
             && self.picked == other.picked
@@ -165,8 +151,6 @@ impl<M: Mode> PartialEq for Pipelined<M> {
             && self.turns == other.turns
             && self.words == other.words
             && self.lengths == other.lengths
-            && self.awake == other.awake
-            && self.together == other.together
     }
 }
 
@@ -239,14 +223,14 @@ impl<M: Mode> Pipelined<M> {
     }
 
     fn first_unit(&self, input: LocalPort) -> u32 {
-        let local = self.owner[input];
+        let local = self.clock.owner[input];
         let shape = &self.shapes[local as usize];
         shape.unit + self.port_in_router(input) * shape.each
     }
 
     /// Number of a port in its router.
     fn port_in_router(&self, port: LocalPort) -> u32 {
-        port.number() - self.bases(self.owner[port])
+        port.number() - self.bases(self.clock.owner[port])
     }
 
     fn bases(&self, local: u32) -> u32 {
@@ -317,7 +301,7 @@ impl<M: Mode> Router for Pipelined<M> {
     type Vc = Fifo;
 
     fn new(net: &Network, local: &Local) -> Self {
-        let (ports, routers) = (local.router_ports() as usize, local.routers.len());
+        let ports = local.router_ports() as usize;
         let (rules, vcs) = (net.pipeline(), net.config.vcs);
         let span = |r: usize| local.base[r].number()..local.base[r + 1].number();
         let (mut shapes, mut bits) = (Vec::new(), Column::default());
@@ -354,7 +338,7 @@ impl<M: Mode> Router for Pipelined<M> {
         let (groups, class_of) = classes(&rules, net.routes.vcs().max(1), vcs);
         let per_vc = |wanted: bool| if wanted { ports * usize::from(vcs) } else { 0 };
         let mut new = Self {
-            routers: Table::new(routers, Schedule { due: NEVER, held: 0 }),
+            clock: Clock::new(local),
             inputs: Table::new(ports, Input { arrival: NEVER, entering: 0 }),
             taken: Table::new(ports, 0),
             picked: Table::new(ports, 15),
@@ -364,10 +348,7 @@ impl<M: Mode> Router for Pipelined<M> {
             turns: Table::new(ports * rules.input_speedup.most() as usize, 0),
             words: Table::new(words as usize, 0),
             lengths: Table::new(per_vc(rules.output_queue.is_some()), 0),
-            awake: Table::new(routers.div_ceil(64), 0),
-            together: Table::new(1, NEVER),
             rules,
-            owner: (0..routers).flat_map(|r| span(r).map(move |_| r as u32)).collect(),
             first_port: local.base.iter().map(|b| b.number()).collect(),
             shapes,
             bits,
@@ -386,7 +367,7 @@ impl<M: Mode> Router for Pipelined<M> {
     }
 
     fn visit_journals(&mut self, visit: &mut dyn FnMut(&mut dyn Journal)) {
-        visit(&mut self.routers);
+        visit(&mut self.clock.routers);
         visit(&mut self.inputs);
         visit(&mut self.taken);
         visit(&mut self.picked);
@@ -396,8 +377,8 @@ impl<M: Mode> Router for Pipelined<M> {
         visit(&mut self.turns);
         visit(&mut self.words);
         visit(&mut self.lengths);
-        visit(&mut self.awake);
-        visit(&mut self.together);
+        visit(&mut self.clock.awake);
+        visit(&mut self.clock.together);
     }
 
     /// Without queues for each output, which memory is asked for apart.
@@ -410,18 +391,17 @@ impl<M: Mode> Router for Pipelined<M> {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
         let input = base.plus(in_port.number());
         debug_assert_eq!(cx.local.upstream[input], from, "an input has one upstream port");
-        n.put_in_buffer(cx, c, input, vc);
+        Self::buffer(n, cx, c, input, vc);
         n.wake_router(cx, local, fx.now(), fx);
     }
 
     fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, _: bool, fx: &mut impl Fx) {
-        let local = n.router.owner[u];
-        let held = n.router.routers.get(local).held > 0;
+        let local = n.router.clock.owner[u];
+        let held = n.held_by(local) > 0;
         if n.router.rules.output_queue.is_none() {
             // An empty router has nothing to send: it wakes with its next arrival and sees the credit then.
             if held {
-                let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
-                n.wake_router(cx, local, release, fx);
+                n.wake_at_release(cx, u, fx);
             }
             return;
         }
@@ -433,20 +413,12 @@ impl<M: Mode> Router for Pipelined<M> {
         if start != NEVER {
             n.wake_router(cx, local, start.max(fx.now()), fx);
         } else if n.router.rules.wait_for_tail_credit {
-            let release = n.ports.get(u).next_release().unwrap_or(0).max(fx.now());
-            n.wake_router(cx, local, release, fx);
+            n.wake_at_release(cx, u, fx);
         }
     }
 
     fn alarm(n: &mut Net<Self>, cx: &Static, alarm: RouterAlarm, fx: &mut impl Fx) {
-        match alarm {
-            RouterAlarm::All => n.cycle_all(cx, fx),
-            RouterAlarm::Router(local) if n.router.routers.get(local).due == fx.now() => {
-                n.cycle_one(cx, local, fx)
-            }
-            RouterAlarm::Router(_) => {}
-            RouterAlarm::Output(_) => unreachable!("a cycle looks at all outputs"),
-        }
+        n.ring(cx, alarm, fx);
     }
 
     fn advance(n: &mut Net<Self>, cx: &Static, u: LocalPort, t: Ps, fx: &mut impl Fx) {
@@ -477,12 +449,7 @@ impl<M: Mode> Router for Pipelined<M> {
     }
 
     fn settle(n: &mut Net<Self>, cx: &Static, now: Ps) {
-        for input in LocalPort::first(n.router.inputs.len() as u32) {
-            // Arrivals are taken in cycles; those since the last one must not look as if they were still on links.
-            if n.router.inputs.get(input).arrival < now {
-                n.take_arrivals(cx, input, now - 1);
-            }
-        }
+        n.settle_arrivals(cx, now);
     }
 
     fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {

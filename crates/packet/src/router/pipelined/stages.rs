@@ -12,7 +12,7 @@ use crate::{
     router::{
         allocator::{ALLOCATORS, Request},
         arbiter::Arbiter,
-        input_queued::Stage,
+        clock::Stage,
         window::after,
     },
 };
