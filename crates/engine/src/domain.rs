@@ -123,13 +123,13 @@ pub trait Domain: Sized {
     }
 
     /// Hint that `token`'s alarm is due soon: touch its cache lines. Called with growing `stage` as the alarm comes nearer; see
-    /// [`STAGES`].
+    /// [`PREFETCH_DISTANCES`].
     #[inline]
     fn prefetch(&self, _stage: usize, _token: u32) {}
 }
 
 /// How many events before an alarm each stage of [`Domain::prefetch`] is called.
-pub const STAGES: [usize; 4] = [7, 5, 3, 1];
+pub const PREFETCH_DISTANCES: [usize; 4] = [7, 5, 3, 1];
 
 /// Receives records in the order in which their events are committed within a partition.
 pub trait Observer<R> {

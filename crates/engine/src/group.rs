@@ -5,7 +5,7 @@
 
 use crate::{
     balance::Home,
-    domain::{Domain, Envelope, Observer, STAGES},
+    domain::{Domain, Envelope, Observer, PREFETCH_DISTANCES},
     partition::Partition,
 };
 use base::time::{NEVER, Ps};
@@ -92,7 +92,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
             done += 1;
             // Lines that the next events need are fetched while this one is handled: a few events ahead, nearer ones last.
             if large {
-                for (stage, ahead) in STAGES.into_iter().enumerate() {
+                for (stage, ahead) in PREFETCH_DISTANCES.into_iter().enumerate() {
                     if let Some(token) = part.agenda.ahead(ahead - 1) {
                         part.domain.prefetch(stage, token);
                     }

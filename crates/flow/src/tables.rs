@@ -9,6 +9,7 @@ use fabric::links::End;
 use model::{
     names,
     setup::{JobOf, JobSetup},
+    topology::{self, LinkRow},
 };
 use results::{
     histogram,
@@ -31,25 +32,10 @@ pub fn all(setup: &FlowSetup, cx: &Context, ended: &Ended, uses: &[LinkUse]) -> 
     tables
 }
 
-/// One row per directed link: what it connects and what it is like. A platform's links have a name and no ends.
+/// A platform's links have a name and no ends.
 fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
-    let mut table = Table::new("topology")
-        .with("link", Column::u32s())
-        .with("from_kind", Column::text())
-        .with("from", Column::u32s())
-        .with("from_port", Column::u32s())
-        .with("to_kind", Column::text())
-        .with("to", Column::u32s())
-        .with("to_port", Column::u32s())
-        .with("class", Column::text())
-        .with("bandwidth_bytes_per_s", Column::f64s())
-        .with("latency_ps", Column::u64s());
-    for u in uses {
-        let ends = match cx.platform() {
-            Some(_) => (End::Nowhere, End::Nowhere),
-            None => cx.fabric.ends_of_link(LinkId::new(u.link)),
-        };
-        let (from, to) = (ends.0.columns(), ends.1.columns());
+    let row = |u: &LinkUse| {
+        let link = LinkId::new(u.link);
         let (class, bandwidth, latency) = match (cx.platform(), u.class) {
             (None, Some(class)) => {
                 let params = &cx.links[usize::from(class)];
@@ -61,20 +47,13 @@ fn topology(cx: &Context, uses: &[LinkUse]) -> Table {
             }
             _ => ("", 0.0, 0),
         };
-        table.push(&[
-            Cell::U32(u.link),
-            Cell::Text(from.0),
-            Cell::U32(from.1),
-            Cell::U32(from.2),
-            Cell::Text(to.0),
-            Cell::U32(to.1),
-            Cell::U32(to.2),
-            Cell::Text(class),
-            Cell::F64(bandwidth),
-            Cell::U64(latency),
-        ]);
-    }
-    names::of_links(table, &cx.fabric, &numbers(uses))
+        let ends = match cx.platform() {
+            Some(_) => (End::Nowhere, End::Nowhere),
+            None => cx.fabric.ends_of_link(link),
+        };
+        LinkRow { link, ends, class, bandwidth, latency, buffer: None }
+    };
+    topology::table(&cx.fabric, false, uses.iter().map(row))
 }
 
 fn numbers(uses: &[LinkUse]) -> Vec<LinkId> {

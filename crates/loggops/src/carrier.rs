@@ -71,6 +71,8 @@ pub enum Record {
     Operation(Finished),
 }
 
+const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
+
 impl From<Finished> for Record {
     fn from(finished: Finished) -> Self {
         Self::Operation(finished)

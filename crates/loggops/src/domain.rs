@@ -213,7 +213,8 @@ impl Act {
     }
 }
 
-/// Something to be measured.
+/// Something to be measured. The drive hands it to its observer at once, by reference: none is ever stored, so it may be larger than what a
+/// partition of the engine keeps until it is committed ([`carrier::Record`](crate::carrier::Record), at most 64 bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// What was done.

@@ -19,6 +19,7 @@ pub mod samples;
 pub mod section;
 pub mod setup;
 pub mod throughput;
+pub mod topology;
 
 pub use contract::Run;
 pub use entry::ModelEntry;

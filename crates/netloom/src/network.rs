@@ -43,6 +43,9 @@ pub fn build(
     (phases, room): (&Phases<'_>, Room<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(fabric_bytes) {
+        room("the fabric alone", bytes)?;
+    }
     phases.begin("building the network");
     let (fabric, later) = match fabric(experiment, diagnostics) {
         None => (None, None),

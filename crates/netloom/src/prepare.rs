@@ -7,7 +7,7 @@ use crate::{
     input::{Input, read_file},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
-    network::{self, Room},
+    network::Room,
     networks::Networks,
     options::RunOptions,
     registry::Registry,
@@ -118,12 +118,9 @@ pub fn prepare_resolved(
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     }
     let limit = limit_in_bytes(options.memory);
-    if let Some(bytes) = experiment.fabric.as_ref().and_then(network::fabric_bytes) {
-        fits("the fabric alone", bytes, limit)?;
-    }
     let room = |what: &str, bytes| fits(what, bytes, limit);
-    let intervals = schedule::intervals(experiment, &mut diagnostics);
-    schedule::unread(experiment, options).iter().for_each(|note| watcher.remark(&format!("note: {note}")));
+    let (intervals, unread) = schedule::read(experiment, options, &mut diagnostics);
+    unread.iter().for_each(|note| watcher.remark(&format!("note: {note}")));
     let watch = (&phases, &room as Room<'_>);
     let run = match networks {
         None => assemble::assemble(experiment, options, watch, &mut diagnostics)?,

@@ -60,8 +60,16 @@ pub fn scheduling(
     }
 }
 
-/// What `[engine]` says that the scheduler does not read.
-pub fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
+/// When the run is saved, and what `[engine]` says that the scheduler does not read.
+pub fn read(
+    experiment: &Experiment,
+    options: &RunOptions,
+    diagnostics: &mut Diagnostics,
+) -> (Intervals, Vec<String>) {
+    (intervals(experiment, diagnostics), unread(experiment, options))
+}
+
+fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
     let engine = &experiment.engine;
     let mut unread = Vec::new();
     let sequential = matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "sequential");
@@ -82,8 +90,7 @@ pub fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
     unread
 }
 
-/// When the run is saved.
-pub fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Intervals {
+fn intervals(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Intervals {
     let engine = &experiment.engine;
     let of = |key: &str| match engine.get(key) {
         Some(Value::Time(time)) => *time,

@@ -1,8 +1,8 @@
 //! What handlers of the packet model may do besides changing state: set alarms, send, and report what is observed.
 
 use super::{
+    hybrid::predicted::Predicted,
     rows::Packet,
-    surrogate::predicted::Predicted,
     transport::word::{How, Sort},
 };
 use base::{

@@ -3,12 +3,12 @@
 use super::{
     effects::Wire,
     ended::{Carried, Ended, utilisation},
+    hybrid::predicted::Predicted,
     judged,
     net::Router,
     network::Network,
     rows::Chunk,
     state::PacketDomain,
-    surrogate::Predicted,
     tables,
     transport::MOST_WINDOWS,
 };

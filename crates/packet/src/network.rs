@@ -10,9 +10,9 @@ use super::{
     transport::config::Resilience,
 };
 use crate::{
+    hybrid::predicted::Predicted,
     hybrid::{Level, Treatment, learn::Shape, size::SizeClass},
     setup::Setup,
-    surrogate::Predicted,
 };
 use base::{
     index::{Column, LinkId, PortId, RankId, RouterId, TerminalId},

@@ -3,11 +3,11 @@
 use super::{
     config::RoutePer,
     effects::Record,
+    hybrid::predicted::Predicted,
     ledger::Ledger,
     measured::{Measured, Row, SeriesWindow, half_of},
     network::Network,
     rows::{Packet, REPLY_NUMBER},
-    surrogate::Predicted,
     transport::How,
 };
 use crate::hybrid::{

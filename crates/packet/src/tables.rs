@@ -13,6 +13,7 @@ use base::{
 use model::{
     names,
     setup::{JobOf, JobSetup},
+    topology::{self, LinkRow},
 };
 use results::{
     histogram,
@@ -41,42 +42,20 @@ pub fn all(setup: &Setup, net: &Network, ended: &Ended, simulated: Ps) -> Vec<Ta
     tables
 }
 
-/// One row per directed link: what it connects and what it is like.
 fn topology(net: &Network) -> Table {
-    let mut table = Table::new("topology")
-        .with("link", Column::u32s())
-        .with("from_kind", Column::text())
-        .with("from", Column::u32s())
-        .with("from_port", Column::u32s())
-        .with("to_kind", Column::text())
-        .with("to", Column::u32s())
-        .with("to_port", Column::u32s())
-        .with("class", Column::text())
-        .with("bandwidth_bytes_per_s", Column::f64s())
-        .with("latency_ps", Column::u64s())
-        .with("vc_buffer_bytes", Column::u64s());
     let plugged = LinkId::first(net.fabric.links()).filter(|link| !net.fabric.is_unplugged(*link));
-    let plugged: Vec<LinkId> = plugged.collect();
-    for &link in &plugged {
-        let (from, to) = net.fabric.ends_of_link(link);
-        let (from, to) = (from.columns(), to.columns());
-        let class = net.fabric.class_of_link(link);
+    let row = |link| {
         let timing = net.timing_of(link);
-        table.push(&[
-            Cell::U32(link.number()),
-            Cell::Text(from.0),
-            Cell::U32(from.1),
-            Cell::U32(from.2),
-            Cell::Text(to.0),
-            Cell::U32(to.1),
-            Cell::U32(to.2),
-            Cell::Text(net.fabric.classes()[usize::from(class)]),
-            Cell::F64(timing.bytes_per_s()),
-            Cell::U64(timing.latency),
-            Cell::U64(u64::from(timing.capacity) * u64::from(net.config.chunk)),
-        ]);
-    }
-    names::of_links(table, &net.fabric, &plugged)
+        LinkRow {
+            link,
+            ends: net.fabric.ends_of_link(link),
+            class: net.fabric.classes()[usize::from(net.fabric.class_of_link(link))],
+            bandwidth: timing.bytes_per_s(),
+            latency: timing.latency,
+            buffer: Some(u64::from(timing.capacity) * u64::from(net.config.chunk)),
+        }
+    };
+    topology::table(&net.fabric, true, plugged.map(row))
 }
 
 /// One row per directed link: chunks carried and utilisation over the whole run.

@@ -3,11 +3,12 @@
 use super::{
     config::Injects,
     effects::{Fx, Record, record_delivered},
+    hybrid::predicted::Predicted,
     net::{Complete, Net, Router, Static},
     network::End,
     rows::{Chunk, Cutting, Post, REPLY_NUMBER},
     state::State,
-    surrogate::{Mode, Predicted},
+    surrogate::Mode,
 };
 use crate::places::{Ends, LocalPort};
 use base::{

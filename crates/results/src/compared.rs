@@ -28,7 +28,7 @@ pub fn text(c: &Comparison, names: [&str; 2], [a, b]: [&Summary; 2]) -> String {
     let percent = |n: f64| format!("{:.4} %", n * 100.0);
     for d in &c.differences {
         let relative = d.relative.map_or_else(|| "-".to_owned(), percent);
-        let tolerance = d.tolerance.map_or_else(|| "told".to_owned(), percent);
+        let tolerance = d.tolerance.map_or_else(|| "none".to_owned(), percent);
         let mark = if d.within { "" } else { "  BEYOND" };
         let (a, b) = (number(d.a), number(d.b));
         let _ = writeln!(text, "{:wide$}  {a:>16}  {b:>16}  {relative:>10}  {tolerance:>9}{mark}", d.name);

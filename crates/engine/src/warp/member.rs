@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     agenda::{Agenda, Due, Stamp},
-    domain::{Domain, Envelope, Lane, Observer, STAGES},
+    domain::{Domain, Envelope, Lane, Observer, PREFETCH_DISTANCES},
     key::Key,
     partition::{Handling, Partition, Sink},
     state::Epoch,
@@ -153,7 +153,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
         // Begun as soon as it has left the agenda: whatever fails from here on, it and all that it did are taken back like any other event.
         let number = self.past.begin(lane, key, place, due, stamp);
         if self.large {
-            for (stage, ahead) in STAGES.into_iter().enumerate() {
+            for (stage, ahead) in PREFETCH_DISTANCES.into_iter().enumerate() {
                 if let Some(token) = self.part.agenda.ahead(ahead - 1) {
                     self.part.domain.prefetch(stage, token);
                 }

@@ -12,7 +12,7 @@
 
 use super::lines::Lines;
 use crate::subnet::{
-    Draft, Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, Tables,
+    Edge, Exit, Kind, MAX_ENTRIES, MAX_PORTS, NONE, Names, Node, Speed, Subnet, SubnetBuilder, Tables,
 };
 use base::param::Problem;
 use std::io::BufRead;
@@ -353,29 +353,29 @@ fn guid(name: &str) -> u64 {
 
 fn build(graph: &Graph, file: &str) -> Result<Subnet, Vec<Problem>> {
     let mut number = vec![NONE; graph.is_node.len()];
-    let mut draft = Draft::default();
+    let mut builder = SubnetBuilder::default();
     for &name in &graph.nodes {
-        number[name as usize] = draft.nodes.len() as u32;
+        number[name as usize] = builder.nodes.len() as u32;
         let text = graph.names.get(name).to_owned();
         let kind = if text.starts_with('H') { Kind::Host } else { Kind::Switch };
         let port = u32::from(kind == Kind::Host);
         let guid = guid(&text);
-        draft.nodes.push(Node { name: text, guid, port_guid: guid, kind, ports: 0, port, lid: 0, lmc: 0 });
+        builder.nodes.push(Node { name: text, guid, port_guid: guid, kind, ports: 0, port, lid: 0, lmc: 0 });
     }
     for &(from, to) in &graph.edges {
         let (from, to) = (number[from as usize], number[to as usize]);
-        let node = &mut draft.nodes[from as usize];
+        let node = &mut builder.nodes[from as usize];
         node.ports += 1;
         if u64::from(node.ports) > MAX_PORTS {
             let message = format!("{} has more than {MAX_PORTS} links", node.name);
             return Err(vec![crate::subnet::whole(file, message)]);
         }
         let port = node.ports;
-        draft.edges.push(Edge { from, port, to, to_port: 0, reverse: NONE, speed: Speed::USUAL });
+        builder.edges.push(Edge { from, port, to, to_port: 0, reverse: NONE, speed: Speed::USUAL });
     }
-    pair(&mut draft.edges);
-    draft.ordered = true;
-    let mut subnet = draft.finish(file)?;
+    pair(&mut builder.edges);
+    builder.ordered = true;
+    let mut subnet = builder.finish(file)?;
     subnet.sort_by_name();
     if !graph.routes.is_empty() {
         subnet.tables = Some(tables(graph, &number, &subnet, file)?);

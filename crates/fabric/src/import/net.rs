@@ -18,7 +18,7 @@ use super::{
     lines::{Lines, hex},
     role::{Role, Strange, notes_of},
 };
-use crate::subnet::{Draft, Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet};
+use crate::subnet::{Kind, MAX_PORTS, NONE, Names, Node, Speed, Subnet, SubnetBuilder};
 use base::param::Problem;
 
 /// How lines of these files begin.
@@ -277,14 +277,14 @@ impl File {
     }
 
     fn build(mut self, lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
-        let mut draft = Draft::default();
+        let mut builder = SubnetBuilder::default();
         self.give_guids();
         let mut joined = self.join(lines);
         lines.done()?;
         joined.sort_unstable();
         for record in 0..self.records.len() {
             if self.records[record].role == Role::Switch {
-                self.node(record as u32, 0, &mut draft);
+                self.node(record as u32, 0, &mut builder);
             }
         }
         for &([a, b], cable) in &joined {
@@ -292,15 +292,15 @@ impl File {
                 continue;
             }
             let speed = self.cables[cable as usize].speed.unwrap_or(Speed::USUAL);
-            let (a_node, b_node) = (self.node(a.0, a.1, &mut draft), self.node(b.0, b.1, &mut draft));
-            draft.cable((a_node, a.1), (b_node, b.1), speed);
+            let (a_node, b_node) = (self.node(a.0, a.1, &mut builder), self.node(b.0, b.1, &mut builder));
+            builder.cable((a_node, a.1), (b_node, b.1), speed);
         }
         for cable in &self.cables {
-            self.tell(cable, &mut draft);
+            self.tell(cable, &mut builder);
         }
-        draft.left_out = self.left_out();
-        draft.notes = self.notes();
-        draft.finish(&lines.name)
+        builder.left_out = self.left_out();
+        builder.notes = self.notes();
+        builder.finish(&lines.name)
     }
 
     /// GUIDs of records that have none, as ibsim numbers them.
@@ -410,15 +410,15 @@ impl File {
     }
 
     /// Node of a record's port: a switch is one, every cabled port of an adapter is one.
-    fn node(&mut self, record: u32, port: u32, draft: &mut Draft) -> u32 {
+    fn node(&mut self, record: u32, port: u32, builder: &mut SubnetBuilder) -> u32 {
         let head = &mut self.records[record as usize];
         let port = if head.role == Role::Switch { 0 } else { port };
         if let Some(&(_, node)) = head.nodes.iter().find(|(p, _)| *p == port) {
             return node;
         }
-        let node = draft.nodes.len() as u32;
+        let node = builder.nodes.len() as u32;
         head.nodes.push((port, node));
-        draft.nodes.push(Node {
+        builder.nodes.push(Node {
             name: head.description.clone(),
             guid: head.guid,
             port_guid: head.guid.wrapping_add(u64::from(port)),
@@ -432,7 +432,7 @@ impl File {
     }
 
     /// Port GUIDs and LIDs that a cable's line has.
-    fn tell(&self, cable: &Cable, draft: &mut Draft) {
+    fn tell(&self, cable: &Cable, builder: &mut SubnetBuilder) {
         let find = |record: u32, port: u32| {
             let head = self.records.get(record as usize)?;
             let port = if head.role == Role::Switch { 0 } else { port };
@@ -444,7 +444,7 @@ impl File {
             (here, cable.own, cable.lid),
             (there, cable.other, (cable.peer_lid != 0).then_some((cable.peer_lid, 0))),
         ] {
-            let Some(node) = node.map(|n| &mut draft.nodes[n]) else { continue };
+            let Some(node) = node.map(|n| &mut builder.nodes[n]) else { continue };
             if guid != 0 && node.kind == Kind::Host {
                 node.port_guid = guid;
             }

@@ -4,7 +4,7 @@ use super::{
     lines::{Lines, hex},
     role::{Role, Strange, notes_of},
 };
-use crate::subnet::{Draft, Kind, MAX_PORTS, Node, Speed, Subnet, whole};
+use crate::subnet::{Kind, MAX_PORTS, Node, Speed, Subnet, SubnetBuilder, whole};
 use base::param::Problem;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ struct End {
 
 /// Reads nodes and cables.
 pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
-    let mut draft = Draft::default();
+    let mut builder = SubnetBuilder::default();
     let mut numbers: BTreeMap<(u64, u32), u32> = BTreeMap::new();
     // Ends of cables by (node, port), and the line that gave them.
     let mut cables: BTreeMap<Place, (Place, Speed, u64)> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
                     if records.insert(end.node.guid) {
                         roles.push(end.role);
                     }
-                    draft.left_out.push(end.node);
+                    builder.left_out.push(end.node);
                 }
             }
             continue;
@@ -52,8 +52,8 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         let [a, b] = [a, b].map(|end| {
             let key = (end.node.guid, end.node.port);
             let node = *numbers.entry(key).or_insert_with(|| {
-                draft.nodes.push(end.node);
-                draft.nodes.len() as u32 - 1
+                builder.nodes.push(end.node);
+                builder.nodes.len() as u32 - 1
             });
             (node, end.port)
         });
@@ -66,13 +66,13 @@ pub(super) fn read(lines: &mut Lines) -> Result<Subnet, Vec<Problem>> {
         }
     }
     lines.done()?;
-    draft.notes = notes_of(&roles).chain(strange.note()).collect();
+    builder.notes = notes_of(&roles).chain(strange.note()).collect();
     for (&here, &(there, speed, _)) in &cables {
         if here < there {
-            draft.cable(here, there, speed);
+            builder.cable(here, there, speed);
         }
     }
-    draft.finish(&lines.name)
+    builder.finish(&lines.name)
 }
 
 fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> {

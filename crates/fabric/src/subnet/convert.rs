@@ -1,7 +1,7 @@
 //! Between subnets and fabrics: switches are routers and port p is router port p - 1; hosts are terminals, in the same order.
 
 use super::{
-    draft::Draft,
+    builder::SubnetBuilder,
     parts::{Edge, Kind, MAX_MISTAKES, NONE, Node, Speed, Subnet},
 };
 use crate::{
@@ -27,11 +27,11 @@ impl Subnet {
     pub fn from_fabric(fabric: &Fabric) -> Self {
         let routers = fabric.routers();
         let width = (fabric.terminals().max(routers)).to_string().len().max(5);
-        let mut draft = Draft { ordered: true, ..Draft::default() };
+        let mut builder = SubnetBuilder { ordered: true, ..SubnetBuilder::default() };
         let apart = if fabric.terminals() > 1 << 19 { 0x1_0000_0000 } else { 0x20_0000 };
         for r in RouterId::first(routers) {
             let guid = apart + u64::from(r);
-            draft.nodes.push(Node {
+            builder.nodes.push(Node {
                 name: format!("S{r:0width$}"),
                 guid,
                 port_guid: guid,
@@ -45,8 +45,8 @@ impl Subnet {
         let mut node_of = vec![NONE; fabric.terminals() as usize];
         for t in fabric.reachable() {
             let guid = 0x10_0000 + 2 * u64::from(t);
-            node_of[t.index()] = draft.nodes.len() as u32;
-            draft.nodes.push(Node {
+            node_of[t.index()] = builder.nodes.len() as u32;
+            builder.nodes.push(Node {
                 name: format!("H{t:0width$}"),
                 guid,
                 port_guid: guid + 1,
@@ -57,8 +57,8 @@ impl Subnet {
                 lmc: 0,
             });
         }
-        plug(fabric, &node_of, &mut draft);
-        draft.finish("").expect("a fabric has terminals, and their GUIDs differ")
+        plug(fabric, &node_of, &mut builder);
+        builder.finish("").expect("a fabric has terminals, and their GUIDs differ")
     }
 
     /// The fabric that this is the image of.
@@ -118,11 +118,12 @@ impl Subnet {
         };
         let gone =
             |node: u32| self.is_host(node) && degraded.fabric.is_cut_off(TerminalId::new(self.place(node)));
-        let mut draft = Draft { ordered: true, left_out: self.left_out.clone(), ..Draft::default() };
+        let mut builder =
+            SubnetBuilder { ordered: true, left_out: self.left_out.clone(), ..SubnetBuilder::default() };
         let mut number = vec![NONE; self.nodes.len()];
         for node in self.switches.iter().chain(&self.hosts).copied().filter(|&n| !gone(n)) {
-            number[node as usize] = draft.nodes.len() as u32;
-            draft.nodes.push(self.nodes[node as usize].clone());
+            number[node as usize] = builder.nodes.len() as u32;
+            builder.nodes.push(self.nodes[node as usize].clone());
         }
         let mut kept = Vec::new();
         for (e, edge) in (0u32..).zip(&self.edges).filter(|(e, edge)| *e < edge.reverse) {
@@ -135,11 +136,11 @@ impl Subnet {
         for e in kept {
             let edge = self.edges[e as usize];
             let ends = [edge.from, edge.to].map(|n| number[n as usize]);
-            draft.cable((ends[0], edge.port), (ends[1], edge.to_port), edge.speed);
+            builder.cable((ends[0], edge.port), (ends[1], edge.to_port), edge.speed);
         }
-        draft.ordered = false;
+        builder.ordered = false;
         let hosts: Vec<u32> = self.hosts.iter().map(|&h| number[h as usize]).filter(|&n| n != NONE).collect();
-        let left = draft.finish("").map(|left| left.with_hosts(hosts))?;
+        let left = builder.finish("").map(|left| left.with_hosts(hosts))?;
         Ok((left, degraded))
     }
 
@@ -163,7 +164,7 @@ impl Subnet {
 }
 
 /// Draws the cables of a fabric: switches' edges port by port, then those of hosts.
-fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
+fn plug(fabric: &Fabric, node_of: &[u32], builder: &mut SubnetBuilder) {
     let mut edge_of = Column::filled(fabric.ports().len(), NONE);
     let speed = Speed::USUAL;
     for router in RouterId::first(fabric.routers()) {
@@ -173,23 +174,23 @@ fn plug(fabric: &Fabric, node_of: &[u32], draft: &mut Draft) {
                 Peer::Terminal(t) if node_of[t.index()] != NONE => (node_of[t.index()], 1),
                 _ => continue,
             };
-            edge_of[fabric.port_index(router, port)] = draft.edges.len() as u32;
+            edge_of[fabric.port_index(router, port)] = builder.edges.len() as u32;
             let edge =
                 Edge { from: router.number(), port: port.number() + 1, to, to_port, reverse: NONE, speed };
-            draft.edges.push(edge);
+            builder.edges.push(edge);
         }
     }
     for (link, &edge) in edge_of.iter() {
         if let Peer::Router { router, port } = fabric.port(link).peer {
-            draft.edges[edge as usize].reverse = edge_of[fabric.port_index(router, port)];
+            builder.edges[edge as usize].reverse = edge_of[fabric.port_index(router, port)];
         }
     }
     for t in fabric.reachable() {
         let (router, port) = fabric.attached(t);
         let back = edge_of[fabric.port_index(router, port)];
-        draft.edges[back as usize].reverse = draft.edges.len() as u32;
+        builder.edges[back as usize].reverse = builder.edges.len() as u32;
         let from = node_of[t.index()];
-        draft.edges.push(Edge {
+        builder.edges.push(Edge {
             from,
             port: 1,
             to: router.number(),

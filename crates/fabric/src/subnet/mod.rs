@@ -9,16 +9,16 @@
 //! A *host* is an end port: an adapter with two cables is two hosts. Ranks are dealt to hosts in the order of
 //! [`Subnet::hosts`]: by name if names tell hosts apart, else by GUID.
 
+mod builder;
 mod convert;
-mod draft;
 mod lanes;
 mod names;
 mod parts;
 mod tables;
 
+pub use builder::SubnetBuilder;
+pub(crate) use builder::whole;
 pub(crate) use convert::CLASSES;
-pub use draft::Draft;
-pub(crate) use draft::whole;
 pub use lanes::MAX_MAPPED;
 pub use names::Names;
 pub use parts::{

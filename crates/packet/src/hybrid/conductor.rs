@@ -14,12 +14,13 @@ use super::{
 };
 use crate::{
     effects::Wire,
+    hybrid::predicted::Predicted,
     net::Router,
     network::Network,
     observe::Observer,
     sample::{Sampler, Share},
     state::{Inhabited, PacketDomain},
-    surrogate::{Predicted, Switch},
+    surrogate::Switch,
 };
 use base::{
     hash::Fingerprint,

@@ -5,6 +5,7 @@ pub mod directors;
 pub mod estimate;
 pub mod learn;
 pub mod predict;
+pub mod predicted;
 pub mod queues;
 pub mod size;
 pub mod sketch;

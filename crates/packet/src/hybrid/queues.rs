@@ -15,8 +15,8 @@
 //! Where links are not full all of this is next to nothing, and traffic that repeats itself has the same queue at every tick: ticks are whole
 //! periods of it apart. Not modelled: queues at other links, and which buffers a queue fills.
 
+use super::predicted::Predicted;
 use super::{learn::Forget, predict::Wait};
-use crate::surrogate::Predicted;
 use base::time::Ps;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

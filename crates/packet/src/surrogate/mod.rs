@@ -5,14 +5,12 @@
 
 mod by_tick;
 mod bypass;
-pub mod predicted;
 mod switch;
 
-pub use predicted::Predicted;
 pub use switch::Switch;
 
 use super::network::Network;
-use crate::hybrid::{queues::SLOWNESS, size::SizeClass};
+use crate::hybrid::{predicted::Predicted, queues::SLOWNESS, size::SizeClass};
 use base::time::Ps;
 use engine::state::{Journal, Table, mode};
 use serde::{Deserialize, Serialize};

@@ -5,11 +5,11 @@ use crate::places::{Ends, LocalPort};
 use crate::{
     effects::{Fx, Record, Wire, record_delivered},
     event::Name,
+    hybrid::predicted::Predicted,
     net::{Router, Static},
     network::End,
     rows::Packet,
     state::State,
-    surrogate::Predicted,
 };
 use base::{index::TerminalId, time::Ps};
 use engine::key::Class;

@@ -7,10 +7,10 @@ use super::{
 use crate::{
     effects::{Fx, Record},
     event::{Alarm, Name},
+    hybrid::predicted::Predicted,
     net::{Router, Static},
     rows::Cutting,
     state::State,
-    surrogate::Predicted,
 };
 use base::{
     index::TerminalId,

@@ -5,7 +5,7 @@ use base::param::{Excerpt, Problem};
 
 /// Nodes and links as a reader finds them.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub struct SubnetBuilder {
     /// Nodes in the order of the file.
     pub nodes: Vec<Node>,
     /// Directed links in the order of the file.
@@ -23,7 +23,7 @@ pub(crate) fn whole(file: &str, message: impl Into<String>) -> Problem {
     Problem::new("file", message).at(Excerpt { file: file.to_owned(), ..Excerpt::default() })
 }
 
-impl Draft {
+impl SubnetBuilder {
     /// Adds both directions of a cable.
     pub fn cable(&mut self, (a, a_port): (u32, u32), (b, b_port): (u32, u32), speed: Speed) {
         let first = self.edges.len() as u32;
