@@ -37,6 +37,7 @@ fn allocate(frame: &Frame, words: &[u64], matching: &mut Matching, first: Side) 
             |_, r| frame.turn(frame.arbiter, words, first.other(), r),
             |matching, n| matching.learn(frame, n),
         );
+        // Nothing is left that could be granted: further iterations would find the same.
         if !any {
             break;
         }

@@ -25,5 +25,6 @@ pub(super) fn turn(words: &[u64], among: u32, requester: u32) -> u64 {
 
 #[inline]
 pub(super) fn served(among: u32, requester: u32, mut change: impl FnMut(usize, u64)) {
+    // The one after the last served is kept, so that a fresh word means requester 0.
     change(0, u64::from(if requester + 1 == among { 0 } else { requester + 1 }));
 }

@@ -17,6 +17,7 @@ pub(super) const ABOUT: About = About {
 pub(super) fn turn(words: &[u64], place: &Place, requester: u32) -> u64 {
     let (group, member) = (requester / place.group, requester % place.group);
     let groups = place.requesters.div_ceil(place.group);
+    // A group's turn outweighs any within it: groups have fewer than 2^20 members.
     round_robin::distance(words[0], groups, group) << 20
         | round_robin::distance(words[1 + group as usize], place.group, member)
 }
