@@ -21,6 +21,14 @@
 //! let load = Column::<LinkId, u64>::filled(4, 0);
 //! let of_router = load[RouterId::new(2)];
 //! ```
+//!
+//! Nor does a port in place of a virtual channel:
+//!
+//! ```compile_fail
+//! # use base::index::{ChannelId, PortId};
+//! fn credits(port: PortId, channel: ChannelId) -> u64 { 0 }
+//! credits(PortId::new(1), PortId::new(0));
+//! ```
 
 use std::{
     fmt::{Debug, Display},
@@ -142,6 +150,9 @@ numbers! {
     RouterId(u32);
     /// A port of a router, counted within that router: its degree is one past the last.
     PortId(u32);
+
+    /// A virtual channel of a link: which of the buffers behind it. How many there are is a plain number.
+    ChannelId(u8);
     /// A directed link of a fabric. Links out of routers come first, in the order of routers and their ports; then follows the injection
     /// link of each terminal.
     LinkId(u32);
@@ -149,6 +160,18 @@ numbers! {
     TerminalId(u32);
     /// A rank of a job, counted within that job. What counts over all jobs is another type, where it is needed: it does not begin at 0 for each.
     RankId(u32);
+}
+
+impl ChannelId {
+    /// The one that every link has.
+    pub const FIRST: Self = Self(0);
+
+    /// Its bit in a set of a port's virtual channels, of which there are at most 16.
+    #[inline]
+    #[must_use]
+    pub const fn bit(self) -> u16 {
+        1 << self.0
+    }
 }
 
 /// A table by number: a vector that only numbers of kind `I` look up.

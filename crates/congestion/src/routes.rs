@@ -2,7 +2,7 @@
 
 use base::{
     hash::mix64,
-    index::{LinkId, PortId, RouterId, TerminalId},
+    index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
 };
 use fabric::{
@@ -153,7 +153,7 @@ impl FabricRoutes<'_> {
         Walker {
             router,
             in_port,
-            vc: 0,
+            vc: ChannelId::FIRST,
             state: 0,
             visited: 0,
             source,
@@ -170,7 +170,7 @@ impl FabricRoutes<'_> {
 struct Walker {
     router: RouterId,
     in_port: PortId,
-    vc: u8,
+    vc: ChannelId,
     state: u32,
     visited: u16,
     source: TerminalId,

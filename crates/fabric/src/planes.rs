@@ -18,7 +18,7 @@ use crate::{
     graph::{Fabric, Parts, Peer, Port},
     routing::{Choice, Congestion, Facts, Hop, Routing, entry::Bound},
 };
-use base::index::{LinkId, PortId, RouterId, TerminalId};
+use base::index::{ChannelId, LinkId, PortId, RouterId, TerminalId};
 use std::sync::Arc;
 
 /// Most planes of a network.
@@ -280,7 +280,7 @@ impl Congestion for Shifted<'_> {
     }
 
     #[inline]
-    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: ChannelId) -> u64 {
         self.congestion.credits(port, vc)
     }
 

@@ -3,7 +3,7 @@
 
 use base::{
     hash::mix64,
-    index::{PortId, RouterId, TerminalId},
+    index::{ChannelId, PortId, RouterId, TerminalId},
     param::{Kind, Value, Values},
     registry::{About, Registered, find},
     rng::{Purpose, Stream},
@@ -275,7 +275,8 @@ fn walk(
 ) -> u32 {
     let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, u64::from(source) << 32 | u64::from(destination));
-    let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
+    let mut hop =
+        Hop { router, in_port, vc: ChannelId::FIRST, visited: 0, source, destination, state: 0, random };
     loop {
         assert!(u32::from(hop.visited) <= 4 * fabric.routers(), "{source} -> {destination} never ends");
         let mut allowed = Vec::new();
@@ -291,7 +292,7 @@ fn walk(
             Backlogs { seed: mix64(seed ^ u64::from(hop.router)), allowed: !routing.facts().oblivious };
         let choice = routing.route(&mut hop, &mut congestion);
         assert!(allowed.contains(&choice), "{choice:?} is not among {allowed:?} for {hop:?}");
-        assert!(choice.vc < routing.vcs());
+        assert!(choice.vc < ChannelId::new(routing.vcs()));
         match fabric.ports_of(hop.router)[choice.port.index()].peer {
             Peer::Router { router, port } => {
                 (hop.router, hop.in_port, hop.vc, hop.state) = (router, port, choice.vc, choice.state);
@@ -369,8 +370,16 @@ fn terminals_said_to_be_alike_are() {
                     let ask = |source: TerminalId, destination: TerminalId| {
                         let (_, in_port) = fabric.attachments()[0];
                         let random = Stream::new(0, Purpose::Route, 0);
-                        let hop =
-                            Hop { router, in_port, vc: 0, visited: 1, source, destination, state: 0, random };
+                        let hop = Hop {
+                            router,
+                            in_port,
+                            vc: ChannelId::FIRST,
+                            visited: 1,
+                            source,
+                            destination,
+                            state: 0,
+                            random,
+                        };
                         let mut out = Vec::new();
                         routing.options(&hop, &mut out);
                         (routing.memory(&hop), out)

@@ -7,7 +7,7 @@ use super::{
     sharing::{Policy, Sharing},
 };
 use base::{
-    index::{LinkId, PortId, RouterId, TerminalId},
+    index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
 };
 use engine::state::map::Map;
@@ -252,7 +252,8 @@ fn walk(
     flows: Option<&[u32]>,
 ) -> Option<(Path, bool)> {
     let (router, in_port) = fabric.attached(source);
-    let mut hop = Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random };
+    let mut hop =
+        Hop { router, in_port, vc: ChannelId::FIRST, visited: 0, source, destination, state: 0, random };
     let mut links = Vec::with_capacity(8);
     links.push(fabric.injection(source).number());
     let (mut fixed, mut spreads, mut options) = (true, false, Vec::new());

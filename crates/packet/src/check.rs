@@ -6,7 +6,10 @@ use super::{
     places::LocalPort,
     state::PacketDomain,
 };
-use base::{index::LinkId, time::Ps};
+use base::{
+    index::{ChannelId, LinkId},
+    time::Ps,
+};
 use engine::{agenda::Due, domain::Lane, key::Key};
 use model::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -29,7 +32,7 @@ pub fn credits<R: Router>(domains: &[&PacketDomain<R>], pending: &[Pending], now
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Book {
     link: LinkId,
-    vc: u8,
+    vc: ChannelId,
     occupancy: u32,
     capacity: u32,
     /// What contradicts the architecture's rules.
@@ -59,14 +62,14 @@ impl Books {
     pub fn of<R: Router>(domain: &PacketDomain<R>, pending: &Pending) -> Self {
         let (net, cx) = (&domain.state.net, &domain.cx);
         let mut found = Self::default();
-        let mut add = |link: LinkId, vc: u8| *found.held.entry((link, vc)).or_default() += 1;
+        let mut add = |link: LinkId, vc: ChannelId| *found.held.entry((link, vc)).or_default() += 1;
         for (u, line) in cx.local.lines.iter() {
             let port = net.ports.get(u);
             for f in port.flight.iter(&net.flights) {
                 add(line.link, net.flights.get(f).vc);
             }
             for code in net.credits_of(u) {
-                add(line.link, (code & 15) as u8);
+                add(line.link, ChannelId::new((code & 15) as u8));
             }
             R::held(net, cx, u, &mut |link, vc, _| add(link, vc));
         }
@@ -84,10 +87,16 @@ impl Books {
                 let occupancy = net.vcs.get(net.vcs_per_port(u) + u32::from(vc)).occupancy;
                 let capacity = R::bound(net, cx, u, capacity);
                 let room = capacity.checked_sub(occupancy).filter(|_| inner);
-                let fault = room.and_then(|room| R::fault(net, u, vc, room));
+                let fault = room.and_then(|room| R::fault(net, u, ChannelId::new(vc), room));
                 let last = vc + 1 == cx.net.config.vcs;
                 let fault = fault.or_else(|| if last { backlog_fault(net, u) } else { None });
-                found.books.push(Book { link: line.link, vc, occupancy, capacity, fault });
+                found.books.push(Book {
+                    link: line.link,
+                    vc: ChannelId::new(vc),
+                    occupancy,
+                    capacity,
+                    fault,
+                });
             }
         }
         found

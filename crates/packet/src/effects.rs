@@ -6,7 +6,7 @@ use super::{
     transport::word::{How, Sort},
 };
 use base::{
-    index::{LinkId, TerminalId},
+    index::{ChannelId, LinkId, TerminalId},
     time::Ps,
 };
 use engine::domain::Actions;
@@ -37,7 +37,7 @@ pub enum Record {
         /// Directed link that it will take.
         link: LinkId,
         /// Virtual channel of the link, counted from 0.
-        vc: u8,
+        vc: ChannelId,
         /// Its packet.
         id: u64,
         /// Place in the packet.
@@ -306,7 +306,7 @@ pub enum Wire {
         /// The link.
         link: LinkId,
         /// Its virtual channel.
-        vc: u8,
+        vc: ChannelId,
     },
 }
 
@@ -330,7 +330,7 @@ pub struct Travel {
     pub index: u16,
     pub hops: u16,
     pub visited: u8,
-    pub vc: u8,
+    pub vc: ChannelId,
 }
 
 /// Shorthand: what handlers of this model may do. It names no domain, so that what lies below the domain need not know it.

@@ -338,7 +338,7 @@ fn parts(net: &Network, p: &Packet, latency: Ps) -> [Ps; LatencyParts::COUNT] {
     let resequencing = latency - source_queue - travel;
     let router = (u64::from(p.hops) * net.config.router_delay).min(travel);
     let wire = (u64::from(p.wire) << net.part_shift).min(travel - router);
-    let chunk = net.timings[net.injection() as usize].chunk.whole;
+    let chunk = net.timings[usize::from(net.injection())].chunk.whole;
     let serialisation = ((u64::from(p.serialisation) << net.part_shift) + u64::from(p.chunks - 1) * chunk)
         .min(travel - router - wire);
     let hop_queue = travel - router - wire - serialisation;

@@ -18,7 +18,7 @@
 
 use crate::setup::Setup;
 use base::{
-    index::{LinkId, RouterId},
+    index::{ChannelId, LinkId, RouterId},
     time::Ps,
 };
 use fabric::{
@@ -47,7 +47,7 @@ struct After {
     /// First virtual channel of `routing`.
     first_vc: u8,
     /// The one of diverted chunks.
-    detour_vc: u8,
+    detour_vc: ChannelId,
     /// Links that fail, by number.
     fails: Vec<bool>,
     /// Routers that the failure cuts off from the network.
@@ -72,9 +72,9 @@ impl Route<'_> {
     #[inline]
     pub fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         // What comes from a terminal has no channel of the routing's yet.
-        hop.vc = hop.vc.saturating_sub(self.first_vc);
+        hop.vc = ChannelId::new(hop.vc.number().saturating_sub(self.first_vc));
         let choice = self.routing.route(hop, congestion);
-        Choice { vc: choice.vc + self.first_vc, ..choice }
+        Choice { vc: choice.vc.plus(self.first_vc), ..choice }
     }
 }
 
@@ -89,7 +89,7 @@ impl Routes {
             detour: Arc::clone(&change.detour),
             oblivious: change.routing.facts().oblivious,
             first_vc: before.vcs(),
-            detour_vc: before.vcs() + change.routing.vcs(),
+            detour_vc: ChannelId::new(before.vcs() + change.routing.vcs()),
             fails: failing(&setup.fabric, &change.fabric),
             cut_off: cut_off(&change.fabric),
         });
@@ -101,7 +101,7 @@ impl Routes {
     /// Virtual channels that they need together.
     #[must_use]
     pub fn vcs(&self) -> u8 {
-        self.change.as_ref().map_or(self.before.vcs(), |after| after.detour_vc + after.detour.vcs())
+        self.change.as_ref().map_or(self.before.vcs(), |after| after.detour_vc.number() + after.detour.vcs())
     }
 
     /// Some routing carries a state.
@@ -133,7 +133,7 @@ impl Routes {
     /// terminal's link at `start`.
     #[inline]
     #[must_use]
-    pub fn route_of(&self, start: Ps, vc: u8) -> Route<'_> {
+    pub fn route_of(&self, start: Ps, vc: ChannelId) -> Route<'_> {
         match &self.change {
             Some(after) if vc == after.detour_vc => after.detour_route(),
             Some(after) if start >= after.at => {
@@ -160,7 +160,12 @@ impl Routes {
 impl After {
     fn detour_route(&self) -> Route<'_> {
         // A detour is always asked blindly (`Blind`), so no trail of it is kept.
-        Route { routing: self.detour.as_ref(), first_vc: self.detour_vc, diverted: true, oblivious: true }
+        Route {
+            routing: self.detour.as_ref(),
+            first_vc: self.detour_vc.number(),
+            diverted: true,
+            oblivious: true,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows of the packet model's state. Sizes are asserted: they are the memory budget.
 
 use base::{
-    index::TerminalId,
+    index::{ChannelId, TerminalId},
     rate::Clock,
     time::{NEVER, Ps},
 };
@@ -41,7 +41,7 @@ pub struct Port<P> {
     /// The architecture's.
     pub own: P,
     /// VC served last.
-    pub last_vc: u8,
+    pub last_vc: ChannelId,
     /// An alarm of the architecture is set for it.
     pub alarm_set: bool,
     /// Further credits are in the port's list.
@@ -62,7 +62,7 @@ impl<P: Default> Default for Port<P> {
             sent: 0,
             backlog: 0,
             own: P::default(),
-            last_vc: 15,
+            last_vc: ChannelId::new(15),
             alarm_set: false,
             more_credits: false,
             ripe: 0,
@@ -76,7 +76,7 @@ pub const NO_CREDIT: u64 = u64::MAX;
 /// Packs a credit; releases lie below 2^60 ps.
 #[inline]
 #[must_use]
-pub fn credit(release: Ps, vc: u8) -> u64 {
+pub fn credit(release: Ps, vc: ChannelId) -> u64 {
     release << 4 | u64::from(vc)
 }
 
@@ -189,7 +189,7 @@ pub struct Flight {
     /// Next on the link.
     pub next: u32,
     /// Virtual channel of the link, counted from 0.
-    pub vc: u8,
+    pub vc: ChannelId,
 }
 
 /// A packet that has chunks in this partition or was partly delivered in it.

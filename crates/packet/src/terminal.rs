@@ -12,7 +12,7 @@ use super::{
 };
 use crate::places::{Ends, LocalPort};
 use base::{
-    index::TerminalId,
+    index::{ChannelId, TerminalId},
     time::{NEVER, Ps},
 };
 use engine::state::NIL;
@@ -95,7 +95,7 @@ impl<R: Router> State<R> {
 
     /// Instant at which a chunk could start onto the terminal's link if its packet was handed over at `created`.
     fn start_of(&self, cx: &Static, u: LocalPort, created: Ps) -> Ps {
-        let timing = &cx.net.timings[cx.net.injection() as usize];
+        let timing = &cx.net.timings[usize::from(cx.net.injection())];
         let port = self.net.ports.get(u);
         let start = port.clock.rounded(timing.denominator).max(created);
         if start == NEVER || self.injection_vc(cx, u).is_some() {
@@ -106,21 +106,21 @@ impl<R: Router> State<R> {
 
     /// VC for the terminal's next chunk: that of its packet, for a new packet the next one with room; none if there is none.
     #[inline]
-    fn injection_vc(&self, cx: &Static, u: LocalPort) -> Option<u8> {
-        let capacity = cx.net.timings[cx.net.injection() as usize].capacity;
-        let room = |vc: &u8| self.net.vcs.get(self.net.vcs_per_port(u) + u32::from(*vc)).occupancy < capacity;
+    fn injection_vc(&self, cx: &Static, u: LocalPort) -> Option<ChannelId> {
+        let capacity = cx.net.timings[usize::from(cx.net.injection())].capacity;
+        let room = |&vc: &ChannelId| self.net.vcs.get(self.net.vc_row(u, vc)).occupancy < capacity;
         if R::RULES.injects == Injects::First {
-            return Some(0).filter(room);
+            return Some(ChannelId::FIRST).filter(room);
         }
         let (last, vcs) = (self.net.ports.get(u).last_vc, cx.net.config.vcs);
         if self.terminals.get(cx.local.terminal_of(u)).sent > 0 {
             return Some(last).filter(room);
         }
-        let all = |vc: &u8| {
-            let used = self.net.vcs.get(self.net.vcs_per_port(u) + u32::from(*vc)).occupancy;
+        let all = |&vc: &ChannelId| {
+            let used = self.net.vcs.get(self.net.vc_row(u, vc)).occupancy;
             used + R::packet_room(&self.net, cx) <= capacity
         };
-        (1..=vcs).map(|k| (last + k) % vcs).find(all)
+        (1..=vcs).map(|k| ChannelId::new((last.number() + k) % vcs)).find(all)
     }
 
     /// Instant of the next chunk's start as far as is known; `NEVER` if it waits for a message or a credit.
@@ -253,7 +253,7 @@ impl<R: Router> State<R> {
             let timing = &cx.net.timings[line.timing as usize];
             row.request = start + timing.span(bytes.clamp(1, chunk), chunk).whole;
         }
-        let v = self.net.vcs_per_port(u) + u32::from(vc);
+        let v = self.net.vc_row(u, vc);
         self.net.vcs.edit(v).occupancy += 1;
         self.net.ports.edit(u).backlog += 1;
         let c = self.net.chunks.take(Chunk::new(packet, index, last));

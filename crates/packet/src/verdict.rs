@@ -8,7 +8,7 @@ use super::{
     state::PacketDomain,
 };
 use base::{
-    index::TerminalId,
+    index::{ChannelId, TerminalId},
     time::{Ps, display},
 };
 use fabric::graph::Peer;
@@ -87,7 +87,7 @@ impl Waits {
             for vc in 0..cx.net.config.vcs {
                 let row = state.net.vcs.get(state.net.vcs_per_port(u) + u32::from(vc));
                 if row.occupancy > 0 {
-                    found.occupancy.insert((line.link, vc), row.occupancy);
+                    found.occupancy.insert((line.link, ChannelId::new(vc)), row.occupancy);
                 }
             }
         }

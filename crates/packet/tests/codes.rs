@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base::index::ChannelId;
 use base::param::Value;
 use fabric::routing::{Choice, Congestion, Facts, Hop, Routing};
 use model::setup::Until;
@@ -49,7 +50,7 @@ impl Routing for Count {
         let choice = self.inner.route(hop, congestion);
         self.all.fetch_add(u64::from(first), Relaxed);
         // VC 2 belongs to intermediate groups; 0 and 1 to the source group.
-        self.around.fetch_add(u64::from(choice.vc == 2 && from < 2), Relaxed);
+        self.around.fetch_add(u64::from(choice.vc == ChannelId::new(2) && from < ChannelId::new(2)), Relaxed);
         choice
     }
 

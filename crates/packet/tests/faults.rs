@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use base::{
-    index::{LinkId, TerminalId},
+    index::{ChannelId, LinkId, TerminalId},
     param::Value,
     time::{NEVER, Ps},
 };
@@ -138,7 +138,7 @@ fn records_of<R: Router>(setup: &Setup, until: Ps) -> Vec<Record> {
     executor.partitions.remove(0).observer
 }
 
-fn acceptances(records: &[Record]) -> impl Iterator<Item = (Ps, LinkId, u8)> + '_ {
+fn acceptances(records: &[Record]) -> impl Iterator<Item = (Ps, LinkId, ChannelId)> + '_ {
     records.iter().filter_map(|r| match *r {
         Record::Accepted { time, link, vc, .. } => Some((time, link, vc)),
         _ => None,
@@ -214,11 +214,11 @@ fn nothing_is_routed_to_a_failed_link() {
                 // A packet has four chunks of 6.4 ns; it may wait for two others.
                 let grace = if machine.router == named("window") { 0 } else { 3 * 4 * 6_400 };
                 assert!(time < AT + grace, "{}: link {link} at {time}", machine.name);
-                assert!(vc < first_after, "{}: link {link}, VC {vc}", machine.name);
+                assert!(vc < ChannelId::new(first_after), "{}: link {link}, VC {vc}", machine.name);
             }
-            if between && vc >= first_after {
+            if between && vc >= ChannelId::new(first_after) {
                 assert!(time >= AT, "{}: VC {vc} at {time}", machine.name);
-                if vc == detour {
+                if vc == ChannelId::new(detour) {
                     diverted += 1;
                 } else {
                     after += 1;

@@ -3,7 +3,7 @@
 //! A fault is planted between two events and looked for at once, so that no assertion of a test build finds it first.
 
 use crate::checkers::books_and_packets;
-use base::index::TerminalId;
+use base::index::{ChannelId, TerminalId};
 use engine::{
     executor::{Executor, Options},
     state::{Fifo, NIL},
@@ -100,7 +100,7 @@ fn on_links<R: Router>() -> Vec<Fault<R>> {
             let u = busy(d, 2);
             let first = *d.state.net.flights.get(d.state.net.ports.get(u).flight.head);
             d.state.net.ports.edit(u).flight.head = first.next;
-            let v = d.state.net.vcs_per_port(u) + u32::from(first.vc);
+            let v = d.state.net.vc_row(u, first.vc);
             d.state.net.vcs.edit(v).occupancy -= 1;
             d.state.net.ports.edit(u).backlog -= 1;
         }),
@@ -114,7 +114,7 @@ fn on_links<R: Router>() -> Vec<Fault<R>> {
             let first = *d.state.net.flights.get(head);
             let again = d.state.net.flights.take(packet::rows::Flight { next: head, ..first });
             d.state.net.ports.edit(u).flight.head = again;
-            let v = d.state.net.vcs_per_port(u) + u32::from(first.vc);
+            let v = d.state.net.vc_row(u, first.vc);
             d.state.net.vcs.edit(v).occupancy += 1;
             d.state.net.ports.edit(u).backlog += 1;
         }),
@@ -122,7 +122,7 @@ fn on_links<R: Router>() -> Vec<Fault<R>> {
             let u = busy(d, 1);
             let first = d.state.net.ports.get(u).flight.head;
             let vc = d.state.net.flights.get(first).vc;
-            d.state.net.flights.edit(first).vc = (vc + 1) % d.state.net.width as u8;
+            d.state.net.flights.edit(first).vc = ChannelId::new((vc.number() + 1) % d.state.net.width as u8);
         }),
         ("two links swap what is on them", |d| {
             let u = busy(d, 2);
@@ -144,7 +144,7 @@ fn in_credits<R: Router>() -> Vec<Fault<R>> {
             let u = owed(d);
             let code = d.state.net.ports.get(u).first_credit;
             let vc = ((code & 15) as u32 + 1) % d.state.net.width;
-            d.state.net.ports.edit(u).first_credit = credit(code >> 4, vc as u8);
+            d.state.net.ports.edit(u).first_credit = credit(code >> 4, ChannelId::new(vc as u8));
         }),
         ("a credit is returned twice", |d| {
             let u = owed(d);

@@ -7,7 +7,7 @@
 use netloom::{
     base::{
         hash::Fingerprint,
-        index::LinkId,
+        index::{ChannelId, LinkId},
         registry::About,
         time::{NEVER, Ps},
     },
@@ -69,7 +69,15 @@ impl<M: Mode> Router for LongestFirst<M> {
         0
     }
 
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         let now = fx.now();
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, now, fx) {
             return n.return_credit(cx, from, vc, now, fx);
@@ -90,13 +98,13 @@ impl<M: Mode> Router for LongestFirst<M> {
             id,
             index,
         });
-        let v = n.vcs_per_port(u) + u32::from(choice.vc);
+        let v = n.vc_row(u, choice.vc);
         n.vcs.edit(v).own.push(&mut n.chunks, c);
         let port = n.ports.edit(u);
         port.backlog += 1;
         // What could start before now has started: the others of this port lacked room, and this chunk is new.
         port.since = now;
-        port.own |= 1 << choice.vc;
+        port.own |= choice.vc.bit();
         n.return_credit(cx, from, vc, now, fx);
         // It may start before what was expected to be next.
         n.set_due(cx, u, fx);
@@ -137,7 +145,7 @@ impl<M: Mode> Router for LongestFirst<M> {
             if row.own.is_empty() {
                 n.ports.edit(u).own &= !(1 << vc);
             }
-            n.put_on_link(cx, c, u, vc, start, fx);
+            n.put_on_link(cx, c, u, ChannelId::new(vc), start, fx);
         }
     }
 
@@ -175,7 +183,7 @@ impl<M: Mode> Router for LongestFirst<M> {
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, u8, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, u32)) {}
 
     fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
         for vc in 0..u32::from(cx.net.config.vcs) {

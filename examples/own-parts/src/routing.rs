@@ -2,7 +2,7 @@
 
 use netloom::{
     base::{
-        index::{Column, PortId, RouterId},
+        index::{ChannelId, Column, PortId, RouterId},
         param::{Problem, Values},
         registry::About,
     },
@@ -49,10 +49,10 @@ impl AlwaysUp {
     fn next(&self, hop: &Hop) -> Choice {
         let (to, ejection) = self.fabric.attached(hop.destination);
         if hop.router == to {
-            return Choice { port: ejection, vc: 0, state: 0 };
+            return Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
         }
         let last = hop.router.index() + 1 == self.up.len();
-        Choice { port: self.up[hop.router], vc: if last { 1 } else { hop.vc }, state: 0 }
+        Choice { port: self.up[hop.router], vc: if last { ChannelId::new(1) } else { hop.vc }, state: 0 }
     }
 }
 

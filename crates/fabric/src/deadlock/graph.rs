@@ -2,7 +2,7 @@
 
 use super::report::Channel;
 use crate::graph::{Fabric, Peer};
-use base::index::{LinkId, PortId, RouterId};
+use base::index::{ChannelId, LinkId, PortId, RouterId};
 
 /// Which channel may wait for which. Channel number = global port index * VCs + VC.
 pub(super) struct Dependencies<'a> {
@@ -19,15 +19,20 @@ impl<'a> Dependencies<'a> {
     }
 
     /// Notes that a packet that entered `router` through `in_port` on `in_vc` may leave through `port` on `vc`.
-    pub(super) fn add(&mut self, router: RouterId, (in_port, in_vc): (PortId, u8), (port, vc): (PortId, u8)) {
+    pub(super) fn add(
+        &mut self,
+        router: RouterId,
+        (in_port, in_vc): (PortId, ChannelId),
+        (port, vc): (PortId, ChannelId),
+    ) {
         let ports = self.fabric.ports_of(router);
         let Peer::Router { router: from, port: feeding } = ports[in_port.index()].peer else { return };
-        let channel = self.fabric.port_index(from, feeding).index() * self.vcs + usize::from(in_vc);
+        let channel = self.fabric.port_index(from, feeding).index() * self.vcs + in_vc.index();
         let bits = &mut self.waits[channel];
         if bits.is_empty() {
             bits.resize((ports.len() * self.vcs).div_ceil(64), 0);
         }
-        let bit = port.index() * self.vcs + usize::from(vc);
+        let bit = port.index() * self.vcs + vc.index();
         bits[bit / 64] |= 1 << (bit % 64);
     }
 
@@ -65,7 +70,7 @@ impl<'a> Dependencies<'a> {
             Peer::Router { router, .. } => router,
             _ => router,
         };
-        Channel { router, port, vc: (channel % self.vcs) as u8, to }
+        Channel { router, port, vc: ChannelId::new((channel % self.vcs) as u8), to }
     }
 }
 

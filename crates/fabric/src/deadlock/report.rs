@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use crate::routing::Routing;
-use base::index::{PortId, RouterId, TerminalId};
+use base::index::{ChannelId, PortId, RouterId, TerminalId};
 use std::fmt;
 
 /// One VC of a link between routers, named by the output port that feeds it.
@@ -13,7 +13,7 @@ pub struct Channel {
     /// The port of it that is meant.
     pub port: PortId,
     /// Virtual channel of the link, counted from 0.
-    pub vc: u8,
+    pub vc: ChannelId,
     /// Router that the link enters.
     pub to: RouterId,
 }
@@ -43,7 +43,7 @@ pub struct Astray {
     /// Chosen port (0 for [`Fault::NoChoice`] and [`Fault::Endless`]).
     pub port: PortId,
     /// Chosen VC (likewise).
-    pub vc: u8,
+    pub vc: ChannelId,
     /// Sending terminal.
     pub source: TerminalId,
     /// Terminal that the packet goes to.

@@ -5,7 +5,7 @@ use crate::{
     routing::{Choice, Congestion, Facts, Hop},
 };
 use base::{
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
     registry::find,
 };
 use std::sync::Arc;
@@ -91,8 +91,11 @@ impl Routing for Broken {
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (to, ejection) = self.fabric.attached(hop.destination);
-        let right =
-            Choice { port: if to == hop.router { ejection } else { PortId::new(1) }, vc: 0, state: 0 };
+        let right = Choice {
+            port: if to == hop.router { ejection } else { PortId::new(1) },
+            vc: ChannelId::FIRST,
+            state: 0,
+        };
         if hop.router != RouterId::new(2) {
             out.push(right);
             return;
@@ -100,7 +103,7 @@ impl Routing for Broken {
         match self.fault {
             Fault::NoChoice => {}
             Fault::Unplugged => out.push(Choice { port: PortId::new(9), ..right }),
-            Fault::NoSuchVc => out.push(Choice { vc: 1, ..right }),
+            Fault::NoSuchVc => out.push(Choice { vc: ChannelId::new(1), ..right }),
             Fault::WrongTerminal => out.push(Choice { port: PortId::new(2), ..right }),
             Fault::Endless => out.push(Choice { port: PortId::new(1), ..right }),
         }

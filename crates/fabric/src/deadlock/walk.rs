@@ -10,7 +10,7 @@ use crate::{
 };
 use base::{
     hash::mix64,
-    index::{Column, PortId, RouterId, TerminalId},
+    index::{ChannelId, Column, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
 };
 
@@ -19,7 +19,7 @@ use base::{
 struct Situation {
     router: RouterId,
     in_port: PortId,
-    vc: u8,
+    vc: ChannelId,
     state: u32,
     memory: u64,
     /// Of the first packet found in it.
@@ -185,7 +185,7 @@ impl Walker<'_, '_> {
             let (router, in_port) = self.fabric.attached(source);
             self.arrive(
                 destination,
-                Situation { router, in_port, vc: 0, state: 0, memory: 0, source, visited: 0 },
+                Situation { router, in_port, vc: ChannelId::FIRST, state: 0, memory: 0, source, visited: 0 },
             );
             while let Some(&situation) = self.seen.all.get(self.begin.len()) {
                 self.begin.push(self.next.len());
@@ -225,7 +225,7 @@ impl Walker<'_, '_> {
             return Err(astray(Fault::Endless, from, destination));
         }
         for choice in options {
-            if choice.vc >= self.routing.vcs() {
+            if choice.vc >= ChannelId::new(self.routing.vcs()) {
                 return fail(Fault::NoSuchVc, choice);
             }
             let peer =
@@ -254,7 +254,14 @@ impl Walker<'_, '_> {
 }
 
 fn astray(fault: Fault, at: &Situation, destination: TerminalId) -> Astray {
-    Astray { fault, router: at.router, port: PortId::new(0), vc: 0, source: at.source, destination }
+    Astray {
+        fault,
+        router: at.router,
+        port: PortId::new(0),
+        vc: ChannelId::FIRST,
+        source: at.source,
+        destination,
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +284,7 @@ mod tests {
         let at = |router| Situation {
             router,
             in_port: PortId::new(1),
-            vc: 0,
+            vc: ChannelId::FIRST,
             state: 7,
             memory: 9,
             source: TerminalId::new(router.number()),

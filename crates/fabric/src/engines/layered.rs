@@ -70,7 +70,7 @@ pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports
     let mut level = vec![0; rows * routers];
     for (r, &(plane, end)) in place.iter().enumerate() {
         for (source, &router) in ends.iter().enumerate() {
-            level[r * routers + router.index()] = found.of(plane as u32, source as u32, end as u32);
+            level[r * routers + router.index()] = found.of(plane as u32, source as u32, end as u32).number();
         }
     }
     ports.level = Some(level);

@@ -7,7 +7,7 @@ use crate::{
     topology::hyperx::HyperxShape,
 };
 use base::{
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -86,14 +86,17 @@ impl DimensionAdaptive {
         let vc = |straight: bool| if self.any { hop.visited as u8 } else { u8::from(straight) };
         for d in dimensions() {
             for port in ports(d, shape.coordinate(to, d)) {
-                visit(Choice { port, vc: vc(true), state: self.state(hop, None) }, left);
+                visit(Choice { port, vc: ChannelId::new(vc(true)), state: self.state(hop, None) }, left);
             }
         }
         for d in dimensions().filter(|&d| !self.made_detour(hop, d)) {
             let (from, there) = (shape.coordinate(here, d), shape.coordinate(to, d));
             for x in (0..shape.dims[d]).filter(|&x| x != from && x != there) {
                 for port in ports(d, x) {
-                    visit(Choice { port, vc: vc(false), state: self.state(hop, Some(d)) }, left + 1);
+                    visit(
+                        Choice { port, vc: ChannelId::new(vc(false)), state: self.state(hop, Some(d)) },
+                        left + 1,
+                    );
                 }
             }
         }
@@ -105,7 +108,7 @@ impl DimensionAdaptive {
             return hop.state >> d & 1 != 0;
         }
         hop.visited > 0
-            && hop.vc == 0
+            && hop.vc == ChannelId::FIRST
             && (self.shape.first[d]..self.shape.first[d + 1]).contains(&hop.in_port.number())
     }
 
@@ -122,7 +125,7 @@ impl Routing for DimensionAdaptive {
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let (to, ejection) = self.fabric.attached(hop.destination);
-        let mut best = Choice { port: ejection, vc: 0, state: 0 };
+        let mut best = Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
         if to == hop.router {
             return best;
         }
@@ -150,7 +153,7 @@ impl Routing for DimensionAdaptive {
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
-            out.push(Choice { port: ejection, vc: 0, state: 0 });
+            out.push(Choice { port: ejection, vc: ChannelId::FIRST, state: 0 });
         } else {
             self.each(hop, to, |choice, _| out.push(choice));
         }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
-    index::PortId,
+    index::{ChannelId, PortId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -74,7 +74,7 @@ impl DimensionOrder {
         let (to, ejection) = self.fabric.attached(hop.destination);
         // A terminal's port belongs to no dimension, so the first router needs no special case.
         let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
-        let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, 0));
+        let (port, vc) = self.leg.next(&at, to).unwrap_or((ejection, ChannelId::FIRST));
         Choice { port, vc, state: 0 }
     }
 }
@@ -126,12 +126,12 @@ impl Routing for OneLink {
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
         let (first, cables) = self.ports(hop);
         let cable = if cables > 1 { hop.random.below(u64::from(cables)) as u32 } else { 0 };
-        Choice { port: first.plus(cable), vc: 0, state: 0 }
+        Choice { port: first.plus(cable), vc: ChannelId::FIRST, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (first, cables) = self.ports(hop);
-        out.extend((0..cables).map(|i| Choice { port: first.plus(i), vc: 0, state: 0 }));
+        out.extend((0..cables).map(|i| Choice { port: first.plus(i), vc: ChannelId::FIRST, state: 0 }));
     }
 
     fn facts(&self) -> Facts {
@@ -164,7 +164,7 @@ mod tests {
         let mut path = Vec::new();
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
-            path.push((choice.port.number(), choice.vc));
+            path.push((choice.port.number(), choice.vc.number()));
             match fabric.ports_of(hop.router)[choice.port.index()].peer {
                 Peer::Router { router, port } => {
                     (hop.router, hop.in_port, hop.vc) = (router, port, choice.vc)

@@ -5,7 +5,7 @@
 
 use super::Hop;
 use crate::{graph::Fabric, topology::dragonfly::DragonflyShape};
-use base::index::{Column, PortId, RouterId, TerminalId};
+use base::index::{ChannelId, Column, PortId, RouterId, TerminalId};
 
 /// Virtual channels that the dragonfly's routings use.
 pub(crate) const VCS: u8 = 4;
@@ -52,7 +52,7 @@ pub(crate) struct View {
     /// Port of this router to the destination's router, if both share a group but are not the same.
     local: PortId,
     /// VC of the link that leaves this router.
-    pub(crate) vc: u8,
+    pub(crate) vc: ChannelId,
 }
 
 impl View {
@@ -116,7 +116,7 @@ impl Tables {
             INTERMEDIATE_VC
         };
         let local = PortId::new(self.shape.local_port(index, to_index));
-        View { group, index, router, ejection, to_group, local, vc }
+        View { group, index, router, ejection, to_group, local, vc: ChannelId::new(vc) }
     }
 
     /// Ports of the router at (group, index) toward another group: its own global links there if it has any, else for

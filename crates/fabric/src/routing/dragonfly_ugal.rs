@@ -6,7 +6,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
     param::{Kind, Param, Values},
     registry::About,
 };
@@ -117,10 +117,10 @@ impl DragonflyUgal {
         let global = self.tables.is_global(port) && port.number() < shape.routers - 1 + shape.globals;
         if state & OVER != 0 {
             let begun = self.tables.place(hop.router).0 == self.tables.group_of(hop.source);
-            return Choice { port, vc: self.channels[usize::from(!begun)], state };
+            return Choice { port, vc: ChannelId::new(self.channels[usize::from(!begun)]), state };
         }
         let state = if global { LAST } else { state };
-        Choice { port, vc: self.channels[if state == LAST { 3 } else { 2 }], state }
+        Choice { port, vc: ChannelId::new(self.channels[if state == LAST { 3 } else { 2 }]), state }
     }
 
     /// The next link toward `to` in a state, or the ejection.
@@ -265,8 +265,8 @@ mod tests {
                 loop {
                     let mut queues = testing::Backlogs(full(straight.number()));
                     let choice = routing.route(&mut hop, &mut queues);
-                    assert!(choice.vc >= last && allowed.contains(&choice.vc));
-                    last = choice.vc;
+                    assert!(choice.vc >= ChannelId::new(last) && allowed.contains(&choice.vc.number()));
+                    last = choice.vc.number();
                     let Some(next) = fabric.next_router(hop.router, choice.port) else { break };
                     globals += u32::from(next.number() / 4 != hop.router.number() / 4);
                     links += 1;

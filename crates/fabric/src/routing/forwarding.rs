@@ -9,7 +9,7 @@ use crate::{
     topology::imported::ImportedShape,
 };
 use base::{
-    index::PortId,
+    index::{ChannelId, PortId},
     param::{Kind, Param, Problem, Values},
     registry::{About, find, nearest},
 };
@@ -169,7 +169,7 @@ impl Forwarding {
             }
             _ => 0,
         };
-        Choice { port: PortId::new(port), vc, state: 0 }
+        Choice { port: PortId::new(port), vc: ChannelId::new(vc), state: 0 }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     deadlock::Channel,
     graph::{Fabric, Peer},
 };
-use base::index::{Column, LinkId, RouterId};
+use base::index::{ChannelId, Column, LinkId, RouterId};
 
 /// What [`assign`] found.
 pub(crate) struct Layers {
@@ -26,9 +26,9 @@ pub(crate) struct Layers {
 impl Layers {
     /// Layer of the routes between two routers, given by their numbers in the table.
     #[inline]
-    pub(crate) fn of(&self, plane: u32, source: u32, destination: u32) -> u8 {
+    pub(crate) fn of(&self, plane: u32, source: u32, destination: u32) -> ChannelId {
         let row = plane as usize * self.ends + destination as usize;
-        self.layer[row * self.ends + source as usize]
+        ChannelId::new(self.layer[row * self.ends + source as usize])
     }
 }
 
@@ -107,7 +107,10 @@ pub(crate) fn assign_routes(
         match refused {
             None => return Ok((layers, number + 1)),
             Some((route, cycle)) if number + 1 == most => {
-                return Err((route, cycle.iter().map(|&link| channel(fabric, link, number)).collect()));
+                return Err((
+                    route,
+                    cycle.iter().map(|&link| channel(fabric, link, ChannelId::new(number))).collect(),
+                ));
             }
             Some(_) => left = later,
         }
@@ -116,7 +119,7 @@ pub(crate) fn assign_routes(
 }
 
 /// A link and a layer by name.
-fn channel(fabric: &Fabric, link: LinkId, vc: u8) -> Channel {
+fn channel(fabric: &Fabric, link: LinkId, vc: ChannelId) -> Channel {
     let (router, port) = fabric.output(link);
     Channel { router, port, vc, to: fabric.next_router(router, port).unwrap_or(router) }
 }
@@ -260,7 +263,7 @@ impl Filling<'_> {
 
     fn refuse(&mut self, router: RouterId, end: u32, cycle: &[LinkId]) {
         if self.refused.is_none() {
-            let name = |&link: &LinkId| channel(self.fabric, link, self.number);
+            let name = |&link: &LinkId| channel(self.fabric, link, ChannelId::new(self.number));
             let pair = (router, self.table.ends[end as usize]);
             self.refused = Some(Refused { pair, cycle: cycle.iter().map(name).collect() });
         }

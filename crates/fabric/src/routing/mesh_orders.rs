@@ -7,7 +7,7 @@ use crate::{
     topology::grid::GridShape,
 };
 use base::{
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -110,7 +110,7 @@ impl O1Turn {
         let port = self.grid.next(hop.router, to, order == 1);
         Choice {
             port: port.unwrap_or(ejection),
-            vc: if port.is_some() { order as u8 } else { 0 },
+            vc: if port.is_some() { ChannelId::new(order as u8) } else { ChannelId::FIRST },
             state: order + 1,
         }
     }
@@ -169,7 +169,7 @@ impl Romm {
     #[inline]
     fn over(&self, hop: &Hop, middle: RouterId) -> Choice {
         match self.grid.next(hop.router, middle, false) {
-            Some(port) => Choice { port, vc: 0, state: middle.number() + 1 },
+            Some(port) => Choice { port, vc: ChannelId::FIRST, state: middle.number() + 1 },
             None => self.last(hop),
         }
     }
@@ -178,8 +178,8 @@ impl Romm {
     fn last(&self, hop: &Hop) -> Choice {
         let (to, ejection) = self.fabric.attached(hop.destination);
         match self.grid.next(hop.router, to, false) {
-            Some(port) => Choice { port, vc: 1, state: LAST },
-            None => Choice { port: ejection, vc: 0, state: LAST },
+            Some(port) => Choice { port, vc: ChannelId::new(1), state: LAST },
+            None => Choice { port: ejection, vc: ChannelId::FIRST, state: LAST },
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         for (busy, vc) in [(1, 1), (3, 0)] {
             let mut hop = testing::hop(&fabric, 0, 8, 7);
             let mut queues = testing::Backlogs(BTreeMap::from([(busy, 64)]));
-            assert_eq!(routing.route(&mut hop, &mut queues).vc, vc);
+            assert_eq!(routing.route(&mut hop, &mut queues).vc, ChannelId::new(vc));
         }
         assert!(!routing.facts().oblivious);
     }

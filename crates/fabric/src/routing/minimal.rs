@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry, topology::switch::SwitchShape};
 use base::{
-    index::PortId,
+    index::{ChannelId, PortId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -84,14 +84,14 @@ struct Minimal {
 impl Minimal {
     /// Channel of the link behind a port.
     #[inline]
-    fn channel(&self, hop: &Hop, view: &View, port: PortId) -> u8 {
+    fn channel(&self, hop: &Hop, view: &View, port: PortId) -> ChannelId {
         if !self.dateline {
             return view.vc;
         }
         // Terminals' ports lie behind the global ones, too, but only where the packet is in its destination's group.
         let begun = view.group != view.to_group && view.group == self.tables.group_of(hop.source);
         let within = view.group == view.to_group && view.group == self.tables.group_of(hop.source);
-        u8::from(!within && (!begun || self.tables.is_global(port)))
+        ChannelId::new(u8::from(!within && (!begun || self.tables.is_global(port))))
     }
 }
 
@@ -148,11 +148,11 @@ impl Routing for Straight {
 
     #[inline]
     fn route(&self, hop: &mut Hop, _: &mut dyn Congestion) -> Choice {
-        Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 }
+        Choice { port: self.fabric.attached(hop.destination).1, vc: ChannelId::FIRST, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        out.push(Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 });
+        out.push(Choice { port: self.fabric.attached(hop.destination).1, vc: ChannelId::FIRST, state: 0 });
     }
 
     fn facts(&self) -> Facts {
@@ -186,7 +186,7 @@ mod tests {
         loop {
             let choice = routing.route(&mut hop, &mut testing::Never);
             let port = fabric.ports_of(hop.router)[choice.port.index()];
-            path.push((port.class, choice.vc));
+            path.push((port.class, choice.vc.number()));
             match port.peer {
                 Peer::Router { router, port } => {
                     (hop.router, hop.in_port, hop.vc, hop.visited) =

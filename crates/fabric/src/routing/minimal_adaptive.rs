@@ -15,7 +15,7 @@ use crate::{
     topology::grid::GridShape,
 };
 use base::{
-    index::{Column, PortId, RouterId},
+    index::{ChannelId, Column, PortId, RouterId},
     param::{Param, Problem, Values},
     registry::About,
 };
@@ -101,7 +101,7 @@ fn build(fabric: Arc<Fabric>, values: &Values) -> Bound {
 /// Ports and channels that a packet may take: at most one per dimension.
 #[derive(Default)]
 struct Steps {
-    list: [(PortId, u8); 32],
+    list: [(PortId, ChannelId); 32],
     count: u32,
 }
 
@@ -121,7 +121,7 @@ impl MinimalAdaptive {
         let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let (here, there) = (row(hop.router), row(to));
         let (level, network) = if hop.visited > 0 {
-            (hop.vc / self.networks, hop.vc % self.networks)
+            (hop.vc.number() / self.networks, hop.vc.number() % self.networks)
         } else {
             let ups = self.signed.iter().map(|&d| here[d] != there[d] && self.up(d, here[d], there[d], to));
             (0, ups.enumerate().map(|(bit, up)| u8::from(up) << bit).sum())
@@ -131,7 +131,8 @@ impl MinimalAdaptive {
             let up = self.up(d, here[d], there[d], to);
             let crosses = self.shape.wraps && here[d] == if up { self.shape.dims[d] - 1 } else { 0 };
             let vc = (level + u8::from(crosses)) * self.networks + network;
-            steps.list[steps.count as usize] = (PortId::new(2 * d as u32 + u32::from(up)), vc);
+            steps.list[steps.count as usize] =
+                (PortId::new(2 * d as u32 + u32::from(up)), ChannelId::new(vc));
             steps.count += 1;
         }
         steps
@@ -146,7 +147,7 @@ impl Routing for MinimalAdaptive {
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
-            return Choice { port: ejection, vc: 0, state: 0 };
+            return Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
         }
         let steps = self.steps(hop, to);
         let list = &steps.list[..steps.count as usize];
@@ -158,7 +159,7 @@ impl Routing for MinimalAdaptive {
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (to, ejection) = self.fabric.attached(hop.destination);
         if to == hop.router {
-            out.push(Choice { port: ejection, vc: 0, state: 0 });
+            out.push(Choice { port: ejection, vc: ChannelId::FIRST, state: 0 });
             return;
         }
         let steps = self.steps(hop, to);

@@ -34,7 +34,7 @@ pub mod valiant;
 
 use crate::graph::Fabric;
 use base::{
-    index::{LinkId, PortId, RouterId, TerminalId},
+    index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
     param::Problem,
     registry::About,
     rng::Stream,
@@ -49,7 +49,7 @@ pub struct Hop {
     /// Port through which it came in (a terminal's port at the first router).
     pub in_port: PortId,
     /// Virtual channel in which it came in (0 from a terminal).
-    pub vc: u8,
+    pub vc: ChannelId,
     /// Routers visited before this one.
     pub visited: u16,
     /// Terminal that sent it.
@@ -68,7 +68,7 @@ pub struct Choice {
     /// Output port of the router.
     pub port: PortId,
     /// Virtual channel on the link behind it.
-    pub vc: u8,
+    pub vc: ChannelId,
     /// Carried to the next router.
     pub state: u32,
 }
@@ -81,7 +81,7 @@ pub trait Congestion {
 
     /// Bytes of free buffer for virtual channel `vc` behind the output `port` of the asking router, as far as its
     /// credits say. A view that knows no buffers by channel answers with the complement of the backlog.
-    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: ChannelId) -> u64 {
         let _ = vc;
         u64::MAX - self.backlog(port)
     }

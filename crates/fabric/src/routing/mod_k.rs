@@ -5,6 +5,7 @@ use super::{
     fat_tree::{Climb, Ports},
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
+use base::index::ChannelId;
 use base::{param::Problem, registry::About};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ impl ModK {
     fn decide(&self, hop: &Hop) -> Choice {
         let Ports { first, count, level, up } = self.climb.ports(hop);
         if count == 1 {
-            return Choice { port: first, vc: 0, state: 0 };
+            return Choice { port: first, vc: ChannelId::FIRST, state: 0 };
         }
         let number = if self.by_source { hop.source } else { hop.destination };
         let shape = &self.climb.shape;
@@ -68,7 +69,7 @@ impl ModK {
         let q = number.number() / shape.words[l] % (parents * cables);
         let cable = q / parents;
         let port = if up { first.plus(q % parents * cables + cable) } else { first.plus(cable) };
-        Choice { port, vc: 0, state: 0 }
+        Choice { port, vc: ChannelId::FIRST, state: 0 }
     }
 }
 

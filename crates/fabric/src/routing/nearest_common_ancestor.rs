@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{graph::Fabric, routing::entry::RoutingEntry};
 use base::{
+    index::ChannelId,
     param::{Param, Problem, Values},
     registry::About,
 };
@@ -47,13 +48,13 @@ impl Routing for NearestCommonAncestor {
     #[inline]
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let Ports { first, count, .. } = self.climb.ports(hop);
-        let port = first.plus(self.up.choose(count, |i| (first.plus(i), 0), hop, congestion));
-        Choice { port, vc: 0, state: 0 }
+        let port = first.plus(self.up.choose(count, |i| (first.plus(i), ChannelId::FIRST), hop, congestion));
+        Choice { port, vc: ChannelId::FIRST, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let Ports { first, count, .. } = self.climb.ports(hop);
-        out.extend((0..count).map(|i| Choice { port: first.plus(i), vc: 0, state: 0 }));
+        out.extend((0..count).map(|i| Choice { port: first.plus(i), vc: ChannelId::FIRST, state: 0 }));
     }
 
     fn facts(&self) -> Facts {

@@ -295,7 +295,7 @@ mod tests {
         routing::testing::{self, Backlogs},
         topology::dragonfly::DragonflyShape,
     };
-    use base::index::RouterId;
+    use base::index::{ChannelId, RouterId};
     use std::collections::{BTreeMap, BTreeSet};
 
     fn bind(fabric: &Arc<Fabric>, threshold: u64) -> Box<dyn Routing> {
@@ -318,7 +318,7 @@ mod tests {
         let routing = bind(&fabric, 0);
         for seed in 0..100 {
             let choice = routing.route(&mut first(&fabric, seed), &mut Backlogs(BTreeMap::new()));
-            assert_eq!((choice.port.number(), choice.vc, choice.state & DIVERTED), (STRAIGHT, 0, 0));
+            assert_eq!((choice.port.number(), choice.vc.number(), choice.state & DIVERTED), (STRAIGHT, 0, 0));
         }
     }
 
@@ -374,12 +374,16 @@ mod tests {
         let mut busy = Backlogs(BTreeMap::from([(4, 64)]));
         for drawn in 1..8 {
             let choice = routing.route(&mut second(&fabric, drawn, 1), &mut busy);
-            assert_eq!(choice, Choice { port: PortId::new(3), vc: 1, state: 0 }, "drawn {drawn}");
+            assert_eq!(
+                choice,
+                Choice { port: PortId::new(3), vc: ChannelId::new(1), state: 0 },
+                "drawn {drawn}"
+            );
         }
         let mut both = Backlogs(BTreeMap::from([(3, 32), (4, 64)]));
         assert_eq!(
             routing.route(&mut second(&fabric, 1, 1), &mut both),
-            Choice { port: PortId::new(4), vc: 1, state: 0 }
+            Choice { port: PortId::new(4), vc: ChannelId::new(1), state: 0 }
         );
     }
 
@@ -392,26 +396,35 @@ mod tests {
         let state = DRAWN | DIVERTED | 4;
         let mut hop =
             Hop { router: RouterId::new(1), in_port: PortId::new(0), visited: 1, state, ..first(&fabric, 1) };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 1, state: 0 });
+        assert_eq!(
+            routing.route(&mut hop, &mut busy),
+            Choice { port: PortId::new(4), vc: ChannelId::new(1), state: 0 }
+        );
         // In group 4 (routers 16 to 19) the way to group 8 is slot 3, router 17: minimal, on VC 2.
         let mut hop = Hop {
             router: RouterId::new(16),
             in_port: PortId::new(3),
-            vc: 1,
+            vc: ChannelId::new(1),
             visited: 2,
             state: 0,
             ..first(&fabric, 1)
         };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(0), vc: 2, state: 0 });
+        assert_eq!(
+            routing.route(&mut hop, &mut busy),
+            Choice { port: PortId::new(0), vc: ChannelId::new(2), state: 0 }
+        );
         let mut hop = Hop {
             router: RouterId::new(17),
             in_port: PortId::new(0),
-            vc: 2,
+            vc: ChannelId::new(2),
             visited: 3,
             state: 0,
             ..first(&fabric, 1)
         };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 2, state: 0 });
+        assert_eq!(
+            routing.route(&mut hop, &mut busy),
+            Choice { port: PortId::new(4), vc: ChannelId::new(2), state: 0 }
+        );
     }
 
     #[test]
@@ -452,6 +465,6 @@ mod tests {
         let routing = bind(&fabric, 0);
         let mut busy = Backlogs((0..3).map(|port| (port, 1 << 20)).collect());
         let choice = routing.route(&mut testing::hop(&fabric, 0, 3, 1), &mut busy);
-        assert_eq!(choice, Choice { port: PortId::new(1), vc: 0, state: 0 });
+        assert_eq!(choice, Choice { port: PortId::new(1), vc: ChannelId::FIRST, state: 0 });
     }
 }

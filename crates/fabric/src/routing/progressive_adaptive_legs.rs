@@ -12,7 +12,7 @@ use super::{
     select::Select,
 };
 use crate::graph::{Fabric, Peer};
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 use std::sync::Arc;
 
 /// Most random picks among global links.
@@ -45,7 +45,7 @@ struct View {
     to_group: u32,
     /// True where the packet may divert.
     free: bool,
-    vc: u8,
+    vc: ChannelId,
 }
 
 /// The best of some ports.
@@ -66,7 +66,7 @@ impl<L: Leg> Legs<L> {
             (false, false) => 1,
         };
         let free = at_source && group != to_group;
-        View { router: hop.router, group, to, ejection, to_group, free, vc }
+        View { router: hop.router, group, to, ejection, to_group, free, vc: ChannelId::new(vc) }
     }
 
     /// Ports toward the destination.
@@ -135,7 +135,7 @@ impl<L: Leg> Legs<L> {
             }
         }
         let port = |i: u32| if count < n { picked[i as usize] } else { ports.get(i) };
-        let port = port(Select::LeastQueue.choose(count, |i| (port(i), 0), hop, congestion));
+        let port = port(Select::LeastQueue.choose(count, |i| (port(i), ChannelId::FIRST), hop, congestion));
         Best { port, score: congestion.backlog(port) }
     }
 
@@ -153,7 +153,7 @@ impl<L: Leg> Routing for Legs<L> {
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let view = self.view(hop);
         if view.router == view.to {
-            return Choice { port: view.ejection, vc: 0, state: 0 };
+            return Choice { port: view.ejection, vc: ChannelId::FIRST, state: 0 };
         }
         let intermediate = if view.free { self.intermediate(hop, &view) } else { None };
         let Some(group) = intermediate else {
@@ -178,7 +178,7 @@ impl<L: Leg> Routing for Legs<L> {
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let view = self.view(hop);
         if view.router == view.to {
-            out.push(Choice { port: view.ejection, vc: 0, state: 0 });
+            out.push(Choice { port: view.ejection, vc: ChannelId::FIRST, state: 0 });
             return;
         }
         let mut push = |ports: PortSet<'_>, state| {
@@ -227,7 +227,7 @@ mod tests {
             testing::{self, Backlogs},
         },
     };
-    use base::index::{PortId, RouterId};
+    use base::index::{ChannelId, PortId, RouterId};
     use std::{
         collections::{BTreeMap, BTreeSet},
         sync::Arc,
@@ -277,7 +277,11 @@ mod tests {
             .collect();
         // Group 7 is behind the same spine: no better.
         assert_eq!(diverted, (1..7).collect());
-        assert!(choices.iter().all(|c| c.vc == 0 && (c.port == PortId::new(3)) == (c.state & DIVERTED == 0)));
+        assert!(
+            choices
+                .iter()
+                .all(|c| c.vc == ChannelId::FIRST && (c.port == PortId::new(3)) == (c.state & DIVERTED == 0))
+        );
     }
 
     #[test]
@@ -294,13 +298,16 @@ mod tests {
             state: DRAWN | 2,
             ..first
         };
-        assert_eq!(routing.route(&mut hop, &mut busy), Choice { port: PortId::new(4), vc: 0, state: 0 });
+        assert_eq!(
+            routing.route(&mut hop, &mut busy),
+            Choice { port: PortId::new(4), vc: ChannelId::FIRST, state: 0 }
+        );
         // In group 7 a spine without a link to group 8 goes down to a leaf first, on channel 1.
         let links = fabric.ports_of(RouterId::new(7));
         let crate::graph::Peer::Router { router, port } = links[4].peer else { panic!("unplugged") };
         let mut hop = crate::routing::Hop { router, in_port: port, visited: 2, state: 0, ..first };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
-        assert_eq!((choice.vc, choice.state), (1, 0));
+        assert_eq!((choice.vc.number(), choice.state), (1, 0));
     }
 
     /// Four groups of 2 x 3 routers, one global port each: router i of group g leads to group g + i mod 3 + 1.
@@ -336,7 +343,7 @@ mod tests {
             .map(|c| (c.port.number(), c.state & !(DRAWN | DIVERTED)))
             .collect();
         assert_eq!(diverted, BTreeSet::from([(1, 3), (3, 0)]), "{choices:?}");
-        assert!(choices.iter().all(|c| c.vc == 0));
+        assert!(choices.iter().all(|c| c.vc == ChannelId::FIRST));
         // At router 1, whose own link leads to group 2, it is not too late: its link is busy, and no other group is linked.
         let first = testing::hop(&fabric, 0, 12, 1);
         let mut hop = crate::routing::Hop {
@@ -357,6 +364,6 @@ mod tests {
             ..first
         };
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::from([(3, 1 << 20)])));
-        assert_eq!((choice.port.number(), choice.vc, choice.state), (3, 0, 0));
+        assert_eq!((choice.port.number(), choice.vc.number(), choice.state), (3, 0, 0));
     }
 }

@@ -3,7 +3,7 @@
 use super::{Congestion, Hop};
 use base::{
     hash::mix64,
-    index::PortId,
+    index::{ChannelId, PortId},
     param::{Kind, Param, Values},
 };
 
@@ -58,7 +58,7 @@ impl Select {
     pub(crate) fn choose(
         self,
         count: u32,
-        path: impl Fn(u32) -> (PortId, u8),
+        path: impl Fn(u32) -> (PortId, ChannelId),
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
     ) -> u32 {
@@ -74,7 +74,7 @@ impl Select {
     }
 
     /// What an adaptive rule minimises.
-    pub(crate) fn score(self, (port, vc): (PortId, u8), congestion: &mut dyn Congestion) -> u64 {
+    pub(crate) fn score(self, (port, vc): (PortId, ChannelId), congestion: &mut dyn Congestion) -> u64 {
         match self {
             Self::MostCredits => u64::MAX - congestion.credits(port, vc),
             _ => congestion.backlog(port),
@@ -86,7 +86,7 @@ impl Select {
     pub(crate) fn port(
         self,
         ports: &[PortId],
-        vc: u8,
+        vc: ChannelId,
         hop: &mut Hop,
         congestion: &mut dyn Congestion,
     ) -> PortId {
@@ -141,7 +141,12 @@ mod tests {
             let mut hop = testing::hop(&fabric, 0, 1, 0);
             hop.random = Stream::new(1, Purpose::Route, number);
             seen[Select::RoundRobin
-                .port(&[PortId::new(0), PortId::new(1), PortId::new(2)], 0, &mut hop, &mut Never)
+                .port(
+                    &[PortId::new(0), PortId::new(1), PortId::new(2)],
+                    ChannelId::FIRST,
+                    &mut hop,
+                    &mut Never,
+                )
                 .index()] += 1;
         }
         assert_eq!(seen, [10; 3]);
@@ -157,7 +162,7 @@ mod tests {
             counts[Select::LeastQueue
                 .port(
                     &[PortId::new(4), PortId::new(5), PortId::new(6), PortId::new(7)],
-                    0,
+                    ChannelId::FIRST,
                     &mut hop,
                     &mut busy,
                 )
@@ -173,7 +178,12 @@ mod tests {
         let fabric = testing::grid(false, &[8]);
         let choice = |destination, seed| {
             let mut hop = testing::hop(&fabric, 0, destination, seed);
-            Select::Static.port(&[PortId::new(1), PortId::new(2), PortId::new(3)], 0, &mut hop, &mut Never)
+            Select::Static.port(
+                &[PortId::new(1), PortId::new(2), PortId::new(3)],
+                ChannelId::FIRST,
+                &mut hop,
+                &mut Never,
+            )
         };
         assert!((0..8).all(|d| choice(d, 1) == choice(d, 2)));
         assert!((1..8).any(|d| choice(d, 1) != choice(0, 1)));

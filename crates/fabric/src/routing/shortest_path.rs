@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{graph::Fabric, paths, routing::entry::RoutingEntry};
 use base::{
-    index::{Column, PortId, RouterId},
+    index::{ChannelId, Column, PortId, RouterId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -107,12 +107,12 @@ impl Channels {
     /// The channel of the next link of a path of `plane` between the routers number `source` and `end` of the table;
     /// `vc` is that of the last link, if there was one: from then on `source` does not matter.
     #[inline]
-    pub(crate) fn next(&self, vc: Option<u8>, plane: u32, source: u32, end: u32) -> u8 {
+    pub(crate) fn next(&self, vc: Option<ChannelId>, plane: u32, source: u32, end: u32) -> ChannelId {
         match (self, vc) {
             (Self::Layers(layers), None) => layers.of(plane, source, end),
             (Self::Layers(_), Some(vc)) => vc,
-            (Self::Hops(_), None) => 0,
-            (Self::Hops(_), Some(vc)) => vc + 1,
+            (Self::Hops(_), None) => ChannelId::FIRST,
+            (Self::Hops(_), Some(vc)) => vc.plus(1),
         }
     }
 }
@@ -288,7 +288,7 @@ impl ShortestPath {
 
     /// Virtual channel of the next link.
     #[inline]
-    fn vc(&self, hop: &Hop, plane: u32, end: u32) -> u8 {
+    fn vc(&self, hop: &Hop, plane: u32, end: u32) -> ChannelId {
         match hop.visited {
             0 => self.channels.next(None, plane, self.table.end(hop.router), end),
             _ => self.channels.next(Some(hop.vc), plane, 0, end),
@@ -305,7 +305,7 @@ impl ShortestPath {
     #[inline]
     fn ejection(&self, hop: &Hop) -> Option<Choice> {
         let (router, port) = self.fabric.attached(hop.destination);
-        (router == hop.router).then_some(Choice { port, vc: 0, state: 0 })
+        (router == hop.router).then_some(Choice { port, vc: ChannelId::FIRST, state: 0 })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     registry::{Constant, TOPOLOGIES, values},
 };
 use base::{
-    index::{PortId, RouterId, TerminalId},
+    index::{ChannelId, PortId, RouterId, TerminalId},
     registry::find,
     rng::{Purpose, Stream},
 };
@@ -66,7 +66,7 @@ pub(crate) fn hop(fabric: &Fabric, source: u32, destination: u32, seed: u64) -> 
     let (source, destination) = (TerminalId::new(source), TerminalId::new(destination));
     let (router, in_port) = fabric.attached(source);
     let random = Stream::new(seed, Purpose::Route, 0);
-    Hop { router, in_port, vc: 0, visited: 0, source, destination, state: 0, random }
+    Hop { router, in_port, vc: ChannelId::FIRST, visited: 0, source, destination, state: 0, random }
 }
 
 /// All pairs of terminals.
@@ -87,7 +87,7 @@ pub(crate) fn path(
     let mut path = Vec::new();
     loop {
         let choice = routing.route(&mut hop, &mut Backlogs(BTreeMap::new()));
-        path.push((hop.router.number(), choice.port.number(), choice.vc));
+        path.push((hop.router.number(), choice.port.number(), choice.vc.number()));
         assert!(path.len() < 1000, "{source} -> {destination} never ends");
         match fabric.ports_of(hop.router)[choice.port.index()].peer {
             Peer::Router { router, port } => {

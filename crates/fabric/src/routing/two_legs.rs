@@ -22,7 +22,7 @@ use crate::{
     },
 };
 use base::{
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
     param::{Kind, Param, Problem, Values},
 };
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl<L: Leg> TwoLegs<L> {
             }
             return Some((destination, At::start(hop.router, hop.in_port), LAST));
         }
-        let vc = hop.vc.saturating_sub(self.last);
+        let vc = ChannelId::new(hop.vc.number().saturating_sub(self.last));
         Some((destination, At { router: hop.router, in_port: hop.in_port, vc, begun: true }, LAST))
     }
 
@@ -231,7 +231,7 @@ impl<L: Leg> TwoLegs<L> {
         let count = 1 + routes.clone().count() as u32;
         let route = |i: u32| if i == 0 { None } else { routes.clone().nth(i as usize - 1) };
         if select.oblivious() {
-            return route(select.choose(count, |_| (PortId::new(0), 0), hop, congestion));
+            return route(select.choose(count, |_| (PortId::new(0), ChannelId::FIRST), hop, congestion));
         }
         let (mut best, mut least) = (None, u64::MAX);
         for i in (0..count).map(route) {
@@ -256,9 +256,9 @@ impl<L: Leg> TwoLegs<L> {
         }
     }
 
-    fn next_ports(&self, (to, at, state): (RouterId, At, u32)) -> (NextPorts<'_>, u8) {
+    fn next_ports(&self, (to, at, state): (RouterId, At, u32)) -> (NextPorts<'_>, ChannelId) {
         let next_ports = self.leg.next_ports(&at, to);
-        (next_ports, next_ports.vc + if state == LAST { self.last } else { 0 })
+        (next_ports, next_ports.vc.plus(if state == LAST { self.last } else { 0 }))
     }
 
     fn seed(hop: &Hop) -> u64 {
@@ -340,11 +340,13 @@ impl<L: Leg> Routing for TwoLegs<L> {
         let (destination, ejection) = self.fabric.attached(hop.destination);
         let leg = match self.present(hop, destination) {
             Some(leg) => leg,
-            None if hop.router == destination => return Choice { port: ejection, vc: 0, state: 0 },
+            None if hop.router == destination => {
+                return Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
+            }
             None => self.decide(hop, destination, congestion),
         };
         if leg.0 == hop.router {
-            return Choice { port: ejection, vc: 0, state: 0 };
+            return Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
         }
         let (next_ports, vc) = self.next_ports(leg);
         let port = match self.rule {
@@ -361,7 +363,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
         let (destination, ejection) = self.fabric.attached(hop.destination);
         let mut push = |leg: (RouterId, At, u32)| {
             if leg.0 == hop.router {
-                out.push(Choice { port: ejection, vc: 0, state: 0 });
+                out.push(Choice { port: ejection, vc: ChannelId::FIRST, state: 0 });
                 return;
             }
             let (next_ports, vc) = self.next_ports(leg);
@@ -372,7 +374,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
             }));
         };
         if hop.visited == 0 && hop.router == destination {
-            out.push(Choice { port: ejection, vc: 0, state: 0 });
+            out.push(Choice { port: ejection, vc: ChannelId::FIRST, state: 0 });
             return;
         }
         if let Some(leg) = self.present(hop, destination) {

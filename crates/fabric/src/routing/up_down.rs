@@ -15,7 +15,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
-    index::{Column, LinkId, PortId, RouterId},
+    index::{ChannelId, Column, LinkId, PortId, RouterId},
     param::{Kind, Param, Problem, Value, Values},
     registry::About,
 };
@@ -259,13 +259,13 @@ impl Routing for UpDown {
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         let port = match self.path(hop) {
             NextPort::Out(port) => port,
-            NextPort::Ports(ports) => self.select.port(ports, 0, hop, congestion),
+            NextPort::Ports(ports) => self.select.port(ports, ChannelId::FIRST, hop, congestion),
         };
-        Choice { port, vc: 0, state: 0 }
+        Choice { port, vc: ChannelId::FIRST, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let choice = |port| Choice { port, vc: 0, state: 0 };
+        let choice = |port| Choice { port, vc: ChannelId::FIRST, state: 0 };
         match self.path(hop) {
             NextPort::Out(port) => out.push(choice(port)),
             NextPort::Ports(ports) => out.extend(ports.iter().copied().map(choice)),

@@ -7,13 +7,14 @@ use crate::{
     places::{LocalPort, Side, Upstream},
     rows::{self, Credit, NO_CREDIT},
 };
+use base::index::ChannelId;
 use base::time::{NEVER, Ps};
 use engine::{domain::Lane, key::Class, state::NIL};
 
 impl<R: Router> Net<R> {
     /// Releases the buffer that a chunk held on `from`'s link at instant `at`.
     #[inline]
-    pub fn return_credit(&mut self, cx: &Static, from: Upstream, vc: u8, at: Ps, fx: &mut impl Fx) {
+    pub fn return_credit(&mut self, cx: &Static, from: Upstream, vc: ChannelId, at: Ps, fx: &mut impl Fx) {
         let from = match from.side() {
             Side::Here(port) => port,
             Side::Afar(inbound) => return self.send_credit(cx, inbound, vc, at, fx),
@@ -30,7 +31,7 @@ impl<R: Router> Net<R> {
     }
 
     /// Informs another partition that a chunk no longer holds a buffer of its link.
-    fn send_credit(&mut self, cx: &Static, inbound: u32, vc: u8, at: Ps, fx: &mut impl Fx) {
+    fn send_credit(&mut self, cx: &Static, inbound: u32, vc: ChannelId, at: Ps, fx: &mut impl Fx) {
         let line = &cx.local.inbound[inbound as usize];
         let release = at + cx.net.timings[line.timing as usize].credit_delay;
         let count = self.returned.edit(inbound);
@@ -81,21 +82,21 @@ impl<R: Router> Net<R> {
 
     /// Uses the first credit if it was released by `t`; returns its VC.
     #[inline]
-    pub fn next_credit(&mut self, u: LocalPort, t: Ps) -> Option<u32> {
+    pub fn next_credit(&mut self, u: LocalPort, t: Ps) -> Option<ChannelId> {
         let port = self.ports.get(u);
         // The mark for no credit reads as a release after all time.
         if port.first_credit >> 4 > t {
             return None;
         }
-        let vc = (port.first_credit & 15) as u32;
-        debug_assert!(vc < self.width && port.backlog > 0, "a credit gives back what was taken");
+        let vc = ChannelId::new((port.first_credit & 15) as u8);
+        debug_assert!(port.backlog > 0, "a credit gives back what was taken");
         let port = self.ports.edit(u);
         port.backlog -= 1;
         port.first_credit = NO_CREDIT;
         if port.more_credits {
             self.refill_credit(u);
         }
-        let v = self.vcs_per_port(u) + vc;
+        let v = self.vc_row(u, vc);
         debug_assert!(self.vcs.get(v).occupancy > 0, "a credit gives back what was taken");
         self.vcs.edit(v).occupancy -= 1;
         Some(vc)
@@ -113,7 +114,7 @@ impl<R: Router> Net<R> {
     }
 
     /// A credit that another partition sent, due now.
-    pub fn credit_from_afar(&mut self, cx: &Static, u: LocalPort, vc: u8, fx: &mut impl Fx) {
+    pub fn credit_from_afar(&mut self, cx: &Static, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) {
         debug_assert!(cx.local.is_routers(u), "a terminal is in its router's partition");
         self.add_credit(u, rows::credit(fx.now(), vc));
         R::credit(self, cx, u, true, fx);

@@ -7,7 +7,7 @@ use crate::{
     effects::Fx,
     network::{End, Line},
 };
-use base::index::{LinkId, PortId};
+use base::index::{ChannelId, LinkId, PortId};
 use fabric::routing::{Choice, Congestion, Hop};
 
 /// What an adaptive routing sees of the router it is asked at.
@@ -32,12 +32,12 @@ impl<R: Router, F: Fx> Congestion for View<'_, R, F> {
         u64::from(self.net.ports.get(u).backlog) * u64::from(self.cx.net.config.chunk)
     }
 
-    fn credits(&mut self, port: PortId, vc: u8) -> u64 {
+    fn credits(&mut self, port: PortId, vc: ChannelId) -> u64 {
         // Brings the port's books to this instant.
         self.backlog(port);
         let u = self.base.plus(port.number());
         let capacity = self.cx.net.timings[Net::<R>::line(self.cx, u).timing as usize].capacity;
-        let v = self.net.vcs_per_port(u) + u32::from(self.first_vc + vc);
+        let v = self.net.vc_row(u, vc.plus(self.first_vc));
         let used = self.net.vcs.get(v).occupancy;
         u64::from(capacity.saturating_sub(used)) * u64::from(self.cx.net.config.chunk)
     }
@@ -61,7 +61,7 @@ impl Congestion for Blind {
 impl<R: Router> Net<R> {
     /// Asks the routing where a chunk at a router goes next.
     #[inline]
-    pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: u8, fx: &mut impl Fx) -> Choice {
+    pub fn decide(&mut self, cx: &Static, c: u32, line: &Line, vc: ChannelId, fx: &mut impl Fx) -> Choice {
         let End::Router { router, base, in_port, .. } = line.end else { unreachable!("only routers route") };
         debug_assert!(
             cx.local.lines[base.plus(in_port.number())].own_base == base,
@@ -110,7 +110,9 @@ impl<R: Router> Net<R> {
         let link = cx.net.fabric.port_index(router, choice.port);
         match cx.net.routes.divert(fx.now() - R::RULES.lag, router, link) {
             // As if it began here.
-            Some(around) => around.route(&mut Hop { vc: 0, visited: 0, state: 0, ..hop }, &mut Blind),
+            Some(around) => {
+                around.route(&mut Hop { vc: ChannelId::FIRST, visited: 0, state: 0, ..hop }, &mut Blind)
+            }
             None => choice,
         }
     }

@@ -8,13 +8,24 @@ use crate::{
     rows::Flight,
     transport::word::{How, Word},
 };
-use base::{index::LinkId, time::Ps};
+use base::{
+    index::{ChannelId, LinkId},
+    time::Ps,
+};
 use engine::state::NIL;
 
 impl<R: Router> Net<R> {
     /// A chunk starts onto a link at `start`.
     #[inline]
-    pub fn put_on_link(&mut self, cx: &Static, c: u32, u: LocalPort, vc: u8, start: Ps, fx: &mut impl Fx) {
+    pub fn put_on_link(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        u: LocalPort,
+        vc: ChannelId,
+        start: Ps,
+        fx: &mut impl Fx,
+    ) {
         let line = Self::line(cx, u);
         let timing = &cx.net.timings[line.timing as usize];
         let chunk = self.chunks.get(c);

@@ -27,7 +27,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::LinkId,
+    index::{ChannelId, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -57,7 +57,7 @@ pub struct Static {
 }
 
 /// A buffer of the network: directed link and virtual channel.
-pub type Channel = (LinkId, u8);
+pub type Channel = (LinkId, ChannelId);
 
 /// A router architecture: what its routers do with chunks between their links.
 ///
@@ -99,7 +99,15 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     fn bytes(ports: u64, vcs: u64) -> u64;
 
     /// Chunk `c` reaches a router over `line`, in a buffer that upstream port `from` accounts for until [`Net::return_credit`].
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx);
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    );
 
     /// A credit for output `u` is among its dated ones; from another partition it holds `now`, else later.
     fn credit(n: &mut Net<Self>, cx: &Static, u: LocalPort, now: bool, fx: &mut impl Fx);
@@ -132,7 +140,7 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
 
     /// Visits what it holds at port `u` (inputs and outputs of a router have the same numbers): the buffer that chunks account for, its VC
     /// and the list.
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32));
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32));
 
     /// Visits the chunks that are at port `u` of a router and on no link.
     fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
@@ -160,7 +168,7 @@ pub trait Router: Clone + PartialEq + Send + Sized + 'static {
     }
 
     /// What contradicts its rules at virtual channel `vc` of port `u`, of whose buffers `room` are free.
-    fn fault(_n: &Net<Self>, _u: LocalPort, _vc: u8, _room: u32) -> Option<String> {
+    fn fault(_n: &Net<Self>, _u: LocalPort, _vc: ChannelId, _room: u32) -> Option<String> {
         None
     }
 
@@ -379,6 +387,13 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn vcs_per_port(&self, u: LocalPort) -> u32 {
         u.number() * self.width
+    }
+
+    /// Row of a VC of a port.
+    #[inline]
+    pub fn vc_row(&self, u: LocalPort, vc: ChannelId) -> u32 {
+        debug_assert!(u32::from(vc.number()) < self.width, "a port has so many VCs");
+        self.vcs_per_port(u) + u32::from(vc.number())
     }
 
     /// The first chunk on a link to a router arrives, if that is now. False if nothing is set for what comes after it.

@@ -13,7 +13,7 @@ use crate::{
     places::{LocalPort, Side},
 };
 use base::{
-    index::{Column, LinkId},
+    index::{ChannelId, Column, LinkId},
     time::{NEVER, Ps},
 };
 use engine::{
@@ -91,7 +91,7 @@ pub trait Clocked: Router {
     fn set_arrival(&mut self, input: LocalPort, at: Ps);
 
     /// A chunk joins the buffer of a VC at an input.
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: u8);
+    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId);
 
     /// One cycle of a router, due at this instant. It ends with [`Net::stay_awake`] or [`Net::sleep`].
     fn cycle(n: &mut Net<Self>, cx: &Static, local: u32, fx: &mut impl Fx);

@@ -9,7 +9,12 @@ use crate::{
     },
     samples, simulate,
 };
-use base::{hash::mix64, index::LinkId, param::Value, time::Ps};
+use base::{
+    hash::mix64,
+    index::{ChannelId, LinkId},
+    param::Value,
+    time::Ps,
+};
 use fabric::{
     graph::Fabric,
     routing::{Choice, Congestion, Facts, Hop, Routing},
@@ -242,7 +247,7 @@ impl Dateline {
         let group = |terminal| self.fabric.router_at(terminal).number() / 4;
         let (from, to) = (group(hop.source), group(hop.destination));
         let local = from == to || (hop.router.number() / 4 == from && port.class < 2);
-        Choice { vc: u8::from(!local), ..choice }
+        Choice { vc: ChannelId::new(u8::from(!local)), ..choice }
     }
 }
 
@@ -252,7 +257,7 @@ impl Routing for Dateline {
     }
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
         // The registered one goes by routers visited: the number of local links crossed in the source's group.
-        let vc = std::mem::replace(&mut hop.vc, hop.visited.min(1) as u8);
+        let vc = std::mem::replace(&mut hop.vc, ChannelId::new(hop.visited.min(1) as u8));
         let choice = self.inner.route(hop, congestion);
         hop.vc = vc;
         self.channel(hop, choice)

@@ -6,7 +6,7 @@ pub mod naive;
 
 use base::{
     hash::mix64,
-    index::TerminalId,
+    index::{ChannelId, TerminalId},
     param::Value,
     rate::Bandwidth,
     rng::{Purpose, Stream},
@@ -93,7 +93,7 @@ pub struct Sketch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seen {
     Created { time: Ps, id: u64, bytes: u64 },
-    Accepted { time: Ps, link: u32, vc: u8, id: u64, index: u64 },
+    Accepted { time: Ps, link: u32, vc: ChannelId, id: u64, index: u64 },
     Delivered { time: Ps, id: u64, start: Ps, last_arrival: Ps, hops: u16, disordered: bool },
     Message { time: Ps, created: Ps, source: u32, destination: u32, number: u32 },
 }

@@ -4,7 +4,7 @@
 
 use super::Seen;
 use base::{
-    index::{PortId, RouterId, TerminalId},
+    index::{ChannelId, PortId, RouterId, TerminalId},
     rng::{Purpose, Stream},
     time::Ps,
 };
@@ -378,7 +378,13 @@ impl<'a> Naive<'a> {
         self.ports[link].vcs[vc].pending.push_back(chunk);
         let c = &self.chunks[chunk];
         let id = self.packets[c.packet].id;
-        self.seen.push(Seen::Accepted { time: now, link: link as u32, vc: vc as u8, id, index: c.index });
+        self.seen.push(Seen::Accepted {
+            time: now,
+            link: link as u32,
+            vc: ChannelId::new(vc as u8),
+            id,
+            index: c.index,
+        });
         self.set_start(link, now);
         self.release(from, from_vc, now);
     }
@@ -408,10 +414,10 @@ impl<'a> Naive<'a> {
         let choice = self.route(router.number(), in_port.number(), chunk);
         let out = fabric.port_index(router, choice.port).index();
         let c = &mut self.chunks[chunk];
-        (c.state, c.vc) = (choice.state, usize::from(choice.vc));
+        (c.state, c.vc) = (choice.state, choice.vc.index());
         c.visited += 1;
         let capacity = self.ports[out].capacity;
-        let row = &mut self.ports[out].vcs[usize::from(choice.vc)];
+        let row = &mut self.ports[out].vcs[choice.vc.index()];
         if row.queued.is_empty() && row.occupancy < capacity {
             self.accept(out, chunk, (link, from_vc), now);
         } else {
@@ -431,7 +437,7 @@ impl<'a> Naive<'a> {
         let mut hop = Hop {
             router: RouterId::new(router),
             in_port: PortId::new(in_port),
-            vc: c.vc as u8,
+            vc: ChannelId::new(c.vc as u8),
             visited: c.visited,
             source: TerminalId::new((packet.id >> 32) as u32),
             destination: TerminalId::new(packet.destination),

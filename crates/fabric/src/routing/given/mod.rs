@@ -17,7 +17,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
-    index::{Column, PortId, RouterId, TerminalId},
+    index::{ChannelId, Column, PortId, RouterId, TerminalId},
     param::{Excerpt, Kind, Param, Problem, Values},
     registry::About,
 };
@@ -58,7 +58,7 @@ pub const ROUTING: RoutingEntry = RoutingEntry {
 /// Who says which channel a packet takes.
 enum Lanes {
     /// The file: channel of each listed port, in the order of the table's ports.
-    Given { vcs: Vec<u8>, count: u8 },
+    Given { vcs: Vec<ChannelId>, count: u8 },
     /// Nobody: they are assigned.
     Assigned(Channels),
 }
@@ -112,8 +112,9 @@ fn bind(
     let (table, row, order) = table(&fabric, entries)?;
     reached(&fabric, &table, &row).map_err(&whole)?;
     let lanes = if entries.iter().any(|e| e.vc.is_some()) {
-        let vcs: Vec<u8> = order.iter().map(|&i| entries[i as usize].vc.unwrap_or(0)).collect();
-        let count = 1 + vcs.iter().copied().max().unwrap_or(0);
+        let vcs: Vec<ChannelId> =
+            order.iter().map(|&i| entries[i as usize].vc.unwrap_or(ChannelId::FIRST)).collect();
+        let count = 1 + vcs.iter().max().map_or(0, |vc| vc.number());
         Lanes::Given { vcs, count }
     } else {
         let most = values.u32("max_vcs") as u8;
@@ -234,7 +235,7 @@ impl Given {
 
     /// Channel of the i-th of the ports.
     #[inline]
-    fn vc(&self, hop: &Hop, i: usize, plane: u32, end: u32) -> u8 {
+    fn vc(&self, hop: &Hop, i: usize, plane: u32, end: u32) -> ChannelId {
         match &self.lanes {
             Lanes::Given { vcs, .. } => vcs[i],
             Lanes::Assigned(channels) if hop.visited == 0 => {
@@ -245,7 +246,7 @@ impl Given {
     }
 
     fn out(&self, hop: &Hop) -> Choice {
-        Choice { port: self.fabric.attached(hop.destination).1, vc: 0, state: 0 }
+        Choice { port: self.fabric.attached(hop.destination).1, vc: ChannelId::FIRST, state: 0 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads the text of a routing table, and checks each entry against the fabric.
 
 use crate::graph::{Fabric, Peer};
-use base::index::{PortId, RouterId, TerminalId};
+use base::index::{ChannelId, PortId, RouterId, TerminalId};
 
 /// Most mistakes that are reported.
 pub(in crate::routing) const REPORTED: usize = 20;
@@ -15,7 +15,7 @@ pub(super) struct Entry {
     pub(super) destination: TerminalId,
     pub(super) router: RouterId,
     pub(super) port: PortId,
-    pub(super) vc: Option<u8>,
+    pub(super) vc: Option<ChannelId>,
 }
 
 /// A mistake and where it is.
@@ -110,7 +110,7 @@ fn entry<'a>(words: &[Word<'a>], fabric: &Fabric) -> Result<Option<Entry>, (Word
     }
     let vc =
         words.get(3).map(|&word| number(word, "virtual channel", MAX_VCS)).transpose()?.map(|vc| vc as u8);
-    Ok(Some(Entry { destination, router, port, vc }))
+    Ok(Some(Entry { destination, router, port, vc: vc.map(ChannelId::new) }))
 }
 
 /// A number below `count`.

@@ -6,7 +6,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::cray_dragonfly::CrayDragonflyShape};
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 
 /// Tables of one such dragonfly: they serve all groups alike.
 pub(crate) struct CrayDragonflyLeg {
@@ -69,12 +69,12 @@ impl Leg for CrayDragonflyLeg {
             (shape.place(at.router.number()), shape.place(to.number()));
         if group == to_group {
             let (first, count) = within(shape, (row, column), (to_row, to_column)).unwrap_or((0, 1));
-            return NextPorts { ports: PortSet::Range(PortId::new(first), count), vc: 1 };
+            return NextPorts { ports: PortSet::Range(PortId::new(first), count), vc: ChannelId::new(1) };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let entry = ((slot * shape.rows + row) * shape.columns + column) as usize;
         let ports = &self.ports[self.begin[entry] as usize..self.begin[entry + 1] as usize];
-        NextPorts { ports: PortSet::List(ports), vc: 0 }
+        NextPorts { ports: PortSet::List(ports), vc: ChannelId::FIRST }
     }
 
     fn area(&self, router: RouterId) -> u32 {

@@ -5,7 +5,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, routing::dragonfly::Tables};
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 
 /// Tables of one dragonfly.
 pub(crate) struct DragonflyLeg {
@@ -29,9 +29,9 @@ impl Leg for DragonflyLeg {
         let ((group, index), (to_group, to_index)) = (self.tables.place(at.router), self.tables.place(to));
         if group == to_group {
             let port = self.tables.shape.local_port(index, to_index);
-            return NextPorts { ports: PortSet::Range(PortId::new(port), 1), vc: 1 };
+            return NextPorts { ports: PortSet::Range(PortId::new(port), 1), vc: ChannelId::new(1) };
         }
-        NextPorts { ports: PortSet::List(self.tables.toward(group, index, to_group)), vc: 0 }
+        NextPorts { ports: PortSet::List(self.tables.toward(group, index, to_group)), vc: ChannelId::FIRST }
     }
 
     fn area(&self, router: RouterId) -> u32 {

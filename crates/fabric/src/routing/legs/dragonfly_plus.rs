@@ -6,7 +6,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::dragonfly_plus::DragonflyPlusShape};
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 
 /// Tables of one dragonfly+.
 pub(crate) struct DragonflyPlusLeg {
@@ -76,7 +76,7 @@ impl Leg for DragonflyPlusLeg {
             } else {
                 PortSet::Range(PortId::new(0), shape.spines * shape.cables)
             };
-            return NextPorts { ports, vc: 1 };
+            return NextPorts { ports, vc: ChannelId::new(1) };
         }
         let slot = shape.arrangement.slot(shape.groups, group, to_group);
         let ports = if spine {
@@ -87,7 +87,7 @@ impl Leg for DragonflyPlusLeg {
         } else {
             PortSet::List(self.up.row(slot))
         };
-        NextPorts { ports, vc: 0 }
+        NextPorts { ports, vc: ChannelId::FIRST }
     }
 
     fn area(&self, router: RouterId) -> u32 {

@@ -2,7 +2,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::grid::GridShape};
-use base::index::{Column, PortId, RouterId};
+use base::index::{ChannelId, Column, PortId, RouterId};
 
 /// What a ring does with its second virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl GridLeg {
 
     /// Port and VC of the next link toward router `to`; `None` if the packet is there.
     #[inline]
-    pub(crate) fn next(&self, at: &At, to: RouterId) -> Option<(PortId, u8)> {
+    pub(crate) fn next(&self, at: &At, to: RouterId) -> Option<(PortId, ChannelId)> {
         let n = self.shape.dims.len();
         let row = |router: RouterId| &self.coordinates[router.index() * n..][..n];
         let (here, there) = (row(at.router), row(to));
@@ -66,9 +66,9 @@ impl GridLeg {
 
     /// One link along dimension `d`, in which the packet is at coordinate `from` and wants to be at `to_x`.
     #[inline]
-    fn step(&self, at: &At, to: RouterId, d: u32, from: u32, to_x: u32) -> (PortId, u8) {
+    fn step(&self, at: &At, to: RouterId, d: u32, from: u32, to_x: u32) -> (PortId, ChannelId) {
         if !self.shape.wraps {
-            return (PortId::new(2 * d + u32::from(to_x > from)), 0);
+            return (PortId::new(2 * d + u32::from(to_x > from)), ChannelId::FIRST);
         }
         let size = self.shape.dims[d as usize];
         let ahead = if to_x > from { to_x - from } else { to_x + size - from };
@@ -77,11 +77,11 @@ impl GridLeg {
         let inside = at.begun && at.in_port.number() / 2 == d;
         let second = match self.dateline {
             Dateline::None => false,
-            Dateline::Link => from == if up { size - 1 } else { 0 } || inside && at.vc == 1,
-            Dateline::Packet if inside => at.vc == 1,
+            Dateline::Link => from == if up { size - 1 } else { 0 } || inside && at.vc == ChannelId::new(1),
+            Dateline::Packet if inside => at.vc == ChannelId::new(1),
             Dateline::Packet => up == (from > to_x),
         };
-        (PortId::new(2 * d + u32::from(up)), u8::from(second))
+        (PortId::new(2 * d + u32::from(up)), ChannelId::new(u8::from(second)))
     }
 }
 

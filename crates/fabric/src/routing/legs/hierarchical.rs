@@ -11,7 +11,7 @@ use crate::{
     graph::{Fabric, Peer},
     topology::hierarchical::HierarchicalShape,
 };
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 
 /// Tables of one hierarchical network: they serve all racks alike.
 pub(crate) struct HierarchicalLeg {
@@ -177,11 +177,14 @@ impl Leg for HierarchicalLeg {
         if rack == to_rack {
             let same_board = switch / self.shape.switches == to_switch / self.shape.switches;
             let ports = PortSet::List(self.inner.row(switch * self.size + to_switch));
-            return NextPorts { ports, vc: 2 + u8::from(same_board) };
+            return NextPorts { ports, vc: ChannelId::new(2 + u8::from(same_board)) };
         }
         let after = if to_rack > rack { to_rack - rack } else { to_rack + self.shape.racks - rack };
         let row = (2 * (after - 1) + u32::from(rack > to_rack)) * self.size + switch;
-        NextPorts { ports: PortSet::List(self.outer.row(row)), vc: u8::from(self.on_board[row as usize]) }
+        NextPorts {
+            ports: PortSet::List(self.outer.row(row)),
+            vc: ChannelId::new(self.on_board[row as usize].into()),
+        }
     }
 
     fn area(&self, router: RouterId) -> u32 {

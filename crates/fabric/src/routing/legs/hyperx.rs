@@ -2,7 +2,7 @@
 
 use super::{At, Leg, NextPorts, PortSet};
 use crate::{graph::Fabric, topology::hyperx::HyperxShape};
-use base::index::{PortId, RouterId};
+use base::index::{ChannelId, PortId, RouterId};
 
 /// Geometry of one `HyperX`, flattened butterfly or hypercube.
 pub(crate) struct HyperxLeg {
@@ -34,6 +34,6 @@ impl Leg for HyperxLeg {
     #[inline]
     fn next_ports(&self, at: &At, to: RouterId) -> NextPorts<'_> {
         let (first, count) = self.next(at.router, to).unwrap_or((PortId::new(0), 1));
-        NextPorts { ports: PortSet::Range(first, count), vc: 0 }
+        NextPorts { ports: PortSet::Range(first, count), vc: ChannelId::FIRST }
     }
 }

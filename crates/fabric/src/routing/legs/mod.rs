@@ -14,7 +14,7 @@ pub(crate) mod table;
 use crate::graph::{Fabric, Peer};
 use base::{
     hash::mix64,
-    index::{PortId, RouterId},
+    index::{ChannelId, PortId, RouterId},
 };
 
 /// Where a packet on a leg is.
@@ -24,7 +24,7 @@ pub(crate) struct At {
     /// Port through which it came in.
     pub(crate) in_port: PortId,
     /// Channel, among those of the leg, on which it came in; meaningless unless `begun`.
-    pub(crate) vc: u8,
+    pub(crate) vc: ChannelId,
     /// False at the first router of the leg.
     pub(crate) begun: bool,
 }
@@ -32,7 +32,7 @@ pub(crate) struct At {
 impl At {
     /// The beginning of a leg.
     pub(crate) fn start(router: RouterId, in_port: PortId) -> Self {
-        Self { router, in_port, vc: 0, begun: false }
+        Self { router, in_port, vc: ChannelId::FIRST, begun: false }
     }
 }
 
@@ -40,7 +40,7 @@ impl At {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NextPorts<'a> {
     pub(crate) ports: PortSet<'a>,
-    pub(crate) vc: u8,
+    pub(crate) vc: ChannelId,
 }
 
 /// One or more ports.

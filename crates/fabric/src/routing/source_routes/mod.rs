@@ -19,7 +19,7 @@ use crate::{
     routing::entry::{Bound, RoutingEntry},
 };
 use base::{
-    index::{LinkId, PortId, TerminalId},
+    index::{ChannelId, LinkId, PortId, TerminalId},
     param::{Kind, Param, Problem, Values},
     registry::About,
 };
@@ -174,14 +174,14 @@ impl SourceRoutes {
 
     /// Port and channel of a route's link number `at`.
     #[inline]
-    fn link(&self, route: u32, at: u16) -> (PortId, u8) {
+    fn link(&self, route: u32, at: u16) -> (PortId, ChannelId) {
         let i = self.begin[route as usize] as usize + usize::from(at);
         let vc = match &self.lanes {
             Lanes::Given { vcs, .. } => vcs[i],
             Lanes::Layers { layers, .. } => layers[route as usize],
             Lanes::Hops(_) => at as u8,
         };
-        (self.ports[i], vc)
+        (self.ports[i], ChannelId::new(vc))
     }
 
     /// The port to the destination, at its router once the route is over.
@@ -190,7 +190,7 @@ impl SourceRoutes {
         let (router, port) = self.fabric.attached(hop.destination);
         let route = hop.state as usize;
         let over = hop.visited == 0 || u32::from(hop.visited) == self.begin[route + 1] - self.begin[route];
-        (router == hop.router && over).then_some(Choice { port, vc: 0, state: 0 })
+        (router == hop.router && over).then_some(Choice { port, vc: ChannelId::FIRST, state: 0 })
     }
 
     fn choice(&self, route: u32, at: u16) -> Choice {

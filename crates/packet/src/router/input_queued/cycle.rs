@@ -10,7 +10,7 @@ use crate::{
     router::clock::{Clock, Clocked, Stage},
 };
 use base::{
-    index::{LinkId, PortId},
+    index::{ChannelId, LinkId, PortId},
     time::{NEVER, Ps},
 };
 use engine::state::{Fifo, NIL, mode::Mode};
@@ -46,7 +46,7 @@ impl<M: Mode> Clocked for InputQueued<M> {
     }
 
     #[inline]
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: u8) {
+    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId) {
         let chunks = &mut n.chunks;
         n.router.append(input, vc, cx.net.config.vcs, |fifo| fifo.push(chunks, chunk));
     }
@@ -125,7 +125,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let v = row_of(input, cx.net.config.vcs, vc);
             // Terminals inject into any VC, which says nothing of a class.
             let class = if terminal { 0 } else { vc as u8 / self.router.each };
-            let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, class, fx);
+            let choice = self.decide(cx, self.router.vcs.get(v).fifo.head, &line, ChannelId::new(class), fx);
             let row = self.router.vcs.edit(v);
             row.stage = Stage::Routed;
             row.out = base.plus(choice.port.number());
@@ -149,13 +149,13 @@ impl<M: Mode> Net<InputQueued<M>> {
         let class = cx.local.line_from(from).timing;
         let (mut left, mut rest) = (idle, idle);
         while rest != 0 {
-            let vc = rest.trailing_zeros();
+            let vc = ChannelId::new(rest.trailing_zeros() as u8);
             rest &= rest - 1;
-            let v = row_of(input, cx.net.config.vcs, vc);
+            let v = row_of(input, cx.net.config.vcs, vc.number().into());
             loop {
                 let front = self.router.vcs.get(v).fifo;
                 if front.is_empty() {
-                    left &= !(1 << vc);
+                    left &= !vc.bit();
                     break;
                 }
                 // A lost chunk's row is free when its successor is asked for.
@@ -166,7 +166,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 let fifo = &mut self.router.vcs.edit(v).fifo;
                 *fifo = if next == NIL { Fifo::default() } else { Fifo { head: next, ..*fifo } };
                 self.router.clock.routers.edit(local).held -= 1;
-                self.return_credit(cx, from, vc as u8, s, fx);
+                self.return_credit(cx, from, vc, s, fx);
             }
         }
         left
@@ -179,7 +179,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             let v = row_of(input, cx.net.config.vcs, routed.trailing_zeros());
             routed &= routed - 1;
             let row = self.router.vcs.get(v);
-            if self.router.free_vcs(row.out, row.vc) != 0 {
+            if self.router.free_vcs(row.out, row.vc.number()) != 0 {
                 work.heads.push((input, v));
             }
         }
@@ -211,20 +211,20 @@ impl<M: Mode> Net<InputQueued<M>> {
     fn allocate_vc(&mut self, cx: &Static, input: LocalPort, v: u32) -> bool {
         let clocked = &mut self.router;
         let row = *clocked.vcs.get(v);
-        let free = clocked.free_vcs(row.out, row.vc);
+        let free = clocked.free_vcs(row.out, row.vc.number());
         if free == 0 {
             return false;
         }
-        let group = clocked.group(row.out, row.vc);
+        let group = clocked.group(row.out, row.vc.number());
         debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
         // VCs take turns: one is given again when all others of its class were.
         let output = clocked.outputs.edit(row.out);
         if free & !output.used == 0 {
             output.used &= !group;
         }
-        let vc = (free & !output.used).trailing_zeros() as u8;
-        output.taken |= 1 << vc;
-        output.used |= 1 << vc;
+        let vc = ChannelId::new((free & !output.used).trailing_zeros() as u8);
+        output.taken |= vc.bit();
+        output.used |= vc.bit();
         output.last_request = v;
         let row = clocked.vcs.edit(v);
         row.vc = vc;
@@ -257,7 +257,7 @@ impl<M: Mode> Net<InputQueued<M>> {
                 bid.room = self.room(cx, out, s, fx);
                 work.outputs.push(out);
             }
-            if self.vcs.get(self.vcs_per_port(out) + u32::from(out_vc)).occupancy >= bid.room {
+            if self.vcs.get(self.vc_row(out, out_vc)).occupancy >= bid.room {
                 continue;
             }
             let first = turn(cx, self.router.outputs.get(out).last_input.number(), input.number());
@@ -337,7 +337,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         if last {
             row.stage = Stage::Idle;
             port.idle |= u16::from(!empty) << in_vc;
-            output.taken &= !(1 << vc);
+            output.taken &= !vc.bit();
         }
         let local = self.router.clock.owner[input];
         debug_assert!(self.router.clock.routers.get(local).held > 0, "what leaves was held");
@@ -345,7 +345,7 @@ impl<M: Mode> Net<InputQueued<M>> {
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
         fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
-        let o = self.vcs_per_port(out) + u32::from(vc);
+        let o = self.vc_row(out, vc);
         self.vcs.edit(o).occupancy += 1;
         self.ports.edit(out).backlog += 1;
         self.put_on_link(cx, c, out, vc, s, fx);
@@ -360,7 +360,7 @@ impl<M: Mode> Net<InputQueued<M>> {
             End::Terminal { .. } => self.set_due(cx, out, fx),
             End::Remote { .. } => {}
         }
-        self.return_credit(cx, cx.local.upstream[input], in_vc, s, fx);
+        self.return_credit(cx, cx.local.upstream[input], ChannelId::new(in_vc), s, fx);
     }
 
     /// When nothing moved at `s`: the next instant at which something could without an arrival.

@@ -31,7 +31,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::{Column, LinkId},
+    index::{ChannelId, Column, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -49,7 +49,7 @@ struct InputVc {
     /// Routing's memory for the packet.
     state: u32,
     /// Class of VCs while routed, VC once active.
-    vc: u8,
+    vc: ChannelId,
     stage: Stage,
 }
 
@@ -152,8 +152,8 @@ impl<M: Mode> PartialEq for InputQueued<M> {
 
 impl<M: Mode> InputQueued<M> {
     /// The packets in front of an input's VCs, each with its VC.
-    fn fronts(&self, input: LocalPort, vcs: u8) -> impl Iterator<Item = (u8, &InputVc)> {
-        (0..vcs).map(move |vc| (vc, self.vcs.get(row_of(input, vcs, u32::from(vc)))))
+    fn fronts(&self, input: LocalPort, vcs: u8) -> impl Iterator<Item = (ChannelId, &InputVc)> {
+        ChannelId::first(vcs).map(move |vc| (vc, self.vcs.get(row_of(input, vcs, u32::from(vc.number())))))
     }
 
     /// Those that belong to no packet.
@@ -170,13 +170,13 @@ impl<M: Mode> InputQueued<M> {
 
     /// A chunk comes to the end of a buffer.
     #[inline]
-    fn append(&mut self, input: LocalPort, vc: u8, vcs: u8, push: impl FnOnce(&mut Fifo)) {
-        let row = self.vcs.edit(row_of(input, vcs, u32::from(vc)));
+    fn append(&mut self, input: LocalPort, vc: ChannelId, vcs: u8, push: impl FnOnce(&mut Fifo)) {
+        let row = self.vcs.edit(row_of(input, vcs, u32::from(vc.number())));
         if row.fifo.is_empty() {
             let port = self.inputs.edit(input);
             match row.stage {
-                Stage::Idle => port.idle |= 1 << vc,
-                Stage::Active => port.active |= 1 << vc,
+                Stage::Idle => port.idle |= vc.bit(),
+                Stage::Active => port.active |= vc.bit(),
                 Stage::Routed => unreachable!("a packet that asks for a VC is in its buffer"),
             }
         }
@@ -223,7 +223,13 @@ impl<M: Mode> Router for InputQueued<M> {
         let span = |r: usize| local.base[r].number()..local.base[r + 1].number();
         let widest = (0..routers).map(|r| span(r).len()).max().unwrap_or(0);
         let input = Input { arrival: NEVER, last_output: NOBODY, idle: 0, routed: 0, active: 0, last_vc: 15 };
-        let vc = InputVc { fifo: Fifo::default(), out: NOBODY, state: 0, vc: 0, stage: Stage::Idle };
+        let vc = InputVc {
+            fifo: Fifo::default(),
+            out: NOBODY,
+            state: 0,
+            vc: ChannelId::FIRST,
+            stage: Stage::Idle,
+        };
         Self {
             clock: Clock::new(local),
             inputs: Table::new(ports, input),
@@ -257,7 +263,15 @@ impl<M: Mode> Router for InputQueued<M> {
 
     /// It goes to its buffer and the router wakes. Chunks of routers in the same partition are taken in a cycle instead.
     #[inline]
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
         debug_assert_eq!(
             cx.local.upstream[base.plus(in_port.number())],
@@ -304,7 +318,7 @@ impl<M: Mode> Router for InputQueued<M> {
         n.settle_arrivals(cx, now);
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
         if cx.local.is_routers(u) {
             for (vc, front) in n.router.fronts(u, cx.net.config.vcs) {
                 front.fifo.iter(&n.chunks).for_each(|c| visit(n.input_link(cx, u), vc, c));
@@ -313,22 +327,23 @@ impl<M: Mode> Router for InputQueued<M> {
     }
 
     fn waiting(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(Channel, u32, &[Channel])) {
-        let room = |out: LocalPort, vc: u8| {
+        let room = |out: LocalPort, vc: ChannelId| {
             let timing = &cx.net.timings[Net::<Self>::line(cx, out).timing as usize];
-            n.vcs.get(n.vcs_per_port(out) + u32::from(vc)).occupancy < timing.capacity
+            n.vcs.get(n.vc_row(out, vc)).occupancy < timing.capacity
         };
         for (vc, front) in n.router.fronts(u, cx.net.config.vcs).filter(|f| !f.1.fifo.is_empty()) {
             // What it waits for; nothing if it will move by itself.
             let group = match front.stage {
-                Stage::Routed if n.router.free_vcs(front.out, front.vc) == 0 => {
-                    n.router.group(front.out, front.vc)
+                Stage::Routed if n.router.free_vcs(front.out, front.vc.number()) == 0 => {
+                    n.router.group(front.out, front.vc.number())
                 }
-                Stage::Active if !room(front.out, front.vc) => 1 << front.vc,
+                Stage::Active if !room(front.out, front.vc) => front.vc.bit(),
                 _ => 0,
             };
             let out = if front.stage == Stage::Idle { u } else { front.out };
             let link = Net::<Self>::line(cx, out).link;
-            let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (link, v)).collect();
+            let to: Vec<Channel> =
+                ChannelId::first(16).filter(|v| group & v.bit() != 0).map(|v| (link, v)).collect();
             visit((n.input_link(cx, u), vc), front.fifo.iter(&n.chunks).count() as u32, &to);
         }
     }

@@ -21,7 +21,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::LinkId,
+    index::{ChannelId, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -72,7 +72,15 @@ impl<M: Mode> Router for OutputQueued<M> {
         0
     }
 
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         let now = fx.now();
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, now, fx) {
             return n.return_credit(cx, from, vc, now, fx);
@@ -93,13 +101,13 @@ impl<M: Mode> Router for OutputQueued<M> {
             id,
             index,
         });
-        let v = n.vcs_per_port(u) + u32::from(choice.vc);
+        let v = n.vc_row(u, choice.vc);
         n.vcs.edit(v).own.push(&mut n.chunks, c);
         let port = n.ports.edit(u);
         port.backlog += 1;
         // What could start before now has started: the others of this port lacked room, and this chunk is new.
         port.since = now;
-        port.own |= 1 << choice.vc;
+        port.own |= choice.vc.bit();
         n.return_credit(cx, from, vc, now, fx);
         // It may start before what was expected to be next.
         n.set_due(cx, u, fx);
@@ -130,13 +138,13 @@ impl<M: Mode> Router for OutputQueued<M> {
             let port = n.ports.edit(u);
             let vc = after(ready, port.last_vc);
             port.last_vc = vc;
-            let v = n.vcs_per_port(u) + u32::from(vc);
+            let v = n.vc_row(u, vc);
             let row = n.vcs.edit(v);
             let c = row.own.pop(&n.chunks).expect("a waiting VC has something");
             // The buffer behind the link is taken here, not at acceptance: queues at outputs own none.
             row.occupancy += 1;
             if row.own.is_empty() {
-                n.ports.edit(u).own &= !(1 << vc);
+                n.ports.edit(u).own &= !vc.bit();
             }
             n.put_on_link(cx, c, u, vc, start, fx);
         }
@@ -176,7 +184,7 @@ impl<M: Mode> Router for OutputQueued<M> {
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
     /// What waits at an output owns no buffer.
-    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, u8, u32)) {}
+    fn held(_: &Net<Self>, _: &Static, _: LocalPort, _: &mut dyn FnMut(LinkId, ChannelId, u32)) {}
 
     fn chunks(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(u32)) {
         for vc in 0..u32::from(cx.net.config.vcs) {

@@ -9,7 +9,7 @@ use crate::{
     router::clock::{Clock, Clocked, Stage},
 };
 use base::{
-    index::{LinkId, PortId},
+    index::{ChannelId, LinkId, PortId},
     time::{NEVER, Ps},
 };
 use engine::state::{Fifo, NIL, mode::Mode};
@@ -53,14 +53,14 @@ impl<M: Mode> Clocked for Pipelined<M> {
         self.inputs.edit(input).arrival = at;
     }
 
-    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: u8) {
+    fn buffer(n: &mut Net<Self>, cx: &Static, chunk: u32, input: LocalPort, vc: ChannelId) {
         let chunks = &mut n.chunks;
         if n.router.rules.virtual_output_queues {
-            let row = input.number() * u32::from(cx.net.config.vcs) + u32::from(vc);
+            let row = input.number() * u32::from(cx.net.config.vcs) + u32::from(vc.number());
             n.router.entries.edit(row).fifo.push(chunks, chunk);
-            n.router.inputs.edit(input).entering |= 1 << vc;
+            n.router.inputs.edit(input).entering |= vc.bit();
         } else {
-            let unit = n.router.first_unit(input) + u32::from(vc);
+            let unit = n.router.first_unit(input) + u32::from(vc.number());
             n.router.append(input, unit, |fifo| fifo.push(chunks, chunk));
         }
         n.router.clock.routers.edit(n.router.clock.owner[input]).held += 1;
@@ -148,15 +148,15 @@ impl<M: Mode> Net<Pipelined<M>> {
             let row = input.number() * vcs + vc;
             while let Some(c) = self.router.entries.edit(row).fifo.pop(&self.chunks) {
                 if self.chunks.get(c).index() == 0 {
-                    if self.is_lost(cx, local, input, vc as u8, c, fx) {
+                    if self.is_lost(cx, local, input, ChannelId::new(vc as u8), c, fx) {
                         continue;
                     }
-                    let choice = self.ask_routing(cx, local, input, vc as u8, c, fx);
+                    let choice = self.ask_routing(cx, local, input, ChannelId::new(vc as u8), c, fx);
                     // What the routing said is kept where the chunk is, until the head comes to the front of its queue.
                     self.router.entries.edit(row).queue = choice.port.number();
                     self.notes.set(c, choice.state);
-                    self.chunks.edit(c).set_origin(u32::from(choice.vc));
-                } else if self.is_lost(cx, local, input, vc as u8, c, fx) {
+                    self.chunks.edit(c).set_origin(u32::from(choice.vc.number()));
+                } else if self.is_lost(cx, local, input, ChannelId::new(vc as u8), c, fx) {
                     continue;
                 }
                 let queue = self.router.entries.get(row).queue;
@@ -174,7 +174,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         cx: &Static,
         local: u32,
         input: LocalPort,
-        vc: u8,
+        vc: ChannelId,
         c: u32,
         fx: &mut impl Fx,
     ) -> bool {
@@ -197,7 +197,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         cx: &Static,
         local: u32,
         input: LocalPort,
-        vc: u8,
+        vc: ChannelId,
         c: u32,
         fx: &mut impl Fx,
     ) -> fabric::routing::Choice {
@@ -207,8 +207,8 @@ impl<M: Mode> Net<Pipelined<M>> {
         // Terminals inject into any VC, which says nothing of a class.
         let terminal =
             matches!(cx.local.upstream[input].side(), Side::Here(port) if !cx.local.is_routers(port));
-        let class = if terminal { 0 } else { self.router.class_of[usize::from(vc)] };
-        self.decide(cx, c, &line, class, fx)
+        let class = if terminal { 0 } else { self.router.class_of[usize::from(vc.number())] };
+        self.decide(cx, c, &line, ChannelId::new(class), fx)
     }
 
     /// When nobody asked for anything at `s`: the next instant at which somebody could without an arrival.
@@ -259,7 +259,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         &mut self,
         cx: &Static,
         local: u32,
-        (input, vc): (LocalPort, u8),
+        (input, vc): (LocalPort, ChannelId),
         unit: u32,
         fx: &mut impl Fx,
     ) -> bool {

@@ -10,7 +10,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::LinkId,
+    index::{ChannelId, LinkId},
     time::{NEVER, Ps},
 };
 use engine::state::mode::Mode;
@@ -37,11 +37,11 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// Whether `n` chunks more may go to VC `vc` of an output: buffers behind the link, or its queue. The link is not asked.
-    pub(super) fn fits(&self, cx: &Static, out: LocalPort, vc: u8, n: u32) -> bool {
+    pub(super) fn fits(&self, cx: &Static, out: LocalPort, vc: ChannelId, n: u32) -> bool {
         let (first, vcs) = (self.vcs_per_port(out), u32::from(cx.net.config.vcs));
         let line = Self::line(cx, out);
         if let Some(most) = self.router.rules.output_queue {
-            let own = *self.router.lengths.get(first + u32::from(vc));
+            let own = *self.router.lengths.get(first + u32::from(vc.number()));
             let Sharing::Shared(threshold) = self.router.rules.output_sharing else { return own + n <= most };
             let least = self.least(cx);
             // Counted anew each time: routers have few outputs, and few share buffers.
@@ -52,7 +52,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             return fits_shared(threshold.0, own, n, least, shape.ports * vcs * (most - least), used);
         }
         let capacity = cx.net.timings[line.timing as usize].capacity;
-        let own = self.vcs.get(first + u32::from(vc)).occupancy;
+        let own = self.vcs.get(first + u32::from(vc.number())).occupancy;
         match (self.router.rules.input_sharing, line.end) {
             (Sharing::Private, _) | (_, End::Terminal { .. }) => own + n <= capacity,
             (Sharing::Shared(threshold), _) => self.fits_behind(cx, (first, own), n, threshold.0, capacity),
@@ -121,7 +121,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         row.held = rules.hold_switch && !last && !empty;
         if last {
             row.stage = Stage::Idle;
-            *self.router.taken.edit(out) &= !(1 << vc);
+            *self.router.taken.edit(out) &= !vc.bit();
         }
         if empty {
             self.router.set_busy(input, unit, false);
@@ -131,7 +131,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         let line = Self::line(cx, out);
         let id = self.packets.get(packet).id;
         fx.record(Record::Accepted { time: s + Self::suspended(fx), link: line.link, vc, id, index });
-        let o = self.vcs_per_port(out) + u32::from(vc);
+        let o = self.vc_row(out, vc);
         self.ports.edit(out).backlog += 1;
         if rules.output_queue.is_some() {
             self.queue_at_output(cx, c, (out, vc), s, fx);
@@ -140,7 +140,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             self.put_on_link(cx, c, out, vc, begin, fx);
             self.announce(cx, out, fx);
         }
-        self.return_credit(cx, cx.local.upstream[input], in_vc, begin, fx);
+        self.return_credit(cx, cx.local.upstream[input], ChannelId::new(in_vc), begin, fx);
     }
 
     /// The next router takes a chunk off the link in a cycle of its own: an alarm of the router instead of one of the chunk.
@@ -158,14 +158,21 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// A chunk joins the queue of its VC at an output, where it may start at `s`.
-    fn queue_at_output(&mut self, cx: &Static, c: u32, (out, vc): (LocalPort, u8), s: Ps, fx: &mut impl Fx) {
-        let v = self.vcs_per_port(out) + u32::from(vc);
+    fn queue_at_output(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        (out, vc): (LocalPort, ChannelId),
+        s: Ps,
+        fx: &mut impl Fx,
+    ) {
+        let v = self.vc_row(out, vc);
         self.vcs.edit(v).own.push(&mut self.chunks, c);
         *self.router.lengths.edit(v) += 1;
         let port = self.ports.edit(out);
         // What could start at `s` has started: others that wait lack room, and this one is new.
         port.since = if port.own == 0 { s } else { port.since.max(s) };
-        port.own |= 1 << vc;
+        port.own |= vc.bit();
         self.set_due(cx, out, fx);
     }
 
@@ -186,13 +193,13 @@ impl<M: Mode> Net<Pipelined<M>> {
             let port = self.ports.edit(u);
             let vc = after(ready, port.last_vc);
             port.last_vc = vc;
-            let v = self.vcs_per_port(u) + u32::from(vc);
+            let v = self.vc_row(u, vc);
             let row = self.vcs.edit(v);
             let c = row.own.pop(&self.chunks).expect("a waiting VC has something");
             // The buffer behind the link is taken here: queues at outputs own none.
             row.occupancy += 1;
             if row.own.is_empty() {
-                self.ports.edit(u).own &= !(1 << vc);
+                self.ports.edit(u).own &= !vc.bit();
             }
             *self.router.lengths.edit(v) -= 1;
             self.put_on_link(cx, c, u, vc, start, fx);
@@ -234,7 +241,12 @@ impl<M: Mode> Net<Pipelined<M>> {
     }
 
     /// Visits what waits at an input: see [`Router::held`](crate::net::Router::held).
-    pub(super) fn visit_held(&self, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+    pub(super) fn visit_held(
+        &self,
+        cx: &Static,
+        u: LocalPort,
+        visit: &mut dyn FnMut(LinkId, ChannelId, u32),
+    ) {
         if !cx.local.is_routers(u) {
             return;
         }
@@ -243,13 +255,18 @@ impl<M: Mode> Net<Pipelined<M>> {
             (self.router.first_unit(u), &self.router.shapes[self.router.clock.owner[u] as usize]);
         for unit in self.router.busy_units(u) {
             let vc = ((unit - first) / shape.queues) as u8;
-            self.router.units.get(unit).fifo.iter(&self.chunks).for_each(|c| visit(link(), vc, c));
+            self.router
+                .units
+                .get(unit)
+                .fifo
+                .iter(&self.chunks)
+                .for_each(|c| visit(link(), ChannelId::new(vc), c));
         }
         if self.router.rules.virtual_output_queues {
             let vcs = u32::from(cx.net.config.vcs);
             for vc in 0..vcs {
                 let entry = self.router.entries.get(u.number() * vcs + vc);
-                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), vc as u8, c));
+                entry.fifo.iter(&self.chunks).for_each(|c| visit(link(), ChannelId::new(vc as u8), c));
             }
         }
     }
@@ -270,22 +287,23 @@ impl<M: Mode> Net<Pipelined<M>> {
             // What it waits for; nothing if it will move by itself: then its chunks do not count.
             let group = match row.stage {
                 Stage::Routed => {
-                    let group = self.router.group(line, row.vc, cx.net.config.vcs);
+                    let group = self.router.group(line, row.vc.number(), cx.net.config.vcs);
                     if self.free_vcs(cx, row, group) == 0 { group } else { 0 }
                 }
-                Stage::Active if !self.fits(cx, row.out, row.vc, 1) => 1 << row.vc,
+                Stage::Active if !self.fits(cx, row.out, row.vc, 1) => row.vc.bit(),
                 _ => 0,
             };
-            let to: Vec<Channel> = (0..16).filter(|v| group >> v & 1 == 1).map(|v| (line.link, v)).collect();
+            let to: Vec<Channel> =
+                ChannelId::first(16).filter(|v| group & v.bit() != 0).map(|v| (line.link, v)).collect();
             let vc = ((unit - first) / shape.queues) as u8;
-            visit((self.input_link(cx, u), vc), if group == 0 { 0 } else { chunks }, &to);
+            visit((self.input_link(cx, u), ChannelId::new(vc)), if group == 0 { 0 } else { chunks }, &to);
         }
     }
 
     /// What is wrong with a queue: see [`Router::fault`](crate::net::Router::fault).
-    pub(super) fn queue_fault(&self, u: LocalPort, vc: u8) -> Option<String> {
+    pub(super) fn queue_fault(&self, u: LocalPort, vc: ChannelId) -> Option<String> {
         let most = self.router.rules.output_queue?;
-        let v = self.vcs_per_port(u) + u32::from(vc);
+        let v = self.vc_row(u, vc);
         let (counted, there) =
             (*self.router.lengths.get(v), self.vcs.get(v).own.iter(&self.chunks).count() as u32);
         if counted != there {

@@ -26,7 +26,7 @@ use crate::{
 };
 use base::{
     hash::{Fingerprint, mix64},
-    index::{Column, LinkId},
+    index::{ChannelId, Column, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -48,7 +48,7 @@ struct Unit {
     /// No request before this instant; one that is a picosecond after a cycle's leaves that cycle's first step out.
     ready: Ps,
     /// Class of VCs while routed, VC once active.
-    vc: u8,
+    vc: ChannelId,
     stage: Stage,
     /// It keeps its way through the switch.
     held: bool,
@@ -111,7 +111,7 @@ pub struct Pipelined<M: Mode = Undo> {
     /// VCs that belong to a packet, a bit each.
     taken: Table<u16, M, LocalPort>,
     /// VC of an output that was last taken with the switch.
-    picked: Table<u8, M, LocalPort>,
+    picked: Table<ChannelId, M, LocalPort>,
     units: Table<Unit, M>,
     /// Units with chunks, a bit each: words of an input follow each other.
     busy: Table<u64, M>,
@@ -331,7 +331,7 @@ impl<M: Mode> Router for Pipelined<M> {
             out: LocalPort::new(NIL),
             state: 0,
             ready: 0,
-            vc: 0,
+            vc: ChannelId::FIRST,
             stage: Stage::Idle,
             held: false,
         };
@@ -341,7 +341,7 @@ impl<M: Mode> Router for Pipelined<M> {
             clock: Clock::new(local),
             inputs: Table::new(ports, Input { arrival: NEVER, entering: 0 }),
             taken: Table::new(ports, 0),
-            picked: Table::new(ports, 15),
+            picked: Table::new(ports, ChannelId::new(15)),
             units: Table::new(units as usize, unit),
             busy: Table::new(sets as usize, 0),
             entries: Table::new(per_vc(rules.virtual_output_queues), Entry::default()),
@@ -387,7 +387,15 @@ impl<M: Mode> Router for Pipelined<M> {
         ports * (each as u64 + vcs * (size_of::<Unit>() as u64 + 16 + 4))
     }
 
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         let End::Router { base, in_port, local, .. } = line.end else { unreachable!("only routers buffer") };
         let input = base.plus(in_port.number());
         debug_assert_eq!(cx.local.upstream[input], from, "an input has one upstream port");
@@ -452,7 +460,7 @@ impl<M: Mode> Router for Pipelined<M> {
         n.settle_arrivals(cx, now);
     }
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
         n.visit_held(cx, u, visit);
     }
 
@@ -484,7 +492,7 @@ impl<M: Mode> Router for Pipelined<M> {
         if shared { capacity * u32::from(cx.net.config.vcs) } else { capacity }
     }
 
-    fn fault(n: &Net<Self>, u: LocalPort, vc: u8, _: u32) -> Option<String> {
+    fn fault(n: &Net<Self>, u: LocalPort, vc: ChannelId, _: u32) -> Option<String> {
         n.queue_fault(u, vc)
     }
 

@@ -16,6 +16,7 @@ use crate::{
         window::after,
     },
 };
+use base::index::ChannelId;
 use base::time::Ps;
 use engine::state::mode::Mode;
 
@@ -124,7 +125,7 @@ impl<M: Mode> Net<Pipelined<M>> {
                     continue;
                 }
                 if self.router.units.get(unit).stage == Stage::Idle
-                    && !self.route_front(cx, step, (input, vc as u8), unit, fx)
+                    && !self.route_front(cx, step, (input, ChannelId::new(vc as u8)), unit, fx)
                 {
                     continue;
                 }
@@ -162,7 +163,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         &mut self,
         cx: &Static,
         step: Step,
-        (input, vc): (LocalPort, u8),
+        (input, vc): (LocalPort, ChannelId),
         unit: u32,
         fx: &mut impl Fx,
     ) -> bool {
@@ -173,7 +174,11 @@ impl<M: Mode> Net<Pipelined<M>> {
         let (out, class, state) = if self.router.rules.virtual_output_queues {
             let shape = &self.router.shapes[step.local as usize];
             let queue = (unit - shape.unit) % shape.queues;
-            (step.base.plus(queue), self.chunks.get(head).origin() as u8, self.notes.get(head))
+            (
+                step.base.plus(queue),
+                ChannelId::new(self.chunks.get(head).origin() as u8),
+                self.notes.get(head),
+            )
         } else {
             let choice = self.ask_routing(cx, step.local, input, vc, head, fx);
             (step.base.plus(choice.port.number()), choice.vc, choice.state)
@@ -200,11 +205,11 @@ impl<M: Mode> Net<Pipelined<M>> {
         }
         let chunks = u32::from(self.packets.get(self.chunks.get(row.fifo.head).packet).chunks);
         let first = self.vcs_per_port(row.out);
-        for vc in (0..16u8).filter(|vc| group >> vc & 1 == 1) {
-            let v = first + u32::from(vc);
+        for vc in ChannelId::first(16).filter(|vc| group & vc.bit() != 0) {
+            let v = first + u32::from(vc.number());
             let waits = wait && (self.vcs.get(v).occupancy > 0 || !self.vcs.get(v).own.is_empty());
             if waits || (whole && !self.fits(cx, row.out, vc, chunks)) {
-                free &= !(1 << vc);
+                free &= !vc.bit();
             }
         }
         free
@@ -227,7 +232,7 @@ impl<M: Mode> Net<Pipelined<M>> {
         work: &mut Work,
     ) {
         let vcs = cx.net.config.vcs;
-        let group = self.router.group(Self::line(cx, row.out), row.vc, vcs);
+        let group = self.router.group(Self::line(cx, row.out), row.vc.number(), vcs);
         let mut free = self.free_vcs(cx, row, group);
         if free == 0 {
             return;
@@ -242,7 +247,7 @@ impl<M: Mode> Net<Pipelined<M>> {
             free &= free - 1;
             // A head that may go at once needs a channel with a buffer for it, not only a free one.
             let early = piggyback || self.router.rules.speculation != Speculation::Off;
-            room |= early && self.fits(cx, row.out, v as u8, 1);
+            room |= early && self.fits(cx, row.out, ChannelId::new(v as u8), 1);
             if piggyback {
                 continue;
             }
@@ -300,11 +305,11 @@ impl<M: Mode> Net<Pipelined<M>> {
         let ready = step.s + Ps::from(rules.vc_allocation - 1) * cx.net.cycle + 1;
         for &n in &work.vcs.grants {
             let Request { column, label, .. } = work.vcs.requests[n as usize];
-            let vc = (column % u32::from(cx.net.config.vcs)) as u8;
+            let vc = ChannelId::new((column % u32::from(cx.net.config.vcs)) as u8);
             let row = self.router.units.edit(label);
             debug_assert!(row.stage == Stage::Routed, "only a routed head asks for a VC");
             (row.stage, row.vc, row.ready) = (Stage::Active, vc, ready);
-            *self.router.taken.edit(row.out) |= 1 << vc;
+            *self.router.taken.edit(row.out) |= vc.bit();
         }
     }
 
@@ -352,14 +357,15 @@ impl<M: Mode> Net<Pipelined<M>> {
     /// A head that has the switch takes the next free VC with room, if one is left.
     fn pick_vc(&mut self, cx: &Static, unit: u32) {
         let row = *self.router.units.get(unit);
-        let group = self.router.group(Self::line(cx, row.out), row.vc, cx.net.config.vcs);
+        let group = self.router.group(Self::line(cx, row.out), row.vc.number(), cx.net.config.vcs);
         let free = self.free_vcs(cx, &row, group);
-        let with_room = (0..16u8).filter(|&vc| free >> vc & 1 == 1 && self.fits(cx, row.out, vc, 1));
-        let ready = with_room.fold(0u16, |set, vc| set | 1 << vc);
+        let with_room =
+            ChannelId::first(16).filter(|&vc| free & vc.bit() != 0 && self.fits(cx, row.out, vc, 1));
+        let ready = with_room.fold(0u16, |set, vc| set | vc.bit());
         if ready != 0 {
             let vc = after(ready, *self.router.picked.get(row.out));
             *self.router.picked.edit(row.out) = vc;
-            *self.router.taken.edit(row.out) |= 1 << vc;
+            *self.router.taken.edit(row.out) |= vc.bit();
             let row = self.router.units.edit(unit);
             (row.stage, row.vc) = (Stage::Active, vc);
         }

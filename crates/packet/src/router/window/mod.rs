@@ -17,7 +17,7 @@ use crate::{
 };
 use base::{
     hash::Fingerprint,
-    index::LinkId,
+    index::{ChannelId, LinkId},
     registry::About,
     time::{NEVER, Ps},
 };
@@ -84,7 +84,15 @@ impl<M: Mode> Router for WindowRouter<M> {
     }
 
     #[inline]
-    fn arrive(n: &mut Net<Self>, cx: &Static, c: u32, line: &Line, from: Upstream, vc: u8, fx: &mut impl Fx) {
+    fn arrive(
+        n: &mut Net<Self>,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         if Net::<Self>::is_lossy(cx) && n.discard_lost(cx, c, line.timing, line.link, fx.now(), fx) {
             return n.return_credit(cx, from, vc, fx.now(), fx);
         }
@@ -137,11 +145,11 @@ impl<M: Mode> Router for WindowRouter<M> {
 
     fn settle(_: &mut Net<Self>, _: &Static, _: Ps) {}
 
-    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, u8, u32)) {
+    fn held(n: &Net<Self>, cx: &Static, u: LocalPort, visit: &mut dyn FnMut(LinkId, ChannelId, u32)) {
         for vc in 0..cx.net.config.vcs {
             let v = n.vcs_per_port(u) + u32::from(vc);
             let link = Net::<Self>::line(cx, u).link;
-            n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, vc, c));
+            n.vcs.get(v).own.iter(&n.chunks).for_each(|c| visit(link, ChannelId::new(vc), c));
             for c in n.router.queued.get(v).iter(&n.chunks) {
                 let (from, vc) = n.origin(cx, u, n.chunks.get(c).origin());
                 visit(cx.local.link_of(from), vc, c);
@@ -158,13 +166,17 @@ impl<M: Mode> Router for WindowRouter<M> {
         for vc in 0..cx.net.config.vcs {
             for c in n.router.queued.get(n.vcs_per_port(u) + u32::from(vc)).iter(&n.chunks) {
                 let (from, from_vc) = n.origin(cx, u, n.chunks.get(c).origin());
-                visit((cx.local.link_of(from), from_vc), 1, &[(Net::<Self>::line(cx, u).link, vc)]);
+                visit(
+                    (cx.local.link_of(from), from_vc),
+                    1,
+                    &[(Net::<Self>::line(cx, u).link, ChannelId::new(vc))],
+                );
             }
         }
     }
 
-    fn fault(n: &Net<Self>, u: LocalPort, vc: u8, room: u32) -> Option<String> {
-        let queued = n.router.queued.get(n.vcs_per_port(u) + u32::from(vc));
+    fn fault(n: &Net<Self>, u: LocalPort, vc: ChannelId, room: u32) -> Option<String> {
+        let queued = n.router.queued.get(n.vc_row(u, vc));
         (room > 0 && !queued.is_empty()).then(|| format!("has room for {room} chunks while others queue"))
     }
 
@@ -193,7 +205,15 @@ impl<M: Mode> Net<WindowRouter<M>> {
     }
 
     /// Rule 1: a chunk arrived at a router; route it, then accept or queue it.
-    fn pass_on(&mut self, cx: &Static, c: u32, line: &Line, from: Upstream, from_vc: u8, fx: &mut impl Fx) {
+    fn pass_on(
+        &mut self,
+        cx: &Static,
+        c: u32,
+        line: &Line,
+        from: Upstream,
+        from_vc: ChannelId,
+        fx: &mut impl Fx,
+    ) {
         let now = fx.now();
         let choice = self.decide(cx, c, line, from_vc, fx);
         let End::Router { base, in_port, .. } = line.end else { unreachable!("only routers pass on") };
@@ -210,21 +230,21 @@ impl<M: Mode> Net<WindowRouter<M>> {
         let port = self.ports.edit(u);
         port.backlog += 1;
         // Who queues goes first: a chunk may not pass those that wait for the same window, even if a credit has just come.
-        let free = port.own.blocked >> choice.vc & 1 == 0;
+        let free = port.own.blocked & choice.vc.bit() == 0;
         // While somebody queues, credits are events: each goes to the chunk whose turn it is.
         if port.own.blocked == 0 && port.first_credit >> 4 <= now {
             self.drain_credits(u, now);
         }
         let timing = &cx.net.timings[out.timing as usize];
-        let v = self.vcs_per_port(u) + u32::from(choice.vc);
+        let v = self.vc_row(u, choice.vc);
         if free && self.vcs.get(v).occupancy < timing.capacity {
             self.accept(cx, c, u, choice.vc, fx);
             self.return_credit(cx, from, from_vc, now, fx);
         } else {
             // It keeps the buffer that it came in: whom to give it back to is noted in the chunk's spare bits.
-            self.chunks.edit(c).set_origin(in_port.number() * self.width + u32::from(from_vc));
+            self.chunks.edit(c).set_origin(in_port.number() * self.width + u32::from(from_vc.number()));
             self.router.queued.edit(v).push(&mut self.chunks, c);
-            self.ports.edit(u).own.blocked |= 1 << choice.vc;
+            self.ports.edit(u).own.blocked |= choice.vc.bit();
             self.set_credit(cx, u, fx);
             if self.ports.get(u).due == NEVER {
                 self.set_due(cx, u, fx);
@@ -234,7 +254,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
 
     /// A chunk gets buffer at a port, at the present instant; the caller releases the one it held.
     #[inline]
-    fn accept(&mut self, cx: &Static, c: u32, u: LocalPort, vc: u8, fx: &mut impl Fx) {
+    fn accept(&mut self, cx: &Static, c: u32, u: LocalPort, vc: ChannelId, fx: &mut impl Fx) {
         let now = fx.now();
         let chunk = self.chunks.get(c);
         let (id, index) = (self.packets.get(chunk.packet).id, chunk.index());
@@ -245,7 +265,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
             id,
             index,
         });
-        let v = self.vcs_per_port(u) + u32::from(vc);
+        let v = self.vc_row(u, vc);
         let capacity = cx.net.timings[Self::line(cx, u).timing as usize].capacity;
         debug_assert!(self.vcs.get(v).occupancy < capacity, "a window is not overfilled");
         let row = self.vcs.edit(v);
@@ -261,7 +281,7 @@ impl<M: Mode> Net<WindowRouter<M>> {
         if port.own.waiting == 0 {
             port.since = now;
         }
-        port.own.waiting |= 1 << vc;
+        port.own.waiting |= vc.bit();
         if port.due == NEVER {
             self.set_due(cx, u, fx);
         }
@@ -269,10 +289,10 @@ impl<M: Mode> Net<WindowRouter<M>> {
 
     /// The upstream port and VC that a chunk queued at port `u` came from.
     #[inline]
-    fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, u8) {
+    fn origin(&self, cx: &Static, u: LocalPort, origin: u32) -> (Upstream, ChannelId) {
         // Inputs and outputs of a router have the same numbers.
         let input = Self::line(cx, u).own_base.plus(origin / self.width);
-        (cx.local.upstream[input], (origin % self.width) as u8)
+        (cx.local.upstream[input], ChannelId::new((origin % self.width) as u8))
     }
 
     /// Rule 2: a credit that a blocked port waits for is there.
@@ -282,13 +302,13 @@ impl<M: Mode> Net<WindowRouter<M>> {
         // Services and deliveries before now come first: deliveries return credits to this port.
         self.touch(cx, u, now, fx);
         while let Some(vc) = self.next_credit(u, now) {
-            let v = self.vcs_per_port(u) + vc;
+            let v = self.vc_row(u, vc);
             let Some(first) = self.router.queued.edit(v).pop(&self.chunks) else { continue };
             if self.router.queued.get(v).is_empty() {
-                self.ports.edit(u).own.blocked &= !(1 << vc);
+                self.ports.edit(u).own.blocked &= !vc.bit();
             }
             let origin = self.chunks.get(first).origin();
-            self.accept(cx, first, u, vc as u8, fx);
+            self.accept(cx, first, u, vc, fx);
             let (from, from_vc) = self.origin(cx, u, origin);
             self.return_credit(cx, from, from_vc, now, fx);
         }
@@ -310,10 +330,10 @@ impl<M: Mode> Net<WindowRouter<M>> {
             debug_assert!(port.own.waiting != 0, "who has nothing waiting is not caught up");
             let vc = after(port.own.waiting, port.last_vc);
             port.last_vc = vc;
-            let row = self.vcs.edit(first_vc + u32::from(vc));
+            let row = self.vcs.edit(first_vc + u32::from(vc.number()));
             let c = row.own.pop(&self.chunks).expect("a waiting VC has something pending");
             if row.own.is_empty() {
-                port.own.waiting &= !(1 << vc);
+                port.own.waiting &= !vc.bit();
             } else {
                 self.chunks.prefetch(row.own.head);
             }
@@ -328,19 +348,21 @@ impl<M: Mode> Net<WindowRouter<M>> {
 
 /// Round robin: the first of `waiting` after `last`, else the first of all.
 #[inline]
-pub fn after(waiting: u16, last: u8) -> u8 {
-    let later = u32::from(waiting) & !((2u32 << last) - 1);
-    debug_assert!(waiting != 0 && last < 16, "somebody waits");
+pub fn after(waiting: u16, last: ChannelId) -> ChannelId {
+    let later = u32::from(waiting) & !((2u32 << last.number()) - 1);
+    debug_assert!(waiting != 0 && last < ChannelId::new(16), "somebody waits");
     let mask = if later != 0 { later } else { u32::from(waiting) };
-    mask.trailing_zeros() as u8
+    ChannelId::new(mask.trailing_zeros() as u8)
 }
 
 #[cfg(test)]
 mod tests {
     use super::after;
+    use base::index::ChannelId;
 
     #[test]
     fn round_robin_goes_around() {
+        let after = |waiting, last| after(waiting, ChannelId::new(last)).number();
         assert_eq!(after(0b1011, 15), 0);
         assert_eq!(after(0b1011, 0), 1);
         assert_eq!(after(0b1011, 1), 3);
