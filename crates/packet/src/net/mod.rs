@@ -393,6 +393,7 @@ impl<R: Router> Net<R> {
     #[inline]
     pub fn vc_row(&self, u: LocalPort, vc: ChannelId) -> u32 {
         debug_assert!(u32::from(vc.number()) < self.width, "a port has so many VCs");
+        // Rows of a port follow each other: with four VCs they share a cache line.
         self.vcs_per_port(u) + u32::from(vc.number())
     }
 

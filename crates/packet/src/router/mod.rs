@@ -1,4 +1,5 @@
-//! Router architectures: each a folder behind [`Router`](super::net::Router), chosen by name from [`registry`].
+//! Router architectures: each a folder behind [`Router`](super::net::Router), chosen by name from [`registry`]. Clocked ones share
+//! `clock`: when cycles are, and how chunks come in between.
 
 pub mod allocator;
 pub mod arbiter;
