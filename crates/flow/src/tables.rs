@@ -72,12 +72,12 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Table {
     names::of_links(table, &cx.fabric, &numbers(uses))
 }
 
-/// Long form: time, quantity, link (all links together: 4294967295), value.
+/// Long form: time, quantity, link (none: all links together), value.
 fn series(cx: &Context, ended: &Ended) -> Table {
     let mut table = Table::new("series")
         .with("time_ps", Column::u64s())
         .with("quantity", Column::text())
-        .with("link", Column::u32s())
+        .with("link", Column::maybe())
         .with("value", Column::f64s());
     let length = cx.measure.window;
     for u in &ended.domain.sharing.uses {
@@ -93,7 +93,7 @@ fn series(cx: &Context, ended: &Ended) -> Table {
             [("messages_created", w.begun), ("messages_delivered", w.delivered), ("bytes_delivered", w.bytes)]
         {
             let time = Cell::U64(n as u64 * length);
-            table.push(&[time, Cell::Text(what), Cell::U32(u32::MAX), Cell::F64(value as f64)]);
+            table.push(&[time, Cell::Text(what), Cell::Missing, Cell::F64(value as f64)]);
         }
     }
     table

@@ -75,31 +75,30 @@ fn links(net: &Network, ended: &Ended, simulated: Ps) -> Table {
     names::of_links(table, &net.fabric, &plugged)
 }
 
-/// Long form: time, quantity, link (all links together: 4294967295), value.
+/// Long form: time, quantity, link (none: all links together), value.
 fn series(setup: &Setup, net: &Network, ended: &Ended) -> Table {
     let mut table = Table::new("series")
         .with("time_ps", Column::u64s())
         .with("quantity", Column::text())
-        .with("link", Column::u32s())
+        .with("link", Column::maybe())
         .with("value", Column::f64s());
-    let all = LinkId::new(u32::MAX);
     let chunk = u64::from(net.config.chunk);
     for s in &ended.samples {
-        let mut push = |what: &str, link: LinkId, value: f64| {
-            table.push(&[Cell::U64(s.time), Cell::Text(what), Cell::U32(link.number()), Cell::F64(value)]);
+        let mut push = |what: &str, link: Cell<'_>, value: f64| {
+            table.push(&[Cell::U64(s.time), Cell::Text(what), link, Cell::F64(value)]);
         };
-        push("buffered_bytes", all, (s.occupied * chunk) as f64);
-        push("queued_bytes", all, (s.queued * chunk) as f64);
-        push("chunk_hops_total", all, s.chunk_hops as f64);
-        push("lagging_sources", all, s.lags.len() as f64);
+        push("buffered_bytes", Cell::Missing, (s.occupied * chunk) as f64);
+        push("queued_bytes", Cell::Missing, (s.queued * chunk) as f64);
+        push("chunk_hops_total", Cell::Missing, s.chunk_hops as f64);
+        push("lagging_sources", Cell::Missing, s.lags.len() as f64);
         for &(link, backlog) in &s.ports {
-            push("port_backlog_bytes", link, (u64::from(backlog) * chunk) as f64);
+            push("port_backlog_bytes", Cell::U32(link.number()), (u64::from(backlog) * chunk) as f64);
         }
     }
     for (n, w) in ended.observer.windows.iter().enumerate() {
         let time = n as u64 * setup.measure.window;
         let mut push = |what: &str, value: f64| {
-            table.push(&[Cell::U64(time), Cell::Text(what), Cell::U32(all.number()), Cell::F64(value)]);
+            table.push(&[Cell::U64(time), Cell::Text(what), Cell::Missing, Cell::F64(value)]);
         };
         push("packets_created", w.created as f64);
         push("packets_delivered", w.latency.count as f64);

@@ -25,6 +25,7 @@ pub fn write<W: Write>(table: &Table, sink: W) -> io::Result<()> {
                 Column::U64(v) => write!(out, "{}", v[row])?,
                 Column::I64(v) => write!(out, "{}", v[row])?,
                 Column::U32(v) => write!(out, "{}", v[row])?,
+                Column::Maybe(v) => v[row].map_or(Ok(()), |x| write!(out, "{x}"))?,
                 Column::F64(v) => write!(out, "{:?}", v[row])?,
                 Column::Text(v) => out.write_all(field(&v.words()[v.codes()[row] as usize]).as_bytes())?,
             }
@@ -55,6 +56,7 @@ mod tests {
             .with("n", Column::U64(vec![0, u64::MAX, 7]))
             .with("d", Column::I64(vec![-1, 0, 1]))
             .with("u", Column::U32(vec![1, 2, 3]))
+            .with("m", Column::Maybe(vec![Some(4), None, Some(0)]))
             .with("x", Column::F64(vec![0.1, 1e300, f64::NAN]))
             .with("text, with comma", Column::Text(texts));
         let mut out = Vec::new();
@@ -64,10 +66,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "n,d,u,x,\"text, with comma\"",
-                "0,-1,1,0.1,plain",
-                "18446744073709551615,0,2,1e300,\"a,b\"",
-                "7,1,3,NaN,\"say \"\"no\"\"\"",
+                "n,d,u,m,x,\"text, with comma\"",
+                "0,-1,1,4,0.1,plain",
+                "18446744073709551615,0,2,,1e300,\"a,b\"",
+                "7,1,3,0,NaN,\"say \"\"no\"\"\"",
             ]
         );
     }

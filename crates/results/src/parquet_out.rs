@@ -59,11 +59,15 @@ fn schema(table: &Table) -> Result<Type, ParquetError> {
         let (physical, logical) = match column {
             Column::U64(_) => (Physical::INT64, integer(64, false)),
             Column::I64(_) => (Physical::INT64, integer(64, true)),
-            Column::U32(_) => (Physical::INT32, integer(32, false)),
+            Column::U32(_) | Column::Maybe(_) => (Physical::INT32, integer(32, false)),
             Column::F64(_) => (Physical::DOUBLE, None),
             Column::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
-        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        let repetition = match column {
+            Column::Maybe(_) => Repetition::OPTIONAL,
+            _ => Repetition::REQUIRED,
+        };
+        let builder = Type::primitive_type_builder(name, physical).with_repetition(repetition);
         Ok(Arc::new(builder.with_logical_type(logical).build()?))
     };
     let fields = table.columns().iter().map(field).collect::<Result<_, ParquetError>>()?;
@@ -87,6 +91,11 @@ fn write_part(
         (Column::U32(v), ColumnWriter::Int32ColumnWriter(w)) => {
             let bits: Vec<i32> = v[rows].iter().map(|&x| x.cast_signed()).collect();
             w.write_batch(&bits, None, None)?;
+        }
+        (Column::Maybe(v), ColumnWriter::Int32ColumnWriter(w)) => {
+            let bits: Vec<i32> = v[rows.clone()].iter().flatten().map(|&x| x.cast_signed()).collect();
+            let present: Vec<i16> = v[rows].iter().map(|x| x.is_some().into()).collect();
+            w.write_batch(&bits, Some(&present), None)?;
         }
         (Column::F64(v), ColumnWriter::DoubleColumnWriter(w)) => {
             w.write_batch(&v[rows], None, None)?;
@@ -116,6 +125,7 @@ pub fn read(name: &str, file: File) -> Result<(Table, Vec<(String, String)>), Pa
         let mut column = match (field.physical_type(), unsigned) {
             (Physical::INT64, true) => Column::U64(vec![]),
             (Physical::INT64, false) => Column::I64(vec![]),
+            (Physical::INT32, true) if field.max_def_level() > 0 => Column::Maybe(vec![]),
             (Physical::INT32, true) => Column::U32(vec![]),
             (Physical::DOUBLE, _) => Column::F64(vec![]),
             (Physical::BYTE_ARRAY, _) => Column::Text(TextColumn::default()),
@@ -145,6 +155,13 @@ fn read_part(column: &mut Column, rows: usize, reader: ColumnReader) -> Result<(
             let mut bits = Vec::with_capacity(rows);
             r.read_records(rows, None, None, &mut bits)?;
             v.extend(bits.into_iter().map(i32::cast_unsigned));
+        }
+        (Column::Maybe(v), ColumnReader::Int32ColumnReader(mut r)) => {
+            let (mut bits, mut present) = (Vec::new(), Vec::with_capacity(rows));
+            r.read_records(rows, Some(&mut present), None, &mut bits)?;
+            // Values are stored without gaps; the levels say which rows have one.
+            let mut values = bits.into_iter().map(i32::cast_unsigned);
+            v.extend(present.into_iter().map(|level| if level > 0 { values.next() } else { None }));
         }
         (Column::F64(v), ColumnReader::DoubleColumnReader(mut r)) => {
             r.read_records(rows, None, None, v)?;

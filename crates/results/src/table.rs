@@ -9,7 +9,7 @@ pub struct Table {
     columns: Vec<(String, Column)>,
 }
 
-/// Values of one column; none is ever missing.
+/// Values of one column. Only [`Column::Maybe`] has rows without a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Unsigned 64-bit integers.
@@ -18,6 +18,8 @@ pub enum Column {
     I64(Vec<i64>),
     /// Unsigned 32-bit integers.
     U32(Vec<u32>),
+    /// Unsigned 32-bit integers that some rows do not have: null in Parquet, an empty field in CSV.
+    Maybe(Vec<Option<u32>>),
     /// Floats.
     F64(Vec<f64>),
     /// Texts, of which few are different.
@@ -39,8 +41,10 @@ pub enum Cell<'a> {
     U64(u64),
     /// For [`Column::I64`].
     I64(i64),
-    /// For [`Column::U32`].
+    /// For [`Column::U32`] and [`Column::Maybe`].
     U32(u32),
+    /// For [`Column::Maybe`]: this row has no value.
+    Missing,
     /// For [`Column::F64`].
     F64(f64),
     /// For [`Column::Text`].
@@ -89,6 +93,8 @@ impl Table {
                 (Column::U64(v), Cell::U64(x)) => v.push(x),
                 (Column::I64(v), Cell::I64(x)) => v.push(x),
                 (Column::U32(v), Cell::U32(x)) => v.push(x),
+                (Column::Maybe(v), Cell::U32(x)) => v.push(Some(x)),
+                (Column::Maybe(v), Cell::Missing) => v.push(None),
                 (Column::F64(v), Cell::F64(x)) => v.push(x),
                 (Column::Text(v), Cell::Text(x)) => v.push(x),
                 (_, cell) => panic!("{cell:?} does not fit column `{name}` of `{}`", self.name),
@@ -128,6 +134,12 @@ impl Column {
         Self::U32(Vec::new())
     }
 
+    /// An empty column of unsigned 32-bit integers that some rows do not have.
+    #[must_use]
+    pub const fn maybe() -> Self {
+        Self::Maybe(Vec::new())
+    }
+
     /// An empty column of unsigned 64-bit integers.
     #[must_use]
     pub const fn u64s() -> Self {
@@ -153,6 +165,7 @@ impl Column {
             Self::U64(v) => v.len(),
             Self::I64(v) => v.len(),
             Self::U32(v) => v.len(),
+            Self::Maybe(v) => v.len(),
             Self::F64(v) => v.len(),
             Self::Text(v) => v.len(),
         }
@@ -228,6 +241,7 @@ pub(crate) mod tests {
             .with("time_ps", Column::U64(vec![]))
             .with("slack_ps", Column::I64(vec![]))
             .with("link", Column::U32(vec![]))
+            .with("port", Column::maybe())
             .with("utilisation", Column::F64(vec![]))
             .with("class", Column::Text(TextColumn::default()));
         for i in 0..rows as u64 {
@@ -235,6 +249,7 @@ pub(crate) mod tests {
                 Cell::U64(u64::MAX - i),
                 Cell::I64(i64::MIN + i as i64),
                 Cell::U32(u32::MAX - i as u32),
+                if i % 3 == 1 { Cell::Missing } else { Cell::U32(i as u32) },
                 Cell::F64(i as f64 / 3.0),
                 Cell::Text(["local", "global", "größer"][i as usize % 3]),
             ]);
@@ -245,7 +260,7 @@ pub(crate) mod tests {
     #[test]
     fn rows_and_columns_agree() {
         let t = sample(7);
-        assert_eq!((t.rows(), t.columns().len()), (7, 5));
+        assert_eq!((t.rows(), t.columns().len()), (7, 6));
         let Some(Column::Text(c)) = t.column("class") else { panic!() };
         assert_eq!(c.words().len(), 3);
         assert_eq!(c.codes(), [0, 1, 2, 0, 1, 2, 0]);
@@ -256,7 +271,8 @@ pub(crate) mod tests {
     #[test]
     #[should_panic(expected = "does not fit column `link`")]
     fn a_cell_of_another_type_is_our_bug() {
-        sample(0).push(&[Cell::U64(0), Cell::I64(0), Cell::U64(0), Cell::F64(0.0), Cell::Text("")]);
+        let others = [Cell::U32(0), Cell::F64(0.0), Cell::Text("")];
+        sample(0).push(&[&[Cell::U64(0), Cell::I64(0), Cell::U64(0)], &others[..]].concat());
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn floats(table: &Table, name: &str) -> Option<Vec<f64>> {
         Column::I64(values) => values.iter().map(|&v| v as f64).collect(),
         Column::U32(values) => values.iter().map(|&v| f64::from(v)).collect(),
         Column::F64(values) => values.clone(),
-        Column::Text(_) => return None,
+        Column::Maybe(_) | Column::Text(_) => return None,
     })
 }
 
@@ -44,5 +44,12 @@ pub fn texts<'a>(table: &'a Table, name: &str) -> Option<&'a TextColumn> {
 
 /// The column `link`, where a row may be about all links together.
 pub fn links(table: &Table) -> Option<Vec<Option<u32>>> {
-    u32s(table, "link").map(|links| links.iter().map(|&link| (link != u32::MAX).then_some(link)).collect())
+    match table.column("link") {
+        Some(Column::Maybe(links)) => Some(links.clone()),
+        // Earlier versions wrote the largest number for all links together.
+        Some(Column::U32(links)) => {
+            Some(links.iter().map(|&link| (link != u32::MAX).then_some(link)).collect())
+        }
+        _ => None,
+    }
 }
