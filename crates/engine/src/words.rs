@@ -2,8 +2,7 @@
 //!
 //! The bytes of a payload in memory cannot be sent: an enum has padding, and where its tag lies is the compiler's choice. What is
 //! written here is the same everywhere: fields in their order, each as wide as its type and little-endian, a byte before each choice of
-//! an enum or option. A payload always takes [`MESSAGE_WORDS`] words, so that whoever receives knows where the next one begins
-//! without reading this one.
+//! an enum or option. A payload always encodes to [`MESSAGE_WORDS`] words; the mail leaves out the zeros at their end and says how many are left.
 //!
 //! ```
 //! use engine::words::Message;

@@ -213,8 +213,8 @@ impl Act {
     }
 }
 
-/// Something to be measured. The drive hands it to its observer at once, by reference: none is ever stored, so it may be larger than what a
-/// partition of the engine keeps until it is committed ([`carrier::Record`](crate::carrier::Record), at most 64 bytes).
+/// Something to be measured. It has 80 bytes, more than the cache line that records of other models keep to: a receive brings along what it
+/// waited for. Running ahead keeps it until it is certain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// What was done.

@@ -164,9 +164,10 @@ pub fn machine_of(
     registry: &Registry,
     input: &Input,
     ranks: u32,
+    options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Machine, Error> {
-    machine_of_text(registry, input, &read_file(&input.file)?, ranks, watcher)
+    machine_of_text(registry, input, &read_file(&input.file)?, ranks, options, watcher)
 }
 
 /// The same with the text of the file at hand.
@@ -178,6 +179,7 @@ pub fn machine_of_text(
     input: &Input,
     text: &str,
     ranks: u32,
+    options: &RunOptions,
     watcher: &dyn Watcher,
 ) -> Result<Machine, Error> {
     let name = input.file.display().to_string();
@@ -188,8 +190,9 @@ pub fn machine_of_text(
         return Err(refused(diagnostics));
     };
     no_series(&experiment, &name, &diagnostics)?;
-    let run =
-        assemble::assemble(&experiment, &RunOptions::default(), (&phases, &|_, _| Ok(())), &mut diagnostics)?;
+    let limit = limit_in_bytes(options.memory);
+    let room = |what: &str, bytes| fits(what, bytes, limit);
+    let run = assemble::assemble(&experiment, options, (&phases, &room), &mut diagnostics)?;
     let (Some(run), true) = (run, diagnostics.is_empty()) else { return Err(refused(diagnostics)) };
     let Some(section) = &experiment.portals else {
         let help = "add [portals]; its keys have defaults, those of BXI";
@@ -197,9 +200,29 @@ pub fn machine_of_text(
             format!("`{name}` has no section [portals]: it describes no machine for Portals programs");
         return Err(Error::new(ErrorKind::Experiment, message).with_help(help));
     };
+    fits("the machine", run.memory().bytes, limit)?;
     let warnings = run.parameters().iter().filter_map(|p| p.warning.as_ref());
     warnings.for_each(|warning| watcher.remark(&format!("warning: {warning}")));
     deadlocks::check_deadlock(&experiment, &*run, &mut diagnostics);
     machine::build((&experiment, section), &*run, Some(ranks), &mut diagnostics)
         .ok_or_else(|| refused(diagnostics))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{options::MemoryLimit, watcher::Silent};
+
+    #[test]
+    fn a_machine_that_does_not_fit_is_refused() {
+        let text = include_str!("../../../studies/portals4-bxi/quito.toml");
+        let input = Input { file: "machine.toml".into(), set: Vec::new() };
+        let with = |bytes| {
+            let options = RunOptions { memory: Some(MemoryLimit::Bytes(bytes)), ..RunOptions::default() };
+            machine_of_text(&Registry::standard(), &input, text, 2, &options, &Silent)
+        };
+        assert!(with(1 << 32).is_ok());
+        let refused = with(1000).err().expect("a thousand bytes hold no machine");
+        assert_eq!(refused.kind(), ErrorKind::Limit, "{refused}");
+    }
 }

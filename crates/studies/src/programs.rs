@@ -106,7 +106,7 @@ fn output_of(
     watcher: &dyn Watcher,
 ) -> Result<(String, Duration), Error> {
     use netloom::{
-        Input, Registry,
+        Input, Registry, RunOptions,
         prepare::machine_of_text,
         programs::{self, Source},
     };
@@ -114,7 +114,14 @@ fn output_of(
     let path = files.path(&program.source);
     let source = if files.are_own() { Source::Text(&text) } else { Source::File(&path) };
     let input = Input { file: files.path(experiment), set: set.to_vec() };
-    let machine = machine_of_text(&Registry::standard(), &input, &files.text(experiment)?, 2, watcher)?;
+    let machine = machine_of_text(
+        &Registry::standard(),
+        &input,
+        &files.text(experiment)?,
+        2,
+        &RunOptions::default(),
+        watcher,
+    )?;
     programs::output_of(&source, arguments, machine)
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use base::time::{self, Ps};
 use netloom::{
-    Error, ErrorKind, Input, Registry,
+    Error, ErrorKind, Input, Registry, RunOptions,
     part_file::PartFile,
     prepare::machine_of,
     programs::{Dialect, Loaded, compile, execute},
@@ -49,7 +49,13 @@ fn cc(args: &PortalsCcArgs) -> Outcome {
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
     let part_file = args.record.as_deref().map(|to| PartFile::new(to, args.force)).transpose()?;
     let input = Input { file: args.fabric.clone(), set: args.set.clone() };
-    let machine = machine_of(&Registry::standard(), &input, args.ranks, &Terminal::new(console))?;
+    let machine = machine_of(
+        &Registry::standard(),
+        &input,
+        args.ranks,
+        &RunOptions::default(),
+        &Terminal::new(console),
+    )?;
     let path = &args.program[0];
     let bytes =
         fs::read(path).map_err(|e| Error::new(ErrorKind::Input, format!("cannot read `{path}`: {e}")))?;
@@ -101,6 +107,7 @@ fn again(args: &PortalsReplayArgs, console: &mut Console<'_>) -> Outcome {
         &Registry::standard(),
         &input,
         record.trailer.ranks.len() as u32,
+        &RunOptions::default(),
         &Terminal::new(console),
     )?;
     let then = record.trailer.clone();

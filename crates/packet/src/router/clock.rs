@@ -44,7 +44,7 @@ pub struct Schedule {
 
 /// The clocks of a partition's routers.
 #[derive(Clone)]
-pub struct Clock<M: Mode> {
+pub struct CycleClock<M: Mode> {
     /// Next cycle and load, by router of the partition.
     pub routers: Table<Schedule, M>,
     /// Routers that run again in the next cycle, a bit each.
@@ -55,7 +55,7 @@ pub struct Clock<M: Mode> {
     pub owner: Column<LocalPort, u32>,
 }
 
-impl<M: Mode> Clock<M> {
+impl<M: Mode> CycleClock<M> {
     /// All routers of a partition asleep and empty.
     pub fn new(local: &Local) -> Self {
         let routers = local.routers.len();
@@ -70,7 +70,7 @@ impl<M: Mode> Clock<M> {
 }
 
 /// What owners are is no state: it never changes.
-impl<M: Mode> PartialEq for Clock<M> {
+impl<M: Mode> PartialEq for CycleClock<M> {
     fn eq(&self, other: &Self) -> bool {
         self.routers == other.routers && self.awake == other.awake && self.together == other.together
     }
@@ -79,10 +79,10 @@ impl<M: Mode> PartialEq for Clock<M> {
 /// A router architecture that advances in cycles.
 pub trait Clocked: Router {
     /// The clocks of its routers.
-    fn clock(&self) -> &Clock<Self::Mode>;
+    fn clock(&self) -> &CycleClock<Self::Mode>;
 
     /// The same, to change them.
-    fn clock_mut(&mut self) -> &mut Clock<Self::Mode>;
+    fn clock_mut(&mut self) -> &mut CycleClock<Self::Mode>;
 
     /// When the first chunk on its way to an input arrives, `NEVER` if none is or if arrivals there are events.
     fn arrival(&self, input: LocalPort) -> Ps;

@@ -7,7 +7,7 @@ use crate::{
     effects::{Fx, Record},
     net::{Net, Static},
     network::{End, Line},
-    router::clock::{Clock, Clocked, Stage},
+    router::clock::{Clocked, CycleClock, Stage},
 };
 use base::{
     index::{ChannelId, LinkId, PortId},
@@ -26,12 +26,12 @@ fn turn(cx: &Static, last: u32, request: u32) -> u32 {
 
 impl<M: Mode> Clocked for InputQueued<M> {
     #[inline]
-    fn clock(&self) -> &Clock<M> {
+    fn clock(&self) -> &CycleClock<M> {
         &self.clock
     }
 
     #[inline]
-    fn clock_mut(&mut self) -> &mut Clock<M> {
+    fn clock_mut(&mut self) -> &mut CycleClock<M> {
         &mut self.clock
     }
 

@@ -17,7 +17,7 @@
 
 mod cycle;
 
-use super::clock::{Clock, Clocked, Stage};
+use super::clock::{Clocked, CycleClock, Stage};
 use crate::{
     config::{Injects, Rules},
     effects::Fx,
@@ -117,7 +117,7 @@ impl Work {
 /// State of clocked routers.
 #[derive(Clone)]
 pub struct InputQueued<M: Mode = Undo> {
-    clock: Clock<M>,
+    clock: CycleClock<M>,
     inputs: Table<Input, M, LocalPort>,
     outputs: Table<Output, M, LocalPort>,
     vcs: Table<InputVc, M>,
@@ -231,7 +231,7 @@ impl<M: Mode> Router for InputQueued<M> {
             stage: Stage::Idle,
         };
         Self {
-            clock: Clock::new(local),
+            clock: CycleClock::new(local),
             inputs: Table::new(ports, input),
             outputs: Table::new(ports, Output { last_input: NOBODY, last_request: NIL, taken: 0, used: 0 }),
             vcs: Table::new(ports * usize::from(net.config.vcs), vc),

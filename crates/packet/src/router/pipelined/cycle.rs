@@ -6,7 +6,7 @@ use crate::{
     effects::Fx,
     net::{Net, Static},
     network::{End, Line},
-    router::clock::{Clock, Clocked, Stage},
+    router::clock::{Clocked, CycleClock, Stage},
 };
 use base::{
     index::{ChannelId, LinkId, PortId},
@@ -34,12 +34,12 @@ pub(super) struct Step {
 
 impl<M: Mode> Clocked for Pipelined<M> {
     #[inline]
-    fn clock(&self) -> &Clock<M> {
+    fn clock(&self) -> &CycleClock<M> {
         &self.clock
     }
 
     #[inline]
-    fn clock_mut(&mut self) -> &mut Clock<M> {
+    fn clock_mut(&mut self) -> &mut CycleClock<M> {
         &mut self.clock
     }
 

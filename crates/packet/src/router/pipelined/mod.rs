@@ -11,7 +11,7 @@ mod stages;
 
 use super::{
     allocator::{Frame, Matching, Request},
-    clock::{Clock, Clocked, Stage},
+    clock::{Clocked, CycleClock, Stage},
 };
 use crate::{
     config::{Injects, Rules},
@@ -106,7 +106,7 @@ struct Work {
 /// State of pipelined routers.
 #[derive(Clone)]
 pub struct Pipelined<M: Mode = Undo> {
-    clock: Clock<M>,
+    clock: CycleClock<M>,
     inputs: Table<Input, M, LocalPort>,
     /// VCs that belong to a packet, a bit each.
     taken: Table<u16, M, LocalPort>,
@@ -338,7 +338,7 @@ impl<M: Mode> Router for Pipelined<M> {
         let (groups, class_of) = classes(&rules, net.routes.vcs().max(1), vcs);
         let per_vc = |wanted: bool| if wanted { ports * usize::from(vcs) } else { 0 };
         let mut new = Self {
-            clock: Clock::new(local),
+            clock: CycleClock::new(local),
             inputs: Table::new(ports, Input { arrival: NEVER, entering: 0 }),
             taken: Table::new(ports, 0),
             picked: Table::new(ports, ChannelId::new(15)),
