@@ -1,12 +1,12 @@
 //! Where a command writes: its result to `out`, everything else to `err`.
 
+use crate::args::shared::{Colour, Manner};
 use netloom::{Error, ErrorKind};
 use serde_json::Value as Json;
 use std::io::{self, Write};
 
 /// True unless the user wants no colour anywhere (<https://no-color.org>), or the terminal has none.
-#[must_use]
-pub fn colour_wanted() -> bool {
+fn colour_wanted() -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
 }
@@ -21,9 +21,27 @@ pub struct Console<'a> {
     pub err_terminal: bool,
     /// True if a person watches `out`: then it may show colour.
     pub out_terminal: bool,
+    /// How much the user wants to hear, and in which colours.
+    pub manner: Manner,
 }
 
 impl Console<'_> {
+    /// True if progress is shown: a person watches, and wants to.
+    #[must_use]
+    pub fn shows_progress(&self) -> bool {
+        self.err_terminal && !self.manner.quiet
+    }
+
+    /// True if text for a stream that is a terminal, or is none, has colour.
+    #[must_use]
+    pub fn has_colour(&self, terminal: bool) -> bool {
+        match self.manner.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => terminal && colour_wanted(),
+        }
+    }
+
     /// Writes a result.
     ///
     /// # Errors
@@ -45,8 +63,11 @@ impl Console<'_> {
         self.print(&format!("{value:#}\n"))
     }
 
-    /// Writes a remark to standard error; nobody hears of it if that fails.
+    /// Writes a remark to standard error; nobody hears of it if that fails. Notes are for those who did not ask for quiet.
     pub fn remark(&mut self, text: &str) {
+        if self.manner.quiet && text.starts_with("note:") {
+            return;
+        }
         let _ = writeln!(self.err, "{text}");
     }
 }

@@ -23,7 +23,10 @@ use std::{ffi::OsString, io};
 /// Runs the command line `arguments`, program name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> Exit {
     let outcome = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => dispatch(&arguments.command, console),
+        Ok(arguments) => {
+            console.manner = arguments.manner;
+            dispatch(&arguments.command, console)
+        }
         Err(error) if error.use_stderr() => {
             let _ = write!(console.err, "{error}");
             return Exit::Usage;
@@ -46,6 +49,7 @@ fn dispatch(command: &Command, console: &mut Console<'_>) -> Outcome {
         Command::Explain(args) => commands::explain::explain(args, console),
         Command::Schema => commands::schema::schema(console),
         Command::Reference => commands::schema::reference(console),
+        Command::Man { out } => commands::man::man(out.as_deref(), console),
         Command::Completions { shell } => commands::completions::print(*shell, console),
         Command::Study(args) => commands::study::study(args, console),
         Command::Sweep(args) => commands::sweep::sweep(args, console),
@@ -70,7 +74,9 @@ fn together(console: &mut Console<'_>, work: impl FnOnce(&mut Console<'_>, &Worl
     // A launcher may give a terminal to what it writes to a file.
     console.out_terminal &= session.world.is_alone();
     let (world, mut out, mut err) = (&session.world, io::sink(), io::sink());
-    let mut silent = Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false };
+    let manner = console.manner;
+    let mut silent =
+        Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false, manner };
     let outcome = if world.is_first() { work(console, world) } else { work(&mut silent, world) };
     let why = outcome.as_ref().err().map_or_else(String::new, ToString::to_string);
     let exit = match outcome {
@@ -89,7 +95,8 @@ fn runs_in_one(command: &Command) -> Option<&'static str> {
         Command::Run(_) | Command::Resume(_) | Command::Check(_) | Command::List(_) | Command::Explain(_) => {
             None
         }
-        Command::Schema | Command::Reference | Command::Completions { .. } | Command::Compare(_) => None,
+        Command::Schema | Command::Reference | Command::Completions { .. } => None,
+        Command::Man { out: None } | Command::Compare(_) => None,
         Command::Sweep(_) => Some("a sweep"),
         Command::Study(_) => Some("a study"),
         _ => Some("this command"),
@@ -101,7 +108,7 @@ fn mismatch(Mismatch { message, help }: Mismatch) -> Error {
 }
 
 fn print_error(error: &Error, console: &mut Console<'_>) -> Exit {
-    let colour = console.err_terminal && console::colour_wanted();
+    let colour = console.has_colour(console.err_terminal);
     let _ = write!(console.err, "{}", render::failure(error, colour));
     error.kind().into()
 }

@@ -1,6 +1,6 @@
 //! The `netloom` binary: streams, panics and the exit status. Everything else is in the library.
 
-use netloom_cli::{console::Console, exit::Exit};
+use netloom_cli::{args::shared::Manner, console::Console, exit::Exit};
 use std::{
     io::{IsTerminal, stderr, stdout},
     panic,
@@ -19,7 +19,13 @@ fn main() -> ExitCode {
     let run = || {
         netloom_cli::run(
             std::env::args_os(),
-            &mut Console { out: &mut out, err: &mut err, err_terminal, out_terminal },
+            &mut Console {
+                out: &mut out,
+                err: &mut err,
+                err_terminal,
+                out_terminal,
+                manner: Manner::default(),
+            },
         )
     };
     panic::catch_unwind(panic::AssertUnwindSafe(run)).unwrap_or(Exit::Internal).into()

@@ -25,6 +25,8 @@ struct State<'a, 'c> {
     line: Option<Line>,
     /// Since when the console is as it is, or since the last thing ended.
     since: Instant,
+    /// When the command began to watch.
+    begun: Instant,
 }
 
 /// What moves.
@@ -45,7 +47,8 @@ impl Line {
 impl<'a, 'c> Terminal<'a, 'c> {
     /// Shows nothing yet.
     pub fn new(console: &'a mut Console<'c>) -> Self {
-        Self(Mutex::new(State { console, line: None, since: Instant::now() }))
+        let now = Instant::now();
+        Self(Mutex::new(State { console, line: None, since: now, begun: now }))
     }
 
     fn state(&self) -> MutexGuard<'_, State<'a, 'c>> {
@@ -65,7 +68,12 @@ impl State<'_, '_> {
 impl Watcher for Terminal<'_, '_> {
     fn phase(&self, what: &str) {
         let mut state = self.state();
-        if !state.console.err_terminal {
+        if state.console.manner.verbose {
+            let at = state.begun.elapsed().as_secs_f64();
+            state.line.take().inspect(|line| line.bar().finish_and_clear());
+            state.console.remark(&format!("{at:9.3} s  {what}"));
+        }
+        if !state.console.shows_progress() {
             return;
         }
         if !matches!(state.line, Some(Line::Stage(_))) {
@@ -80,7 +88,7 @@ impl Watcher for Terminal<'_, '_> {
 
     fn progress(&self, progress: &Progress) {
         let mut state = self.state();
-        if !state.console.err_terminal {
+        if !state.console.shows_progress() {
             return;
         }
         if !matches!(state.line, Some(Line::Run(_))) {
@@ -97,7 +105,7 @@ impl Watcher for Terminal<'_, '_> {
 
     fn points(&self, done: u64, all: u64) {
         let mut state = self.state();
-        if !state.console.err_terminal {
+        if !state.console.shows_progress() {
             return;
         }
         if !matches!(state.line, Some(Line::Points(_))) {

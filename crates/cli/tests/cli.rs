@@ -148,6 +148,46 @@ fn the_checked_in_reference_is_what_the_program_prints() {
 }
 
 #[test]
+fn colour_is_where_it_is_asked_for() {
+    let run = |more: &[&str]| netloom(&[&["run", "tests/bad/duplicate-key.toml"], more].concat()).err;
+    let escape = "\u{1b}[";
+    assert!(!run(&[]).contains(escape), "nobody watches");
+    assert!(run(&["--color", "always"]).contains(escape));
+    assert!(!run(&["--color", "never"]).contains(escape));
+    let summary = netloom(&["run", "tests/good.toml", "--color", "always"]).out;
+    assert!(summary.contains(escape), "{summary}");
+}
+
+#[test]
+fn notes_are_for_those_who_want_them() {
+    let asked = ["run", "tests/good.toml", "--set", "output.pairs=true"];
+    let run = |more: &[&str]| netloom(&[&asked, more].concat());
+    let usual = run(&[]);
+    assert!(usual.err.contains("note: the tables"), "{}", usual.err);
+    let quiet = run(&["-q"]);
+    let verdict = |out: &str| out.lines().next().map(str::to_owned);
+    assert_eq!((quiet.err.as_str(), verdict(&quiet.out)), ("", verdict(&usual.out)));
+    let verbose = run(&["--verbose"]).err;
+    assert!(verbose.contains(" s  building the network"), "{verbose}");
+    assert_eq!(run(&["-q", "-v"]).status, 2);
+}
+
+#[test]
+fn manual_pages_name_the_commands() {
+    let page = netloom(&["man"]);
+    assert_eq!(page.status, 0);
+    assert!(page.out.contains(".TH netloom 1") && page.out.contains("netloom\\-run"), "{}", page.out);
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("pages");
+    assert_eq!(netloom(&["man", "--out", out.to_str().unwrap()]).status, 0);
+    let run = std::fs::read_to_string(out.join("netloom-run.1")).unwrap();
+    assert!(run.contains("checkers"), "{run}");
+    let blocked = dir.path().join("file");
+    std::fs::write(&blocked, "").unwrap();
+    assert_eq!(netloom(&["man", "--out", blocked.to_str().unwrap()]).status, 7);
+}
+
+#[test]
 fn completions_name_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let run = netloom(&["completions", shell]);

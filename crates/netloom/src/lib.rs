@@ -27,6 +27,7 @@ mod limits;
 pub mod links;
 pub mod machine;
 pub mod memory;
+pub mod metrics;
 pub mod models;
 pub mod network;
 pub mod networks;

@@ -16,7 +16,7 @@ use netloom::MemoryLimit;
 use resilient::ResilientArgs;
 use series::{InitArgs, PlotArgs, ReportArgs, SweepArgs};
 pub use shared::{Form, Format, Input};
-use shared::{memory_limit, path_and_value, reported};
+use shared::{Manner, memory_limit, path_and_value, reported};
 use std::path::PathBuf;
 use workload::program::file::{Format as ProgramFormat, LIBRARY};
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// How much is said.
+    #[command(flatten)]
+    pub manner: Manner,
 }
 
 fn after_help() -> String {
@@ -66,6 +69,12 @@ pub enum Command {
     Schema,
     /// Print the reference of the experiment file as Markdown
     Reference,
+    /// Print the manual page, or write those of all commands
+    Man {
+        /// Write a page for each command into this directory, which is made if it is missing
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Print the completions of a shell
     Completions {
         /// The shell

@@ -24,6 +24,32 @@ impl Input {
     }
 }
 
+/// How much a command says beside its result, and in which colours.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// Neither progress nor notes; warnings and errors stay
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// What each phase is, and when it began
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// Colour: where a terminal shows it, always or never
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+}
+
+/// When text has colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On terminals; not with NO_COLOR, nor with TERM=dumb
+    #[default]
+    Auto,
+    /// Also in files and pipes
+    Always,
+    /// Nowhere
+    Never,
+}
+
 /// Form of an exported fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {

@@ -50,7 +50,7 @@ pub fn congestion(args: &CongestionArgs, console: &mut Console<'_>) -> Outcome {
         MultipathArg::Random => Multipath::Random,
     };
     let template = "{bar:30} {pos} of {len} mappings  {eta} left";
-    let bar = bar(console.err_terminal, u64::from(plan.runs), template);
+    let bar = bar(console.shows_progress(), u64::from(plan.runs), template);
     let outcome = count(&network, &plan, (multipath, reversed), &mut |done| {
         bar.set_position(u64::from(done));
         true

@@ -11,6 +11,7 @@ pub mod flow;
 mod forms;
 pub mod init;
 pub mod list;
+pub mod man;
 mod network;
 #[cfg(feature = "opensm")]
 pub mod opensm;

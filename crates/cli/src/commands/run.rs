@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Format, RunArgs},
-    console::{Console, colour_wanted},
+    console::Console,
     exit::{Exit, Outcome},
     program::PROGRAM,
     signals,
@@ -94,7 +94,7 @@ pub fn conclude(
 /// # Errors
 /// If it cannot be printed.
 pub fn print_summary(summary: &Summary, format: Format, console: &mut Console<'_>) -> Outcome {
-    let style = if console.out_terminal && colour_wanted() { Style::Ansi } else { Style::Plain };
+    let style = if console.has_colour(console.out_terminal) { Style::Ansi } else { Style::Plain };
     match format {
         Format::Text => console.print(&render(summary, style))?,
         Format::Json => console.print(&summary.to_json())?,

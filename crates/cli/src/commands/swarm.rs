@@ -15,7 +15,7 @@ use netloom::{Registry, swarm::Swarm};
 pub fn swarm(args: &SwarmArgs, console: &mut Console<'_>) -> Outcome {
     let numbers: Vec<u64> = args.only.map_or_else(|| (0..args.count).collect(), |n| vec![n]);
     let template = "{bar:30} {pos} of {len} experiments  {eta} left";
-    let bar = bar(console.err_terminal, numbers.len() as u64, template);
+    let bar = bar(console.shows_progress(), numbers.len() as u64, template);
     let swarm = Swarm {
         registry: Registry::standard(),
         seed: args.seed,

@@ -1,6 +1,6 @@
 //! Runs the command line in this process.
 
-use netloom_cli::console::Console;
+use netloom_cli::{args::shared::Manner, console::Console};
 
 /// What a command left behind.
 pub struct Run {
@@ -16,7 +16,9 @@ pub struct Run {
 pub fn netloom(arguments: &[&str]) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let all = ["netloom"].iter().chain(arguments).map(Into::into);
-    let mut console = Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false };
+    let manner = Manner::default();
+    let mut console =
+        Console { out: &mut out, err: &mut err, err_terminal: false, out_terminal: false, manner };
     let status = netloom_cli::run(all, &mut console) as u8;
     let text = |bytes| String::from_utf8(bytes).expect("netloom writes text");
     Run { status, out: text(out), err: text(err) }

@@ -1,0 +1,34 @@
+//! `netloom man`.
+
+use crate::{
+    args::Arguments,
+    console::Console,
+    exit::{Exit, Outcome},
+};
+use clap::CommandFactory;
+use clap_mangen::{Man, generate_to};
+use netloom::{Error, ErrorKind};
+use std::{fs::create_dir_all, path::Path};
+
+/// Prints the manual page (roff), or writes one for each command into a directory.
+///
+/// # Errors
+/// If nothing can be written there.
+pub fn man(out: Option<&Path>, console: &mut Console<'_>) -> Outcome {
+    match out {
+        None => {
+            let mut page = Vec::new();
+            let made = Man::new(Arguments::command()).render(&mut page);
+            made.map_err(|e| {
+                Error::new(ErrorKind::Internal, format!("the manual page cannot be made: {e}"))
+            })?;
+            console.print(&String::from_utf8_lossy(&page))?;
+        }
+        Some(dir) => {
+            let written = create_dir_all(dir).and_then(|()| generate_to(Arguments::command(), dir));
+            let failed = |e| Error::new(ErrorKind::Output, format!("cannot write to {}: {e}", dir.display()));
+            written.map_err(failed)?;
+        }
+    }
+    Ok(Exit::Done)
+}
