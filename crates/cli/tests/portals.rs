@@ -249,6 +249,22 @@ fn what_cannot_be_loaded_is_refused_by_name() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("need 100 terminals, and the fabric has 64"));
 }
 
+/// In front of the compiler's own arguments `-v` is an option of ours too.
+#[test]
+fn the_compiler_hears_that_all_is_to_be_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().expect("a directory");
+    let compiler = directory.path().join("cc");
+    std::fs::write(&compiler, "#!/bin/sh\necho \"$@\"\n").expect("written");
+    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+    for (arguments, hears) in [(&["-v", "a.c"][..], true), (&["a.c", "-v"], true), (&["a.c"], false)] {
+        let out = netloom().env("CC", &compiler).args(["portals", "cc"]).args(arguments).output();
+        let out = out.expect("it runs");
+        let shown = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(shown.split_whitespace().any(|word| word == "-v"), hears, "{arguments:?}: {shown}");
+    }
+}
+
 /// What a library calls is looked for before anything runs, whether ranks share it or each has a copy.
 #[test]
 fn what_libraries_lack_is_refused_by_name() {

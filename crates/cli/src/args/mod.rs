@@ -165,7 +165,7 @@ pub struct PortalsCcArgs {
     /// Whose portals4.h the program is written for: `sandia` (4.3, with the names of 4.2) or `bull` (BXI)
     #[arg(long, value_enum, default_value_t = Dialect::Sandia)]
     pub dialect: Dialect,
-    /// Arguments of the compiler (the environment's CC, or cc): `prog.c -o prog`
+    /// Arguments of the compiler (the environment's CC, or cc): `prog.c -o prog`. It hears of -v
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub arguments: Vec<String>,
 }

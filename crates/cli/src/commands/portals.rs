@@ -31,19 +31,22 @@ use outcome::{print_outcome, sink, state, stuck};
 /// If a program cannot be compiled, loaded or run to its end.
 pub fn portals(command: &PortalsCommand, console: &mut Console<'_>) -> Outcome {
     match command {
-        PortalsCommand::Cc(args) => cc(args),
+        PortalsCommand::Cc(args) => cc(args, console),
         PortalsCommand::Run(args) => run(args, console),
         PortalsCommand::Replay(args) => again(args, console),
     }
 }
 
 /// Calls the C compiler for a shared object that binds to its own functions first and leaves the rest to be found later.
-fn cc(args: &PortalsCcArgs) -> Outcome {
+fn cc(args: &PortalsCcArgs, console: &Console<'_>) -> Outcome {
     let dialect = match args.dialect {
         args::Dialect::Sandia => Dialect::Sandia,
         args::Dialect::Bull => Dialect::Bull,
     };
-    compile(&args.arguments, dialect).map(|()| Exit::Done)
+    // In front of the compiler's arguments `-v` was taken for ours; it asks both of us what is done.
+    let asked = console.manner.verbose.then(|| "-v".to_owned());
+    let arguments: Vec<String> = asked.into_iter().chain(args.arguments.iter().cloned()).collect();
+    compile(&arguments, dialect).map(|()| Exit::Done)
 }
 
 fn run(args: &PortalsRunArgs, console: &mut Console<'_>) -> Outcome {
