@@ -7,6 +7,7 @@
 
 use super::domain::Context;
 use base::time::Ps;
+use ranks::roster::GlobalRank;
 use serde::{Deserialize, Serialize};
 
 /// What a part of the path is.
@@ -42,7 +43,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Busy {
     /// Host.
-    pub host: u32,
+    pub host: GlobalRank,
     /// When it was over.
     pub end: Ps,
     /// When it began.
@@ -52,7 +53,7 @@ pub struct Busy {
     /// Number of the operation; the sender's for a message.
     pub number: u32,
     /// The other host.
-    pub peer: u32,
+    pub peer: GlobalRank,
     /// Bytes of the message.
     pub bytes: u64,
 }
@@ -63,11 +64,11 @@ pub struct Segment {
     /// What it is.
     pub part: Part,
     /// Host: the sender of a transfer.
-    pub host: u32,
+    pub host: GlobalRank,
     /// Number of the operation; the sender's for messages.
     pub number: u32,
     /// Host at the other end of a message.
-    pub peer: u32,
+    pub peer: GlobalRank,
     /// Bytes of the message.
     pub bytes: u64,
     /// When it begins.
@@ -86,13 +87,13 @@ pub struct Past<'a> {
     /// Sends: indices by host and number.
     sends: Vec<u32>,
     /// Ends of sends that waited for their receivers: host, end, receiver.
-    matched: Vec<(u32, Ps, u32)>,
+    matched: Vec<(GlobalRank, Ps, GlobalRank)>,
 }
 
 impl<'a> Past<'a> {
     /// Sorts what was done. `matched`: see [`Past`]; ends of sends at once do no harm.
     #[must_use]
-    pub fn new(cx: &'a Context, mut busy: Vec<Busy>, mut matched: Vec<(u32, Ps, u32)>) -> Self {
+    pub fn new(cx: &'a Context, mut busy: Vec<Busy>, mut matched: Vec<(GlobalRank, Ps, GlobalRank)>) -> Self {
         busy.sort_unstable();
         matched.sort_unstable();
         let at = |i: u32| busy[i as usize];
@@ -105,8 +106,8 @@ impl<'a> Past<'a> {
 
     /// The path to `end` at `host`, from the start of its job on.
     #[must_use]
-    pub fn path(&self, host: u32, end: Ps) -> Vec<Segment> {
-        let begin = self.cx.starts[self.cx.places[host as usize].job as usize];
+    pub fn path(&self, host: GlobalRank, end: Ps) -> Vec<Segment> {
+        let begin = self.cx.starts[self.cx.place(host).job as usize];
         let (mut host, mut now, mut path, mut crossed) = (host, end, Vec::new(), false);
         while now > begin {
             let segment = if let Some(send) = self.arrived(host, now) {
@@ -128,7 +129,7 @@ impl<'a> Past<'a> {
     }
 
     /// The send of a message that was taken in at `now`, when it arrived.
-    fn arrived(&self, host: u32, now: Ps) -> Option<Busy> {
+    fn arrived(&self, host: GlobalRank, now: Ps) -> Option<Busy> {
         let at = |i: u32| &self.busy[i as usize];
         let first = self.taken.partition_point(|&i| (at(i).host, at(i).start) < (host, now));
         let here =
@@ -137,7 +138,7 @@ impl<'a> Past<'a> {
             let key = (taken.peer, taken.number);
             let send = self.sends.partition_point(|&i| (at(i).host, at(i).number) < key);
             let send = at(*self.sends.get(send)?);
-            let (from, to) = (self.cx.places[send.host as usize], self.cx.places[host as usize]);
+            let (from, to) = (self.cx.place(send.host), self.cx.place(host));
             let delay = self.cx.delays.delay(from.terminal, to.terminal, send.bytes)
                 + self.cx.landing(send.host, host, send.bytes);
             let there = send.start + self.cx.config.overhead + delay == now;
@@ -147,19 +148,19 @@ impl<'a> Past<'a> {
     }
 
     /// What kept a host busy until `now`, the shortest of them.
-    fn ended(&self, host: u32, now: Ps) -> Option<Busy> {
+    fn ended(&self, host: GlobalRank, now: Ps) -> Option<Busy> {
         let behind = self.busy.partition_point(|b| (b.host, b.end, b.start) < (host, now, now));
         self.busy[..behind].last().filter(|b| (b.host, b.end) == (host, now)).copied()
     }
 
     /// The host whose receive ended a send of this host at `now`.
-    fn receiver(&self, host: u32, now: Ps) -> Option<u32> {
+    fn receiver(&self, host: GlobalRank, now: Ps) -> Option<GlobalRank> {
         let first = self.matched.partition_point(|m| (m.0, m.1) < (host, now));
         self.matched.get(first).filter(|m| (m.0, m.1) == (host, now)).map(|m| m.2)
     }
 
     /// The last end of something that a host did before `now`.
-    fn before(&self, host: u32, now: Ps) -> Ps {
+    fn before(&self, host: GlobalRank, now: Ps) -> Ps {
         let behind = self.busy.partition_point(|b| (b.host, b.end) < (host, now));
         self.busy[..behind].last().filter(|b| b.host == host).map_or(0, |b| b.end)
     }

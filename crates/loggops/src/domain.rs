@@ -17,6 +17,7 @@ use engine::state::{Journal, Linked, NIL, Pool, Table};
 use ranks::{
     matching::Matching,
     operations::{OperationWindow, Stamp},
+    roster::GlobalRank,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -51,11 +52,11 @@ pub struct Context {
     /// Factor on the computations of each job, in billionths.
     pub compute_ppb: Vec<u64>,
     /// First host of each job, and one past the last.
-    pub bases: Vec<u32>,
+    pub bases: Vec<GlobalRank>,
     /// Where each host stands, by its number in the run.
     pub places: Vec<Place>,
     /// First host of each partition, and one past the last.
-    pub bounds: Vec<u32>,
+    pub bounds: Vec<GlobalRank>,
     /// Processors and interfaces per host.
     pub cpus: u32,
     /// Interfaces per host.
@@ -64,6 +65,8 @@ pub struct Context {
     pub coupled: bool,
     /// Times of received messages are asked for, and a message may be held back behind an earlier one.
     pub holds: bool,
+    /// Received messages are reported one by one ([`Record::Received`]).
+    pub receipts: bool,
     /// Times depend on sizes alone: a short message would overtake a long one of its pair if it did not stay behind it.
     pub overtaking: bool,
     /// Interfaces take messages in by themselves, at the pace of the path; a processor pays its overhead when the last byte is in.
@@ -83,25 +86,32 @@ pub struct Context {
 impl Context {
     /// Partition of a host.
     #[must_use]
-    pub fn partition_of(&self, host: u32) -> u32 {
+    pub fn partition_of(&self, host: GlobalRank) -> u32 {
         (self.bounds.partition_point(|&b| b <= host) - 1) as u32
     }
 
     /// Host of a job's rank: its number among the ranks of all jobs.
     #[inline]
     #[must_use]
-    pub fn host(&self, job: u32, rank: RankId) -> u32 {
-        self.bases[job as usize] + rank.number()
+    pub fn host(&self, job: u32, rank: RankId) -> GlobalRank {
+        GlobalRank::new(self.bases[job as usize].number() + rank.number())
+    }
+
+    /// Where a host stands.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, host: GlobalRank) -> &Place {
+        &self.places[host.index()]
     }
 
     /// From the first byte of a message to its last at an interface that takes it in by itself; 0 if the processor does.
     #[must_use]
-    pub fn landing(&self, from: u32, to: u32, bytes: u64) -> Ps {
+    pub fn landing(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
         if !self.landing {
             return 0;
         }
-        let place = |host: u32| self.places[host as usize].terminal;
-        self.config.passing(bytes).1 + self.delays.slower(place(from), place(to), bytes)
+        let slower = self.delays.slower(self.place(from).terminal, self.place(to).terminal, bytes);
+        self.config.passing(bytes).1 + slower
     }
 
     /// Shortest time from the start of a send to its arrival.
@@ -121,7 +131,7 @@ pub struct Message {
     /// Size.
     pub bytes: u64,
     /// Number of the host that receives it.
-    pub to: u32,
+    pub to: GlobalRank,
     /// Sending rank, as the job counts.
     pub from: RankId,
     /// Tag that sender and receiver agree on.
@@ -180,7 +190,7 @@ pub(super) struct Next {
     pub row: u32,
 }
 
-/// What a rank did.
+/// What kind of operation was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Act {
     /// A computation is done.
@@ -193,55 +203,133 @@ pub enum Act {
     Join,
     /// A probe is done.
     Probe,
-    /// A send was taken up: processor busy from `start` to `end`.
-    Sending,
-    /// A message was taken in: processor busy from `start` to `end`.
-    Arrival,
 }
 
 impl Act {
-    /// Name in tables; what ends under another name has none of its own.
+    /// Name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Calc => "calc",
-            Self::Send | Self::Sending => "send",
-            Self::Recv | Self::Arrival => "recv",
+            Self::Send => "send",
+            Self::Recv => "recv",
             Self::Join => "join",
             Self::Probe => "probe",
         }
     }
 }
 
-/// Something to be measured. It has 80 bytes, more than the cache line that records of other models keep to: a receive brings along what it
-/// waited for. Running ahead keeps it until it is certain.
+/// Something to be measured: one fact each, so that none is larger than a cache line. Running ahead keeps them until they are certain.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Record {
-    /// What was done.
-    pub act: Act,
-    /// By which host.
-    pub host: u32,
-    /// Number of the operation; the sender's for an arrival.
+pub enum Record {
+    /// An operation is over.
+    Ended(Ended),
+    /// A send was taken up.
+    Sending(Sending),
+    /// A message was taken in.
+    Arrival(Arrival),
+    /// A message was received; only if [`Context::receipts`].
+    Received(Received),
+    /// A message is longer than the receive that takes it.
+    Truncated(Cut),
+}
+
+const _: () = assert!(size_of::<Record>() <= 64, "a record is a cache line at most");
+
+/// An operation that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Ended {
+    /// The rank that did it.
+    pub host: GlobalRank,
+    /// Its number among the rank's operations.
     pub number: u32,
-    /// Index of its collective plus 1, or 0.
-    pub collective: u16,
-    /// When it started.
+    /// What it is.
+    pub act: Act,
+    /// When it was taken up.
     pub start: Ps,
-    /// When it ends.
+    /// When it was over.
     pub end: Ps,
-    /// Destination host of a send; source host of an arrival or a receive.
-    pub peer: u32,
-    /// Bytes of a message.
+    /// Destination of a send, source of a receive; 0 of others.
+    pub peer: GlobalRank,
+    /// Payload of the message; 0 of others.
     pub bytes: u64,
     /// When a receive was posted; the start of others.
     pub posted: Ps,
-    /// When the message was there, of a sending and of a receive; 0 of others.
-    pub there: Ps,
-    /// Of a receive, how long its message was held back behind an earlier one; only if [`Context::holds`].
-    pub held: Ps,
+    /// 1 + index of its collective, or 0.
+    pub collective: u16,
     /// Its collective call, see [`ranks::instances::of`].
     pub instance: u64,
-    /// Of a receive, bytes that it has room for.
+}
+
+/// A send whose processor is busy from `start` to `end`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sending {
+    /// The rank that sends.
+    pub host: GlobalRank,
+    /// Number of the send among its operations.
+    pub number: u32,
+    /// Where the message goes.
+    pub to: GlobalRank,
+    /// Payload of the message.
+    pub bytes: u64,
+    /// When the processor began.
+    pub start: Ps,
+    /// When the processor was free again.
+    pub end: Ps,
+    /// When the message will be there.
+    pub arrival: Ps,
+    /// 1 + index of its collective, or 0.
+    pub collective: u16,
+}
+
+/// A message that was taken in, by a processor that is busy from `start` to `end`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// The rank that it reached.
+    pub host: GlobalRank,
+    /// Who sent it.
+    pub from: GlobalRank,
+    /// Number of the send among the sender's operations.
+    pub number: u32,
+    /// Payload of the message.
+    pub bytes: u64,
+    /// When the processor began.
+    pub start: Ps,
+    /// When the processor was free again.
+    pub end: Ps,
+}
+
+/// A message and its receive have met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Received {
+    /// The rank that received it.
+    pub host: GlobalRank,
+    /// Who sent it.
+    pub from: GlobalRank,
+    /// Payload of the message.
+    pub bytes: u64,
+    /// When the receive was posted.
+    pub posted: Ps,
+    /// When the message was there.
+    pub arrival: Ps,
+    /// When the receive was over.
+    pub end: Ps,
+    /// How long the message was held back behind an earlier one of its pair; only if [`Context::holds`].
+    pub held: Ps,
+}
+
+/// A message that is longer than the receive that takes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The rank that received it.
+    pub host: GlobalRank,
+    /// Number of the receive among its operations.
+    pub number: u32,
+    /// Who sent it.
+    pub from: GlobalRank,
+    /// Payload of the message.
+    pub bytes: u64,
+    /// Bytes that the receive has room for.
     pub room: u64,
 }
 
@@ -260,14 +348,14 @@ pub struct Done {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Partner {
     /// Number of the host at the other end.
-    pub peer: u32,
+    pub peer: GlobalRank,
     /// Bytes of the message.
     pub bytes: u64,
 }
 
 impl Partner {
     /// Of what is no message.
-    pub const NONE: Self = Self { peer: 0, bytes: 0 };
+    pub const NONE: Self = Self { peer: GlobalRank::new(0), bytes: 0 };
 }
 
 /// The ranks of one partition.
@@ -277,7 +365,7 @@ pub struct DelayDomain {
     /// Number of the partition.
     pub part: u32,
     /// First host of the partition.
-    pub first: u32,
+    pub first: GlobalRank,
     pub(super) hosts: Hosts,
     pub(super) cell: Table<Cell>,
     /// What hosts do next, if there is one partition.
@@ -303,8 +391,8 @@ impl DelayDomain {
     #[must_use]
     pub fn new(cx: Arc<Context>, part: u32) -> Self {
         let (first, last) = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
-        let count = (last - first) as usize;
-        let places = &cx.places[first as usize..last as usize];
+        let places = &cx.places[first.index()..last.index()];
+        let count = places.len();
         let window =
             OperationWindow::new(places.iter().map(|p| (Arc::clone(&cx.programs[p.job as usize]), p.rank)));
         let starts: Vec<Ps> = places.iter().map(|p| cx.starts[p.job as usize]).collect();
@@ -333,6 +421,26 @@ impl DelayDomain {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.hosts.len()
+    }
+
+    /// The rank in row `host` of this partition. Rows of a partition and ranks of all jobs are different types, so one is not taken for the other:
+    ///
+    /// ```compile_fail
+    /// fn rank_of(domain: &loggops::domain::DelayDomain, row: u32) -> ranks::roster::GlobalRank {
+    ///     domain.first + row
+    /// }
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn rank(&self, host: u32) -> GlobalRank {
+        GlobalRank::new(self.first.number() + host)
+    }
+
+    /// The row of a rank; beyond [`DelayDomain::count`] for one of another partition.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, rank: GlobalRank) -> u32 {
+        rank.number().wrapping_sub(self.first.number())
     }
 
     /// Last processor time of a host.

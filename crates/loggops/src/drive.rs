@@ -28,7 +28,7 @@ impl Domain for DelayDomain {
 
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         for host in 0..self.count() {
-            let start = self.cx.starts[self.cx.places[(self.first + host) as usize].job as usize];
+            let start = self.cx.starts[self.cx.place(self.rank(host)).job as usize];
             let mut freed = std::mem::take(&mut self.freed);
             self.window.refill(host, start, &mut freed);
             self.freed = freed;
@@ -73,7 +73,7 @@ impl Domain for DelayDomain {
     }
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
-        let host = message.to - self.first;
+        let host = self.row(message.to);
         self.take_in(host, *message);
         self.set_alarm(host, fx.now(), fx);
     }
@@ -134,7 +134,7 @@ impl Domain for DelayDomain {
 impl DelayDomain {
     /// Sees to it that a host is woken at `at`, if it is not woken earlier.
     pub(super) fn set_alarm(&mut self, host: u32, at: Ps, fx: &mut impl Effects<Self>) {
-        let first = self.first;
+        let rank = self.rank(host);
         if at >= self.hosts.get(host).alarm {
             return;
         }
@@ -146,7 +146,7 @@ impl DelayDomain {
         h.spare = h.alarm.min(h.spare);
         h.alarm = at;
         h.alarms = h.alarms.wrapping_add(1);
-        let identity = u64::from(first + host) << 32 | u64::from(h.alarms);
+        let identity = u64::from(rank.number()) << 32 | u64::from(h.alarms);
         fx.wake(at, Class::Ordinary, identity, host);
     }
 
@@ -305,9 +305,9 @@ impl DelayDomain {
     #[inline]
     fn prepare_send(&self, host: u32, row: u32) {
         if row != NIL {
-            let here = self.cx.places[(self.first + host) as usize];
+            let here = self.cx.place(self.rank(host));
             let to = self.cx.host(here.job, self.window.get(row).op.peer);
-            self.hosts.prefetch(to.wrapping_sub(self.first));
+            self.hosts.prefetch(self.row(to));
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use base::{hash::Fingerprint, time::Ps};
 use model::failure::Failure;
-use ranks::{messages::Seen, stuck::Stuck};
+use ranks::{messages::Seen, roster::GlobalRank, stuck::Stuck};
 use results::{
     summary::{Counts, CriticalPath, Job, State, Summary, Verdict},
     table::Table,
@@ -43,7 +43,7 @@ pub fn check(cx: &Context, ended: &Ended) -> Result<(), Failure> {
         .iter()
         .map(|m| {
             let (from, to) = (cx.host(m.job, m.from), cx.host(m.job, m.to));
-            Seen { from, to, bytes: m.bytes, ..Seen::default() }
+            Seen { from: from.number(), to: to.number(), bytes: m.bytes, ..Seen::default() }
         })
         .collect();
     let fault = messages.verdict(whole.then_some(&left[..])).into_iter().next();
@@ -73,7 +73,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
     summary.messages = Some(counts(0, makespans.len()));
     summary.bytes_delivered = observer.ranks.iter().map(|r| r.received_bytes).sum();
     for (n, job) in setup.jobs.iter().enumerate() {
-        let (from, to) = (cx.bases[n] as usize, cx.bases[n + 1] as usize);
+        let (from, to) = (cx.bases[n].index(), cx.bases[n + 1].index());
         let part = &observer.ranks[from..to];
         let last = makespans[from..to].iter().copied().max().unwrap_or(job.start);
         let makespan = last - job.start;
@@ -115,18 +115,13 @@ fn paths(cx: &Context, observer: &mut Observer, makespans: &[Ps], stuck: &Stuck)
     if observer.busy.is_empty() || !stuck.is_done() {
         return Vec::new();
     }
-    let sends = observer
-        .done
-        .iter()
-        .filter(|d| matches!(d.act, Act::Send | Act::Sending) && d.bytes > cx.config.eager);
+    let sends = observer.done.iter().filter(|d| d.act == Act::Send && d.bytes > cx.config.eager);
     let matched = sends.map(|d| (d.host, d.end, d.peer)).collect();
     let past = Past::new(cx, std::mem::take(&mut observer.busy), matched);
-    let last = |ranks: &[u32]| {
-        let hosts = ranks[0]..ranks[1];
-        hosts
-            .rev()
-            .max_by_key(|&h| makespans[h as usize])
-            .map_or_else(Vec::new, |h| past.path(h, makespans[h as usize]))
+    let last = |bases: &[GlobalRank]| {
+        let hosts = bases[0].index()..bases[1].index();
+        let last = hosts.rev().max_by_key(|&h| makespans[h]);
+        last.map_or_else(Vec::new, |h| past.path(GlobalRank::from_index(h), makespans[h]))
     };
     cx.bases.windows(2).map(last).collect()
 }
@@ -136,7 +131,7 @@ fn summed(path: &[Segment]) -> Option<CriticalPath> {
     path.first()?;
     let time =
         |parts: &[Part]| path.iter().filter(|s| parts.contains(&s.part)).map(|s| s.end - s.start).sum::<Ps>();
-    let mut ranks: Vec<u32> = path.iter().map(|s| s.host).collect();
+    let mut ranks: Vec<GlobalRank> = path.iter().map(|s| s.host).collect();
     ranks.sort_unstable();
     ranks.dedup();
     Some(CriticalPath {

@@ -2,18 +2,19 @@
 
 use super::{
     critical::{Busy, Part},
-    domain::{Act, Context, Record},
+    domain::{Act, Arrival, Context, Cut, Ended, Received, Record, Sending},
     energy::Windows,
 };
 use base::{hash::Fingerprint, time::Ps};
 use engine::domain::Observer as Observe;
 use ranks::{
     messages::{Messages, Seen},
+    roster::GlobalRank,
     tally::Collective,
-    truncated::{Cut, Truncated},
+    truncated::{self, Truncated},
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 /// What to measure beyond the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,37 +72,12 @@ impl MessageTimes {
     }
 }
 
-/// An operation that was done, for tables on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Done {
-    /// Host.
-    pub host: u32,
-    /// Its number.
-    pub number: u32,
-    /// What it is.
-    pub act: Act,
-    /// When it was taken up.
-    pub start: Ps,
-    /// When it was over.
-    pub end: Ps,
-    /// Host at the other end.
-    pub peer: u32,
-    /// Bytes of the message.
-    pub bytes: u64,
-    /// When a receive was posted; the start of others.
-    pub posted: Ps,
-    /// 1 + index of its collective, or 0.
-    pub collective: u16,
-    /// Its collective call, see [`ranks::instances::of`].
-    pub instance: u64,
-}
-
 /// Measurements of one partition.
 pub struct Observer {
     cx: Arc<Context>,
     measure: Measure,
     /// Number of the first host measured.
-    first: u32,
+    first: GlobalRank,
     /// Sum over all operations done.
     pub fingerprint: Fingerprint,
     /// Times by host.
@@ -113,7 +89,7 @@ pub struct Observer {
     /// Sums by job and collective.
     pub collectives: BTreeMap<(u32, u16), Collective>,
     /// Messages and bytes by source and destination host.
-    pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
+    pub pairs: BTreeMap<(GlobalRank, GlobalRank), (u64, u64)>,
     /// Times of received messages by job and size.
     pub messages: BTreeMap<(u32, u64), MessageTimes>,
     /// Messages that are longer than their receives.
@@ -121,7 +97,7 @@ pub struct Observer {
     /// Which messages were sent and received, if that is checked.
     pub messages_seen: Option<Messages>,
     /// Operations done.
-    pub done: Vec<Done>,
+    pub done: Vec<Ended>,
     /// What kept processors busy, for the critical path; with the operations.
     pub busy: Vec<Busy>,
 }
@@ -129,14 +105,14 @@ pub struct Observer {
 engine::kept!(Observer: fingerprint, ranks, sizes, windows, collectives, pairs, messages, truncated, messages_seen, done, busy => cx, measure, first);
 
 impl Observer {
-    /// Nothing measured yet of the hosts from `first` to `last`.
+    /// Nothing measured yet of `ranks`. `check`: every message is followed from its send to its receive.
     #[must_use]
-    pub fn new(cx: Arc<Context>, (first, last): (u32, u32), (measure, check): (Measure, bool)) -> Self {
+    pub fn new(cx: Arc<Context>, ranks: Range<GlobalRank>, measure: Measure, check: bool) -> Self {
         Self {
             measure,
-            first,
+            first: ranks.start,
             fingerprint: Fingerprint::default(),
-            ranks: vec![RankTimes::default(); (last - first) as usize],
+            ranks: vec![RankTimes::default(); ranks.end.index() - ranks.start.index()],
             sizes: vec![0; 65],
             windows: cx.energy.then(Windows::default),
             collectives: BTreeMap::new(),
@@ -194,135 +170,160 @@ impl Observer {
         self.busy.extend(other.busy);
     }
 
-    /// A message was sent, or received. Where interfaces take messages in, the receiver does not know when it was there first.
+    fn times(&mut self, host: GlobalRank) -> &mut RankTimes {
+        &mut self.ranks[(host.number() - self.first.number()) as usize]
+    }
+
+    /// That a message was sent, for the check.
     #[cold]
-    fn seen(&mut self, r: &Record) {
+    fn check_sent(&mut self, s: &Sending) {
+        let least = self.cx.config.overhead + self.delay(s.host, s.to, s.bytes);
+        let message = self.seen(s.host, s.to, s.bytes, s.arrival);
         let Some(messages) = &mut self.messages_seen else { return };
-        let sent = r.act == Act::Sending;
-        let (from, to) = if sent { (r.host, r.peer) } else { (r.peer, r.host) };
-        let at = |host: u32| self.cx.places[host as usize].terminal;
-        let time = if self.cx.landing { 0 } else { r.there };
-        let message = Seen { from, to, number: 0, bytes: r.bytes, time };
-        if sent {
-            let least = self.cx.config.overhead + self.cx.delays.delay(at(from), at(to), r.bytes);
-            messages.sent(message);
-            messages.not_before(&message, r.there, r.start.saturating_add(least));
-        } else {
-            // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
-            let earliest = if self.cx.cpus == 1 { r.there.max(r.posted) } else { 0 };
-            messages.arrived(message, r.end, earliest);
+        messages.sent(message);
+        messages.not_before(&message, s.arrival, s.start.saturating_add(least));
+    }
+
+    /// That a message was received, for the check.
+    #[cold]
+    fn check_received(&mut self, r: &Received) {
+        let message = self.seen(r.from, r.host, r.bytes, r.arrival);
+        // Of several processors each has a clock of its own, and what it does may lie before what another one did to cause it.
+        let earliest = if self.cx.cpus == 1 { r.arrival.max(r.posted) } else { 0 };
+        let Some(messages) = &mut self.messages_seen else { return };
+        messages.arrived(message, r.end, earliest);
+    }
+
+    /// A message as both its ends know it. Where interfaces take messages in, the receiver does not know when it was there first.
+    fn seen(&self, from: GlobalRank, to: GlobalRank, bytes: u64, arrival: Ps) -> Seen {
+        Seen {
+            from: from.number(),
+            to: to.number(),
+            number: 0,
+            bytes,
+            time: if self.cx.landing { 0 } else { arrival },
         }
     }
 
-    fn sending(&mut self, r: &Record) {
+    /// Time of a message in the network.
+    fn delay(&self, from: GlobalRank, to: GlobalRank, bytes: u64) -> Ps {
+        self.cx.delays.delay(self.cx.place(from).terminal, self.cx.place(to).terminal, bytes)
+    }
+
+    fn sending(&mut self, s: &Sending) {
         if let (Some(windows), Some(resilient)) = (&mut self.windows, &self.cx.config.resilient) {
-            let at = |host: u32| self.cx.places[host as usize].terminal;
-            let hops = self.cx.delays.hops(at(r.host), at(r.peer));
-            let packets = resilient.parameters.packets(r.bytes).unwrap_or(1);
+            let hops = self.cx.delays.hops(self.cx.place(s.host).terminal, self.cx.place(s.to).terminal);
+            let packets = resilient.parameters.packets(s.bytes).unwrap_or(1);
             windows.add(hops, packets, resilient.parameters.window.into());
         }
-        self.sizes[(u64::BITS - r.bytes.leading_zeros()) as usize] += 1;
-        let rank = &mut self.ranks[(r.host - self.first) as usize];
-        rank.overhead += r.end - r.start;
-        rank.transfer += r.there - r.start;
+        self.sizes[(u64::BITS - s.bytes.leading_zeros()) as usize] += 1;
+        let rank = self.times(s.host);
+        rank.overhead += s.end - s.start;
+        rank.transfer += s.arrival - s.start;
         rank.sent += 1;
-        rank.bytes += r.bytes;
+        rank.bytes += s.bytes;
         if self.measure.pairs {
-            let sum = self.pairs.entry((r.host, r.peer)).or_default();
-            *sum = (sum.0 + 1, sum.1 + r.bytes);
+            let sum = self.pairs.entry((s.host, s.to)).or_default();
+            *sum = (sum.0 + 1, sum.1 + s.bytes);
         }
-        if r.collective > 0 {
-            let sum = self.collective(r);
+        if s.collective > 0 {
+            let sum = self.collective(s.host, s.collective);
             sum.messages += 1;
-            sum.bytes += r.bytes;
-            sum.busy += r.end - r.start;
+            sum.bytes += s.bytes;
+            sum.busy += s.end - s.start;
+        }
+        if self.measure.operations {
+            let Sending { host, number, to: peer, bytes, start, end, .. } = *s;
+            self.busy.push(Busy { host, end, start, part: Part::Send, number, peer, bytes });
         }
     }
 
-    /// A receive is over: how long its message took. When it was sent follows from when it was there and how long it was held back.
-    fn received(&mut self, r: &Record) {
-        let (cx, to) = (&self.cx, self.cx.places[r.host as usize]);
-        let delay = cx.delays.delay(cx.places[r.peer as usize].terminal, to.terminal, r.bytes);
-        let transfer = cx.config.overhead + delay + cx.landing(r.peer, r.host, r.bytes) + r.held;
-        let received = (r.end + transfer).saturating_sub(r.there);
+    fn arrival(&mut self, a: &Arrival) {
+        self.times(a.host).overhead += a.end - a.start;
+        if self.measure.operations {
+            let Arrival { host, from: peer, number, bytes, start, end } = *a;
+            self.busy.push(Busy { host, end, start, part: Part::Receive, number, peer, bytes });
+        }
+    }
+
+    /// How long a message took. When it was sent follows from when it was there and how long it was held back.
+    fn received(&mut self, r: &Received) {
+        let delay = self.delay(r.from, r.host, r.bytes);
+        let transfer = self.cx.config.overhead + delay + self.cx.landing(r.from, r.host, r.bytes) + r.held;
+        let received = (r.end + transfer).saturating_sub(r.arrival);
         let one = MessageTimes {
             messages: 1,
             transfer: transfer.into(),
             received: received.into(),
             longest: received,
         };
-        self.messages.entry((to.job, r.bytes)).or_default().merge(&one);
+        let job = self.cx.place(r.host).job;
+        self.messages.entry((job, r.bytes)).or_default().merge(&one);
     }
 
     #[cold]
-    fn truncates(&mut self, r: &Record) {
-        let (to, from) = (self.cx.places[r.host as usize], self.cx.places[r.peer as usize]);
-        let Record { number, bytes, room, .. } = *r;
-        self.truncated.add(Cut { job: to.job, to: to.rank, number, from: from.rank, bytes, room });
+    fn truncates(&mut self, c: &Cut) {
+        let (to, from) = (self.cx.place(c.host), self.cx.place(c.from));
+        let Cut { number, bytes, room, .. } = *c;
+        self.truncated.add(truncated::Cut { job: to.job, to: to.rank, number, from: from.rank, bytes, room });
     }
 
-    fn busy(&mut self, r: &Record) {
-        let part = match r.act {
-            Act::Calc => Part::Compute,
-            Act::Sending => Part::Send,
-            Act::Arrival => Part::Receive,
-            _ => return,
-        };
-        let Record { host, number, start, end, peer, bytes, .. } = *r;
-        self.busy.push(Busy { host, end, start, part, number, peer, bytes });
+    fn collective(&mut self, host: GlobalRank, collective: u16) -> &mut Collective {
+        let job = self.cx.place(host).job;
+        self.collectives.entry((job, collective)).or_default()
     }
 
-    fn collective(&mut self, r: &Record) -> &mut Collective {
-        let job = self.cx.places[r.host as usize].job;
-        self.collectives.entry((job, r.collective)).or_default()
-    }
-
-    fn done(&mut self, r: &Record) {
-        self.fingerprint.add(r.end, u64::from(r.host), u64::from(r.number), r.bytes);
-        let rank = &mut self.ranks[(r.host - self.first) as usize];
+    fn ended(&mut self, e: &Ended) {
+        self.fingerprint.add(e.end, u64::from(e.host.number()), u64::from(e.number), e.bytes);
+        let rank = self.times(e.host);
         rank.operations += 1;
-        rank.last = rank.last.max(r.end);
-        match r.act {
-            Act::Calc => rank.compute += r.end - r.start,
+        rank.last = rank.last.max(e.end);
+        match e.act {
+            Act::Calc => rank.compute += e.end - e.start,
             Act::Recv => {
                 rank.received += 1;
-                rank.received_bytes += r.bytes;
-                if r.bytes > r.room {
-                    self.truncates(r);
-                }
-                if self.measure.messages {
-                    self.received(r);
-                }
+                rank.received_bytes += e.bytes;
             }
             _ => {}
         }
-        if r.collective > 0 {
-            let sum = self.collective(r);
+        if e.collective > 0 {
+            let sum = self.collective(e.host, e.collective);
             sum.operations += 1;
-            if r.act == Act::Calc {
-                sum.busy += r.end - r.start;
+            if e.act == Act::Calc {
+                sum.busy += e.end - e.start;
             }
         }
         if self.measure.operations {
-            let Record { act, host, number, start, end, peer, bytes, posted, collective, instance, .. } = *r;
-            self.done.push(Done { host, number, act, start, end, peer, bytes, posted, collective, instance });
+            if e.act == Act::Calc {
+                let Ended { host, number, start, end, peer, bytes, .. } = *e;
+                self.busy.push(Busy { host, end, start, part: Part::Compute, number, peer, bytes });
+            }
+            self.done.push(*e);
         }
     }
 }
 
 impl Observe<Record> for Observer {
     #[inline]
-    fn commit(&mut self, r: &Record) {
-        if self.measure.operations {
-            self.busy(r);
-        }
-        if self.messages_seen.is_some() && matches!(r.act, Act::Sending | Act::Recv) {
-            self.seen(r);
-        }
-        match r.act {
-            Act::Sending => self.sending(r),
-            Act::Arrival => self.ranks[(r.host - self.first) as usize].overhead += r.end - r.start,
-            Act::Calc | Act::Send | Act::Recv | Act::Join | Act::Probe => self.done(r),
+    fn commit(&mut self, record: &Record) {
+        match record {
+            Record::Ended(e) => self.ended(e),
+            Record::Sending(s) => {
+                self.sending(s);
+                if self.messages_seen.is_some() {
+                    self.check_sent(s);
+                }
+            }
+            Record::Arrival(a) => self.arrival(a),
+            Record::Received(r) => {
+                if self.measure.messages {
+                    self.received(r);
+                }
+                if self.messages_seen.is_some() {
+                    self.check_received(r);
+                }
+            }
+            Record::Truncated(cut) => self.truncates(cut),
         }
     }
 }

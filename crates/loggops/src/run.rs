@@ -28,7 +28,7 @@ use model::{
     run::{Progress, Watch},
     setup::{JobSetup, Scheduling},
 };
-use ranks::{memory::Kept, stuck::Stuck};
+use ranks::{memory::Kept, roster::GlobalRank, stuck::Stuck};
 use results::{summary::Summary, table::Table};
 use std::sync::Arc;
 use workload::program::Program;
@@ -70,10 +70,10 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         return directly(setup, &cx, &clock, watch);
     }
     let parts = (0..cx.bounds.len() as u32 - 1).map(|part| {
-        let bounds = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        let ranks = cx.bounds[part as usize]..cx.bounds[part as usize + 1];
         (
             DelayDomain::new(Arc::clone(&cx), part),
-            Observer::new(Arc::clone(&cx), bounds, (setup.measure, setup.check)),
+            Observer::new(Arc::clone(&cx), ranks, setup.measure, setup.check),
         )
     });
     let options = Options { tie_seed: mix64(setup.seed ^ 0x7469_6573), wheel_shift: cx.slot_shift };
@@ -85,7 +85,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
     let damage = |e: &Executor<DelayDomain, Observer>| {
         e.partitions.iter().find_map(|p| {
             let (rank, message) = p.domain.window().damage()?;
-            Some((p.domain.first + rank, message.to_owned()))
+            Some((p.domain.rank(rank), message.to_owned()))
         })
     };
     if let Some(state) = watch.resume {
@@ -100,7 +100,7 @@ pub fn watch(setup: &DelaySetup, watch: Watch<'_>) -> Result<DelayFinished, Fail
         damage(e).is_none() && (watch.pause)(at, &mut || state_of(e, &()))
     });
     if let Some((rank, message)) = damage(&executor) {
-        return Err(damaged(setup, cx.places[rank as usize], &message));
+        return Err(damaged(setup, *cx.place(rank), &message));
     }
     if stop == Stop::Budget {
         return Err(Failure::Stopped(executor.now()));
@@ -144,9 +144,9 @@ fn directly(
     clock: &Clock,
     watch: Watch<'_>,
 ) -> Result<DelayFinished, Failure> {
-    let hosts = (0, cx.places.len() as u32);
+    let ranks = GlobalRank::new(0)..GlobalRank::from_index(cx.places.len());
     let mut engineless =
-        Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), hosts, (setup.measure, setup.check)));
+        Engineless::new(Arc::clone(cx), Observer::new(Arc::clone(cx), ranks, setup.measure, setup.check));
     if let Some(mut state) = watch.resume
         && (engineless.load(&mut state).is_err() || !state.is_empty())
     {
@@ -165,7 +165,7 @@ fn directly(
         }
     }
     if let Some((host, message)) = &engineless.damage {
-        return Err(damaged(setup, cx.places[*host as usize], message));
+        return Err(damaged(setup, *cx.place(*host), message));
     }
     let operations = engineless.operations();
     let performance = clock.alone(operations);
@@ -218,7 +218,8 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
     } else {
         setup.scheduling.partitions().min(hosts.max(1))
     };
-    let bounds = (0..=parts).map(|p| (u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32).collect();
+    let bound = |p: u32| GlobalRank::new((u64::from(hosts) * u64::from(p) / u64::from(parts)) as u32);
+    let bounds = (0..=parts).map(bound).collect();
     let free = config.cost == Cost::Pure && cpus == 1 && nics == 1;
     let chained: Vec<bool> = jobs().map(|p| free && p.chained()).collect();
     let runs_ahead = places.iter().map(|p| chained[p.job as usize]).collect();
@@ -236,6 +237,7 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
         cpus,
         nics,
         coupled,
+        receipts: setup.measure.messages || setup.check,
         holds: setup.measure.messages && (slow || config.resilient.is_some()),
         overtaking,
         landing: setup.derived.is_some() && config.cost == Cost::LogGops,
@@ -255,9 +257,9 @@ pub fn context(setup: &DelaySetup) -> Result<Context, Failure> {
 }
 
 /// All hosts, and the first of each job.
-fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
+fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<GlobalRank>), Failure> {
     let refuse = |text: String| Err(Failure::Setup(text));
-    let (mut places, mut bases) = (Vec::new(), vec![0]);
+    let (mut places, mut bases) = (Vec::new(), vec![GlobalRank::new(0)]);
     for (n, job) in setup.jobs.iter().enumerate() {
         let ranks = job.program.ranks();
         if setup.fabric.is_some() && job.placement.len() != ranks as usize {
@@ -274,7 +276,7 @@ fn places(setup: &DelaySetup) -> Result<(Vec<Place>, Vec<u32>), Failure> {
             terminal: job.placement.get(rank as usize).copied().unwrap_or(TerminalId::new(base + rank)),
         };
         places.extend((0..ranks).map(place));
-        bases.push(places.len() as u32);
+        bases.push(GlobalRank::from_index(places.len()));
     }
     if let Some(fabric) = &setup.fabric
         && places.iter().any(|p| p.terminal.number() >= fabric.nodes())

@@ -9,7 +9,7 @@
 //! Which programs are of this kind, they say themselves ([`Program::chained`](workload::program::Program::chained)).
 
 use super::{
-    domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
+    domain::{Act, Arrival, DelayDomain, Done, Message, Next, Partner, Record},
     entry::What,
 };
 use base::time::Ps;
@@ -26,7 +26,7 @@ impl DelayDomain {
     /// True if a host runs ahead.
     #[inline]
     pub(super) fn runs_ahead(&self, host: u32) -> bool {
-        self.cx.runs_ahead[(self.first + host) as usize]
+        self.cx.runs_ahead[self.rank(host).index()]
     }
 
     /// A host that runs ahead starts.
@@ -89,7 +89,7 @@ impl DelayDomain {
         self.hosts.edit_nic(host, 0).send = now;
         match op.kind {
             Kind::Calc => {
-                let job = self.cx.places[(self.first + host) as usize].job;
+                let job = self.cx.place(self.rank(host)).job;
                 let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
                 self.hosts.edit_core(host, 0).free = end;
                 self.window.start(row, now, &mut self.freed);
@@ -142,21 +142,14 @@ impl DelayDomain {
         }
         let Message { arrival, context, from, tag, bytes, number, .. } = message;
         let peer = self.source(&message);
-        fx.record(Record {
-            act: Act::Arrival,
-            host: self.first + host,
+        fx.record(Record::Arrival(Arrival {
+            host: self.rank(host),
+            from: peer,
             number,
-            collective: 0,
+            bytes,
             start: arrival,
             end: arrival,
-            peer,
-            bytes,
-            posted: arrival,
-            there: 0,
-            held: 0,
-            instance: 0,
-            room: 0,
-        });
+        }));
         let row = self.messages.take(message);
         let Some(receive) = self.matching.arrive(Label { rank: host, context, source: from, tag }, row)
         else {

@@ -6,7 +6,9 @@
 
 use super::{
     config::Cost,
-    domain::{Act, DelayDomain, Done, Message, Next, Partner, Record},
+    domain::{
+        Act, Arrival, Cut, DelayDomain, Done, Ended, Message, Next, Partner, Received, Record, Sending,
+    },
     entry::What,
 };
 use base::time::Ps;
@@ -21,6 +23,7 @@ use ranks::{
     instances,
     matching::Label,
     operations::{Stamp, turn},
+    roster::GlobalRank,
 };
 use workload::program::{Kind, mpi::Mode};
 
@@ -30,13 +33,6 @@ fn by_arrival(a: &Message, b: &Message) -> bool {
 
 fn by_stamp(a: &Message, b: &Message) -> bool {
     a.stamp < b.stamp
-}
-
-/// How a received message came: when it was there, and how long it was held back behind an earlier one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trip {
-    there: Ps,
-    held: Ps,
 }
 
 impl DelayDomain {
@@ -156,7 +152,7 @@ impl DelayDomain {
 
     fn calculate(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
         let op = self.window.get(row).op;
-        let job = self.cx.places[(self.first + host) as usize].job;
+        let job = self.cx.place(self.rank(host)).job;
         let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
         self.hosts.edit_core(host, op.cpu).free = end;
         self.window.start(row, now, &mut self.freed);
@@ -164,8 +160,25 @@ impl DelayDomain {
     }
 
     /// Ends an operation.
+    #[inline]
     pub(super) fn done(&mut self, row: u32, done: Done, with: Partner, fx: &mut impl Effects<Self>) {
-        self.over(row, done, with, Trip::default(), fx);
+        let (Done { act, start, end }, Partner { peer, bytes }) = (done, with);
+        let r = self.window.get(row);
+        let posted =
+            if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
+        fx.record(Record::Ended(Ended {
+            host: self.rank(r.rank),
+            number: r.number,
+            act,
+            start,
+            end,
+            peer,
+            bytes,
+            posted,
+            collective: r.op.collective,
+            instance: instances::of(&r.op),
+        }));
+        self.window.finish(row, end, &mut self.freed);
     }
 
     /// Ends a receive of this message.
@@ -177,45 +190,26 @@ impl DelayDomain {
         message: &Message,
         fx: &mut impl Effects<Self>,
     ) {
-        let from = self.source(message);
-        let held = if self.cx.holds { self.held(from, message) } else { 0 };
-        let done = Done { act: Act::Recv, start, end };
-        let with = Partner { peer: from, bytes: message.bytes };
-        self.over(row, done, with, Trip { there: message.arrival, held }, fx);
+        let (from, bytes) = (self.source(message), message.bytes);
+        let r = self.window.get(row);
+        let (to, number, room, posted) = (self.rank(r.rank), r.number, r.op.amount, r.ready.min(start));
+        if bytes > room {
+            fx.record(Record::Truncated(Cut { host: to, number, from, bytes, room }));
+        }
+        if self.cx.receipts {
+            let held = if self.cx.holds { self.held(from, message) } else { 0 };
+            let arrival = message.arrival;
+            fx.record(Record::Received(Received { host: to, from, bytes, posted, arrival, end, held }));
+        }
+        self.done(row, Done { act: Act::Recv, start, end }, Partner { peer: from, bytes }, fx);
     }
 
     /// How long a message was held back behind an earlier one of its pair.
-    fn held(&self, from: u32, message: &Message) -> Ps {
-        let place = |host: u32| self.cx.places[host as usize].terminal;
-        let delay = self.cx.delays.delay(place(from), place(message.to), message.bytes);
+    fn held(&self, from: GlobalRank, message: &Message) -> Ps {
+        let at = |rank: GlobalRank| self.cx.place(rank).terminal;
+        let delay = self.cx.delays.delay(at(from), at(message.to), message.bytes);
         // Where messages are held back, hosts are not coupled: the stamp says when it was sent.
         message.arrival.saturating_sub(message.stamp.created + self.cx.config.overhead + delay)
-    }
-
-    #[inline]
-    fn over(&mut self, row: u32, done: Done, with: Partner, trip: Trip, fx: &mut impl Effects<Self>) {
-        let (Done { act, start, end }, Partner { peer, bytes }, Trip { there, held }) = (done, with, trip);
-        let r = self.window.get(row);
-        let (host, number, collective) = (self.first + r.rank, r.number, r.op.collective);
-        let posted =
-            if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
-        let (instance, room) = (instances::of(&r.op), r.op.amount);
-        fx.record(Record {
-            act,
-            host,
-            number,
-            collective,
-            start,
-            end,
-            peer,
-            bytes,
-            posted,
-            there,
-            held,
-            instance,
-            room,
-        });
-        self.window.finish(row, end, &mut self.freed);
     }
 
     pub(super) fn send(&mut self, host: u32, row: u32, next: &Next, fx: &mut impl Effects<Self>) {
@@ -223,14 +217,14 @@ impl DelayDomain {
         let r = self.window.get(row);
         let (op, number) = (r.op, r.number);
         let (busy, gap) = cx.config.sending(op.amount);
-        let here = cx.places[(self.first + host) as usize];
+        let here = *cx.place(self.rank(host));
         let to = cx.host(here.job, op.peer);
-        let there = cx.places[to as usize].terminal;
+        let there = cx.place(to).terminal;
         let gap = gap + if cx.landing { cx.delays.slower(here.terminal, there, op.amount) } else { 0 };
         let delay = cx.delays.delay(here.terminal, there, op.amount);
         let mut arrival = now + cx.config.overhead + delay;
         if cx.overtaking || (cx.config.resilient.is_some() && !self.runs_ahead(host)) {
-            let pair = u64::from(self.first + host) << 32 | u64::from(to);
+            let pair = u64::from(self.rank(host).number()) << 32 | u64::from(to.number());
             arrival = arrival.max(self.latest.get(pair, 0).unwrap_or(0));
             self.latest.set(pair, 0, arrival);
         }
@@ -260,21 +254,16 @@ impl DelayDomain {
             next: NIL,
             child: NIL,
         };
-        fx.record(Record {
-            act: Act::Sending,
-            host: self.first + host,
+        fx.record(Record::Sending(Sending {
+            host: self.rank(host),
             number,
-            collective: op.collective,
+            to,
+            bytes: op.amount,
             start: now,
             end: now + busy,
-            peer: to,
-            bytes: op.amount,
-            posted: now,
-            there: arrival,
-            held: 0,
-            instance: instances::of(&op),
-            room: 0,
-        });
+            arrival,
+            collective: op.collective,
+        }));
         if eager {
             self.done(
                 row,
@@ -288,7 +277,7 @@ impl DelayDomain {
 
     /// Hands a message over: to a host here at once, to another partition by event.
     pub(super) fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
-        let local = message.to.wrapping_sub(self.first);
+        let local = self.row(message.to);
         if local >= self.count() {
             let part = self.cx.partition_of(message.to);
             let identity = message.stamp.who;
@@ -339,8 +328,9 @@ impl DelayDomain {
         }
     }
 
-    pub(super) fn source(&self, m: &Message) -> u32 {
-        self.cx.host(self.cx.places[m.to as usize].job, m.from)
+    /// Who sent a message.
+    pub(super) fn source(&self, m: &Message) -> GlobalRank {
+        self.cx.host(self.cx.place(m.to).job, m.from)
     }
 
     /// The first byte of a message is there: its interface takes it in once it is free, and it goes back to the inbox until the last byte is in.
@@ -368,22 +358,14 @@ impl DelayDomain {
             self.hosts.edit_core(host, m.cpu).free = end;
         }
         let peer = self.source(&m);
-        let record = Record {
-            act: Act::Arrival,
-            host: self.first + host,
+        fx.record(Record::Arrival(Arrival {
+            host: self.rank(host),
+            from: peer,
             number: m.number,
-            collective: 0,
+            bytes: m.bytes,
             start: now,
             end,
-            peer,
-            bytes: m.bytes,
-            posted: now,
-            there: 0,
-            held: 0,
-            instance: 0,
-            room: 0,
-        };
-        fx.record(record);
+        }));
         let label = Label { rank: host, context: m.context, source: m.from, tag: m.tag };
         if let Some(receive) = self.matching.arrive(label, row) {
             self.messages.give(row);
@@ -404,7 +386,7 @@ impl DelayDomain {
         if m.send == NIL {
             return;
         }
-        let sender = self.source(m) - self.first;
+        let sender = self.row(self.source(m));
         let core = self.hosts.edit_core(sender, cpu);
         core.free = core.free.max(now);
         let clock = self.hosts.edit_nic(sender, nic);
@@ -476,9 +458,10 @@ impl DelayDomain {
             cell.created += 1;
             return Stamp { created: cell.created, creator: 0, who: 0 };
         }
+        let first = self.first;
         let count = &mut self.hosts.edit(host).created;
         *count += 1;
-        let who = u64::from(self.first + host) << 32 | u64::from(*count);
+        let who = u64::from(first.number() + host) << 32 | u64::from(*count);
         Stamp { created: now, creator: creator.created, who }
     }
 }

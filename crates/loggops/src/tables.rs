@@ -2,13 +2,14 @@
 
 use super::{
     critical::{Part, Segment},
-    domain::Context,
-    observe::{Done, Observer},
+    domain::{Context, Ended},
+    observe::Observer,
 };
 use base::time::Ps;
 use model::setup::JobOf;
 use ranks::{
     instances::{self, Step},
+    roster::GlobalRank,
     tally::{self, Sums},
 };
 use results::{
@@ -77,9 +78,9 @@ fn sizes(observer: &Observer) -> Table {
 
 /// Collective calls one by one, of the operations that were kept.
 fn calls(cx: &Context, jobs: &[JobOf<'_>], observer: &Observer) -> Vec<Table> {
-    let step = |d: &Done| Step {
-        job: cx.places[d.host as usize].job,
-        rank: cx.places[d.host as usize].rank,
+    let step = |d: &Ended| Step {
+        job: cx.place(d.host).job,
+        rank: cx.place(d.host).rank,
         collective: d.collective,
         instance: d.instance,
         start: d.posted,
@@ -121,7 +122,7 @@ fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
         .with("messages", Column::u64s())
         .with("bytes", Column::u64s());
     for (&(from, to), &(messages, bytes)) in &observer.pairs {
-        let (from, to) = (cx.places[from as usize], cx.places[to as usize]);
+        let (from, to) = (cx.place(from), cx.place(to));
         table.push(&[
             Cell::Text(&names[from.job as usize]),
             Cell::U32(from.rank.number()),
@@ -137,7 +138,7 @@ fn pairs(cx: &Context, names: &[String], observer: &Observer) -> Table {
 fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
     let mut table = timeline::operations();
     for d in &observer.done {
-        let place = cx.places[d.host as usize];
+        let place = cx.place(d.host);
         table.push(&[
             Cell::Text(&names[place.job as usize]),
             Cell::U32(place.rank.number()),
@@ -156,14 +157,15 @@ fn operations(cx: &Context, names: &[String], observer: &Observer) -> Table {
 pub fn transfers(cx: &Context, names: &[String], observer: &Observer) -> Table {
     let mut table = otf2_out::transfers();
     let of = |part: Part| observer.busy.iter().filter(move |b| b.part == part);
-    let mut arrivals: Vec<(u32, u32, Ps)> = of(Part::Receive).map(|b| (b.peer, b.number, b.start)).collect();
+    let mut arrivals: Vec<(GlobalRank, u32, Ps)> =
+        of(Part::Receive).map(|b| (b.peer, b.number, b.start)).collect();
     arrivals.sort_unstable();
-    let mut sends: Vec<(u32, u32, u32, Ps, u64)> =
+    let mut sends: Vec<(GlobalRank, u32, GlobalRank, Ps, u64)> =
         of(Part::Send).map(|b| (b.host, b.number, b.peer, b.start, b.bytes)).collect();
     sends.sort_unstable();
     for (host, number, peer, sent, bytes) in sends {
         let Ok(found) = arrivals.binary_search_by_key(&(host, number), |a| (a.0, a.1)) else { continue };
-        let (from, to, arrived) = (cx.places[host as usize], cx.places[peer as usize], arrivals[found].2);
+        let (from, to, arrived) = (cx.place(host), cx.place(peer), arrivals[found].2);
         table.push(&[
             Cell::Text(&names[from.job as usize]),
             Cell::U32(from.rank.number()),
@@ -192,13 +194,13 @@ pub fn critical_path(cx: &Context, names: &[String], paths: &[Vec<Segment>]) -> 
         .with("end_ps", Column::u64s())
         .with("bytes", Column::u64s());
     for s in paths.iter().flatten() {
-        let place = cx.places[s.host as usize];
+        let place = cx.place(s.host);
         table.push(&[
             Cell::Text(&names[place.job as usize]),
             Cell::Text(s.part.name()),
             Cell::U32(place.rank.number()),
             Cell::U32(s.number),
-            Cell::U32(cx.places[s.peer as usize].rank.number()),
+            Cell::U32(cx.place(s.peer).rank.number()),
             Cell::U64(s.start),
             Cell::U64(s.end),
             Cell::U64(s.bytes),

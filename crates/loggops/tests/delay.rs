@@ -21,6 +21,7 @@ use loggops::{
 use model::{Failure, setup::Scheduling};
 use programs::{alltoall, binomial, chains, dissemination, random, ring, stencil, wavefront};
 use proptest::prelude::*;
+use ranks::roster::GlobalRank;
 use results::{summary::State, table::Column};
 use std::sync::Arc;
 use workload::program::{
@@ -160,8 +161,8 @@ proptest! {
         let expected = run(&setup).summary;
         let cx = Arc::new(context(&setup).unwrap());
         let fresh = || {
-            let hosts = (0, cx.places.len() as u32);
-            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), hosts, (Measure::default(), true)))
+            let ranks = GlobalRank::new(0)..GlobalRank::new(cx.places.len() as u32);
+            (DelayDomain::new(Arc::clone(&cx), 0), Observer::new(Arc::clone(&cx), ranks, Measure::default(), true))
         };
         let (domain, mut observer) = fresh();
         let (_, events) = undo_check::run_with_undo(domain, &mut observer, 5, NEVER);
@@ -406,8 +407,8 @@ fn a_run_without_the_engine_can_be_resumed() {
     let whole = run(&setup);
     let cx = Arc::new(context(&setup).unwrap());
     let fresh = || {
-        let observer =
-            Observer::new(Arc::clone(&cx), (0, cx.places.len() as u32), (Measure::default(), true));
+        let ranks = GlobalRank::new(0)..GlobalRank::new(cx.places.len() as u32);
+        let observer = Observer::new(Arc::clone(&cx), ranks, Measure::default(), true);
         Engineless::new(Arc::clone(&cx), observer)
     };
     let mut engineless = fresh();

@@ -26,7 +26,9 @@ pub trait HostEffects {
 }
 
 /// Those who live on the terminals of a partition. It knows messages, not packets or flows: a few calls per message, so effects are a trait object.
-pub trait Host: Send {
+///
+/// A host that cannot change threads, such as one with stacks of its own, is a host all the same: only schedulers that start threads ask for `Send`.
+pub trait Host {
     /// Sets the first alarms; nothing is posted yet.
     fn start(&mut self, fx: &mut dyn HostEffects);
 

@@ -6,6 +6,8 @@
 use std::fmt::Debug;
 
 /// A choice of what a run pays for.
+///
+/// Modes are names without values, so that they may cross threads costs nothing and spares users a bound.
 pub trait Mode: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// Name, for lists of what is compiled.
     const NAME: &'static str;

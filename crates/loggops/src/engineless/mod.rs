@@ -20,7 +20,7 @@ mod channels;
 mod rank;
 
 use super::{
-    domain::{Act, Context, Done, Partner, Record},
+    domain::{Act, Arrival, Context, Cut, Done, Ended, Partner, Received, Record, Sending},
     observe::Observer,
 };
 use base::time::{NEVER, Ps};
@@ -33,6 +33,7 @@ use model::setup::JobSetup;
 use rank::{Doing, Rank};
 use ranks::{
     instances,
+    roster::GlobalRank,
     stuck::{self, Left, RankState, Stuck},
 };
 use serde::{Deserialize, Serialize};
@@ -58,11 +59,11 @@ struct State {
     ranks: Vec<Rank>,
     nodes: Nodes,
     /// How long messages on their way are held back behind earlier ones, by sending host and number; kept if the context wants it.
-    held: BTreeMap<(u32, u32), Ps>,
+    held: BTreeMap<(GlobalRank, u32), Ps>,
     /// Ranks that can go on.
-    queue: VecDeque<u32>,
+    queue: VecDeque<GlobalRank>,
     /// Ranks that wait for the horizon, and when they go on.
-    later: Vec<(Ps, u32)>,
+    later: Vec<(Ps, GlobalRank)>,
     /// No rank takes anything up at this time or after, for now.
     horizon: Ps,
     span: Ps,
@@ -78,7 +79,7 @@ pub struct Engineless {
     /// What was measured on the run.
     pub observer: Observer,
     /// The first source that turned out to be damaged: host and message.
-    pub damage: Option<(u32, String)>,
+    pub damage: Option<(GlobalRank, String)>,
     state: State,
 }
 
@@ -95,7 +96,7 @@ impl Engineless {
         let ranks: Vec<Rank> = cx.places.iter().map(|p| Rank::new(cx.starts[p.job as usize])).collect();
         let span = cx.lookahead().saturating_mul(SPAN);
         // All ranks can go on at first, in the order of their numbers. Any other order would give the same results.
-        let queue = (0..ranks.len() as u32).collect();
+        let queue = (0..ranks.len()).map(GlobalRank::from_index).collect();
         let first = cx.starts.iter().copied().min().unwrap_or(0);
         let state = State {
             ranks,
@@ -241,10 +242,10 @@ impl Engineless {
     }
 
     /// A rank does what it can.
-    fn turn(&mut self, host: u32) {
+    fn turn(&mut self, host: GlobalRank) {
         let mut left = TURN;
         loop {
-            let r = &mut self.state.ranks[host as usize];
+            let r = &mut self.state.ranks[host.index()];
             let Some(&op) = r.batch.ops.get(r.at as usize) else {
                 if !self.read(host) {
                     return;
@@ -263,9 +264,9 @@ impl Engineless {
     }
 
     /// Reads the next batch of a rank; false if there is none.
-    fn read(&mut self, host: u32) -> bool {
-        let place = self.cx.places[host as usize];
-        let r = &mut self.state.ranks[host as usize];
+    fn read(&mut self, host: GlobalRank) -> bool {
+        let place = self.cx.place(host);
+        let r = &mut self.state.ranks[host.index()];
         let more = r.read(self.cx.programs[place.job as usize].as_ref(), place.rank);
         let more = more.map_err(|d| d.0).and_then(|more| {
             if workload::program::chained(&r.batch.ops, r.first == 0) {
@@ -285,8 +286,8 @@ impl Engineless {
 
     /// Does the next operation of a rank, if it can.
     #[inline]
-    fn step(&mut self, host: u32, op: Op) -> Then {
-        let r = &mut self.state.ranks[host as usize];
+    fn step(&mut self, host: GlobalRank, op: Op) -> Then {
+        let r = &mut self.state.ranks[host.index()];
         // It is not asked again at every turn: the receive that it waits for puts it back into the queue.
         if let Err(number) = ready(r, op.after) {
             r.doing = Doing::Waiting(number);
@@ -314,7 +315,7 @@ impl Engineless {
         (r.clock, r.acted) = (now, now);
         match op.kind {
             Kind::Calc => {
-                let job = self.cx.places[host as usize].job;
+                let job = self.cx.place(host).job;
                 let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
                 let number = r.number();
                 r.clock = end;
@@ -328,12 +329,12 @@ impl Engineless {
         Then::GoOn
     }
 
-    fn send(&mut self, host: u32, op: &Op, now: Ps) {
-        let here = self.cx.places[host as usize];
+    fn send(&mut self, host: GlobalRank, op: &Op, now: Ps) {
+        let here = self.cx.place(host);
         let to = self.cx.host(here.job, op.peer);
-        let delay = self.cx.delays.delay(here.terminal, self.cx.places[to as usize].terminal, op.amount);
+        let delay = self.cx.delays.delay(here.terminal, self.cx.place(to).terminal, op.amount);
         let mut arrival = now + self.cx.config.overhead + delay;
-        let r = &mut self.state.ranks[host as usize];
+        let r = &mut self.state.ranks[host.index()];
         let number = r.number();
         r.before = (now, now);
         r.advance();
@@ -348,23 +349,31 @@ impl Engineless {
         }
         let bytes = op.amount;
         let sending = Done { act: Act::Send, start: now, end: now };
-        let sent = record(sending, OpOf { host, number }, part(op), Partner { peer: to, bytes });
-        self.observer.commit(&Record { act: Act::Sending, there: arrival, ..sent });
-        self.observer.commit(&sent);
+        let collective = op.collective;
+        let taken_up = Sending { host, number, to, bytes, start: now, end: now, arrival, collective };
+        self.observer.commit(&Record::Sending(taken_up));
+        let with = Partner { peer: to, bytes };
+        self.observer.commit(&Record::Ended(ended(sending, OpOf { host, number }, part(op), with)));
         self.state.done += 1;
         if arrival >= self.cx.end {
             self.state.cut = true;
             return;
         }
-        let sender = Partner { peer: host, bytes };
         if self.observer.keeps_operations() {
-            let there = Done { act: Act::Arrival, start: arrival, end: arrival };
-            self.observer.commit(&record(there, OpOf { host: to, number }, Call::NONE, sender));
+            let (start, end) = (arrival, arrival);
+            self.observer.commit(&Record::Arrival(Arrival {
+                host: to,
+                from: host,
+                number,
+                bytes,
+                start,
+                end,
+            }));
         }
         let label = Label { context: op.context, source: here.rank, tag: op.tag };
         let message = Waits { time: arrival, bytes, number };
         let State { ranks, nodes, .. } = &mut self.state;
-        let receiver = &mut ranks[to as usize];
+        let receiver = &mut ranks[to.index()];
         let Some(receive) = receiver.channels.arrive(nodes, label, message) else { return };
         let at = receive.time.max(arrival);
         receiver.ended(receive.number, at);
@@ -373,19 +382,36 @@ impl Engineless {
             // Next, while its message is at hand; those whose turn is over come behind.
             self.state.queue.push_front(to);
         }
-        // Of the receive, its posting, its room and its collective are reported; the rest is in the label.
+        // Of the receive, its posting, its room and its collective are kept; the rest is in the label.
         let (collective, room) = receive.asked();
-        let part = part(&Op { collective, ..*op });
-        let received = Done { act: Act::Recv, start: at, end: at };
-        let done = record(received, OpOf { host: to, number: receive.number }, part, sender);
-        let held = self.held(host, number);
-        self.observer.commit(&Record { posted: receive.time, there: arrival, held, room, ..done });
+        let call = part(&Op { collective, ..*op });
+        let operation = OpOf { host: to, number: receive.number };
+        let meeting = Meeting { sent: OpOf { host, number }, bytes, arrival, posted: receive.time, room };
+        self.received(operation, call, meeting);
+    }
+
+    /// A message and its receive have met: the receive is over when both are there.
+    fn received(&mut self, operation: OpOf, call: Call, m: Meeting) {
+        let OpOf { host, number } = operation;
+        let Meeting { sent, bytes, arrival, posted, room } = m;
+        let (from, end) = (sent.host, posted.max(arrival));
+        if bytes > room {
+            self.observer.commit(&Record::Truncated(Cut { host, number, from, bytes, room }));
+        }
+        if self.cx.receipts {
+            let held = self.held(sent);
+            let receipt = Received { host, from, bytes, posted, arrival, end, held };
+            self.observer.commit(&Record::Received(receipt));
+        }
+        let done = Done { act: Act::Recv, start: end, end };
+        let receive = ended(done, operation, call, Partner { peer: from, bytes });
+        self.observer.commit(&Record::Ended(Ended { posted, ..receive }));
         self.state.done += 1;
     }
 
-    fn receive(&mut self, host: u32, op: &Op, now: Ps) {
+    fn receive(&mut self, host: GlobalRank, op: &Op, now: Ps) {
         let State { ranks, nodes, .. } = &mut self.state;
-        let r = &mut ranks[host as usize];
+        let r = &mut ranks[host.index()];
         let number = r.number();
         let label = Label { context: op.context, source: op.peer, tag: op.tag };
         let receive = Waits::receive(now, number, op);
@@ -393,35 +419,47 @@ impl Engineless {
         r.before = (now, NEVER);
         r.advance();
         if let Some(message) = r.channels.receive(nodes, label, receive) {
-            let at = now.max(message.time);
-            r.before.1 = at;
-            let from = self.cx.host(self.cx.places[host as usize].job, op.peer);
-            let received = Done { act: Act::Recv, start: at, end: at };
-            let sender = Partner { peer: from, bytes: message.bytes };
-            let done = record(received, OpOf { host, number }, part(op), sender);
-            let held = self.held(from, message.number);
-            let room = op.amount;
-            self.observer.commit(&Record { posted: now, there: message.time, held, room, ..done });
-            self.state.done += 1;
+            r.before.1 = now.max(message.time);
+            let sender = self.cx.host(self.cx.place(host).job, op.peer);
+            let meeting = Meeting {
+                sent: OpOf { host: sender, number: message.number },
+                bytes: message.bytes,
+                arrival: message.time,
+                posted: now,
+                room: op.amount,
+            };
+            self.received(OpOf { host, number }, part(op), meeting);
         }
     }
 
     /// How long the message of this send was held back, which is asked once.
     #[inline]
-    fn held(&mut self, host: u32, number: u32) -> Ps {
-        if self.cx.holds { self.state.held.remove(&(host, number)).unwrap_or(0) } else { 0 }
+    fn held(&mut self, sent: OpOf) -> Ps {
+        if self.cx.holds { self.state.held.remove(&(sent.host, sent.number)).unwrap_or(0) } else { 0 }
     }
 
     #[inline]
-    fn done(&mut self, op: &Op, done: Done, host: u32, number: u32) {
+    fn done(&mut self, op: &Op, done: Done, host: GlobalRank, number: u32) {
         self.state.done += 1;
-        self.observer.commit(&record(done, OpOf { host, number }, part(op), Partner::NONE));
+        self.observer.commit(&Record::Ended(ended(done, OpOf { host, number }, part(op), Partner::NONE)));
     }
 }
 
+/// What is known when a message and its receive meet.
+struct Meeting {
+    /// The send of the message.
+    sent: OpOf,
+    bytes: u64,
+    arrival: Ps,
+    posted: Ps,
+    /// Bytes that the receive has room for.
+    room: u64,
+}
+
 /// An operation, by its host and number.
+#[derive(Clone, Copy)]
 struct OpOf {
-    host: u32,
+    host: GlobalRank,
     number: u32,
 }
 
@@ -431,10 +469,6 @@ struct Call {
     instance: u64,
 }
 
-impl Call {
-    const NONE: Self = Self { collective: 0, instance: 0 };
-}
-
 /// The collective that an operation belongs to, and which call.
 #[inline]
 fn part(op: &Op) -> Call {
@@ -442,24 +476,10 @@ fn part(op: &Op) -> Call {
 }
 
 #[inline]
-fn record(done: Done, op: OpOf, call: Call, with: Partner) -> Record {
+fn ended(done: Done, op: OpOf, call: Call, with: Partner) -> Ended {
     let (Done { act, start, end }, OpOf { host, number }) = (done, op);
     let (Call { collective, instance }, Partner { peer, bytes }) = (call, with);
-    Record {
-        act,
-        host,
-        number,
-        collective,
-        start,
-        end,
-        peer,
-        bytes,
-        posted: start,
-        there: 0,
-        held: 0,
-        instance,
-        room: 0,
-    }
+    Ended { host, number, act, start, end, peer, bytes, posted: start, collective, instance }
 }
 
 /// Finds out when the next operation of a rank can begin; else the number of the receive that it waits for.
