@@ -423,13 +423,7 @@ impl DelayDomain {
         self.hosts.len()
     }
 
-    /// The rank in row `host` of this partition. Rows of a partition and ranks of all jobs are different types, so one is not taken for the other:
-    ///
-    /// ```compile_fail
-    /// fn rank_of(domain: &loggops::domain::DelayDomain, row: u32) -> ranks::roster::GlobalRank {
-    ///     domain.first + row
-    /// }
-    /// ```
+    /// The rank in row `host` of this partition. Rows of a partition are plain numbers, so that one is not taken for a rank.
     #[inline]
     #[must_use]
     pub fn rank(&self, host: u32) -> GlobalRank {
