@@ -47,6 +47,7 @@ pub(super) struct Calendar {
 impl Calendar {
     /// A ring whose slots cover `2^shift` picoseconds; without any slots if it is not `used`.
     pub fn new(shift: u32, used: bool) -> Self {
+        debug_assert!(shift < u64::BITS, "a slot is shorter than all time");
         let slots = if used { SLOTS as usize } else { 0 };
         Self { shift, heads: Table::new(slots, NIL), nodes: Pool::default() }
     }
@@ -66,6 +67,7 @@ impl Calendar {
             return Put::Far(begin);
         }
         let index = (slot % SLOTS) as u32;
+        debug_assert!(slot >= present, "nothing is filed in the past");
         let next = *self.heads.get(index);
         *self.heads.edit(index) = self.nodes.take(Node { entry, next });
         if next == NIL { Put::First(begin) } else { Put::Filed }
@@ -75,6 +77,7 @@ impl Calendar {
     pub fn take(&mut self, now: Ps, valid: impl Fn(&Entry) -> bool, entries: &mut Vec<Entry>) {
         let index = ((now >> self.shift) % SLOTS) as u32;
         let mut node = std::mem::replace(self.heads.edit(index), NIL);
+        debug_assert!(entries.is_empty(), "entries of one slot at a time");
         while node != NIL {
             let Node { entry, next } = *self.nodes.get(node);
             self.nodes.give(node);

@@ -142,6 +142,7 @@ impl DelayCarrier {
     fn pass(&mut self, now: Ps, terminal: TerminalId, side: usize, bytes: u64) -> (Ps, Ps) {
         let (busy, passing) = self.config.passing(bytes);
         let free = &mut self.interfaces.edit(terminal.number()).free[side];
+        debug_assert!(side == SENDING || side == RECEIVING, "an interface has two sides");
         let begin = now.max(*free);
         *free = begin + busy;
         (begin, begin + passing)
@@ -150,6 +151,7 @@ impl DelayCarrier {
     /// Sets the next alarm of a message, named by its source and number.
     fn set(&self, at: Ps, kind: Kind, row: u32, fx: &mut impl Effects<Self>) {
         let Message { source, number, .. } = *self.messages.get(row);
+        debug_assert!(at >= fx.now(), "an alarm rings in the present or later");
         let identity = kind.identity() | u64::from(source) << 32 | u64::from(number);
         fx.wake(at, Class::Ordinary, identity, kind.token(row));
     }
@@ -160,6 +162,7 @@ impl DelayCarrier {
         self.messages.give(row);
         fx.record(Record::Delivered { time: fx.now(), source, destination, bytes });
         self.complete.push(Delivery { source, destination, ahead });
+        debug_assert!(self.complete.len() == 1, "one event completes one message");
     }
 }
 

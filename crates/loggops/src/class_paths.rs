@@ -72,6 +72,7 @@ impl ClassPaths {
     #[must_use]
     pub fn between(&self, from: TerminalId, to: TerminalId) -> u32 {
         let (a, b) = (self.row[from] as usize, self.row[to] as usize);
+        debug_assert!(a < self.rows && b < self.rows, "a row for each router with terminals");
         u32::from(self.table[a * self.rows + b])
     }
 }

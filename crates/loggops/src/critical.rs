@@ -121,6 +121,10 @@ impl<'a> Past<'a> {
                 let from = self.before(host, now).max(begin);
                 Segment { part: Part::Wait, host, number: 0, peer: host, bytes: 0, start: from, end: now }
             };
+            debug_assert!(
+                segment.start < segment.end && segment.end == now,
+                "the path goes back in time without a gap"
+            );
             (host, now, crossed) = (segment.host, segment.start, false);
             path.push(segment);
         }

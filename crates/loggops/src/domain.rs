@@ -87,6 +87,7 @@ impl Context {
     /// Partition of a host.
     #[must_use]
     pub fn partition_of(&self, host: GlobalRank) -> u32 {
+        debug_assert!(host.index() < self.places.len(), "a rank of this run");
         (self.bounds.partition_point(|&b| b <= host) - 1) as u32
     }
 
@@ -94,6 +95,10 @@ impl Context {
     #[inline]
     #[must_use]
     pub fn host(&self, job: u32, rank: RankId) -> GlobalRank {
+        debug_assert!(
+            rank.number() < self.bases[job as usize + 1].number() - self.bases[job as usize].number(),
+            "a rank of its job"
+        );
         GlobalRank::new(self.bases[job as usize].number() + rank.number())
     }
 
@@ -391,6 +396,7 @@ impl DelayDomain {
     #[must_use]
     pub fn new(cx: Arc<Context>, part: u32) -> Self {
         let (first, last) = (cx.bounds[part as usize], cx.bounds[part as usize + 1]);
+        debug_assert!(first <= last && last.index() <= cx.places.len(), "partitions are runs of ranks");
         let places = &cx.places[first.index()..last.index()];
         let count = places.len();
         let window =
@@ -427,6 +433,7 @@ impl DelayDomain {
     #[inline]
     #[must_use]
     pub fn rank(&self, host: u32) -> GlobalRank {
+        debug_assert!(host < self.count(), "a row of this partition");
         GlobalRank::new(self.first.number() + host)
     }
 

@@ -74,6 +74,7 @@ impl Domain for DelayDomain {
 
     fn receive(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
         let host = self.row(message.to);
+        debug_assert!(host < self.count(), "a message is delivered to the partition of its receiver");
         self.take_in(host, *message);
         self.set_alarm(host, fx.now(), fx);
     }
@@ -144,6 +145,7 @@ impl DelayDomain {
         }
         let h = self.hosts.edit(host);
         h.spare = h.alarm.min(h.spare);
+        debug_assert!(at < h.alarm && at >= fx.now(), "an alarm is moved forward, and not into the past");
         h.alarm = at;
         h.alarms = h.alarms.wrapping_add(1);
         let identity = u64::from(rank.number()) << 32 | u64::from(h.alarms);
@@ -172,6 +174,7 @@ impl DelayDomain {
         h.alarm = next.map_or(NEVER, |n| n.time);
         let looks = h.looks;
         let Next { time, stamp, what, row } = next?;
+        debug_assert!(row != NIL, "what comes next has a row");
         if time >= self.cx.end {
             self.cell.edit(0).cut = true;
             return None;
@@ -181,6 +184,10 @@ impl DelayDomain {
 
     /// Finds out what a host does next and puts it into the calendar.
     fn file(&mut self, host: u32, fx: &mut impl Effects<Self>) {
+        debug_assert!(
+            self.cx.filed && !self.runs_ahead(host),
+            "only what hosts do one after another stands in the calendar"
+        );
         if let Some(entry) = self.look(host) {
             self.put(entry, fx);
         }
@@ -205,6 +212,10 @@ impl DelayDomain {
     /// Takes all steps of a slot of the calendar.
     fn slot(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         let mut due = std::mem::take(&mut self.due);
+        debug_assert!(
+            due.is_empty() && self.instant.is_empty(),
+            "a slot is done with at the end of its event"
+        );
         self.calendar.take(now, |e| self.hosts.get(e.host).looks == e.looks, &mut due);
         let end = self.calendar.slot_end(now);
         if self.cx.coupled {
@@ -239,6 +250,10 @@ impl DelayDomain {
     /// An uncoupled host does all that it has to do before `end`.
     fn sweep(&mut self, entry: Entry, end: Ps, fx: &mut impl Effects<Self>) {
         let end = end.min(self.cx.end);
+        debug_assert!(
+            !self.cx.coupled && entry.time < end,
+            "an uncoupled host has something to do in its slot"
+        );
         let Entry { time, created, host, what, row, .. } = entry;
         let mut next = Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row };
         loop {
@@ -259,6 +274,7 @@ impl DelayDomain {
         if self.hosts.get(host).looks != looks {
             return;
         }
+        debug_assert!(self.cx.coupled && time < end, "what is due lies in the slot");
         self.step(host, &Next { time, stamp: Stamp { created, creator: 0, who: 0 }, what, row }, fx);
         self.touched.push(host);
         while let Some(host) = self.touched.pop() {

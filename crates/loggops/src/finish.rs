@@ -77,6 +77,7 @@ pub fn finish(setup: &DelaySetup, cx: &Context, ended: Ended) -> (Summary, Vec<T
         let part = &observer.ranks[from..to];
         let last = makespans[from..to].iter().copied().max().unwrap_or(job.start);
         let makespan = last - job.start;
+        debug_assert!(makespans.len() == observer.ranks.len(), "a makespan for each rank");
         let compute: u128 = part.iter().map(|r| u128::from(r.compute)).sum();
         let all = u128::from(makespan) * (to - from) as u128;
         summary.jobs.push(Job {

@@ -73,6 +73,7 @@ pub(super) struct Hosts {
 impl Hosts {
     /// Hosts that start at these times, with as many processors and interfaces each.
     pub fn new(starts: &[Ps], cpus: u32, nics: u32) -> Self {
+        debug_assert!(cpus >= 1 && nics >= 1, "a host has a processor and an interface");
         let core = |free| Core { free, calcs: Fifo::default(), recvs: Fifo::default() };
         let nic = |free| Nic { send: free, receive: free };
         let lane = Lane { sends: Fifo::default(), ready: NIL };
@@ -148,14 +149,26 @@ impl Hosts {
     }
 
     fn core_at(&self, host: u32, cpu: u8) -> u32 {
+        debug_assert!(
+            (1..self.cpus).contains(&u32::from(cpu)),
+            "further processors than the first have rows of their own"
+        );
         host * (self.cpus - 1) + u32::from(cpu) - 1
     }
 
     fn nic_at(&self, host: u32, nic: u8) -> u32 {
+        debug_assert!(
+            (1..self.nics_each).contains(&u32::from(nic)),
+            "further interfaces than the first have rows of their own"
+        );
         host * (self.nics_each - 1) + u32::from(nic) - 1
     }
 
     fn lane_at(&self, host: u32, cpu: u8, nic: u8) -> u32 {
+        debug_assert!(
+            u32::from(cpu) < self.cpus && u32::from(nic) < self.nics_each,
+            "a lane leads from a processor to an interface of its host"
+        );
         host * (self.cpus * self.nics_each - 1) + u32::from(cpu) * self.nics_each + u32::from(nic) - 1
     }
 

@@ -68,6 +68,7 @@ impl Interfaces {
         let slower = self.delays.slower(from, to, bytes);
         let (busy, passing) = (busy + slower, passing + slower);
         let clock = &mut self.free[terminal.index()][side];
+        debug_assert!(side < 2, "an interface has two sides");
         let begin = now.max(*clock);
         *clock = begin + busy;
         (begin, begin + passing)
@@ -94,6 +95,10 @@ impl MessageNetwork for Interfaces {
         Message { bytes, tag, .. }: Message,
     ) -> bool {
         let (begin, _) = self.pass(now, (from, to), 0, bytes);
+        debug_assert!(
+            from.number() < self.terminals && to.number() < self.terminals,
+            "terminals of this network"
+        );
         let there = begin + self.delays.unasked(from, to, bytes);
         self.at(there, Due::There { from, to, bytes, tag });
         true

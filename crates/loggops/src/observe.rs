@@ -171,6 +171,7 @@ impl Observer {
     }
 
     fn times(&mut self, host: GlobalRank) -> &mut RankTimes {
+        debug_assert!(host >= self.first, "a rank of this partition");
         &mut self.ranks[(host.number() - self.first.number()) as usize]
     }
 
@@ -211,6 +212,7 @@ impl Observer {
     }
 
     fn sending(&mut self, s: &Sending) {
+        debug_assert!(s.start <= s.end && s.start <= s.arrival, "a message is there after it was sent");
         if let (Some(windows), Some(resilient)) = (&mut self.windows, &self.cx.config.resilient) {
             let hops = self.cx.delays.hops(self.cx.place(s.host).terminal, self.cx.place(s.to).terminal);
             let packets = resilient.parameters.packets(s.bytes).unwrap_or(1);
@@ -239,6 +241,7 @@ impl Observer {
     }
 
     fn arrival(&mut self, a: &Arrival) {
+        debug_assert!(a.start <= a.end, "nothing ends before it begins");
         self.times(a.host).overhead += a.end - a.start;
         if self.measure.operations {
             let Arrival { host, from: peer, number, bytes, start, end } = *a;
@@ -248,6 +251,10 @@ impl Observer {
 
     /// How long a message took. When it was sent follows from when it was there and how long it was held back.
     fn received(&mut self, r: &Received) {
+        debug_assert!(
+            self.cx.cpus > 1 || (r.end >= r.arrival && r.end >= r.posted),
+            "a receive is over when it was posted and its message is there"
+        );
         let delay = self.delay(r.from, r.host, r.bytes);
         let transfer = self.cx.config.overhead + delay + self.cx.landing(r.from, r.host, r.bytes) + r.held;
         let received = (r.end + transfer).saturating_sub(r.arrival);
@@ -263,6 +270,7 @@ impl Observer {
 
     #[cold]
     fn truncates(&mut self, c: &Cut) {
+        debug_assert!(c.bytes > c.room, "only messages that do not fit are cut");
         let (to, from) = (self.cx.place(c.host), self.cx.place(c.from));
         let Cut { number, bytes, room, .. } = *c;
         self.truncated.add(truncated::Cut { job: to.job, to: to.rank, number, from: from.rank, bytes, room });
@@ -274,6 +282,7 @@ impl Observer {
     }
 
     fn ended(&mut self, e: &Ended) {
+        debug_assert!(e.posted <= e.end && e.start <= e.end, "nothing ends before it begins");
         self.fingerprint.add(e.end, u64::from(e.host.number()), u64::from(e.number), e.bytes);
         let rank = self.times(e.host);
         rank.operations += 1;

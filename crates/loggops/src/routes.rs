@@ -105,6 +105,7 @@ impl PathDelays {
         let plane = (fabric.planes() > 1).then(|| planes::plane(fabric, 0));
         let fabric = plane.as_ref().unwrap_or(fabric);
         let mut ends: Vec<RouterId> = fabric.attachments().iter().map(|a| a.0).collect();
+        debug_assert!(links.len() == fabric.classes().len(), "each class of links has its parameters");
         ends.sort_unstable();
         ends.dedup();
         let mut kinds = Kinds::new(fabric.classes().len());
@@ -157,6 +158,7 @@ impl PathDelays {
         }
         let (a, b) = (self.row[from] as usize, self.row[to] as usize);
         // Ranks are not placed where there is no path.
+        debug_assert!(a < self.rows && b < self.rows, "a row for each router with terminals");
         self.paths.get(usize::from(self.table[a * self.rows + b])).unwrap_or(&self.paths[0])
     }
 
@@ -243,6 +245,7 @@ fn evenly(terminals: &[TerminalId], most: usize) -> impl Iterator<Item = Termina
 
 /// Least, mean and greatest over paths that so many pairs have.
 fn spreads(paths: &[Path], pairs: &[u64], (pieces, given): (Pieces, Given)) -> Option<Spreads> {
+    debug_assert!(pairs.len() == paths.len(), "pairs by kind of path");
     let of = |value: &dyn Fn(&Path) -> Ps| {
         let all: Vec<(Ps, u64)> =
             paths.iter().zip(pairs).filter(|(_, n)| **n > 0).map(|(p, &n)| (value(p), n)).collect();
@@ -307,6 +310,7 @@ fn time(bandwidth: Bandwidth, bytes: u64) -> Ps {
 
 /// What a path takes over so many links of each class, and a terminal's link at either end.
 fn path(counts: &[u16], links: &[LinkParams], pieces: &Pieces) -> Path {
+    debug_assert!(counts.len() == links.len(), "counts by class of links");
     let many = |class: usize| u64::from(counts[class]) + if class == 0 { 2 } else { 0 };
     let on =
         || links.iter().enumerate().filter(|(class, _)| many(*class) > 0).map(|(c, link)| (many(c), link));
@@ -346,6 +350,7 @@ impl Kinds {
 
     /// The kind with one link of a class more. Beyond 65,534 kinds a path counts as the one before it.
     fn longer(&mut self, kind: u16, class: usize) -> u16 {
+        debug_assert!(class < self.classes, "a class of the fabric");
         let known = self.next[usize::from(kind)][class];
         if known != NONE {
             return known;
@@ -370,6 +375,7 @@ impl Kinds {
     /// The kind of a shortest path to each router, the first that a search finds that takes ports in ascending order.
     fn search(&mut self, fabric: &Fabric, from: RouterId) -> Column<RouterId, u16> {
         let mut at = Column::filled(fabric.routers() as usize, NONE);
+        debug_assert!(from.index() < fabric.routers() as usize, "a router of this fabric");
         at[from] = 0;
         let mut queue = VecDeque::from([from]);
         while let Some(router) = queue.pop_front() {

@@ -41,6 +41,7 @@ impl DelayDomain {
     pub(super) fn run_ahead(&mut self, now: Ps, fx: &mut impl Effects<Self>) {
         // Within a lookahead nobody elsewhere can be reached; far beyond it messages would pile up before their receivers have had a turn.
         let until = now.saturating_add(self.cx.lookahead().saturating_mul(FAR)).min(self.cx.end);
+        debug_assert!(self.freed.is_empty(), "what the event freed was taken up");
         while let Some(host) = self.running_ahead.pop_front() {
             while self.hosts.get(host).inbox != NIL {
                 let row = self.leave_inbox(host);
@@ -74,6 +75,10 @@ impl DelayDomain {
 
     /// Keeps a host's next operation for later.
     fn park(&mut self, host: u32, row: u32, now: Ps, made: Ps) {
+        debug_assert!(
+            self.hosts.core(host, 0).recvs.is_empty(),
+            "a host that runs ahead has one operation at a time"
+        );
         let r = self.window.rows().edit(row);
         r.ready = now;
         // Parked in the host's own list of receives, which a host that runs ahead does not use: it has one operation at a time.
@@ -84,6 +89,7 @@ impl DelayDomain {
     /// Does an operation at `now`. Returns when the host goes on, and when what follows was created.
     fn act(&mut self, host: u32, row: u32, now: Ps, creator: Stamp, fx: &mut impl Effects<Self>) -> (Ps, Ps) {
         let op = self.window.get(row).op;
+        debug_assert!(now >= self.hosts.core(host, 0).free, "a processor does one thing after another");
         self.hosts.edit_core(host, 0).free = now;
         // When it last did something; nothing else needs this clock here.
         self.hosts.edit_nic(host, 0).send = now;
@@ -136,6 +142,7 @@ impl DelayDomain {
 
     /// Matches a message that will be at a host that runs ahead.
     pub(super) fn meet(&mut self, host: u32, message: Message, fx: &mut impl Effects<Self>) {
+        debug_assert!(self.row(message.to) == host && self.runs_ahead(host), "it goes to this host");
         if message.arrival >= self.cx.end {
             self.cell.edit(0).cut = true;
             return;

@@ -110,12 +110,14 @@ impl DelayDomain {
 
     pub(super) fn leave_inbox(&mut self, host: u32) -> u32 {
         let head = self.hosts.get(host).inbox;
+        debug_assert!(head != NIL, "a message that leaves the inbox is there");
         self.hosts.edit(host).inbox = heap::pop(&mut self.messages, head, by_arrival);
         head
     }
 
     /// Does what [`DelayDomain::next`] found.
     pub(super) fn step(&mut self, host: u32, next: &Next, fx: &mut impl Effects<Self>) {
+        debug_assert!(next.row != NIL, "something is to be done");
         match next.what {
             What::Calc { cpu } => {
                 let row = pop(&mut self.hosts.edit_core(host, cpu).calcs, &self.window);
@@ -153,6 +155,7 @@ impl DelayDomain {
     fn calculate(&mut self, host: u32, row: u32, now: Ps, fx: &mut impl Effects<Self>) {
         let op = self.window.get(row).op;
         let job = self.cx.place(self.rank(host)).job;
+        debug_assert!(now >= self.hosts.core(host, op.cpu).free, "a computation starts on a free processor");
         let end = now + JobSetup::computing(op.amount, self.cx.compute_ppb[job as usize]);
         self.hosts.edit_core(host, op.cpu).free = end;
         self.window.start(row, now, &mut self.freed);
@@ -163,6 +166,7 @@ impl DelayDomain {
     #[inline]
     pub(super) fn done(&mut self, row: u32, done: Done, with: Partner, fx: &mut impl Effects<Self>) {
         let (Done { act, start, end }, Partner { peer, bytes }) = (done, with);
+        debug_assert!(start <= end, "nothing ends before it begins");
         let r = self.window.get(row);
         let posted =
             if matches!(act, Act::Send | Act::Recv | Act::Probe) { r.ready.min(start) } else { start };
@@ -191,6 +195,11 @@ impl DelayDomain {
         fx: &mut impl Effects<Self>,
     ) {
         let (from, bytes) = (self.source(message), message.bytes);
+        // Of several processors each has a clock of its own: what one does may lie before what another one did to cause it.
+        debug_assert!(
+            self.cx.cpus > 1 || end >= message.arrival,
+            "a receive is not over before its message is there"
+        );
         let r = self.window.get(row);
         let (to, number, room, posted) = (self.rank(r.rank), r.number, r.op.amount, r.ready.min(start));
         if bytes > room {
@@ -229,6 +238,7 @@ impl DelayDomain {
             self.latest.set(pair, 0, arrival);
         }
         let cx = &self.cx;
+        debug_assert!(arrival >= now, "a message takes no negative time");
         let eager = match op.mode {
             Mode::Standard => op.amount <= cx.config.eager,
             Mode::Synchronous => cx.config.cost == Cost::Pure || cx.config.eager == u64::MAX,
@@ -278,6 +288,10 @@ impl DelayDomain {
     /// Hands a message over: to a host here at once, to another partition by event.
     pub(super) fn deliver(&mut self, from: u32, message: Message, fx: &mut impl Effects<Self>) {
         let local = self.row(message.to);
+        debug_assert!(
+            message.arrival >= message.stamp.created || self.cx.coupled,
+            "a message arrives after it was sent"
+        );
         if local >= self.count() {
             let part = self.cx.partition_of(message.to);
             let identity = message.stamp.who;
@@ -307,6 +321,7 @@ impl DelayDomain {
 
     /// Puts a message into a host's inbox.
     pub(super) fn take_in(&mut self, host: u32, message: Message) {
+        debug_assert!(self.row(message.to) == host, "a message goes into the inbox of its receiver");
         let row = self.messages.take(message);
         let inbox = self.hosts.get(host).inbox;
         self.hosts.edit(host).inbox = heap::push(&mut self.messages, inbox, row, by_arrival);
@@ -335,6 +350,10 @@ impl DelayDomain {
 
     /// The first byte of a message is there: its interface takes it in once it is free, and it goes back to the inbox until the last byte is in.
     fn land(&mut self, host: u32, row: u32) {
+        debug_assert!(
+            self.cx.landing && !self.messages.get(row).landed,
+            "an interface takes a message in once"
+        );
         let m = *self.messages.get(row);
         self.messages.give(row);
         let time = self.cx.landing(self.source(&m), m.to, m.bytes);
@@ -387,6 +406,10 @@ impl DelayDomain {
             return;
         }
         let sender = self.row(self.source(m));
+        debug_assert!(
+            self.cx.coupled && sender < self.count(),
+            "who waits for a receiver is in the same partition"
+        );
         let core = self.hosts.edit_core(sender, cpu);
         core.free = core.free.max(now);
         let clock = self.hosts.edit_nic(sender, nic);
@@ -435,6 +458,10 @@ impl DelayDomain {
         }
         let stamp = self.stamp(host, now, creator);
         let core = self.hosts.edit_core(host, op.cpu);
+        debug_assert!(
+            u32::from(op.cpu) < self.cx.cpus && u32::from(op.nic) < self.cx.nics,
+            "a host has the processor and the interface"
+        );
         if self.cx.config.cost == Cost::Pure {
             core.free = core.free.max(now);
         }

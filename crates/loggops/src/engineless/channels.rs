@@ -154,6 +154,7 @@ impl Channels {
             return None;
         }
         let Node { waits, next } = nodes.rows[channel.head as usize];
+        debug_assert!(next != NIL || channel.head == channel.tail, "the last of a queue is its tail");
         nodes.free.push(channel.head);
         channel.head = next;
         Some(waits)
@@ -162,6 +163,7 @@ impl Channels {
     /// The place of a label, which is made if there is none.
     #[inline]
     fn place(&mut self, label: Label) -> usize {
+        debug_assert!(label.source != VACANT.label.source, "no rank has the number of vacant places");
         match self.find(label) {
             Some(place) if self.places[place].label == label => place,
             found => self.make(label, found),
@@ -173,6 +175,10 @@ impl Channels {
     fn find(&self, label: Label) -> Option<usize> {
         // The length is a power of two, so its predecessor is a mask.
         let mask = self.places.len().checked_sub(1)?;
+        debug_assert!(
+            self.places.len().is_power_of_two() && self.taken < self.places.len(),
+            "a place is vacant, so a search ends"
+        );
         let mut at = (label.hash() >> 32) as usize & mask;
         // Ends, since a table is never more than three quarters full.
         while self.places[at].label != label && self.places[at].label != VACANT.label {
@@ -200,6 +206,7 @@ impl Channels {
             }
         };
         self.taken += 1;
+        debug_assert!(self.taken * 4 <= self.places.len() * 3, "tables are three quarters full at most");
         self.places[place] = Channel { label, ..VACANT };
         place
     }

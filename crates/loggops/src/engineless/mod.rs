@@ -93,6 +93,10 @@ enum Then {
 impl Engineless {
     /// A run before anything has happened.
     pub fn new(cx: Arc<Context>, observer: Observer) -> Self {
+        debug_assert!(
+            cx.runs_ahead.iter().all(|&ahead| ahead) && cx.lookahead() > 0,
+            "all ranks run ahead, and messages take time"
+        );
         let ranks: Vec<Rank> = cx.places.iter().map(|p| Rank::new(cx.starts[p.job as usize])).collect();
         let span = cx.lookahead().saturating_mul(SPAN);
         // All ranks can go on at first, in the order of their numbers. Any other order would give the same results.
@@ -243,6 +247,10 @@ impl Engineless {
 
     /// A rank does what it can.
     fn turn(&mut self, host: GlobalRank) {
+        debug_assert!(
+            self.state.ranks[host.index()].doing == Doing::Ready,
+            "a rank that has its turn can go on"
+        );
         let mut left = TURN;
         loop {
             let r = &mut self.state.ranks[host.index()];
@@ -395,6 +403,7 @@ impl Engineless {
         let OpOf { host, number } = operation;
         let Meeting { sent, bytes, arrival, posted, room } = m;
         let (from, end) = (sent.host, posted.max(arrival));
+        debug_assert!(arrival > 0, "a message took time");
         if bytes > room {
             self.observer.commit(&Record::Truncated(Cut { host, number, from, bytes, room }));
         }

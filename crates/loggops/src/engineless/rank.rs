@@ -101,6 +101,10 @@ impl Rank {
     #[inline]
     pub fn advance(&mut self) {
         self.at += 1;
+        debug_assert!(
+            (self.at as usize) <= self.batch.ops.len(),
+            "the next operation is in the batch, or is the next batch's first"
+        );
         self.asked = false;
     }
 
@@ -133,6 +137,10 @@ impl Rank {
     /// Notes that the operation before the next one goes on while others are done.
     pub fn leave_open(&mut self) {
         let (number, end) = (self.number().wrapping_sub(1), self.before.1);
+        debug_assert!(
+            self.open.last().is_none_or(|o| o.number < number),
+            "operations are opened in the order of their numbers"
+        );
         if self.open.len() as u32 >= self.look {
             // What ends before the last act cannot hold up anything.
             let acted = self.acted;
@@ -153,6 +161,7 @@ impl Rank {
     /// A receive that waited is over at `at`.
     #[inline]
     pub fn ended(&mut self, number: u32, at: Ps) {
+        debug_assert!(at != base::time::NEVER, "a receive that is over has an end");
         if number == self.number().wrapping_sub(1) {
             self.before.1 = at;
         }
@@ -166,6 +175,7 @@ impl Rank {
         match self.latest.binary_search_by_key(&peer, |l| l.0) {
             Ok(i) => {
                 let latest = &mut self.latest[i].1;
+                debug_assert!(*latest > 0, "a message took time");
                 *latest = arrival.max(*latest);
                 *latest
             }
