@@ -143,7 +143,7 @@ impl FabricRoutes<'_> {
                 at.visited += 1;
             }
             Peer::Router { .. } => return Err(Lost::Loop(at.router.number())),
-            _ => return Err(Lost::NoWay(at.router.number())),
+            _ => return Err(Lost::NoRoute(at.router.number())),
         }
         Ok(false)
     }

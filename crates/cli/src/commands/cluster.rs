@@ -186,7 +186,7 @@ fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mu
 fn lost(subnet: &Subnet, (from, to, why): &(u32, u32, Lost)) -> String {
     let host = |h: &u32| subnet.label(subnet.hosts[*h as usize]);
     let why = match why {
-        Lost::NoWay(node) => format!("{} knows no way", subnet.label(*node)),
+        Lost::NoRoute(node) => format!("{} knows no way", subnet.label(*node)),
         Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(*node)),
     };
     format!("{} to {}: {why}", host(from), host(to))

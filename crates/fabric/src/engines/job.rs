@@ -7,7 +7,7 @@ use base::{
 };
 use std::sync::Arc;
 
-/// No way.
+/// Entry of a router that has no path to the destination.
 pub(crate) const NO_PORT: u16 = u16::MAX;
 
 /// What an engine is given.
@@ -42,7 +42,7 @@ pub(crate) struct Job<'a> {
 
 /// What an engine gives.
 pub(crate) struct Ports {
-    /// Port by row (host, plane) and router; [`NO_PORT`] for no way.
+    /// Port by row (host, plane) and router; [`NO_PORT`] for no path.
     pub(crate) next: Vec<u16>,
     /// Service level by row and source router; none if one lane will do.
     pub(crate) level: Option<Vec<u8>>,
@@ -51,7 +51,7 @@ pub(crate) struct Ports {
 }
 
 impl Job<'_> {
-    /// No ways yet.
+    /// No paths yet.
     pub(crate) fn blank(&self) -> Vec<u16> {
         vec![NO_PORT; (self.fabric.terminals() * self.planes) as usize * self.fabric.routers() as usize]
     }

@@ -23,7 +23,7 @@ pub(super) fn lash(job: &Job<'_>) -> Result<Ports, Problem> {
     layer(job, ports, "lash")
 }
 
-/// Adds levels to tables. Destinations of one router with the same ways are layered once.
+/// Adds levels to tables. Destinations of one router with the same paths are layered once.
 pub(super) fn layer(job: &Job<'_>, mut ports: Ports, name: &str) -> Result<Ports, Problem> {
     let fabric = job.fabric;
     let routers = fabric.routers() as usize;

@@ -1,7 +1,7 @@
 //! Routing on the dependency graph within any number of lanes.
 //!
 //! Every lane keeps the graph of link dependencies of what it carries, free of cycles at all times. It begins with those of up*/down*
-//! over a breadth-first spanning tree, so that tree ways never close a cycle. A destination is searched from its router outward: a
+//! over a breadth-first spanning tree, so that tree paths never close a cycle. A destination is searched from its router outward: a
 //! router joins by its lightest link to one that is reached, if the dependency of that link on the next is known or closes no
 //! cycle. Routers that cannot join are tried again as others are reached; if some are left at the end, what the destination
 //! added is taken out and it takes the tree. Destinations are dealt to lanes in turn, router by router.
@@ -71,7 +71,7 @@ impl Tree {
         both
     }
 
-    /// Allows all turns of tree ways.
+    /// Allows all turns of tree paths.
     fn allow(&self, fabric: &Fabric, order: &mut Order<'_>) {
         for router in RouterId::first(fabric.routers()) {
             let links = self.links(fabric, router);

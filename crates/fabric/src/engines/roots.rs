@@ -104,7 +104,7 @@ fn equally_far(fabric: &Fabric, hosts: &Column<RouterId, u64>) -> Vec<RouterId> 
     all.into_iter().filter(|(_, d)| Some(*d) == least).map(|(r, _)| r).collect()
 }
 
-/// Sum over links of the square of the pairs that cross them, pairs without a way counting as if they crossed all.
+/// Sum over links of the square of the pairs that cross them, pairs without a path counting as if they crossed all.
 fn contention(job: &Job<'_>, ports: &Ports) -> u128 {
     let fabric = job.fabric;
     let (hosts, ends) = (hosts(fabric), fabric.ends());

@@ -1,8 +1,8 @@
 //! Shortest paths that avoid loaded links: SSSP.
 //!
-//! Links begin with a weight so great that no longer way can be lighter; so a way is shortest first and light second. After each
+//! Links begin with a weight so great that no longer path can be lighter; so a path is shortest first and light second. After each
 //! destination every link's weight grows by the sources that cross it: every identifier of every host, and every router, which is a source too
-//! (its management port). Of equal ways the one counts that a search from the destination with a heap of four children finds first:
+//! (its management port). Of equal paths the one counts that a search from the destination with a heap of four children finds first:
 //! the order of OpenSM, so that tables are its tables.
 
 use super::{
@@ -33,10 +33,10 @@ pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
             through.clone_from(&sources);
             // The farthest first: what is behind a router passes it.
             for &router in search.found.iter().rev() {
-                let Some(way) = search.ways[router] else { continue };
-                next[row.clone()][router.index()] = way.port;
-                search.weight[way.link] += through[router];
-                through[way.peer] += through[router];
+                let Some(hop) = search.hops[router] else { continue };
+                next[row.clone()][router.index()] = hop.port;
+                search.weight[hop.link] += through[router];
+                through[hop.peer] += through[router];
             }
         }
         home(job, host, &mut next);
@@ -46,7 +46,7 @@ pub(super) fn sssp(job: &Job<'_>) -> Result<Ports, Problem> {
 
 /// The link from a router toward one that is nearer to the destination.
 #[derive(Clone, Copy)]
-struct Way {
+struct Hop {
     /// Index of the router's port.
     link: LinkId,
     port: u16,
@@ -57,10 +57,10 @@ struct Way {
 /// Searches from a destination outward.
 struct Search {
     /// By router: links of its neighbours toward it, in the order of its own ports, each with the neighbour.
-    into: Column<RouterId, Vec<(RouterId, Way)>>,
+    into: Column<RouterId, Vec<(RouterId, Hop)>>,
     /// By index of port.
     weight: Column<LinkId, u64>,
-    ways: Column<RouterId, Option<Way>>,
+    hops: Column<RouterId, Option<Hop>>,
     /// Routers in the order in which they were found, the destination's first.
     found: Vec<RouterId>,
     heap: Heap,
@@ -77,9 +77,9 @@ impl Search {
             let ports = fabric.ports_of(router).iter();
             let link = |peer: Peer| match peer {
                 Peer::Router { router: from, port } => {
-                    let way =
-                        Way { link: fabric.port_index(from, port), port: port.number() as u16, peer: router };
-                    Some((from, way))
+                    let hop =
+                        Hop { link: fabric.port_index(from, port), port: port.number() as u16, peer: router };
+                    Some((from, hop))
                 }
                 _ => None,
             };
@@ -92,7 +92,7 @@ impl Search {
         Self {
             into: RouterId::first(fabric.routers()).map(into).collect(),
             weight: Column::filled(fabric.ports().len(), weight),
-            ways: Column::filled(routers.len(), None),
+            hops: Column::filled(routers.len(), None),
             found: Vec::with_capacity(routers.len()),
             heap: blank.clone(),
             blank,
@@ -101,10 +101,10 @@ impl Search {
         }
     }
 
-    /// Finds the lightest way of every router that has one.
+    /// Finds the lightest path of every router that has one.
     fn run(&mut self, target: RouterId) {
         self.heap.clone_from(&self.blank);
-        self.ways.cells_mut().fill(None);
+        self.hops.cells_mut().fill(None);
         self.found.clear();
         let destination = self.routers.len() as u32;
         self.heap.lower(destination, 0);
@@ -116,10 +116,10 @@ impl Search {
             }
             let router = self.routers[vertex as usize];
             self.found.push(router);
-            for &(from, way) in &self.into[router] {
-                let sum = distance.saturating_add(self.weight[way.link]);
+            for &(from, hop) in &self.into[router] {
+                let sum = distance.saturating_add(self.weight[hop.link]);
                 if self.heap.lower(self.vertex[from], sum) {
-                    self.ways[from] = Some(way);
+                    self.hops[from] = Some(hop);
                 }
             }
         }

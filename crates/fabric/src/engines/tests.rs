@@ -57,7 +57,7 @@ fn what_engines_claim_is_verified() {
 }
 
 #[test]
-fn what_can_deadlock_is_told() {
+fn what_can_deadlock_is_reported() {
     for name in ["minhop", "dor", "sssp"] {
         let routed = route(&torus(), engine(name), &Options::default()).unwrap();
         let report = verify(&routed, routed.tables.as_ref().unwrap());
@@ -81,7 +81,7 @@ fn nue_needs_one_lane_and_dfsssp_says_when_more_are_needed() {
 }
 
 #[test]
-fn several_identifiers_take_several_ways() {
+fn several_identifiers_take_several_paths() {
     let options = Options { lmc: 1, ..Options::default() };
     let routed = route(&tree(), engine("minhop"), &options).unwrap();
     let tables = routed.tables.as_ref().unwrap();
@@ -108,16 +108,16 @@ fn full_trees_carry_shifts_without_collision() {
         for shift in 1..hosts {
             let mut count = vec![0; subnet.edges.len()];
             for host in 0..hosts {
-                let mut way = Vec::new();
+                let mut path = Vec::new();
                 tables
                     .walk(
                         &routed,
                         routed.hosts[host as usize],
                         tables.row((host + shift) % hosts, 0),
-                        &mut way,
+                        &mut path,
                     )
                     .unwrap();
-                way.iter().for_each(|&e| count[e as usize] += 1);
+                path.iter().for_each(|&e| count[e as usize] += 1);
             }
             assert_eq!(count.iter().max(), Some(&1), "{name} shift {shift}");
         }

@@ -1,4 +1,4 @@
-//! Tori: dimension order by the shorter way round, two lanes by datelines.
+//! Tori: dimension order by the shorter direction, two lanes by datelines.
 //!
 //! Dimensions are read off the cabling: if port p leads, at every router, to the router that a fixed permutation names, then the
 //! permutation is a step along one dimension, and the port with the inverse permutation is the step back. Cycles of a step are
@@ -65,7 +65,7 @@ impl Torus {
             let other = steps[i + 1..].iter().find(|(p, b)| !used[p.index()] && inverse(b));
             let back = match other {
                 Some((p, _)) => *p,
-                // A ring of two by one cable is its own way back.
+                // A ring of two by one cable is its own reverse.
                 None if inverse(a) => *forward,
                 None => return Err(format!("port {} leads nowhere back by one port", forward.plus(1))),
             };
@@ -124,8 +124,8 @@ impl Torus {
     }
 
     /// Steps forward (or, if false, back) along a dimension, and whether they cross the dateline; none if at the place already. Of
-    /// two equal ways round the one that crosses no dateline.
-    fn way(&self, d: usize, from: RouterId, to: RouterId) -> Option<(bool, bool)> {
+    /// two equal directions the one that crosses no dateline.
+    fn direction(&self, d: usize, from: RouterId, to: RouterId) -> Option<(bool, bool)> {
         let size = self.dimensions[d].size;
         let (a, b) = (self.coordinate(from, d), self.coordinate(to, d));
         let ahead = (b + size - a) % size;
@@ -155,10 +155,10 @@ pub(super) fn route(job: &Job<'_>) -> Result<Ports, Problem> {
         for plane in 0..job.planes {
             let row = job.row(host, plane);
             for router in RouterId::first(routers) {
-                let ways = (0..torus.dimensions.len()).map(|d| (d, torus.way(d, router, target)));
+                let directions = (0..torus.dimensions.len()).map(|d| (d, torus.direction(d, router, target)));
                 let mut bits = 0;
                 let mut port = None;
-                for (d, (forward, crosses)) in ways.filter_map(|(d, way)| Some((d, way?))) {
+                for (d, (forward, crosses)) in directions.filter_map(|(d, direction)| Some((d, direction?))) {
                     bits |= u8::from(crosses) << d;
                     let dimension = torus.dimensions[d];
                     port = port.or(Some(if forward { dimension.forward } else { dimension.back }));

@@ -15,7 +15,7 @@ use base::{
 };
 use std::collections::VecDeque;
 
-/// Which links lead down: from (rank, number) to greater ones; `level`: links between equal ranks count as down both ways.
+/// Which links lead down: from (rank, number) to greater ones; `level`: links between equal ranks count as down in both directions.
 struct Down {
     rank: Column<RouterId, u32>,
     level: bool,
@@ -149,7 +149,7 @@ impl Levels {
         Ok(Self { level, up })
     }
 
-    /// The way down to a host: one router of each level, with its port down in `chain`; counts it.
+    /// The path down to a host: one router of each level, with its port down in `chain`; counts it.
     fn chain(
         &self,
         fabric: &Fabric,
@@ -177,7 +177,7 @@ impl Levels {
         }
     }
 
-    /// Down-going entries of a host: from its router up, `choose` picks for every router on the way one upward cable, by which the
+    /// Down-going entries of a host: from its router up, `choose` picks for every router on the path one upward cable, by which the
     /// router above comes down. Then all routers without an entry climb as `climb` says.
     fn fill(
         &self,
@@ -233,7 +233,7 @@ impl Levels {
     }
 }
 
-/// Every destination its own way: from its router up, the cable that carries fewest destinations down, first by the router
+/// Every destination its own path: from its router up, the cable that carries fewest destinations down, first by the router
 /// above, then by cable; everybody else climbs to these routers where they can, by the upward cable that is least loaded.
 pub(super) fn ftree(job: &Job<'_>) -> Result<Ports, Problem> {
     let (fabric, levels) = (job.fabric, Levels::of(job, "ftree")?);

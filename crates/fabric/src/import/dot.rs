@@ -2,7 +2,7 @@
 //!
 //! Nodes whose name begins with `H` are hosts, all others switches. An edge's `comment` lists, separated by commas or blanks, the hosts
 //! to which a message that has come to the edge's tail leaves by this edge; `*` stands for any. Of several edges that match, the first
-//! in the file counts. Parallel edges are parallel cables: the k-th edge from a to b is the way back of the k-th from b to
+//! in the file counts. Parallel edges are parallel cables: the k-th edge from a to b is the reverse of the k-th from b to
 //! a. Destinations that are no node of the graph are ignored (listing 1 has some). Edges keep the order of the file and
 //! hosts have ranks in the order of their names.
 //!
@@ -392,9 +392,10 @@ fn pair(edges: &mut [Edge]) {
     while begin < order.len() {
         let first = edges[order[begin] as usize];
         let group = order[begin..].iter().take_while(|&&e| key(&edges[e as usize]) == key(&first)).count();
-        let ways = &order[begin..begin + group];
-        let there = ways.iter().take_while(|&&e| edges[e as usize].from == first.from).count();
-        let (a, b) = if first.from == first.to { ways.split_at(group / 2) } else { ways.split_at(there) };
+        let parallel = &order[begin..begin + group];
+        let there = parallel.iter().take_while(|&&e| edges[e as usize].from == first.from).count();
+        let (a, b) =
+            if first.from == first.to { parallel.split_at(group / 2) } else { parallel.split_at(there) };
         for (&x, &y) in a.iter().zip(b) {
             let ports = (edges[x as usize].port, edges[y as usize].port);
             (edges[x as usize].reverse, edges[x as usize].to_port) = (y, ports.1);

@@ -6,7 +6,7 @@
 //! 22 lids dumped
 //! ```
 //!
-//! `dump_fts` has `: (..)` in place of `# ..` and two head lines more. Ports that are no number (UNREACHABLE) or 255 are no way.
+//! `dump_fts` has `: (..)` in place of `# ..` and two head lines more. Ports that are no number (UNREACHABLE) or 255 are no path.
 
 use super::{
     lids::Entries,

@@ -16,7 +16,7 @@ pub(super) struct Entries {
     by_guid: BTreeMap<u64, u32>,
     /// Port GUID by LID, where the dump says; 0 else.
     guid_of: Vec<u64>,
-    /// (switch index, LID, edge), edges already checked; [`NONE`] for no way.
+    /// (switch index, LID, edge), edges already checked; [`NONE`] for no path.
     entries: Vec<(u32, u32, u32)>,
     /// Line of the first entry of each LID.
     line_of: Vec<u32>,
@@ -183,14 +183,14 @@ impl Entries {
 
     /// LIDs of nodes from the dump; all hosts must have one.
     fn give_lids(&self, subnet: &mut Subnet, lines: &mut Lines) {
-        let mut told: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        let mut spans: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
         for (lid, guid) in (0u32..).zip(&self.guid_of).filter(|(_, g)| **g != 0) {
             if let Some(&node) = self.by_guid.get(guid) {
-                let span = told.entry(node).or_insert((lid, lid));
+                let span = spans.entry(node).or_insert((lid, lid));
                 span.1 = lid;
             }
         }
-        for (&node, &(first, last)) in &told {
+        for (&node, &(first, last)) in &spans {
             let count = last - first + 1;
             let n = &mut subnet.nodes[node as usize];
             if n.lid != 0 && !(n.lid <= first && last < n.lid.saturating_add((1 << n.lmc).max(count))) {

@@ -9,7 +9,7 @@
 //!
 //! Aggregation nodes (SHARP's, which are adapters inside switches) and routers to other subnets carry no ranks: they are left out with
 //! their cables, and so are cables to nodes that have no record. Lines that the tools print among the records when a node does not answer,
-//! and what stands before the first record, are skipped. [`Subnet::notes`] tells how many of each.
+//! and what stands before the first record, are skipped. [`Subnet::notes`] says how many of each.
 //!
 //! A cable may stand at one end or both. Records of hand-written files without GUIDs get those that ibsim gives: 0x100000 and
 //! up for adapters (port p has the next p-th number), 0x200000 and up for switches.
@@ -136,7 +136,7 @@ fn after(comment: &str, key: &str) -> Option<u32> {
     words.next()?.parse().ok()
 }
 
-/// True of a word that tells a speed, known or not: `4xQDR`, `4x???`.
+/// True of a word that states a speed, known or not: `4xQDR`, `4x???`.
 fn is_speed(word: &str) -> bool {
     word.split_once('x').is_some_and(|(width, rate)| width.parse::<u8>().is_ok() && !rate.is_empty())
 }
@@ -192,7 +192,7 @@ impl File {
             return Err(format!("\"{name}\" has a record already, on line {first}"));
         }
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
-        let (description, told) = quoted(comment).unwrap_or((name, comment));
+        let (description, fields) = quoted(comment).unwrap_or((name, comment));
         let own =
             name.get(2..).filter(|d| d.len() == 16 && matches!(name.get(..2), Some("S-" | "H-" | "R-")));
         let guid = match std::mem::take(&mut self.guid) {
@@ -205,8 +205,8 @@ impl File {
             ports: ports as u32,
             guid,
             description: description.to_owned(),
-            lid: after(told, "lid").unwrap_or(0),
-            lmc: after(told, "lmc").filter(|&l| l < 8).unwrap_or(0) as u8,
+            lid: after(fields, "lid").unwrap_or(0),
+            lmc: after(fields, "lmc").filter(|&l| l < 8).unwrap_or(0) as u8,
             line,
             nodes: Vec::new(),
         });
@@ -247,19 +247,19 @@ impl File {
         let (switch, options) = (head.role == Role::Switch, rest.split('#').next().unwrap_or(""));
         let comment = rest.split_once('#').map_or("", |(_, c)| c);
         // In a comment of an adapter's port its own LID stands before the other's description, which stands last.
-        let told = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
+        let fields = comment.rsplit_once('"').map_or(comment, |(_, t)| t);
         let lid = if switch { None } else { after(comment.split('"').next().unwrap_or(""), "lid") };
         let lmc = after(comment.split('"').next().unwrap_or(""), "lmc").filter(|&l| l < 8).unwrap_or(0) as u8;
-        let speed = told.split_whitespace().find_map(Speed::parse).or_else(|| {
+        let speed = fields.split_whitespace().find_map(Speed::parse).or_else(|| {
             let width = options.split_whitespace().find_map(|w| w.strip_prefix("w="))?.parse().ok()?;
             Some(Speed { width, ..Speed::USUAL })
         });
-        let unknown = speed.is_none().then(|| told.split_whitespace().find(|w| is_speed(w))).flatten();
+        let unknown = speed.is_none().then(|| fields.split_whitespace().find(|w| is_speed(w))).flatten();
         if let Some(word) = unknown {
             self.strange.count(word);
         }
         let peer = self.name(peer);
-        let peer_lid = after(told, "lid").unwrap_or(0);
+        let peer_lid = after(fields, "lid").unwrap_or(0);
         let lid = lid.map(|lid| (lid, lmc));
         self.cables.push(Cable {
             record,
@@ -296,7 +296,7 @@ impl File {
             builder.cable((a_node, a.1), (b_node, b.1), speed);
         }
         for cable in &self.cables {
-            self.tell(cable, &mut builder);
+            self.note_addresses(cable, &mut builder);
         }
         builder.left_out = self.left_out();
         builder.notes = self.notes();
@@ -365,7 +365,7 @@ impl File {
         once
     }
 
-    /// End ports of records that carry no ranks, with what cables' lines tell of them.
+    /// End ports of records that carry no ranks, with what cables' lines say of them.
     fn left_out(&self) -> Vec<Node> {
         let mut all: Vec<Node> = Vec::new();
         let mut add = |record: u32, port: u32, guid: u64, (lid, lmc): (u32, u8)| {
@@ -391,7 +391,7 @@ impl File {
                 add(peer, cable.peer_port, cable.other, (cable.peer_lid, 0));
             }
         }
-        // Both ends may tell of a port; the one that knows its identifiers stays.
+        // Both ends may describe a port; the one that knows its identifiers stays.
         all.sort_by_key(|n| (n.guid, n.port, std::cmp::Reverse((n.lmc, n.lid))));
         all.dedup_by_key(|n| (n.guid, n.port));
         all
@@ -432,7 +432,7 @@ impl File {
     }
 
     /// Port GUIDs and LIDs that a cable's line has.
-    fn tell(&self, cable: &Cable, builder: &mut SubnetBuilder) {
+    fn note_addresses(&self, cable: &Cable, builder: &mut SubnetBuilder) {
         let find = |record: u32, port: u32| {
             let head = self.records.get(record as usize)?;
             let port = if head.role == Role::Switch { 0 } else { port };

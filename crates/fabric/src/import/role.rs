@@ -30,7 +30,7 @@ impl Role {
     }
 }
 
-/// What is told of records that were left out.
+/// What is reported of records that were left out.
 pub(super) fn notes_of(roles: &[Role]) -> impl Iterator<Item = String> + use<> {
     let count = |role: Role| roles.iter().filter(|r| **r == role).count();
     let all = [

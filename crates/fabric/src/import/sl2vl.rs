@@ -26,7 +26,7 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
     let mut switch = None;
     let mut text = String::new();
     while lines.next(&mut text) {
-        let told = if let Some(rest) = text.strip_prefix("Switch ") {
+        let outcome = if let Some(rest) = text.strip_prefix("Switch ") {
             head(rest, &subnet, &map).map(|s| switch = Some(s))
         } else if text.starts_with("Channel Adapter") || text.starts_with("Router") {
             switch = None;
@@ -36,7 +36,7 @@ pub(super) fn read(lines: &mut Lines, mut subnet: Subnet) -> Result<Subnet, Vec<
         } else {
             row(&text, switch, &subnet, &mut lanes)
         };
-        if let Err(message) = told {
+        if let Err(message) = outcome {
             lines.mistake(&text, message);
         }
     }

@@ -81,8 +81,8 @@ fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> 
     let word = |key: &str| rest.split_whitespace().find_map(|w| w.strip_prefix(key));
     let width =
         word("PHY=").and_then(|w| w.trim_end_matches('x').parse().ok()).filter(|w| (1..=12).contains(w));
-    let told = word("SPD=").unwrap_or("2.5");
-    let rate = match told {
+    let stated = word("SPD=").unwrap_or("2.5");
+    let rate = match stated {
         "2.5" => 0,
         "5" | "5.0" => 1,
         "10" | "10.0" => 2,
@@ -93,7 +93,7 @@ fn line(text: &str, strange: &mut Strange) -> Result<(End, End, Speed), String> 
         "100" => 7,
         "200" => 8,
         _ => {
-            strange.count(told);
+            strange.count(stated);
             0
         }
     };

@@ -49,7 +49,7 @@ fn dot_keeps_edges_routes_and_stars() {
 }
 
 #[test]
-fn bad_dot_is_told_with_its_line() {
+fn bad_dot_is_reported_with_its_line() {
     for (text, line, part) in [
         ("graph x { }", 0, "no file of a cluster"),
         ("digraph x {\n a -- b\n}", 2, "undirected"),
@@ -72,7 +72,7 @@ const NET: &str = "Switch 4 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n[3] \"T0\"[1]\
                    Hca 1 \"H1\"\n\nSwitch 4 \"T0\"\n";
 
 #[test]
-fn net_files_may_tell_a_cable_at_one_end() {
+fn net_files_may_list_a_cable_at_one_end() {
     let subnet = one("small.net", NET).unwrap();
     assert_eq!((subnet.hosts.len(), subnet.switches.len(), subnet.edges.len()), (2, 2, 8));
     let guids: Vec<u64> = subnet.hosts.iter().map(|&h| subnet.nodes[h as usize].port_guid).collect();
@@ -83,7 +83,7 @@ fn net_files_may_tell_a_cable_at_one_end() {
 }
 
 #[test]
-fn bad_net_files_are_told_with_their_lines() {
+fn bad_net_files_are_reported_with_their_lines() {
     for (text, line, part) in [
         ("Switch 1000000 \"L0\"\n", 1, "claims 1000000 ports"),
         ("Switch x \"L0\"\n", 1, "no number of ports"),
@@ -135,7 +135,7 @@ Rt	1 "R-0000000000000050"		# "gateway"
 "#;
 
 #[test]
-fn what_carries_no_ranks_is_left_out_and_told() {
+fn what_carries_no_ranks_is_left_out_and_reported() {
     let subnet = one("dump", DUMP).unwrap();
     assert_eq!((subnet.hosts.len(), subnet.switches.len(), subnet.edges.len()), (1, 1, 2));
     assert_eq!(
@@ -193,13 +193,13 @@ fn lists_of_ends_leave_out_the_same() {
 }
 
 #[test]
-fn identifiers_that_two_nodes_claim_are_told() {
+fn identifiers_that_two_nodes_claim_are_reported() {
     let twice = DUMP.replace("lid 5", "lid 3");
     let subnet = one("dump", &twice).unwrap();
     assert_eq!(subnet.notes.last().unwrap(), "local identifier 3 belongs to two nodes: leaf and node1 HCA-1");
 }
 
-/// A switch without an LID gets a free one; what the file told stays, so that tables written are read back beside it.
+/// A switch without an LID gets a free one; what the file said stays, so that tables written are read back beside it.
 #[test]
 fn identifiers_that_are_there_stay() {
     let zero = DUMP.replace("lid 3", "lid 0");
@@ -214,7 +214,7 @@ fn identifiers_that_are_there_stay() {
 }
 
 #[test]
-fn bad_tables_are_told_with_their_lines() {
+fn bad_tables_are_reported_with_their_lines() {
     let net = ("small.net", NET.as_bytes());
     let head = "Unicast lids [0-4] of switch Lid 1 guid 0x0000000000200000 ('L0'):\n";
     let hosts = "0x0002 001 # Channel Adapter portguid 0x100001: 'H0'\n0x0003 002 # Channel Adapter portguid 0x100003: 'H1'\n";
@@ -268,10 +268,10 @@ fn what_is_written_is_read_again() {
         assert_eq!(read.planes, 2);
         for host in 0..12 {
             for (plane, source) in [(0, 0), (1, 5), (0, 11)] {
-                let way = |s: &Subnet, t: &crate::subnet::Tables| {
-                    let mut way = Vec::new();
-                    t.walk(s, s.hosts[source as usize], t.row(host, plane), &mut way).unwrap();
-                    way.iter()
+                let path = |s: &Subnet, t: &crate::subnet::Tables| {
+                    let mut path = Vec::new();
+                    t.walk(s, s.hosts[source as usize], t.row(host, plane), &mut path).unwrap();
+                    path.iter()
                         .map(|&e| {
                             (
                                 s.nodes[s.edges[e as usize].from as usize].name.clone(),
@@ -280,7 +280,7 @@ fn what_is_written_is_read_again() {
                         })
                         .collect::<Vec<_>>()
                 };
-                assert_eq!(way(&routed, tables), way(&again, read));
+                assert_eq!(path(&routed, tables), path(&again, read));
             }
         }
     }

@@ -90,7 +90,7 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
     let mut sorted: Vec<&Node> = nodes.iter().filter(|n| n.guid != 0).collect();
     sorted.sort_by_key(|n| key(n));
     let twice = sorted.windows(2).filter(|w| key(w[0]) == key(w[1]));
-    let told: Vec<Problem> = twice
+    let problems: Vec<Problem> = twice
         .take(MAX_MISTAKES)
         .map(|w| {
             let message =
@@ -98,7 +98,7 @@ fn check_guids(nodes: &[Node], file: &str) -> Result<(), Vec<Problem>> {
             whole(file, message).help("a GUID names one adapter or switch of the world")
         })
         .collect();
-    if told.is_empty() { Ok(()) } else { Err(told) }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// Local identifiers that two nodes claim, in one line: tables by LID then say nothing sure about either.
@@ -119,7 +119,7 @@ fn shared_lids(nodes: &[Node]) -> Option<String> {
     Some(format!("local identifier {lid} belongs to two nodes: {one} and {other}{more}"))
 }
 
-/// By name if that tells them apart, else by GUID.
+/// By name if that distinguishes them, else by GUID.
 fn sort_hosts(nodes: &[Node], hosts: &mut [u32]) {
     let node = |h: &u32| &nodes[*h as usize];
     hosts.sort_by(|a, b| node(a).name.cmp(&node(b).name));

@@ -7,7 +7,7 @@
 //! file, otherwise switch by switch and port by port, then host by host.
 //!
 //! A *host* is an end port: an adapter with two cables is two hosts. Ranks are dealt to hosts in the order of
-//! [`Subnet::hosts`]: by name if names tell hosts apart, else by GUID.
+//! [`Subnet::hosts`]: by name if names distinguish hosts, else by GUID.
 
 mod builder;
 mod convert;

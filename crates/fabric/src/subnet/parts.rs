@@ -127,7 +127,7 @@ pub struct Tables {
 pub enum Exit {
     /// Everything by one edge.
     One(u32),
-    /// By an edge for each host as the destination ([`NONE`]: no way).
+    /// By an edge for each host as the destination ([`NONE`]: no path).
     Listed(Vec<u32>),
     /// Not at all.
     None,

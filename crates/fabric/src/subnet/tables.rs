@@ -1,7 +1,7 @@
 //! Forwarding tables: for every destination the edge by which each switch passes a message on.
 //!
 //! Rows are destinations: `planes` local identifiers for each host, host by host, then one for each switch (if the source
-//! has them). A row holds one edge per switch; following a way touches one row only.
+//! has them). A row holds one edge per switch; following a path touches one row only.
 
 use super::parts::{Exit, NONE, Subnet, Tables};
 
@@ -9,7 +9,7 @@ use super::parts::{Exit, NONE, Subnet, Tables};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// This node knows no path to the destination.
-    NoWay(u32),
+    NoRoute(u32),
     /// The message visits this node again.
     Loop(u32),
 }
@@ -89,7 +89,7 @@ impl Tables {
     /// Appends the edges from a node to the target of a row. After an error, the edges so far are there.
     ///
     /// # Errors
-    /// If a node on the way has no entry, or the way comes back to a node.
+    /// If a node on the path has no entry, or the path comes back to a node.
     #[inline]
     pub fn walk(&self, subnet: &Subnet, from: u32, row: u32, out: &mut Vec<u32>) -> Result<(), Lost> {
         let target = self.target(subnet, row);
@@ -97,7 +97,7 @@ impl Tables {
         while node != target {
             let edge = self.edge(subnet, row, node);
             if edge == NONE {
-                return Err(Lost::NoWay(node));
+                return Err(Lost::NoRoute(node));
             }
             if left == 0 {
                 return Err(Lost::Loop(node));

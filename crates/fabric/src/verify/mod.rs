@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
             self.path.clear();
             if let Err(lost) = self.tables.walk(subnet, subnet.hosts[source as usize], row, &mut self.path) {
                 match lost {
-                    Lost::NoWay(_) => self.report.unreached += 1,
+                    Lost::NoRoute(_) => self.report.unreached += 1,
                     Lost::Loop(_) => self.report.loops += 1,
                 }
                 if self.report.lost.len() < EXAMPLES {
