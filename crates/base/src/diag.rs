@@ -26,7 +26,7 @@ pub struct Place {
     pub end: usize,
 }
 
-/// One mistake.
+/// One mistake, with its place if it has one and ways to mend it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where; `None` if it concerns no single place.

@@ -57,7 +57,7 @@ pub enum Kind {
     Bandwidth,
     /// True or false.
     Bool,
-    /// Any text.
+    /// Any text, the empty one included.
     Text,
     /// List of texts.
     Texts,
@@ -128,19 +128,19 @@ impl Param {
 pub enum Value {
     /// See [`Kind::Int`]; also bytes.
     Int(u64),
-    /// See [`Kind::Ints`].
+    /// A list of whole numbers within the bounds of [`Kind::Ints`].
     Ints(Vec<u64>),
-    /// See [`Kind::Real`].
+    /// A real number within the bounds of [`Kind::Real`].
     Real(f64),
-    /// See [`Kind::Time`].
+    /// A span of virtual time in picoseconds; see [`Kind::Time`].
     Time(Ps),
-    /// See [`Kind::Bandwidth`].
+    /// An exact rate, never zero; see [`Kind::Bandwidth`].
     Bandwidth(Bandwidth),
-    /// See [`Kind::Bool`].
+    /// True or false, without quotes; see [`Kind::Bool`].
     Bool(bool),
     /// See [`Kind::Text`], [`Kind::File`] and [`Kind::Choice`].
     Text(String),
-    /// See [`Kind::Texts`].
+    /// Texts in the order of the list; see [`Kind::Texts`].
     Texts(Vec<String>),
 }
 

@@ -17,7 +17,7 @@ pub struct Bandwidth {
 /// An exact duration: `whole + fraction / denominator` picoseconds; the denominator belongs to the [`Bandwidth`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
-    /// Whole picoseconds.
+    /// Whole picoseconds of the duration, rounded down.
     pub whole: Ps,
     /// Numerator of the rest, below the bandwidth's [`Bandwidth::denominator`].
     pub fraction: u64,

@@ -17,7 +17,7 @@ pub enum Purpose {
     Setup = 4,
     /// Placement of ranks on terminals.
     Placement = 5,
-    /// Random arbiters.
+    /// Choices of arbiters that draw among requests.
     Arbiter = 6,
     /// Order of simultaneous events.
     Tie = 7,

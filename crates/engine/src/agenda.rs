@@ -17,7 +17,7 @@ const MESSAGE: u32 = 1 << 31;
 pub enum Due<M> {
     /// An alarm that the partition set itself.
     Wake(u32),
-    /// A message.
+    /// A message whose time has come.
     Message(M),
 }
 

@@ -3,7 +3,7 @@
 /// Where a partition is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Home {
-    /// Its group.
+    /// The group (a thread of some rank, counted over all ranks) that runs it.
     pub group: u32,
     /// Its place among the group's members.
     pub member: u32,

@@ -14,7 +14,7 @@ pub(crate) struct Crew {
     pub budget: u64,
     /// Bind threads to processors.
     pub pin: bool,
-    /// See [`base::threads::Threads::stretch`].
+    /// A planted fault, 0 in honest runs: see [`base::threads::Threads::stretch`].
     pub stretch: Ps,
 }
 

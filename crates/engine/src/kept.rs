@@ -18,7 +18,7 @@ pub trait Kept {
     fn load(&mut self, from: &mut &[u8]) -> Result<(), Damaged>;
 }
 
-/// No memory.
+/// The state of what has none: no bytes.
 impl Kept for () {
     fn save(&self, _: &mut Vec<u8>) {}
     fn load(&mut self, _: &mut &[u8]) -> Result<(), Damaged> {

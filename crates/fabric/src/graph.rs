@@ -12,12 +12,12 @@ use std::{any::Any, sync::Arc};
 pub enum Peer {
     /// A router's port.
     Router {
-        /// The router.
+        /// Router that the other end belongs to.
         router: RouterId,
         /// The port of it that is meant.
         port: PortId,
     },
-    /// A terminal.
+    /// A terminal: it has one cable, so no port is named.
     Terminal(TerminalId),
     /// Nothing is plugged in (meshes have such ports at their edges).
     None,
@@ -63,9 +63,9 @@ pub struct Fabric {
 /// What a network consists of, for those who build one or make another of it: [`Fabric::parts`], [`Fabric::from`].
 #[derive(Clone)]
 pub(crate) struct Parts {
-    /// See [`Fabric::topology`].
+    /// Registered name, which [`Fabric::topology`] gives.
     pub(crate) topology: &'static str,
-    /// See [`Fabric::classes`].
+    /// Names of link classes, by [`Port::class`]; see [`Fabric::classes`].
     pub(crate) classes: Vec<&'static str>,
     /// First global port index of each router, and one past the last: length `routers + 1`.
     pub(crate) port_base: Column<RouterId, LinkId>,
@@ -78,7 +78,7 @@ pub(crate) struct Parts {
     /// Links between routers that failed, by plane: its length is the number of planes, 1 unless [`crate::planes`] made more.
     /// Failed links' ports have [`Peer::None`], and [`Fabric::shape`] still has them.
     pub(crate) failed: Vec<u32>,
-    /// See [`Fabric::cut_off`].
+    /// Terminals that lost their network, as [`Fabric::cut_off`] gives them.
     pub(crate) cut_off: Vec<TerminalId>,
 }
 

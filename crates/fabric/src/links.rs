@@ -8,7 +8,7 @@ use base::index::{LinkId, PortId, RouterId, TerminalId};
 pub enum End {
     /// At a port of a router.
     Router {
-        /// The router.
+        /// Router whose port it is.
         router: RouterId,
         /// The port of it that is meant.
         port: PortId,

@@ -26,7 +26,7 @@ pub struct Link {
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
-    /// Seconds.
+    /// Time from end to end in seconds.
     pub latency: f64,
     /// How it is shared.
     pub policy: Policy,
@@ -37,7 +37,7 @@ pub struct Link {
 pub struct Event {
     /// When, in seconds.
     pub time: f64,
-    /// The link.
+    /// Index of the link in [`Platform::links`].
     pub link: u32,
     /// Bytes per second from then on; zero for a link that is down.
     pub bandwidth: f64,

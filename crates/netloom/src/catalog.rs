@@ -10,15 +10,15 @@ use base::{
 };
 use workload::program::collective::{ALGORITHMS, TABLES};
 
-/// One registry.
+/// One registry: what its entries are called, where a file names them, and the entries.
 pub struct Shelf {
-    /// `topologies`.
+    /// What `netloom list` calls its entries: `topologies`.
     pub plural: &'static str,
-    /// `topology`.
+    /// What one of its entries is called: `topology`.
     pub singular: &'static str,
     /// Where the file names an entry: `[fabric] topology`.
     pub key: String,
-    /// The entries.
+    /// Documentation of the entries, in the registry's order.
     pub entries: Vec<&'static About>,
     /// Keys of an entry, if they are more than it declares itself: those of models in a section that is not theirs.
     keys: Vec<Vec<Param>>,

@@ -142,7 +142,7 @@ const MOST_MEASURED: u64 = 1 << 27;
 /// What is to be done with a network, and how many times its own memory that takes at most, itself included.
 pub type Purpose = (&'static str, u64);
 
-/// Measuring.
+/// Computing metrics: three times the network's own memory at most.
 pub const MEASURE: Purpose = ("the network with its metrics", 3);
 /// Writing in another form.
 pub const EXPORT: Purpose = ("the network and its export", 4);

@@ -48,7 +48,7 @@ pub enum Error {
     /// Mistakes in the experiment, or in input files that it names: each with its place, reason and ways to mend it.
     #[error("{0}")]
     Experiment(Box<Diagnostics>),
-    /// Anything else.
+    /// Any other failure, which has no place in a file.
     #[error("{message}{}", help.as_ref().map_or_else(String::new, |help| format!("\n  help: {help}")))]
     Message {
         /// What kind of failure.

@@ -108,7 +108,7 @@ impl Experiment {
         self.watched(&Silent)
     }
 
-    /// Runs it.
+    /// Runs it; the watcher hears how far it is.
     ///
     /// # Errors
     /// As [`Experiment::run`].

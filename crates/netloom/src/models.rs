@@ -2,7 +2,7 @@
 
 use model::ModelEntry;
 
-/// All models.
+/// All models that come with Netloom.
 pub const MODELS: &[ModelEntry] = &[
     packet::build::PACKET,
     loggops::build::DELAY,

@@ -25,7 +25,7 @@ pub struct Network {
     pub fabric: Option<Arc<Fabric>>,
     /// The nodes that are left when everything has failed, where ranks may live.
     pub nodes: Option<Arc<Fabric>>,
-    /// The routing.
+    /// Finds paths on `fabric`; `None` if the experiment names no routing or has a mistake there.
     pub routing: Option<Arc<dyn Routing>>,
     /// What fails while the run is under way.
     pub change: Option<Change>,

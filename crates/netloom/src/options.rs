@@ -3,7 +3,7 @@
 /// Memory that a run may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryLimit {
-    /// Any amount.
+    /// Any amount; nothing is refused for its size.
     None,
     /// At most so many bytes.
     Bytes(u64),

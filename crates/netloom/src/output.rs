@@ -16,7 +16,7 @@ use std::{io, path::Path, sync::Arc};
 pub struct Program {
     /// Version and revision in one: what tells builds apart.
     pub build: &'static str,
-    /// Version.
+    /// Version of the release.
     pub version: &'static str,
     /// Revision of its sources; empty if it is not known.
     pub revision: &'static str,
@@ -25,7 +25,7 @@ pub struct Program {
 /// Where results go.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// The directory.
+    /// Directory that is made, or replaced by `force`.
     pub directory: &'a Path,
     /// It may be replaced.
     pub force: bool,

@@ -31,7 +31,7 @@ pub struct Prepared {
     pub experiment: Json,
     /// What will run.
     pub run: Box<dyn Run>,
-    /// Its model.
+    /// The registered model that made `run`.
     pub model: &'static ModelEntry,
     /// Outcome of the deadlock check; none if the model has no buffers to wait for.
     pub routing: Option<Report>,

@@ -28,7 +28,7 @@ use std::{
 pub enum Dialect {
     /// Sandia's reference implementation.
     Sandia,
-    /// Bull's BXI.
+    /// The headers of Bull's BXI, which are then found before Sandia's.
     Bull,
 }
 

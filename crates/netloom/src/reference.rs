@@ -20,7 +20,7 @@ Printed by `netloom reference` from the declarations that the reader itself uses
 An experiment file is TOML. Unknown keys are errors. Quantities are text with a unit:
 ";
 
-/// The reference.
+/// The reference as Markdown, of everything in this registry.
 #[must_use]
 pub fn reference(registry: &Registry) -> String {
     let mut shelves = shelves(registry);

@@ -28,17 +28,17 @@ use workload::registry::{ARRIVALS, ArrivalEntry, PLACEMENTS, PlacementEntry, WOR
 /// ```
 #[derive(Clone)]
 pub struct Registry {
-    /// `[fabric] topology`.
+    /// What `[fabric] topology` may name.
     pub topologies: Vec<&'static Topology>,
-    /// `[routing] algorithm`.
+    /// What `[routing] algorithm` may name.
     pub routings: Vec<&'static RoutingEntry>,
     /// `[[job]] workload`: traffic patterns and programs.
     pub workloads: Vec<&'static WorkloadEntry>,
-    /// `[[job]] arrival`.
+    /// What `[[job]] arrival` may name.
     pub arrivals: Vec<&'static ArrivalEntry>,
-    /// `[[job]] placement`.
+    /// What `[[job]] placement` may name.
     pub placements: Vec<&'static PlacementEntry>,
-    /// `[model] kind`.
+    /// What `[model] kind` may name.
     pub models: Vec<&'static ModelEntry>,
     /// Routing engines of clusters.
     pub engines: Vec<&'static Engine>,

@@ -23,7 +23,7 @@ use std::{
 pub struct Intervals {
     /// Virtual time, in picoseconds.
     pub virtual_time: Ps,
-    /// Elapsed time.
+    /// Elapsed time of the machine that runs it.
     pub wall: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Intervals {
 /// What a pause is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
-    /// Go on.
+    /// Nothing to save: go on.
     Nothing,
     /// Save and go on.
     Save,

@@ -38,7 +38,7 @@ pub struct Line {
     pub scenario: String,
     /// Name of its rules.
     pub rules: String,
-    /// Its flows.
+    /// Number of flows that were compared.
     pub flows: usize,
     /// Greatest relative difference, and the flow that has it.
     pub worst: (f64, usize),

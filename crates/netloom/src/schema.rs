@@ -28,7 +28,7 @@ use serde_json::{Map, Value as Json, json};
 
 type Object = Map<String, Json>;
 
-/// The schema.
+/// The JSON schema of experiment files that use this registry.
 #[must_use]
 pub fn schema(registry: &Registry) -> Json {
     let choices = &Choices::of(registry);

@@ -19,7 +19,7 @@ pub enum Heard<T> {
     Result(T),
 }
 
-/// Who listens.
+/// Called in the thread of the caller for each remark and result; a failure stops the works.
 pub type Hear<'a, T> = dyn FnMut(Heard<T>) -> Result<(), Error> + 'a;
 
 /// Who does the works.

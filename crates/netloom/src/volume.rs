@@ -15,7 +15,7 @@ pub struct Volume {
     pub job: String,
     /// Messages of all ranks.
     pub messages: u64,
-    /// Their payload.
+    /// Payload bytes of all these messages.
     pub bytes: u128,
     /// Links between routers that they cross on shortest paths, all together; none without a network, or if it is too large to
     /// search.

@@ -39,7 +39,7 @@ pub trait Watcher: Sync {
     fn ended(&self) {}
 }
 
-/// Hears nothing.
+/// A watcher that hears everything and does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -9,7 +9,7 @@ pub struct Archive {
     directory: PathBuf,
     /// What the anchor file says.
     pub anchor: Anchor,
-    /// Global definitions.
+    /// Global definitions, for all locations.
     pub definitions: Definitions,
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub mod paradigm {
     /// The program itself.
     pub const USER: u8 = 1;
-    /// MPI.
+    /// MPI, of whatever version.
     pub const MPI: u8 = 4;
 }
 
@@ -44,9 +44,9 @@ impl Clock {
 /// A function or a construct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
-    /// See [`paradigm`].
+    /// The interface that it belongs to: a number of [`paradigm`].
     pub paradigm: u8,
     /// Its role: 1 is a function, 16 and more are synchronisations and communication.
     pub role: u8,
@@ -61,36 +61,36 @@ pub enum GroupType {
     Ranks,
     /// Each by itself.
     Alone,
-    /// Anything else.
+    /// Any other kind, by its number in the file.
     Other(u8),
 }
 
-/// A group.
+/// A group of locations or of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
-    /// Its kind.
+    /// What its members are.
     pub kind: GroupType,
-    /// See [`paradigm`].
+    /// The interface that it belongs to: a number of [`paradigm`].
     pub paradigm: u8,
-    /// Its members.
+    /// Members in the order of their ranks; what the numbers are depends on `kind`.
     pub members: Vec<u64>,
 }
 
-/// A communicator.
+/// A communicator: a group under a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comm {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
-    /// Its group.
+    /// Number of its members' group among [`Definitions::groups`].
     pub group: u32,
 }
 
-/// A process.
+/// A group of locations, such as a process with its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocationGroup {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
     /// 1 is a process.
     pub kind: u8,
@@ -101,20 +101,20 @@ pub struct LocationGroup {
 /// A thread: a stream of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Location {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
     /// 1 is a thread of a processor.
     pub kind: u8,
     /// Number of its events.
     pub events: u64,
-    /// Its process.
+    /// Number of its process among [`Definitions::location_groups`].
     pub group: u32,
 }
 
 /// A machine, a node and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemTreeNode {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
     /// What it is.
     pub class: u32,
@@ -125,9 +125,9 @@ pub struct SystemTreeNode {
 /// Something more that an event may carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attribute {
-    /// Its name.
+    /// Number of its name among [`Definitions::strings`].
     pub name: u32,
-    /// Its description.
+    /// Number of its description among [`Definitions::strings`].
     pub description: u32,
     /// Type of its values: 3 is u32, 4 is u64.
     pub kind: u8,
@@ -136,19 +136,19 @@ pub struct Attribute {
 /// Global definitions by number. Where a number is defined twice, the last definition counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions {
-    /// Time.
+    /// What a tick of the archive is.
     pub clock: Clock,
-    /// Texts.
+    /// Texts that other definitions name by number.
     pub strings: BTreeMap<u32, String>,
-    /// Functions.
+    /// Functions and constructs that are entered and left.
     pub regions: BTreeMap<u32, Region>,
-    /// Groups.
+    /// Groups that communicators name by number.
     pub groups: BTreeMap<u32, Group>,
-    /// Communicators.
+    /// Communicators that events name by number.
     pub comms: BTreeMap<u32, Comm>,
-    /// Processes.
+    /// Processes that locations name by number.
     pub location_groups: BTreeMap<u32, LocationGroup>,
-    /// Threads.
+    /// Threads, each with a file of events of its own.
     pub locations: BTreeMap<u64, Location>,
     /// Machines and nodes.
     pub nodes: BTreeMap<u32, SystemTreeNode>,

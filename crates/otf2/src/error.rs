@@ -10,7 +10,7 @@ pub enum Error {
     File {
         /// Path of the file that is meant.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         source: std::io::Error,
     },
     /// The bytes of a file are not what they should be.

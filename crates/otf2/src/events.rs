@@ -36,12 +36,12 @@ pub enum EventKind {
     Other(u8),
 }
 
-/// An event.
+/// An event with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Ticks of the archive's clock; offsets of the location's clock are applied.
     pub time: u64,
-    /// What happened.
+    /// What happened, with numbers of global definitions.
     pub kind: EventKind,
 }
 
@@ -87,7 +87,7 @@ impl Events {
         self.chunks.offset()
     }
 
-    /// The file.
+    /// The event file of the location: for reporting errors.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {
         self.chunks.path()

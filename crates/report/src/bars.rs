@@ -6,7 +6,7 @@ use plotters::prelude::*;
 /// Size of a panel.
 const SIZE: (u32, u32) = (450, 300);
 
-/// A panel.
+/// A panel: bars under a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// Title that stands above the picture.

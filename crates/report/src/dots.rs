@@ -6,11 +6,11 @@ use plotters::prelude::*;
 /// A value with the ends of its error bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// The value.
+    /// The value, where its sign is drawn.
     pub middle: f64,
-    /// Lower end.
+    /// Lower end of the error bar.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the error bar.
     pub high: f64,
 }
 

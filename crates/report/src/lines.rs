@@ -8,13 +8,13 @@ use plotters::prelude::*;
 pub struct Point {
     /// Place on the horizontal axis.
     pub x: f64,
-    /// Value.
+    /// Place on the vertical axis.
     pub y: f64,
     /// Half the length of its error bar; 0 for none.
     pub error: f64,
 }
 
-/// A curve.
+/// A curve: its name and its points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Name in the legend.

@@ -49,17 +49,17 @@ impl Bytes<'_> {
 
 /// What does not change while a message is sent.
 pub struct Coding<'a> {
-    /// Delays.
+    /// Delays of the path's stations and links, in ticks.
     pub delays: &'a Delays,
     /// One of those that code.
     pub protocol: Protocol,
-    /// `NCD_r`'s estimate.
+    /// What `NCD_r` takes for the probability of delivery; others ignore it.
     pub estimate: Estimate,
     /// Which packets timers count with, and how many a full generation has.
     pub timeout: Timeout,
-    /// See `timeout`.
+    /// Packets of a full generation, which `timeout` may count with.
     pub window: u32,
-    /// The path.
+    /// The links that packets cross, in order.
     pub path: &'a Path,
 }
 

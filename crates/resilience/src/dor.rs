@@ -14,7 +14,7 @@ pub struct Ended {
     pub there: Tick,
     /// When the sender had processed the acknowledgement that lets the next window start.
     pub gate: Tick,
-    /// Packets sent.
+    /// Packets that the sender sent, repetitions included.
     pub sent: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct Grid {
     pub parameters: Parameters,
     /// Number of hops.
     pub hops: u32,
-    /// Losses, ascending.
+    /// Probabilities that a link loses a packet, ascending.
     pub losses: Vec<f64>,
     /// Window sizes, ascending.
     pub windows: Vec<u32>,
@@ -56,10 +56,10 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Both.
+    /// Both shapes, the paper's first.
     pub const ALL: [Self; 2] = [Self::Biquartic, Self::Pieces];
 
-    /// Its name.
+    /// Its name: `biquartic` or `pieces`.
     #[must_use]
     pub fn name(self) -> &'static str {
         if self == Self::Biquartic { "biquartic" } else { "pieces" }
@@ -90,7 +90,7 @@ pub struct Fit {
 pub struct Off {
     /// Mean over the grid.
     pub mean: f64,
-    /// Greatest.
+    /// Greatest over the grid.
     pub worst: f64,
 }
 

@@ -21,9 +21,9 @@ const BLOCK: u64 = 1_024;
 /// Sums of samples in ticks: integers, so that their order does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
-    /// Their sum.
+    /// Sum of all samples.
     pub sum: u128,
     /// Sum of their squares.
     pub squares: u128,
@@ -72,11 +72,11 @@ impl Moments {
 pub struct Point<'a> {
     /// Protocol and its parameters.
     pub parameters: &'a Parameters,
-    /// The path.
+    /// The links that packets cross, in order.
     pub path: &'a Path,
     /// Packets of the message.
     pub packets: u64,
-    /// Seed.
+    /// Seed of all samples' random streams.
     pub seed: u64,
 }
 

@@ -18,7 +18,7 @@ const SYMBOL: u64 = 1;
 /// Most ticks in a picosecond. Bandwidths that need finer ones have their byte times rounded to this.
 const MAX_SCALE: u64 = 1_000;
 
-/// A protocol.
+/// A protocol that delivers messages over links that lose packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// `DOR_r`: windows, every packet acknowledged, retransmission.
@@ -32,14 +32,14 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Every protocol.
+    /// Every protocol, in the order of the variants.
     pub const ALL: [Self; 4] = [Self::Dor, Self::Pnc, Self::PncRateless, Self::Ncd];
     /// The three of the paper.
     pub const PAPER: [Self; 3] = [Self::Dor, Self::Pnc, Self::Ncd];
     /// Names, in the order of [`Protocol::ALL`].
     pub const NAMES: &[&str] = &["dor", "pnc", "pnc-rateless", "ncd"];
 
-    /// Its name.
+    /// Its name in experiments: that of [`Protocol::NAMES`].
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
@@ -97,13 +97,13 @@ pub enum Timeout {
 /// Everything that a user may choose. [`Parameters::table2`] has the paper's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// The protocol.
+    /// How packets are sent and acknowledged.
     pub protocol: Protocol,
     /// Origin of hop delays.
     pub constants: Constants,
     /// How long links are busy.
     pub occupancy: Occupancy,
-    /// `NCD_r`'s estimate.
+    /// What `NCD_r` takes for the probability of delivery; others ignore it.
     pub estimate: Estimate,
     /// Which packets timers count with.
     pub timeout: Timeout,
@@ -179,7 +179,7 @@ impl Parameters {
         Ok(bytes.div_ceil(payload).max(1))
     }
 
-    /// The delays.
+    /// The delays that follow from the parameters, in ticks.
     ///
     /// # Errors
     /// Values that do not go together: the reason.
@@ -283,19 +283,19 @@ pub fn power(base: f64, mut exponent: u64) -> f64 {
 pub struct Delays {
     /// Ticks per picosecond.
     pub scale: u64,
-    /// `d_mpi`.
+    /// From the call of MPI to the transport layer, once per message: `d_mpi`.
     pub injection: Tick,
-    /// `d_s`.
+    /// Signing, coding and sending a packet at its source: `d_s`.
     pub send: Tick,
-    /// `d_r`.
+    /// Receiving a packet at its destination, with its acknowledgement's signature: `d_r`.
     pub receive: Tick,
-    /// `d_i`.
+    /// Passing a packet on at a node between: `d_i`.
     pub forward: Tick,
-    /// `d_a`.
+    /// Receiving an acknowledgement at the source: `d_a`.
     pub acknowledge: Tick,
-    /// `d_h,p`.
+    /// A data packet over one hop: `d_h,p`.
     pub hop_packet: Tick,
-    /// `d_h,a`.
+    /// An acknowledgement over one hop: `d_h,a`.
     pub hop_ack: Tick,
     /// How long a packet keeps a link busy.
     pub busy: Tick,
@@ -316,7 +316,7 @@ impl Delays {
         hops * self.hop_ack + (hops - 1) * self.forward + self.acknowledge
     }
 
-    /// RTO(g).
+    /// RTO(g): how long a sender waits for the acknowledgement of g = `packets` packets over `hops` hops.
     #[must_use]
     pub fn timeout(&self, hops: u64, packets: u64) -> Tick {
         self.forth(hops) + self.back(hops) + (packets - 1) * self.pace

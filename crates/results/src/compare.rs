@@ -33,7 +33,7 @@ pub struct Difference {
 pub struct Comparison {
     /// Both happened alike, to the last picosecond.
     pub identical: bool,
-    /// The numbers.
+    /// Every number that was compared, with how far both runs are apart.
     pub differences: Vec<Difference>,
     /// Message by message, if both runs stored their messages.
     pub messages: Option<Messages>,
@@ -56,9 +56,9 @@ pub struct Messages {
     pub mean: f64,
     /// Median of the same.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile of the same.
     pub p95: f64,
-    /// Greatest.
+    /// Greatest of the same.
     pub max: f64,
     /// Source, destination and number in the pair of the message with the greatest.
     pub worst: Option<(u32, u32, u32)>,

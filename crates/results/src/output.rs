@@ -57,7 +57,7 @@ pub struct Manifest {
 pub struct Input {
     /// As the experiment names it.
     pub path: String,
-    /// Length.
+    /// Length of its contents in bytes.
     pub bytes: u64,
     /// BLAKE3 hash of its contents, hexadecimal.
     pub blake3: String,
@@ -148,15 +148,15 @@ pub enum OutputError {
     Io {
         /// What was to be written.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         source: io::Error,
     },
     /// A table could not be written.
     #[error("cannot write table `{table}`: {message}")]
     Table {
-        /// The table.
+        /// Name of the table, without an extension.
         table: String,
-        /// Why not.
+        /// Why it could not be written.
         message: String,
     },
 }

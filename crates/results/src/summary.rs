@@ -32,7 +32,7 @@ pub struct Summary {
     /// Packets; absent in models without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Counts>,
-    /// Messages.
+    /// Messages; absent in models without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Counts>,
     /// Payload bytes of delivered packets.
@@ -67,7 +67,7 @@ pub struct Summary {
     /// Bytes in the network's buffers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffers: Option<Buffers>,
-    /// Static congestion.
+    /// Static congestion; present for that model alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
     /// What a hybrid run did.
@@ -143,7 +143,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Nothing found.
+    /// Nothing found: numbers can be trusted.
     #[must_use]
     pub fn ok() -> Self {
         Self { state: State::Ok, flags: Vec::new(), detail: Vec::new() }
@@ -204,7 +204,7 @@ impl State {
 pub struct Counts {
     /// Handed to the network.
     pub injected: u64,
-    /// Arrived whole.
+    /// Arrived whole at their destination.
     pub delivered: u64,
     /// Neither at the end of the run.
     pub in_flight: u64,
@@ -213,7 +213,7 @@ pub struct Counts {
 /// Distribution of a latency in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Smallest, exact.
+    /// Smallest sample, exact.
     pub min: Ps,
     /// Mean, exact but for its last bits.
     pub mean: f64,
@@ -223,7 +223,7 @@ pub struct Latency {
     pub p95: Ps,
     /// 99th percentile, within 0.1 %.
     pub p99: Ps,
-    /// Largest, exact.
+    /// Largest sample, exact.
     pub max: Ps,
     /// Number of samples.
     pub count: u64,
@@ -276,13 +276,13 @@ impl LatencyParts {
 /// Latency of the packets that visited a number of routers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopLatency {
-    /// Routers visited.
+    /// Number of routers that its packets visited.
     pub hops: u32,
     /// Number of packets.
     pub count: u64,
-    /// Smallest latency.
+    /// Smallest latency of these packets, in picoseconds.
     pub min_ps: Ps,
-    /// Mean latency.
+    /// Mean latency of these packets, in picoseconds.
     pub mean_ps: f64,
 }
 
@@ -346,7 +346,7 @@ pub struct Job {
 /// The critical path of a job: the chain of operations and messages that its makespan is the sum of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
-    /// Computations.
+    /// Time in computations, in picoseconds.
     pub compute_ps: Ps,
     /// Processor time of sends and receives that is not part of a transfer.
     pub overhead_ps: Ps,
@@ -485,7 +485,7 @@ pub struct SentPackets {
 /// Packets by what they carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByPurpose {
-    /// Data.
+    /// Packets that carry data.
     pub data: u64,
     /// Acknowledgements among the packets.
     pub acknowledgements: u64,

@@ -20,7 +20,7 @@ pub enum Column {
     U32(Vec<u32>),
     /// Unsigned 32-bit integers that some rows do not have: null in Parquet, an empty field in CSV.
     Maybe(Vec<Option<u32>>),
-    /// Floats.
+    /// Floating-point numbers of 64 bits.
     F64(Vec<f64>),
     /// Texts, of which few are different.
     Text(TextColumn),
@@ -37,17 +37,17 @@ pub struct TextColumn {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// For [`Column::U64`].
+    /// A row of [`Column::U64`].
     U64(u64),
-    /// For [`Column::I64`].
+    /// A row of [`Column::I64`].
     I64(i64),
     /// For [`Column::U32`] and [`Column::Maybe`].
     U32(u32),
     /// For [`Column::Maybe`]: this row has no value.
     Missing,
-    /// For [`Column::F64`].
+    /// A row of [`Column::F64`].
     F64(f64),
-    /// For [`Column::Text`].
+    /// A row of [`Column::Text`].
     Text(&'a str),
 }
 
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// Its name.
+    /// Name of the table, which its file has too.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

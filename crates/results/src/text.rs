@@ -9,9 +9,9 @@ use std::fmt::Write;
 /// How text is decorated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Letters only.
+    /// Letters only, for files and pipes.
     Plain,
-    /// ANSI colours.
+    /// ANSI colours, for terminals.
     Ansi,
 }
 

@@ -8,7 +8,7 @@ use std::{path::PathBuf, sync::Arc};
 pub enum Form {
     /// The shortest form, for tests.
     Smoke,
-    /// Minutes.
+    /// Some minutes: with the study's overrides for `--quick`.
     Quick,
     /// As the study says.
     #[default]

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 pub struct Special {
     /// Name of the study.
     pub name: &'static str,
-    /// Computes it.
+    /// Computes it from the study's files.
     pub compute: fn(&Files, &Asked<'_>, &dyn Watcher) -> Result<Computed, Error>,
     /// Computes the study's results a second time by an independent implementation.
     pub verify: fn(&Asked<'_>, &dyn Watcher) -> Result<Verified, Error>,
@@ -20,9 +20,9 @@ pub struct Computed {
     pub lines: Vec<Line>,
     /// Rows that are reported with the others as JSON, and in `text` else.
     pub more: Vec<Line>,
-    /// Further tables.
+    /// Further tables as text, for people.
     pub text: String,
-    /// All counts.
+    /// All counts as JSON, for programs.
     pub object: Json,
 }
 

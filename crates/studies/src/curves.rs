@@ -31,7 +31,7 @@ enum What {
 #[derive(Clone, Copy)]
 struct Number {
     what: What,
-    /// Offered load.
+    /// Offered load, a fraction in (0, 1].
     load: f64,
     published: f64,
 }

@@ -194,7 +194,7 @@ impl Figure {
         out
     }
 
-    /// Grouped bars.
+    /// Grouped bars as SVG: a group per value, a bar per curve.
     fn svg(&self) -> String {
         const COLOURS: [&str; 4] = ["#888888", "#1f77b4", "#d62728", "#2ca02c"];
         let rows = self.rows();
@@ -260,7 +260,7 @@ impl Figure {
 }
 
 impl Extras {
-    /// For people.
+    /// The figures and the comparison as text, for people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out: String = self.figures.iter().map(Figure::text).collect();
@@ -275,7 +275,7 @@ impl Extras {
         out
     }
 
-    /// For programs.
+    /// The figures and the comparison as JSON, for programs.
     #[must_use]
     pub fn json(&self) -> Json {
         let figure = |f: &Figure| {

@@ -37,7 +37,7 @@ const MODES: [&str; 5] = ["high fidelity", "lite", "zombies", "reheat", "floor"]
 
 /// A row to run: its experiment with what it overrides, and seeds from 1 on.
 pub struct Case<'a> {
-    /// The row.
+    /// The row of the study's table.
     pub row: &'a Row,
     /// All that overrides values of its experiment.
     pub set: Vec<String>,

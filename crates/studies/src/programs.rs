@@ -16,7 +16,7 @@ use std::{fs, path::Path, time::Duration};
 pub struct Program {
     /// Its source, beside the study's file.
     pub source: String,
-    /// Its arguments.
+    /// Arguments of the command line, `{bytes}` and the like not yet replaced.
     pub arguments: Vec<String>,
     /// Operations of each run.
     pub count: u64,

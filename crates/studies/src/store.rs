@@ -39,10 +39,10 @@ const SAVED: Duration = Duration::from_secs(240);
 /// Windows of a run: packets, their latencies' sum and sum of squares (us), bytes in buffers.
 pub type Windows = BTreeMap<Ps, [f64; 4]>;
 
-/// One run.
+/// What is kept of one run that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Series.
+    /// The series of the run, by window.
     pub windows: Windows,
     /// What it cost in all.
     pub cost: Cost,
@@ -58,7 +58,7 @@ pub struct Run {
 /// Seconds, elapsed and of the processor (elapsed ones too where the system does not say).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Elapsed.
+    /// Elapsed time in seconds.
     pub wall: f64,
     /// Of the processor.
     pub cpu: f64,

@@ -89,7 +89,7 @@ pub struct Row {
     pub name: String,
     /// Experiment file beside `published.toml`.
     pub experiment: String,
-    /// Overrides.
+    /// Overrides of the experiment, each `section.key=value`.
     pub set: Vec<String>,
     /// Overrides of its own for `--smoke` and `--quick`.
     shorter: [Vec<String>; 2],

@@ -44,7 +44,7 @@ pub struct Astray {
     pub port: PortId,
     /// Chosen VC (likewise).
     pub vc: ChannelId,
-    /// Sending terminal.
+    /// Terminal that sends the packet.
     pub source: TerminalId,
     /// Terminal that the packet goes to.
     pub destination: TerminalId,

@@ -55,7 +55,7 @@ const fn about(name: &'static str, summary: &'static str, doc: &'static str, sou
     About { name, summary, doc, source, params: &[] }
 }
 
-/// All engines.
+/// All routing engines that come with Netloom.
 pub const ENGINES: &[Engine] = &[
     Engine {
         about: about(

@@ -121,7 +121,7 @@ fn record_names(subnet: &Subnet) -> Vec<String> {
     names
 }
 
-/// ibsim's `.net`.
+/// Writes a subnet as ibsim's `.net`: a record per adapter or switch, a line per cabled port.
 ///
 /// # Errors
 /// If writing fails.

@@ -17,14 +17,14 @@ use crate::subnet::{
 use base::param::Problem;
 use std::io::BufRead;
 
-/// Any destination.
+/// In a list of routes: `*`, which stands for any destination.
 const ANY: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     /// A name, number or quoted text; it is in [`Reader::word`].
     Word,
-    /// `->`.
+    /// `->` between two nodes: a directed edge.
     Arrow,
     /// One of `{}[]=;,`.
     Sign(u8),

@@ -39,13 +39,13 @@ pub enum Format {
     Dot,
     /// ibsim's `.net` or the output of ibnetdiscover.
     Net,
-    /// opensm-subnet.lst.
+    /// opensm-subnet.lst: a line for each end of a cable.
     SubnetLst,
     /// opensm-lfts.dump or the output of `dump_fts`.
     Lfts,
     /// opensm.fdbs or ibdiagnet.fdbs.
     Fdbs,
-    /// opensm-sl2vl.dump.
+    /// opensm-sl2vl.dump: the lane of each service level, by switch and ports.
     Sl2vl,
     /// `slid dlid sl` lines.
     PathSl,

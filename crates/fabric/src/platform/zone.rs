@@ -13,9 +13,9 @@ pub enum Rule {
     Full,
     /// The fewest listed routes in a row; of several the one through the lowest numbers.
     Shortest,
-    /// None.
+    /// None: nothing inside reaches anything inside, unless a route is listed.
     None,
-    /// By topology.
+    /// By the cluster's topology.
     Cluster(Cluster),
 }
 
@@ -24,11 +24,11 @@ pub enum Rule {
 pub struct Across {
     /// Where it begins and ends, inside the zones.
     pub gateways: (u32, u32),
-    /// Its links.
+    /// Links from the first gateway to the second, in order, by their numbers in the platform.
     pub links: Vec<u32>,
 }
 
-/// A zone.
+/// A zone: what it lies in, how it makes routes, and those that are listed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {
     /// The zone around it.
@@ -46,7 +46,7 @@ pub struct Zone {
 pub struct Zones {
     /// Zone of each point.
     pub zone_of: Vec<u32>,
-    /// The zones.
+    /// Zones by their number, which [`Zones::zone_of`] and [`Zone::parent`] use.
     pub zones: Vec<Zone>,
 }
 

@@ -53,7 +53,7 @@ struct MinimalAdaptive {
     select: Select,
     /// Dimensions that decide the virtual network: those larger than 1 but the last.
     signed: Vec<usize>,
-    /// Virtual networks.
+    /// Number of virtual networks: two to the power of the length of `signed`.
     networks: u8,
     /// Levels of channels.
     levels: u8,

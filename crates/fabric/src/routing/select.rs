@@ -23,13 +23,13 @@ pub(crate) const SELECT: Param = Param {
 /// A rule of [`SELECT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Select {
-    /// Drawn evenly.
+    /// Drawn evenly at each decision.
     Random,
     /// By a hash of source and destination.
     Static,
     /// In turn, packet by packet of a source.
     RoundRobin,
-    /// Least backlog.
+    /// Fewest bytes queued or in buffers of the port; ties drawn.
     LeastQueue,
     /// Most free buffer on the VC.
     MostCredits,

@@ -175,7 +175,7 @@ fn ranks(order: &[RouterId]) -> Column<RouterId, u32> {
 struct Lengths {
     /// Of ways that only go down; `u32::MAX` if there is none.
     down: Column<RouterId, u32>,
-    /// Of all.
+    /// Of all legal paths, those that first go up included; `u32::MAX` if there is none.
     any: Column<RouterId, u32>,
 }
 

@@ -12,9 +12,9 @@ pub struct SubnetBuilder {
     pub edges: Vec<Edge>,
     /// Keep the order of `edges`, and `nodes` as the order of hosts; otherwise edges are numbered by ports and hosts by name.
     pub ordered: bool,
-    /// See [`Subnet::left_out`].
+    /// End ports that carry no ranks; they become [`Subnet::left_out`].
     pub left_out: Vec<Node>,
-    /// See [`Subnet::notes`].
+    /// What the reader skipped, a line each; they become [`Subnet::notes`].
     pub notes: Vec<String>,
 }
 

@@ -20,7 +20,7 @@ pub const UNKNOWN: u8 = u8::MAX;
 pub enum Kind {
     /// An end port of an adapter.
     Host,
-    /// A switch.
+    /// A switch: it forwards, and no rank lives on it.
     Switch,
 }
 
@@ -65,7 +65,7 @@ pub struct Edge {
 /// Width and signalling rate of a cable, such as 4xQDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Speed {
-    /// Lanes.
+    /// Number of physical lanes, such as 4.
     pub width: u8,
     /// Index in [`Speed::RATES`].
     pub rate: u8,
@@ -88,7 +88,7 @@ impl Speed {
     /// Four lanes at single data rate: what a file means that says nothing.
     pub const USUAL: Self = Self { width: 4, rate: 0 };
 
-    /// Reads `4xQDR`.
+    /// Reads width and rate as in `4xQDR`; `None` for an unknown rate or more than 12 lanes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (width, rate) = text.split_once('x')?;
@@ -148,7 +148,7 @@ pub struct Lanes {
 pub struct Subnet {
     /// Hosts and switches in the order of the file.
     pub nodes: Vec<Node>,
-    /// Directed links.
+    /// Directed links. A cable is two of them; a DOT file may have one alone.
     pub edges: Vec<Edge>,
     /// Nodes that are hosts, in the order of ranks.
     pub hosts: Vec<u32>,

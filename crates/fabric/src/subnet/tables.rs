@@ -15,7 +15,7 @@ pub enum Lost {
 }
 
 impl Tables {
-    /// Empty tables.
+    /// Tables in which no switch knows a path, and hosts send everything by their first edge.
     #[must_use]
     pub fn new(subnet: &Subnet, planes: u32, to_switches: bool) -> Self {
         let rows = subnet.hosts.len() * planes as usize + if to_switches { subnet.switches.len() } else { 0 };

@@ -129,7 +129,7 @@ pub const TOPOLOGY: Topology = Topology {
 /// Geometry of a dragonfly of two-dimensional groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrayDragonflyShape {
-    /// Groups, G.
+    /// Number of groups, G.
     pub groups: u32,
     /// Rows of a group, R.
     pub rows: u32,

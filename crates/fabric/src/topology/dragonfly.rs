@@ -121,7 +121,7 @@ pub const TOPOLOGY: Topology = Topology {
 /// Geometry of a dragonfly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DragonflyShape {
-    /// Groups, G.
+    /// Number of groups, G.
     pub groups: u32,
     /// Routers in a group, a.
     pub routers: u32,

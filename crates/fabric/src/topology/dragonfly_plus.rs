@@ -113,7 +113,7 @@ pub const TOPOLOGY: Topology = Topology {
 /// Geometry of a dragonfly+.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DragonflyPlusShape {
-    /// Groups, G.
+    /// Number of groups, G.
     pub groups: u32,
     /// Leaves in a group.
     pub leaves: u32,

@@ -38,13 +38,13 @@ pub type Sample = &'static [(&'static str, Constant)];
 /// A parameter's value that can be written as a constant.
 #[derive(Clone, Copy, Debug)]
 pub enum Constant {
-    /// See [`Value::Int`].
+    /// A whole number or bytes, as [`Value::Int`].
     Int(u64),
-    /// See [`Value::Ints`].
+    /// A list of whole numbers, as [`Value::Ints`].
     Ints(&'static [u64]),
-    /// See [`Value::Bool`].
+    /// True or false, as [`Value::Bool`].
     Bool(bool),
-    /// See [`Value::Text`].
+    /// A word or any text, as [`Value::Text`].
     Text(&'static str),
 }
 

@@ -53,7 +53,7 @@ impl Field {
         self.digits(a, b, |x, y| (x + self.p - y) % self.p)
     }
 
-    /// a b.
+    /// The product a b in the field.
     #[must_use]
     pub fn mul(&self, a: u32, b: u32) -> u32 {
         if a == 0 || b == 0 { 0 } else { self.power(self.logs[a as usize] + self.logs[b as usize]) }

@@ -17,7 +17,7 @@ use base::{
 
 const CLASSES: &[&str] = &["terminal", "local"];
 const LOCAL: u8 = 1;
-/// Most dimensions.
+/// Most dimensions that `dims` may have.
 const MAX_DIMENSIONS: usize = 32;
 
 const PARAMS: &[Param] = &[

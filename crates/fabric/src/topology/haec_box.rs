@@ -97,7 +97,7 @@ pub struct HaecBoxShape {
     pub columns: u32,
     /// Nodes along the other side, Y.
     pub rows: u32,
-    /// Boards.
+    /// Number of boards, one above the other.
     pub boards: u32,
     /// Terminals on a router.
     pub terminals: u32,

@@ -149,7 +149,7 @@ impl Bundle {
 /// Geometry of a hierarchical direct network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HierarchicalShape {
-    /// Racks.
+    /// Number of racks.
     pub racks: u32,
     /// Boards in a rack, B.
     pub boards: u32,

@@ -17,7 +17,7 @@ use base::{
 /// The terminal class, and one for each of the first dimensions.
 pub(crate) const CLASSES: &[&str] =
     &["terminal", "dim-0", "dim-1", "dim-2", "dim-3", "dim-4", "dim-5", "dim-6", "dim-7"];
-/// Most dimensions.
+/// Most dimensions that `dims` may have.
 pub(crate) const MAX_DIMENSIONS: usize = 32;
 /// Largest value of a parameter.
 pub(crate) const MAX: u64 = 1 << 20;

@@ -58,7 +58,7 @@ pub const TOPOLOGY: Topology = Topology {
 pub struct TreeShape {
     /// Ports down, k.
     pub arity: u32,
-    /// Levels, n.
+    /// Levels of routers, n.
     pub levels: u32,
     /// Routers in a level, k^(n-1).
     pub width: u32,

@@ -20,7 +20,7 @@ use base::{
 
 const CLASSES: &[&str] =
     &["terminal", "level-2", "level-3", "level-4", "level-5", "level-6", "level-7", "level-8"];
-/// Most levels.
+/// Most levels above the terminals.
 const MAX_LEVELS: usize = 32;
 const MAX: u64 = 1 << 20;
 

@@ -6,7 +6,7 @@ use std::fmt;
 /// A lane of a directed link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel {
-    /// The link.
+    /// Index of the link in [`Subnet::edges`].
     pub edge: u32,
     /// The virtual lane.
     pub lane: u8,

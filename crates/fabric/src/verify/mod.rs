@@ -51,13 +51,13 @@ pub struct Load {
     pub links: u64,
     /// Links that no pair uses.
     pub unused: u64,
-    /// Least load.
+    /// Least load of a link; 0 if there is none between switches.
     pub min: u64,
-    /// Greatest load.
+    /// Greatest load of a link; 0 if there is none between switches.
     pub max: u64,
-    /// Mean load.
+    /// Mean load, over unused links too.
     pub mean: f64,
-    /// Standard deviation.
+    /// Standard deviation of the loads, over all links (divided by their number).
     pub sigma: f64,
 }
 

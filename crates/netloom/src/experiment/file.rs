@@ -14,7 +14,7 @@ use model::section::{Chosen, Section};
 
 /// A file's tree, and what its names may mean.
 pub(super) struct File<'a> {
-    /// The tree.
+    /// Everything in the file.
     pub root: &'a Table,
     /// Where missing sections are reported: the end of the file.
     pub end: Place,

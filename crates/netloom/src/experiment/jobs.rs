@@ -20,11 +20,11 @@ use workload::registry::{
 pub struct Job {
     /// All its keys.
     pub section: Section,
-    /// Its pattern.
+    /// The pattern or program it runs; `None` after a mistake.
     pub workload: Option<&'static WorkloadEntry>,
     /// Its arrival process; meaningful for open-loop workloads only.
     pub arrival: Option<&'static ArrivalEntry>,
-    /// Its placement.
+    /// How its ranks are put on terminals; `None` after a mistake.
     pub placement: Option<&'static PlacementEntry>,
     /// Ranks that share a terminal, if they do.
     pub sharing: Option<Sharing>,

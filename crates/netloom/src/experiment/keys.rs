@@ -26,7 +26,7 @@ use workload::registry::{
     WorkloadEntry,
 };
 
-/// `[portals]`.
+/// Keys of `[portals]`: the interface of machines for Portals programs.
 pub const PORTALS: About = portals::nic::ABOUT;
 
 /// What a run derived, as `summary.json` has it in `[model]`: a table that is left alone when it is read back, since it is derived anew.
@@ -35,7 +35,7 @@ pub const DERIVED: &str = "derived";
 /// Most partitions that can be asked for.
 pub const MAX_PARTITIONS: u32 = 65_536;
 
-/// `[experiment]`.
+/// Keys of `[experiment]`: name, seed, and when the run ends.
 pub const EXPERIMENT: About = About {
     name: "experiment",
     summary: "name, seed and length of the run",
@@ -109,7 +109,7 @@ pub const FABRIC: About = About {
     ],
 };
 
-/// `fabric.link.CLASS`.
+/// Keys of `[fabric.link.CLASS]`, the same for every class.
 pub const LINK: About = About {
     name: "fabric.link",
     summary: "parameters of a link class",
@@ -128,7 +128,7 @@ pub const LINK: About = About {
     ],
 };
 
-/// `[faults]`.
+/// Keys of `[faults]`: what fails, and when.
 pub const FAULTS: About = About {
     name: "faults",
     summary: "links and routers that fail",
@@ -273,7 +273,7 @@ pub const MODEL: About = About {
     params: &[],
 };
 
-/// `[engine]`.
+/// Keys of `[engine]`, none of which changes a result; `partitions` is read apart.
 pub const ENGINE: About = About {
     name: "engine",
     summary: "scheduler and partitions",
@@ -330,7 +330,7 @@ pub const ENGINE: About = About {
     ],
 };
 
-/// `[output]`.
+/// Keys of `[output]`: tables beyond the summary, which is always written.
 pub const OUTPUT: About = About {
     name: "output",
     summary: "tables beyond the summary",
@@ -418,7 +418,7 @@ pub struct Choices {
 
 /// A section that models declare, and the choices in it.
 pub struct SectionChoices {
-    /// The section.
+    /// The section as the model declares it.
     pub entry: &'static SectionEntry,
     /// In the order of [`SectionEntry::choices`].
     pub choices: Vec<Choice<dyn Listed>>,

@@ -130,7 +130,7 @@ pub struct Choice<E: ?Sized + 'static> {
     pub noun: &'static str,
     /// What `netloom list` calls them: `topologies`.
     pub plural: &'static str,
-    /// The registry.
+    /// What may be chosen, in the registry's order.
     pub entries: Vec<&'static E>,
     /// Entry chosen when the key is left out.
     pub default: Option<&'static str>,

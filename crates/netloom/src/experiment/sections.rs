@@ -35,7 +35,7 @@ const PROGRAM_LIMIT: Ps = 6 * 86_400 * S;
 
 /// A resolved experiment. What a mistake left open is `None` or an incomplete [`Section`]; the mistake was reported.
 pub struct Experiment {
-    /// `[experiment]`.
+    /// `[experiment]` as written.
     pub experiment: Section,
     /// What it says.
     pub general: General,
@@ -45,11 +45,11 @@ pub struct Experiment {
     pub links: Links,
     /// `[faults]`, if it is there.
     pub faults: Option<Section>,
-    /// `[routing]`.
+    /// `[routing]` and the entry that it names; `None` if there is none.
     pub routing: Option<Chosen<RoutingEntry>>,
-    /// `[[job]]`.
+    /// One for each `[[job]]`, in the order of the file.
     pub jobs: Vec<Job>,
-    /// `[model]`.
+    /// `[model]` and the entry that it names.
     pub model: Option<Chosen<ModelEntry>>,
     /// What keys of `[model]` chose from lists, by key.
     pub choices: Vec<(&'static str, &'static dyn Listed)>,
@@ -63,7 +63,7 @@ pub struct Experiment {
     pub engine: Section,
     /// Number of partitions; `None` for `"auto"`.
     pub partitions: Option<u32>,
-    /// `[output]`.
+    /// `[output]`, with defaults where the file says nothing.
     pub output: Section,
     /// Where `[sweep]` stands, if it is there: then this is no single run.
     pub series: Option<Place>,

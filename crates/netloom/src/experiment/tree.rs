@@ -19,14 +19,14 @@ pub const MAX_DEPTH: usize = 32;
 pub struct Node {
     /// Where the value stands; for a table, its header or opening key.
     pub place: Place,
-    /// The value.
+    /// The value itself.
     pub data: Data,
 }
 
 /// A TOML value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// A string.
+    /// A string, without its quotes.
     Text(String),
     /// An integer; `None` beyond 128 bits.
     Integer(Option<i128>),
@@ -38,7 +38,7 @@ pub enum Data {
     Date,
     /// A list, or the tables of `[[name]]`.
     List(Vec<Node>),
-    /// A table.
+    /// A table: a section, or one in braces.
     Table(Table),
 }
 
@@ -49,14 +49,14 @@ pub struct Entry {
     pub key: String,
     /// Where the key stands.
     pub key_place: Place,
-    /// Its value.
+    /// The value and where it stands.
     pub node: Node,
 }
 
 /// A table: keys in the parser's order, none twice.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The keys.
+    /// Keys with their values.
     pub entries: Vec<Entry>,
 }
 

@@ -11,7 +11,7 @@ use packet::hybrid::Treatment;
 use std::fmt::Write;
 use workload::registry::Takes;
 
-/// Draws choices.
+/// Draws choices, always the same for one seed, experiment and attempt.
 pub struct Dice(Stream);
 
 impl Dice {

@@ -39,7 +39,7 @@ pub struct Swarm {
 /// What was run of an experiment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Runs.
+    /// Runs of the experiment, one per schedule.
     pub runs: u64,
     /// Chunk-hops of one of them.
     pub hops: u64,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Congestion {
     /// The pattern; those of several jobs joined by ` + `.
     pub pattern: String,
-    /// Ranks.
+    /// Ranks of all jobs together.
     pub ranks: u32,
     /// Mappings of ranks to hosts.
     pub runs: u32,

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 /// Cost of the simulation itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Performance {
-    /// Elapsed seconds.
+    /// Elapsed seconds of the run.
     pub wall_s: f64,
     /// Processor seconds, user and system, of all ranks; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
-    /// Events committed.
+    /// Events that count: those taken back are not among them.
     pub events: u64,
     /// Events per second: of processor time with one thread, of elapsed time with several threads or ranks.
     pub events_per_s: f64,
@@ -23,7 +23,7 @@ pub struct Performance {
     /// Largest resident memory, of the rank that has most; absent where the platform does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
-    /// Scheduler used.
+    /// Name of the scheduler that ran it: `sequential`, `conservative`, `optimistic`; `data-parallel` for static congestion.
     pub scheduler: String,
     /// Partitions of the network.
     #[serde(default)]

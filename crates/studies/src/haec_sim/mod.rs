@@ -26,7 +26,7 @@ use std::{fs, path::Path};
 /// Name of the study.
 const NAME: &str = "haec-sim";
 
-/// The study.
+/// This study among those that compute something.
 pub const SPECIAL: Special = Special { name: NAME, compute: run, verify };
 
 /// Samples of each mean, rounds of exchanges of our mapping, and what is replayed.
@@ -135,7 +135,7 @@ fn object(all: &[Scenario], nets: &[Net], samples: u64) -> Json {
     json!({"nodes": NODES, "messages": messages, "total_hops": totals, "messages_by_hops": figures, "samples": samples})
 }
 
-/// Verifies (`--verify`).
+/// Computes transfer times again by an independent implementation (`--verify`).
 ///
 /// # Errors
 /// If what is verified cannot be kept.

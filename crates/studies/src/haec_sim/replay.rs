@@ -39,11 +39,11 @@ pub struct Times {
     pub received: u128,
 }
 
-/// A replay.
+/// A replay of a scenario under a protocol, and what came of it.
 pub struct Replay {
     /// Index of its scenario.
     pub scenario: usize,
-    /// Its protocol.
+    /// Protocol that its messages are sent by.
     pub protocol: Protocol,
     /// Iterations, warm-up included.
     pub iterations: u64,

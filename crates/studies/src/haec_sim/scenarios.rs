@@ -23,7 +23,7 @@ use workload::{
 pub const NODES: u32 = 4096;
 /// Applications, as the paper and as Netloom calls them.
 pub const APPLICATIONS: [(&str, &str); 2] = [("LU", "nas-lu"), ("BT", "nas-bt")];
-/// Topologies.
+/// Topologies of the study, in the order of [`nets`].
 pub const TOPOLOGIES_OF: [&str; 2] = ["mesh", "torus"];
 /// The paper's mappings, as the paper and as Netloom calls them; and ours.
 pub const MAPPINGS: [(&str, &str); 3] =

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// An application.
+/// An application whose messages are generated here anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// LU, class D.

@@ -23,21 +23,21 @@ pub struct Cluster {
     pub shape: Shape,
 }
 
-/// Topologies.
+/// What joins a cluster's hosts, and the links of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A cable for each host, and a backbone.
     Star {
-        /// By host.
+        /// A cable per host, counted from the cluster's first.
         cables: Vec<Cable>,
         /// Crossed once by every route.
         backbone: Option<u32>,
     },
-    /// See [`FatTree`].
+    /// Switches in levels, routed by d-mod-k; see [`FatTree`].
     FatTree(FatTree),
-    /// See [`Torus`].
+    /// Rings in every dimension, routed in dimension order; see [`Torus`].
     Torus(Torus),
-    /// See [`Dragonfly`].
+    /// Groups of chassis of routers, routed minimally; see [`Dragonfly`].
     Dragonfly(Dragonfly),
 }
 
@@ -48,7 +48,7 @@ pub struct FatTree {
     pub down: Vec<u32>,
     /// Parents per node.
     pub up: Vec<u32>,
-    /// Parallel cables.
+    /// Parallel cables between a node and each of its parents, by level.
     pub ports: Vec<u32>,
     /// By level, node below, and parent + `up` * port.
     pub cables: Vec<Vec<Cable>>,

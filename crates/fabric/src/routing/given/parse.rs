@@ -8,7 +8,7 @@ pub(in crate::routing) const REPORTED: usize = 20;
 /// Virtual channels that a table may use.
 pub(in crate::routing) const MAX_VCS: u32 = 16;
 
-/// An entry.
+/// An entry: where packets to a destination leave a router. Sorted by destination first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
     /// Terminal that packets go to.
@@ -21,7 +21,7 @@ pub(super) struct Entry {
 /// A mistake and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::routing) struct Mistake {
-    /// From 1.
+    /// Number of the line, from 1.
     pub(in crate::routing) line: u64,
     /// First byte in the line.
     pub(in crate::routing) start: usize,

@@ -48,7 +48,7 @@ pub(crate) struct NextPorts<'a> {
 pub(crate) enum PortSet<'a> {
     /// The first, and how many follow each other.
     Range(PortId, u32),
-    /// These.
+    /// Exactly these ports.
     List(&'a [PortId]),
 }
 
