@@ -20,15 +20,27 @@ pub enum End {
 }
 
 impl End {
-    /// As tables name it: kind, number and port.
+    /// As tables name it.
     #[must_use]
-    pub fn columns(&self) -> (&'static str, u32, u32) {
-        match *self {
+    pub fn columns(&self) -> EndColumns {
+        let (kind, number, port) = match *self {
             Self::Router { router, port } => ("router", router.number(), port.number()),
             Self::Terminal(terminal) => ("terminal", terminal.number(), 0),
             Self::Nowhere => ("none", 0, 0),
-        }
+        };
+        EndColumns { kind, number, port }
     }
+}
+
+/// The end of a link in the columns of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndColumns {
+    /// `router`, `terminal`, or `none` where nothing is plugged in.
+    pub kind: &'static str,
+    /// Number of the router or terminal; 0 where there is none.
+    pub number: u32,
+    /// Port of the router; 0 at terminals, which have one.
+    pub port: u32,
 }
 
 impl Fabric {

@@ -47,12 +47,12 @@ pub fn table<'a>(fabric: &Fabric, buffers: bool, rows: impl IntoIterator<Item = 
         let (from, to) = (row.ends.0.columns(), row.ends.1.columns());
         let cells = [
             Cell::U32(row.link.number()),
-            Cell::Text(from.0),
-            Cell::U32(from.1),
-            Cell::U32(from.2),
-            Cell::Text(to.0),
-            Cell::U32(to.1),
-            Cell::U32(to.2),
+            Cell::Text(from.kind),
+            Cell::U32(from.number),
+            Cell::U32(from.port),
+            Cell::Text(to.kind),
+            Cell::U32(to.number),
+            Cell::U32(to.port),
             Cell::Text(row.class),
             Cell::F64(row.bandwidth),
             Cell::U64(row.latency),

@@ -37,6 +37,14 @@ pub struct Grid {
     pub error: f64,
 }
 
+/// A point of a grid with the time that was sampled there.
+struct Sampled {
+    loss: f64,
+    window: u32,
+    /// In picoseconds.
+    time: f64,
+}
+
 /// What the second axis of a grid is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
@@ -143,15 +151,16 @@ impl Grid {
         Self { times: self.gates.clone(), ..self.clone() }
     }
 
-    fn points(&self) -> impl Iterator<Item = (f64, u32, f64)> + '_ {
+    fn points(&self) -> impl Iterator<Item = Sampled> + '_ {
         let places = self.losses.iter().flat_map(|&p| self.windows.iter().map(move |&w| (p, w)));
-        places.zip(&self.times).map(|((p, w), &t)| (p, w, t))
+        places.zip(&self.times).map(|((loss, window), &time)| Sampled { loss, window, time })
     }
 
     /// How far a fit is off on this grid; points that it does not cover count as wholly off.
     #[must_use]
     pub fn off(&self, fit: &Fit) -> Off {
-        let all = self.points().map(|(p, w, t)| fit.time(p, w).map_or(1.0, |ours| (ours / t - 1.0).abs()));
+        let off = |s: Sampled| fit.time(s.loss, s.window).map_or(1.0, |ours| (ours / s.time - 1.0).abs());
+        let all = self.points().map(off);
         let (mut sum, mut worst) = (0.0, 0.0f64);
         all.for_each(|off| (sum, worst) = (sum + off, worst.max(off)));
         Off { mean: sum / self.times.len() as f64, worst }
@@ -271,16 +280,16 @@ fn jumps(grid: &Grid, window: u32) -> Vec<f64> {
 
 /// Fits what of a grid lies in a range; a range with few losses gets a polynomial of lower degree.
 fn piece(grid: &Grid, (from, to): (f64, f64), (first, last): (u32, u32)) -> Result<Piece, String> {
-    let inside = |&(p, w, _): &(f64, u32, f64)| from <= p && p < to && first <= w && w <= last;
-    let points: Vec<(f64, u32, f64)> = grid.points().filter(inside).collect();
+    let inside = |s: &Sampled| from <= s.loss && s.loss < to && first <= s.window && s.window <= last;
+    let points: Vec<Sampled> = grid.points().filter(inside).collect();
     let terms = if first == last { TERMS.min(points.len()) } else { TERMS * TERMS };
     if points.len() < terms || terms == 0 {
         return Err(format!("{} points are too few for {terms} terms", points.len()));
     }
     let mut piece = Piece { from, to, first, last, coefficients: vec![0.0; terms] };
     // Relative errors count.
-    let rows =
-        points.iter().map(|&(p, w, t)| row(&piece, p, w).into_iter().map(|x| x / t).collect()).collect();
+    let scaled = |s: &Sampled| row(&piece, s.loss, s.window).into_iter().map(|x| x / s.time).collect();
+    let rows = points.iter().map(scaled).collect();
     piece.coefficients = least_squares(rows, vec![1.0; points.len()]);
     Ok(piece)
 }

@@ -28,6 +28,42 @@ pub struct Difference {
     pub within: bool,
 }
 
+/// What two runs took; written as a list of three numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "(f64, f64, f64)")]
+pub struct Seconds {
+    /// Processor (or else elapsed) seconds of the first run.
+    pub a: f64,
+    /// The same of the second.
+    pub b: f64,
+    /// How many times as long the first took.
+    pub ratio: f64,
+}
+
+impl From<Seconds> for (f64, f64, f64) {
+    fn from(seconds: Seconds) -> Self {
+        (seconds.a, seconds.b, seconds.ratio)
+    }
+}
+
+/// A message, as both runs know it; written as a list of three numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "(u32, u32, u32)")]
+pub struct MessageKey {
+    /// Terminal that sends it.
+    pub source: u32,
+    /// Terminal that receives it.
+    pub destination: u32,
+    /// Number among the messages of this pair, from 0.
+    pub number: u32,
+}
+
+impl From<MessageKey> for (u32, u32, u32) {
+    fn from(key: MessageKey) -> Self {
+        (key.source, key.destination, key.number)
+    }
+}
+
 /// All that was compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -37,8 +73,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Message by message, if both runs stored their messages.
     pub messages: Option<Messages>,
-    /// Processor (or else elapsed) seconds of both runs, and the ratio of the first to the second.
-    pub seconds: Option<(f64, f64, f64)>,
+    /// What both runs took, if both summaries say so.
+    pub seconds: Option<Seconds>,
 }
 
 /// How the latencies of messages differ, relative to the first run's.
@@ -60,8 +96,8 @@ pub struct Messages {
     pub p95: f64,
     /// Greatest of the same.
     pub max: f64,
-    /// Source, destination and number in the pair of the message with the greatest.
-    pub worst: Option<(u32, u32, u32)>,
+    /// The message with the greatest.
+    pub worst: Option<MessageKey>,
 }
 
 /// Allowed relative differences.
@@ -163,7 +199,7 @@ pub fn compare(
         identical: a.0.fingerprint == b.0.fingerprint,
         differences,
         messages,
-        seconds: seconds(a.0).zip(seconds(b.0)).map(|(a, b)| (a, b, a / b.max(1e-9))),
+        seconds: seconds(a.0).zip(seconds(b.0)).map(|(a, b)| Seconds { a, b, ratio: a / b.max(1e-9) }),
     }
 }
 
@@ -189,7 +225,7 @@ fn difference(name: &str, a: Option<f64>, b: Option<f64>, tolerance: Option<f64>
 }
 
 /// Latencies by pair and number in the pair, in the order of the sources' numbers.
-fn latencies(table: &Table) -> Option<BTreeMap<(u32, u32, u32), f64>> {
+fn latencies(table: &Table) -> Option<BTreeMap<MessageKey, f64>> {
     let (
         Some(Column::U32(sources)),
         Some(Column::U32(numbers)),
@@ -210,7 +246,8 @@ fn latencies(table: &Table) -> Option<BTreeMap<(u32, u32, u32), f64>> {
     let mut all = BTreeMap::new();
     for i in order {
         let count = counts.entry((sources[i], destinations[i])).or_default();
-        all.insert((sources[i], destinations[i], *count), latencies[i] as f64);
+        let key = MessageKey { source: sources[i], destination: destinations[i], number: *count };
+        all.insert(key, latencies[i] as f64);
         *count += 1;
     }
     Some(all)
@@ -218,7 +255,7 @@ fn latencies(table: &Table) -> Option<BTreeMap<(u32, u32, u32), f64>> {
 
 fn messages(a: &Table, b: &Table) -> Option<Messages> {
     let (a, b) = (latencies(a)?, latencies(b)?);
-    let mut errors: Vec<(f64, (u32, u32, u32))> = Vec::new();
+    let mut errors: Vec<(f64, MessageKey)> = Vec::new();
     let mut signed = 0.0;
     for (key, &first) in &a {
         if let Some(&second) = b.get(key) {
@@ -306,7 +343,7 @@ mod tests {
         let b = table(&[(0, 0, 1, 110), (1, 1, 0, 100), (1, 0, 2, 100), (2, 0, 0, 5)]);
         let m = compare((&s, Some(&a)), (&s, Some(&b)), &Tolerances::default()).messages.unwrap();
         assert_eq!((m.matched, m.only_a, m.only_b), (3, 1, 1));
-        assert_eq!((m.worst, m.max), (Some((1, 2, 0)), 0.5));
+        assert_eq!((m.worst, m.max), (Some(MessageKey { source: 1, destination: 2, number: 0 }), 0.5));
         assert!((m.mean - 0.2).abs() < 1e-12 && (m.mean_signed + 0.4 / 3.0).abs() < 1e-12);
         assert_eq!((m.p50, m.p95), (0.1, 0.5));
     }

@@ -1,6 +1,9 @@
 //! A comparison of two runs as text.
 
-use crate::{compare::Comparison, summary::Summary};
+use crate::{
+    compare::{Comparison, MessageKey, Seconds},
+    summary::Summary,
+};
 use std::fmt::Write;
 
 fn model(summary: &Summary) -> &str {
@@ -47,7 +50,7 @@ pub fn text(c: &Comparison, names: [&str; 2], [a, b]: [&Summary; 2]) -> String {
                 m.p95 * 100.0,
                 m.max * 100.0
             );
-            if let Some((source, destination, number)) = m.worst.filter(|_| m.max > 0.0) {
+            if let Some(MessageKey { source, destination, number }) = m.worst.filter(|_| m.max > 0.0) {
                 let _ = writeln!(text, "greatest: message {number} from terminal {source} to {destination}");
             }
         }
@@ -55,7 +58,7 @@ pub fn text(c: &Comparison, names: [&str; 2], [a, b]: [&Summary; 2]) -> String {
             text += "\nmessages  not stored by both runs: set `messages = true` in [output] to compare them one by one\n"
         }
     }
-    if let Some((a, b, ratio)) = c.seconds {
+    if let Some(Seconds { a, b, ratio }) = c.seconds {
         let _ = writeln!(text, "time      A {a:.3} s, B {b:.3} s: A takes {ratio:.2} times as long as B");
     }
     let beyond = c.differences.iter().filter(|d| !d.within).count();

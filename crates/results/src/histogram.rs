@@ -163,12 +163,12 @@ impl LatencyHistogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// Cells that hold samples, ascending: smallest and largest time of each, and how many.
-    pub fn cells(&self) -> impl Iterator<Item = (Ps, Ps, u64)> + '_ {
+    /// Cells that hold samples, ascending.
+    pub fn cells(&self) -> impl Iterator<Item = HistogramCell> + '_ {
         let used = self.counts.iter().enumerate().filter(|c| *c.1 > 0);
         used.map(|(cell, &count)| {
             let (low, high) = bounds_of(cell);
-            (low, high, count)
+            HistogramCell { low, high, count }
         })
     }
 
@@ -205,6 +205,17 @@ impl LatencyHistogram {
     }
 }
 
+/// A cell of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistogramCell {
+    /// Smallest time that it holds.
+    pub low: Ps,
+    /// Largest time that it holds.
+    pub high: Ps,
+    /// Samples in it.
+    pub count: u64,
+}
+
 /// The table `latencies`: how many packets or messages took how long, by cell of their histograms.
 #[must_use]
 pub fn table(of: &[(&str, &LatencyHistogram)]) -> Table {
@@ -214,8 +225,8 @@ pub fn table(of: &[(&str, &LatencyHistogram)]) -> Table {
         .with("to_ps", Column::u64s())
         .with("count", Column::u64s());
     for (name, histogram) in of {
-        for (from, to, count) in histogram.cells() {
-            table.push(&[Cell::Text(name), Cell::U64(from), Cell::U64(to), Cell::U64(count)]);
+        for HistogramCell { low, high, count } in histogram.cells() {
+            table.push(&[Cell::Text(name), Cell::U64(low), Cell::U64(high), Cell::U64(count)]);
         }
     }
     table

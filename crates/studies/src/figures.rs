@@ -50,11 +50,18 @@ struct Line {
     packet: Option<f64>,
 }
 
+/// Static congestion beside packets: what is compared, and why it differs.
+struct Beside {
+    title: String,
+    why: String,
+    lines: Vec<Line>,
+}
+
 /// What a study shows beside its table.
 #[derive(Default)]
 pub struct Extras {
     figures: Vec<Figure>,
-    beside: Option<(String, String, Vec<Line>)>,
+    beside: Option<Beside>,
 }
 
 fn text(table: &Table, key: &str) -> String {
@@ -91,8 +98,8 @@ pub fn run(files: &Files, shorter: &[String], watcher: &dyn Watcher) -> Result<E
         }
     }
     if let Some(Data::Table(table)) = root.get("beside").map(|e| &e.node.data) {
-        extras.beside =
-            Some((text(table, "title"), text(table, "why"), beside(table, files, shorter, watcher)?));
+        let lines = beside(table, files, shorter, watcher)?;
+        extras.beside = Some(Beside { title: text(table, "title"), why: text(table, "why"), lines });
     }
     Ok(extras)
 }
@@ -264,7 +271,7 @@ impl Extras {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out: String = self.figures.iter().map(Figure::text).collect();
-        if let Some((title, why, lines)) = &self.beside {
+        if let Some(Beside { title, why, lines }) = &self.beside {
             let _ = writeln!(out, "\n{title}\n  {:16} {:>10} {:>10}", "pattern", "static", "packet");
             for line in lines {
                 let packet = line.packet.map_or_else(|| "absent".to_owned(), |p| format!("{p:.4}"));
@@ -288,7 +295,7 @@ impl Extras {
                 .collect();
             json!({"name": f.name, "title": f.title, "x": f.x, "curves": curves, "why": f.why})
         };
-        let beside = self.beside.as_ref().map(|(title, why, lines)| {
+        let beside = self.beside.as_ref().map(|Beside { title, why, lines }| {
             let rows: Vec<Json> = lines
                 .iter()
                 .map(|l| json!({"pattern": l.pattern, "congestion": l.congestion, "packet": l.packet}))

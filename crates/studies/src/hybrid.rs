@@ -60,8 +60,10 @@ pub fn run(
     done: &mut Done<'_>,
 ) -> Result<(), Error> {
     let runs = cases.iter().enumerate();
-    let runs: Vec<(usize, u32, &str)> = runs
-        .flat_map(|(n, case)| (1..=case.seeds).flat_map(move |seed| MODES.map(|mode| (n, seed, mode))))
+    let runs: Vec<Job<'_>> = runs
+        .flat_map(|(n, case)| {
+            (1..=case.seeds).flat_map(move |seed| MODES.map(|mode| Job { case: n, seed, mode }))
+        })
         .collect();
     let together = (threads as usize).min(runs.len()).max(1);
     let share = limit_in_bytes(None).filter(|_| together > 1).map(|bytes| bytes / together as u64);
@@ -84,7 +86,7 @@ pub fn run(
             Heard::Result(run) => run,
         };
         of_seed.push(run);
-        let Some(&(n, seed, mode)) = next.next() else { return Ok(()) };
+        let Some(&Job { case: n, seed, mode }) = next.next() else { return Ok(()) };
         if mode != MODES[MODES.len() - 1] {
             return Ok(());
         }
@@ -128,10 +130,20 @@ impl Said {
     }
 }
 
-/// Who runs them: each by the number of its case, its seed and mode.
+/// A run of a case.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    /// Number of the case.
+    case: usize,
+    seed: u32,
+    /// One of [`MODES`].
+    mode: &'a str,
+}
+
+/// Who runs them.
 struct Runs<'a> {
     cases: &'a [Case<'a>],
-    runs: &'a [(usize, u32, &'a str)],
+    runs: &'a [Job<'a>],
     store: &'a Store,
     /// Of memory, for each run if there are several at a time.
     share: Option<u64>,
@@ -143,7 +155,7 @@ struct Runs<'a> {
 impl Crew<Run> for Runs<'_> {
     fn work(&self, number: usize, remark: &dyn Fn(String)) -> Result<Run, Error> {
         self.store.goes_on()?;
-        let (case, seed, mode) = self.runs[number];
+        let Job { case, seed, mode } = self.runs[number];
         let Case { row, set: own, .. } = &self.cases[case];
         let (mode_set, ties) = match mode {
             "high fidelity" => ("model.kind=packet".to_owned(), 0),

@@ -16,7 +16,7 @@ use fabric::{
     graph::Fabric,
     routing::Routing,
     subnet::{Lost, Speed, Subnet},
-    verify::{self, Report},
+    verify::{self, LostPair, Report},
 };
 use netloom::{
     Error, ErrorKind,
@@ -183,13 +183,13 @@ fn report(subnet: &Subnet, head: &[(&str, String)], format: Format, console: &mu
     Ok(if report.sound() { Exit::Done } else { Exit::Deadlock })
 }
 
-fn lost(subnet: &Subnet, (from, to, why): &(u32, u32, Lost)) -> String {
-    let host = |h: &u32| subnet.label(subnet.hosts[*h as usize]);
-    let why = match why {
-        Lost::NoRoute(node) => format!("{} knows no way", subnet.label(*node)),
-        Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(*node)),
+fn lost(subnet: &Subnet, pair: &LostPair) -> String {
+    let host = |h: u32| subnet.label(subnet.hosts[h as usize]);
+    let why = match pair.why {
+        Lost::NoRoute(node) => format!("{} knows no way", subnet.label(node)),
+        Lost::Loop(node) => format!("goes round in a circle at {}", subnet.label(node)),
     };
-    format!("{} to {}: {why}", host(from), host(to))
+    format!("{} to {}: {why}", host(pair.source), host(pair.destination))
 }
 
 fn lengths(report: &Report) -> Vec<(usize, u64)> {

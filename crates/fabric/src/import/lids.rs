@@ -10,14 +10,22 @@ const MOST: u32 = 0xbfff;
 /// Port of a LID that a switch has no path to.
 const NO_PORT: u32 = 255;
 
+/// Which link a switch takes toward a local identifier.
+struct Entry {
+    /// Index among the switches.
+    switch: u32,
+    lid: u32,
+    /// Index of the link, checked to leave the switch; [`NONE`] for no path.
+    edge: u32,
+}
+
 /// Entries of all switches as they are read.
 pub(super) struct Entries {
     /// Node by GUID, of its port or itself.
     by_guid: BTreeMap<u64, u32>,
     /// Port GUID by LID, where the dump says; 0 else.
     guid_of: Vec<u64>,
-    /// (switch index, LID, edge), edges already checked; [`NONE`] for no path.
-    entries: Vec<(u32, u32, u32)>,
+    entries: Vec<Entry>,
     /// Line of the first entry of each LID.
     line_of: Vec<u32>,
     switch: Option<u32>,
@@ -137,7 +145,7 @@ impl Entries {
         let edge = subnet.edge_at(node, port);
         let edge =
             edge.ok_or_else(|| format!("nothing is plugged into port {port} of {}", subnet.label(node)))?;
-        self.entries.push((subnet.place(node), lid, edge));
+        self.entries.push(Entry { switch: subnet.place(node), lid, edge });
         Ok(())
     }
 
@@ -153,7 +161,7 @@ impl Entries {
             lines.done()?;
         }
         let mut tables = Tables::new(&subnet, planes, true);
-        for &(switch, lid, edge) in &self.entries {
+        for &Entry { switch, lid, edge } in &self.entries {
             let line = self.line_of[lid as usize];
             let Some((node, plane)) = map.get(u64::from(lid)) else {
                 lines.at(line.into(), "", format!("nobody in the network has LID {lid}"));

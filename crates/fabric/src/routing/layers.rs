@@ -136,12 +136,20 @@ enum Mark {
     Out,
 }
 
+/// That packets may wait on one link for another.
+struct Dependency {
+    /// Router whose routes need it.
+    router: RouterId,
+    from: LinkId,
+    to: LinkId,
+}
+
 struct Walk {
     marks: Column<RouterId, Mark>,
     /// Routers that were marked.
     marked: Vec<RouterId>,
-    /// Dependencies that were added, with the router whose routes need them.
-    added: Vec<(RouterId, LinkId, LinkId)>,
+    /// Dependencies that were added.
+    added: Vec<Dependency>,
     /// Depth-first path: router and how many of its next hops are done.
     path: Vec<(RouterId, usize)>,
 }
@@ -184,7 +192,7 @@ impl Filling<'_> {
             }
         }
         // What was added for routes that did not fit in the end is taken out again.
-        for (router, from, to) in self.walk.added.drain(..) {
+        for Dependency { router, from, to } in self.walk.added.drain(..) {
             if self.walk.marks[router] != Mark::Kept {
                 self.order.remove(from, to);
             }
@@ -257,7 +265,7 @@ impl Filling<'_> {
                 return false;
             }
         }
-        self.walk.added.extend(added.into_iter().map(|(from, to)| (router, from, to)));
+        self.walk.added.extend(added.into_iter().map(|(from, to)| Dependency { router, from, to }));
         true
     }
 

@@ -145,10 +145,20 @@ pub(crate) fn bind<L: Leg + 'static>(
     Ok(Box::new(TwoLegs { fabric, leg, rule, by_area, last, ends }))
 }
 
+/// The leg that a packet is on.
+#[derive(Clone, Copy)]
+struct Heading {
+    /// Router at which the leg ends.
+    end: RouterId,
+    /// Where the packet is on it.
+    at: At,
+    /// State that the packet carries on it: [`LAST`], or [`FIRST`] with the number of the intermediate router.
+    state: u32,
+}
+
 impl<L: Leg> TwoLegs<L> {
-    /// The leg that the packet is on at this router: its end, where it is on it, and the state to carry; `None` at the
-    /// first router.
-    fn present(&self, hop: &Hop, destination: RouterId) -> Option<(RouterId, At, u32)> {
+    /// The leg that the packet is on at this router; `None` at the first one, which decides.
+    fn present(&self, hop: &Hop, destination: RouterId) -> Option<Heading> {
         if hop.visited == 0 {
             return None;
         }
@@ -156,12 +166,14 @@ impl<L: Leg> TwoLegs<L> {
             let to = self.ends[(hop.state & !FIRST) as usize];
             if self.on_first(hop.router, to) {
                 let at = At { router: hop.router, in_port: hop.in_port, vc: hop.vc, begun: true };
-                return Some((to, at, hop.state));
+                return Some(Heading { end: to, at, state: hop.state });
             }
-            return Some((destination, At::start(hop.router, hop.in_port), LAST));
+            let at = At::start(hop.router, hop.in_port);
+            return Some(Heading { end: destination, at, state: LAST });
         }
         let vc = ChannelId::new(hop.vc.number().saturating_sub(self.last));
-        Some((destination, At { router: hop.router, in_port: hop.in_port, vc, begun: true }, LAST))
+        let at = At { router: hop.router, in_port: hop.in_port, vc, begun: true };
+        Some(Heading { end: destination, at, state: LAST })
     }
 
     /// True if a packet at `router` has not reached the intermediate router `to` (or its area) yet.
@@ -246,18 +258,18 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// The leg on which a packet leaves its first router.
-    fn begin(&self, hop: &Hop, intermediate: Option<u32>, destination: RouterId) -> (RouterId, At, u32) {
+    fn begin(&self, hop: &Hop, intermediate: Option<u32>, destination: RouterId) -> Heading {
         let at = At::start(hop.router, hop.in_port);
         match intermediate {
             Some(i) if self.on_first(hop.router, self.ends[i as usize]) => {
-                (self.ends[i as usize], at, FIRST | i)
+                Heading { end: self.ends[i as usize], at, state: FIRST | i }
             }
-            _ => (destination, at, LAST),
+            _ => Heading { end: destination, at, state: LAST },
         }
     }
 
-    fn next_ports(&self, (to, at, state): (RouterId, At, u32)) -> (NextPorts<'_>, ChannelId) {
-        let next_ports = self.leg.next_ports(&at, to);
+    fn next_ports(&self, Heading { end, at, state }: Heading) -> (NextPorts<'_>, ChannelId) {
+        let next_ports = self.leg.next_ports(&at, end);
         (next_ports, next_ports.vc.plus(if state == LAST { self.last } else { 0 }))
     }
 
@@ -284,7 +296,7 @@ impl<L: Leg> TwoLegs<L> {
             }
             links += 1;
         };
-        let (to, at, state) = self.begin(hop, intermediate, destination);
+        let Heading { end: to, at, state } = self.begin(hop, intermediate, destination);
         if state == LAST {
             legs::follow(&self.leg, &self.fabric, at, (to, false), seed, &mut visit);
         } else {
@@ -296,12 +308,7 @@ impl<L: Leg> TwoLegs<L> {
     }
 
     /// The decision of the first router.
-    fn decide(
-        &self,
-        hop: &mut Hop,
-        destination: RouterId,
-        congestion: &mut dyn Congestion,
-    ) -> (RouterId, At, u32) {
+    fn decide(&self, hop: &mut Hop, destination: RouterId, congestion: &mut dyn Congestion) -> Heading {
         let (threshold, candidates, global) = match self.rule {
             Rule::Straight { .. } => return self.begin(hop, None, destination),
             Rule::Valiant { .. } => {
@@ -345,7 +352,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
             }
             None => self.decide(hop, destination, congestion),
         };
-        if leg.0 == hop.router {
+        if leg.end == hop.router {
             return Choice { port: ejection, vc: ChannelId::FIRST, state: 0 };
         }
         let (next_ports, vc) = self.next_ports(leg);
@@ -356,13 +363,13 @@ impl<L: Leg> Routing for TwoLegs<L> {
             }
             _ => next_ports.ports.pick(hop.router, || Self::seed(hop)),
         };
-        Choice { port, vc, state: leg.2 }
+        Choice { port, vc, state: leg.state }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
         let (destination, ejection) = self.fabric.attached(hop.destination);
-        let mut push = |leg: (RouterId, At, u32)| {
-            if leg.0 == hop.router {
+        let mut push = |leg: Heading| {
+            if leg.end == hop.router {
                 out.push(Choice { port: ejection, vc: ChannelId::FIRST, state: 0 });
                 return;
             }
@@ -370,7 +377,7 @@ impl<L: Leg> Routing for TwoLegs<L> {
             out.extend((0..next_ports.ports.len()).map(|i| Choice {
                 port: next_ports.ports.get(i),
                 vc,
-                state: leg.2,
+                state: leg.state,
             }));
         };
         if hop.visited == 0 && hop.router == destination {

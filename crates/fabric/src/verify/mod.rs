@@ -17,6 +17,17 @@ use std::collections::VecDeque;
 /// Examples of lost pairs that are kept.
 const EXAMPLES: usize = 10;
 
+/// A pair of hosts whose message does not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostPair {
+    /// Index of the sender in [`Subnet::hosts`].
+    pub source: u32,
+    /// Index of the receiver in [`Subnet::hosts`].
+    pub destination: u32,
+    /// Why it does not arrive, and where that shows.
+    pub why: Lost,
+}
+
 /// What verification finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -26,8 +37,8 @@ pub struct Report {
     pub unreached: u64,
     /// Pairs whose message goes round in a circle.
     pub loops: u64,
-    /// Some of the lost: source host, destination host, why.
-    pub lost: Vec<(u32, u32, Lost)>,
+    /// Some of the lost: the first that were found.
+    pub lost: Vec<LostPair>,
     /// Arriving pairs by links of their way, host links included.
     pub lengths: Vec<u64>,
     /// Arriving pairs on a shortest path.
@@ -191,7 +202,7 @@ impl<'a> Walk<'a> {
                     Lost::Loop(_) => self.report.loops += 1,
                 }
                 if self.report.lost.len() < EXAMPLES {
-                    self.report.lost.push((source, target, lost));
+                    self.report.lost.push(LostPair { source, destination: target, why: lost });
                 }
                 continue;
             }

@@ -49,7 +49,7 @@ fn holes_and_circles_are_reported() {
     let hole = read(&RING.replace("HB,HC", "HC"));
     let report = verify(&hole, hole.tables.as_ref().unwrap());
     assert_eq!(report.unreached, 2);
-    assert!(matches!(report.lost[0], (_, 1, Lost::NoRoute(_))));
+    assert!(matches!(report.lost[0], LostPair { destination: 1, why: Lost::NoRoute(_), .. }));
     let circle = read(
         &RING
             .replace("C -> B;", "C -> B [comment=HA];")

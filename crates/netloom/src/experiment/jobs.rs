@@ -132,28 +132,41 @@ fn is_loaded_list(workload: &WorkloadEntry, table: &Table) -> bool {
     workload.takes == Takes::List && table.get("load").is_some()
 }
 
-/// A key, how to mend its absence (empty: it has a default), and who takes it.
-type Shared = (&'static str, &'static str, fn(Takes) -> bool);
+/// A key that several workloads share.
+#[derive(Clone, Copy)]
+struct Shared {
+    key: &'static str,
+    /// How to mend its absence; empty: it has a default.
+    add: &'static str,
+    /// Who takes it.
+    takes: fn(Takes) -> bool,
+}
 
-/// Keys that several workloads share, what they are, and who takes them.
+impl Shared {
+    const fn new(key: &'static str, add: &'static str, takes: fn(Takes) -> bool) -> Self {
+        Self { key, add, takes }
+    }
+}
+
+/// Keys that several workloads share.
 const SHARED: [Shared; 13] = [
-    ("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
+    Shared::new("message", "add `message = \"1 KiB\"`: the payload of a message", |t| {
         t.arrivals() || t == Takes::Message
     }),
-    ("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
+    Shared::new("load", "add `load = 0.5`: the offered fraction of the terminal link's bandwidth", |t| {
         t.arrivals() || t == Takes::List
     }),
-    ("arrival", "", |t| t.arrivals() || t == Takes::List),
-    (SIZES.name, "", |t| t == Takes::Pattern),
-    (SIZE_WEIGHTS.name, "", |t| t == Takes::Pattern),
-    (BACKGROUND.name, "", |t| t == Takes::Pattern),
-    (BACKGROUND_EXCEPT.name, "", |t| t == Takes::Pattern),
-    (REPLY.name, "", |t| t == Takes::Pattern),
-    (OUTSTANDING.name, "", |t| t == Takes::Pattern),
-    ("compute", "", |t| t == Takes::Program),
-    ("library", "", |t| t == Takes::Program),
-    ("collectives", "", |t| t == Takes::Program),
-    ("combine", "", |t| t == Takes::Program),
+    Shared::new("arrival", "", |t| t.arrivals() || t == Takes::List),
+    Shared::new(SIZES.name, "", |t| t == Takes::Pattern),
+    Shared::new(SIZE_WEIGHTS.name, "", |t| t == Takes::Pattern),
+    Shared::new(BACKGROUND.name, "", |t| t == Takes::Pattern),
+    Shared::new(BACKGROUND_EXCEPT.name, "", |t| t == Takes::Pattern),
+    Shared::new(REPLY.name, "", |t| t == Takes::Pattern),
+    Shared::new(OUTSTANDING.name, "", |t| t == Takes::Pattern),
+    Shared::new("compute", "", |t| t == Takes::Program),
+    Shared::new("library", "", |t| t == Takes::Program),
+    Shared::new("collectives", "", |t| t == Takes::Program),
+    Shared::new("combine", "", |t| t == Takes::Program),
 ];
 
 /// Open-loop workloads need a load, patterns a message size; what a workload does not take is refused.
@@ -167,7 +180,7 @@ fn check_taken(
     let name = workload.about.name;
     let (closed, sized) =
         (is_closed(table), workload.takes == Takes::Pattern && table.get(SIZES.name).is_some());
-    for (key, add, takes) in SHARED {
+    for Shared { key, add, takes } in SHARED {
         let own = workload.about.params.iter().any(|p| p.name == key);
         let replaced = match key {
             "load" if workload.takes == Takes::List => false,

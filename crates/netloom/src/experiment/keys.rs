@@ -434,22 +434,42 @@ impl Choices {
         let before = BEFORE.iter().map(|a| a.name).filter(|name| !name.contains('.'));
         let after = AFTER.iter().map(|a| a.name).filter(|name| !name.contains('.'));
         Self {
-            topology: choice("[fabric]", ("topology", "topology", "topologies"), &registry.topologies, None),
-            routing: choice("[routing]", ("algorithm", "routing", "routings"), &registry.routings, None),
-            workload: choice("[[job]]", ("workload", "workload", "workloads"), &registry.workloads, None),
+            topology: choice(
+                "[fabric]",
+                Names { key: "topology", noun: "topology", plural: "topologies" },
+                &registry.topologies,
+                None,
+            ),
+            routing: choice(
+                "[routing]",
+                Names { key: "algorithm", noun: "routing", plural: "routings" },
+                &registry.routings,
+                None,
+            ),
+            workload: choice(
+                "[[job]]",
+                Names { key: "workload", noun: "workload", plural: "workloads" },
+                &registry.workloads,
+                None,
+            ),
             arrival: choice(
                 "[[job]]",
-                ("arrival", "arrival", "arrivals"),
+                Names { key: "arrival", noun: "arrival", plural: "arrivals" },
                 &registry.arrivals,
                 Some("constant"),
             ),
             placement: choice(
                 "[[job]]",
-                ("placement", "placement", "placements"),
+                Names { key: "placement", noun: "placement", plural: "placements" },
                 &registry.placements,
                 Some("linear"),
             ),
-            model: choice("[model]", ("kind", "model", "models"), &registry.models, None),
+            model: choice(
+                "[model]",
+                Names { key: "kind", noun: "model", plural: "models" },
+                &registry.models,
+                None,
+            ),
             root: before.chain(own).chain(after).collect(),
             job: job(registry),
             sharing: registry
@@ -484,9 +504,16 @@ impl Choices {
     }
 }
 
+/// The key that chooses from a registry, and what its entries are called.
+struct Names {
+    key: &'static str,
+    noun: &'static str,
+    plural: &'static str,
+}
+
 fn choice<E>(
     title: &str,
-    (key, noun, plural): (&'static str, &'static str, &'static str),
+    Names { key, noun, plural }: Names,
     entries: &[&'static E],
     default: Option<&'static str>,
 ) -> Choice<E> {

@@ -8,6 +8,17 @@ use std::fmt::Write;
 /// Most rows of a table behind a chart; of longer ones evenly spread ones are shown.
 const MOST_ROWS: usize = 40;
 
+/// The words around a picture of the page.
+#[derive(Clone, Copy)]
+pub struct Caption<'a> {
+    /// The page's only one of this name.
+    pub id: &'a str,
+    /// What the picture shows.
+    pub title: &'a str,
+    /// A sentence or two on how to read it.
+    pub note: &'a str,
+}
+
 /// A chart with the words around it.
 pub struct Chart {
     /// The page's only one of this name.

@@ -1,7 +1,7 @@
 //! Charts of latencies and of what happens over time; a curve for each run.
 
 use super::{
-    chart::{Chart, wide},
+    chart::{Caption, Chart, wide},
     columns::{find, floats, texts, u64s},
     network::Loads,
     run::Finished,
@@ -27,7 +27,7 @@ type Curves = Vec<Curve>;
 /// A chart of curves; `None` if there are none.
 fn chart(
     runs: &[Finished<'_>],
-    (id, title, note): (&str, &str, &str),
+    Caption { id, title, note }: Caption<'_>,
     (x, y): (Axis, Axis),
     style: Style,
     curves: Curves,
@@ -96,7 +96,8 @@ fn distribution(runs: &[Finished<'_>], of: &str, id: &str) -> Option<Chart> {
     let note = format!(
         "Share of {of}s that were delivered within a time. Steep is even; a long tail to the right is a few that waited."
     );
-    chart(runs, (id, &format!("Latency of {of}s"), &note), (x, y), Style::Lines, curves.collect())
+    let caption = Caption { id, title: &format!("Latency of {of}s"), note: &note };
+    chart(runs, caption, (x, y), Style::Lines, curves.collect())
 }
 
 /// Where packets spend their time, a row of bars for each run.
@@ -113,7 +114,8 @@ fn parts(runs: &[Finished<'_>]) -> Option<Chart> {
     let x = Axis { ticks: Ticks::Named, names: names.to_vec(), ..axis("part of the path") };
     let y = axis(format!("mean per packet ({unit})"));
     let note = "The parts sum to the mean latency. Queues (at the source, at hops) are what load adds.";
-    chart(runs, ("parts", "Where packets spend their time", note), (x, y), Style::Bars, curves.collect())
+    let caption = Caption { id: "parts", title: "Where packets spend their time", note };
+    chart(runs, caption, (x, y), Style::Bars, curves.collect())
 }
 
 /// Packets by routers visited.
@@ -126,7 +128,8 @@ fn hops(runs: &[Finished<'_>]) -> Option<Chart> {
     });
     let note = "More routers than the network's shortest paths need are detours of an adaptive routing.";
     let (x, y) = (axis("routers visited"), Axis { min: Some(0.0), ..axis("share of packets") });
-    chart(runs, ("hops", "Length of paths", note), (whole(x, runs), y), Style::Bars, curves.collect())
+    let caption = Caption { id: "hops", title: "Length of paths", note };
+    chart(runs, caption, (whole(x, runs), y), Style::Bars, curves.collect())
 }
 
 /// Ends of the axis of hops half a bar beyond them.
@@ -160,7 +163,8 @@ pub fn sizes(runs: &[Finished<'_>]) -> Option<Chart> {
         .map(|(n, l)| if n % every == 0 { short(l) } else { String::new() })
         .collect();
     let x = Axis { ticks: Ticks::Named, names, ..axis("size of message, from (to twice as much)") };
-    chart(runs, ("sizes", "Sizes of messages", ""), (x, axis("messages")), Style::Bars, curves.collect())
+    let caption = Caption { id: "sizes", title: "Sizes of messages", note: "" };
+    chart(runs, caption, (x, axis("messages")), Style::Bars, curves.collect())
 }
 
 /// A quantity of the series that is about all links together.
@@ -195,7 +199,7 @@ fn throughput(run: &Finished<'_>, loads: Option<&Loads>) -> Vec<(f64, f64)> {
 /// A chart over time.
 fn over_time(
     runs: &[Finished<'_>],
-    words: (&str, &str, &str),
+    caption: Caption<'_>,
     y: (&str, f64),
     of: &dyn Fn(usize) -> Vec<(f64, f64)>,
 ) -> Option<Chart> {
@@ -208,7 +212,7 @@ fn over_time(
     let low = Axis { min: Some(0.0), ..axis(y.0) };
     chart(
         runs,
-        words,
+        caption,
         (Axis { min: Some(0.0), ..axis(format!("simulated time ({unit})")) }, low),
         Style::Lines,
         curves.collect(),
@@ -233,7 +237,11 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
     let label = format!("delivered ({rate_unit})");
     let delivered = over_time(
         runs,
-        ("throughput", "Throughput over time", "What all terminals together received."),
+        Caption {
+            id: "throughput",
+            title: "Throughput over time",
+            note: "What all terminals together received.",
+        },
         (&label, rate_size),
         &rates,
     );
@@ -243,11 +251,11 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
     let label = format!("in buffers ({unit})");
     let occupied = over_time(
         runs,
-        (
-            "occupancy",
-            "Occupancy over time",
-            "Bytes in the buffers of all routers. Growth to the end means that more comes than leaves.",
-        ),
+        Caption {
+            id: "occupancy",
+            title: "Occupancy over time",
+            note: "Bytes in the buffers of all routers. Growth to the end means that more comes than leaves.",
+        },
         (&label, size),
         &held,
     );
@@ -262,7 +270,11 @@ pub fn over(runs: &[Finished<'_>], loads: &[Option<&Loads>]) -> Vec<Chart> {
     let label = format!("mean packet latency ({unit})");
     let latency = over_time(
         runs,
-        ("latency-time", "Latency over time", "Mean of the packets delivered in a window."),
+        Caption {
+            id: "latency-time",
+            title: "Latency over time",
+            note: "Mean of the packets delivered in a window.",
+        },
         (&label, size),
         &mean,
     );

@@ -1,6 +1,7 @@
 //! The busiest links, the traffic matrix, jobs and ranks.
 
 use super::{
+    chart::Caption,
     columns::{find, floats, texts, u32s, u64s},
     network::{Loads, Wires, scale},
     run::Finished,
@@ -208,7 +209,7 @@ pub fn ranks(run: &Finished<'_>) -> Option<String> {
         })
         .collect();
     Some(lanes(
-        ("ranks", "Where ranks spend their time", &words),
+        Caption { id: "ranks", title: "Where ranks spend their time", note: &words },
         shown.len(),
         &svg,
         &table(caption, &own, &rows),
@@ -230,7 +231,7 @@ fn label(line: usize, words: &str) -> String {
     format!("<text class=\"end\" x=\"66\" y=\"{}\">{}</text>\n", 12 * line + 10, escaped(words))
 }
 
-fn lanes((id, title, note): (&str, &str, &str), lines: usize, body: &str, numbers: &str) -> String {
+fn lanes(Caption { id, title, note }: Caption<'_>, lines: usize, body: &str, numbers: &str) -> String {
     let keys = STATES.iter().enumerate().fold(String::new(), |text, (n, name)| {
         text + &format!("<span class=\"key\"><i class=\"k{n}\"></i>{name}</span>")
     });
@@ -247,23 +248,23 @@ fn lanes((id, title, note): (&str, &str, &str), lines: usize, body: &str, number
 pub fn timeline(run: &Finished<'_>) -> Option<String> {
     let operations = find(run.tables, "operations")?;
     let rows = lanes_of(operations)?;
-    let end = rows.values().flatten().map(|o| o.1).max()?.max(1);
+    let end = rows.values().flatten().map(|o| o.end).max()?.max(1);
     let every = rows.len().div_ceil(MOST_RANKS);
     let shown: Vec<_> = rows.iter().step_by(every).collect();
     let mut svg = String::new();
     let mut numbers = Vec::new();
     for (line, ((job, rank), spans)) in shown.iter().enumerate() {
         let busy = pieces(spans, end);
-        for (first, last, state) in &busy {
+        for &Stretch { first, end: last, state } in &busy {
             let span = |piece: usize| time(end as f64 * piece as f64 / PIECES as f64);
             let words =
-                format!("{job}, rank {rank}: {} from {} to {}", STATES[*state], span(*first), span(*last));
+                format!("{job}, rank {rank}: {} from {} to {}", STATES[state], span(first), span(last));
             let unit = 700.0 / PIECES as f64;
-            svg += &bar((*first as f64 * unit, (last - first) as f64 * unit, line), *state, &words);
+            svg += &bar((first as f64 * unit, (last - first) as f64 * unit, line), state, &words);
         }
         svg += &label(line, &format!("rank {rank}"));
         let share = |state: usize| {
-            let some: usize = busy.iter().filter(|b| b.2 == state).map(|b| b.1 - b.0).sum();
+            let some: usize = busy.iter().filter(|b| b.state == state).map(|b| b.end - b.first).sum();
             percent(some as f64 / PIECES as f64)
         };
         numbers.push(vec![format!("{rank}"), job.clone(), share(0), share(1), share(2)]);
@@ -276,15 +277,34 @@ pub fn timeline(run: &Finished<'_>) -> Option<String> {
     );
     let heads = ["rank", "job", "computing", "handling messages", "waiting"];
     Some(lanes(
-        ("timeline", "What ranks do over time", &words),
+        Caption { id: "timeline", title: "What ranks do over time", note: &words },
         shown.len(),
         &svg,
         &table("States of ranks over time", &heads, &numbers),
     ))
 }
 
-/// Operations by rank: begin, end and state.
-type Lanes = BTreeMap<(String, u32), Vec<(u64, u64, usize)>>;
+/// An operation of a rank.
+struct Span {
+    /// In picoseconds.
+    start: u64,
+    /// In picoseconds; not before `start`.
+    end: u64,
+    /// Index in [`STATES`].
+    state: usize,
+}
+
+/// Pieces of a line one after another that have one state.
+struct Stretch {
+    first: usize,
+    /// One past the last.
+    end: usize,
+    /// Index in [`STATES`].
+    state: usize,
+}
+
+/// Operations by job and rank.
+type Lanes = BTreeMap<(String, u32), Vec<Span>>;
 
 fn lanes_of(operations: &Table) -> Option<Lanes> {
     let (job, rank, kind) =
@@ -297,28 +317,32 @@ fn lanes_of(operations: &Table) -> Option<Lanes> {
             "send" => 1,
             _ => 2,
         };
-        lanes.entry((job.to_owned(), rank[row])).or_default().push((start[row], end[row], state));
+        lanes.entry((job.to_owned(), rank[row])).or_default().push(Span {
+            start: start[row],
+            end: end[row],
+            state,
+        });
     }
     Some(lanes)
 }
 
 /// Stretches of pieces of one state; a piece without an operation waits.
-fn pieces(spans: &[(u64, u64, usize)], end: u64) -> Vec<(usize, usize, usize)> {
+fn pieces(spans: &[Span], end: u64) -> Vec<Stretch> {
     let mut filled = vec![[0.0_f64; 3]; PIECES];
     let at = |time: u64| time as f64 / end as f64 * PIECES as f64;
-    for &(start, stop, state) in spans {
+    for &Span { start, end: stop, state } in spans {
         let (a, b) = (at(start), at(stop));
         let (first, last) = (a as usize, (b as usize).min(PIECES - 1));
         for (n, piece) in filled.iter_mut().enumerate().take(last + 1).skip(first) {
             piece[state] += (b.min(n as f64 + 1.0) - a.max(n as f64)).max(0.0);
         }
     }
-    let mut stretches: Vec<(usize, usize, usize)> = Vec::new();
+    let mut stretches: Vec<Stretch> = Vec::new();
     for (n, piece) in filled.iter().enumerate() {
         let state = if piece[0].max(piece[1]) < 0.05 { 2 } else { usize::from(piece[1] > piece[0]) };
         match stretches.last_mut() {
-            Some(last) if last.2 == state => last.1 = n + 1,
-            _ => stretches.push((n, n + 1, state)),
+            Some(last) if last.state == state => last.end = n + 1,
+            _ => stretches.push(Stretch { first: n, end: n + 1, state }),
         }
     }
     stretches

@@ -28,10 +28,20 @@ const DASHES: [&[f32]; 8] = [
 const GRID: Stroke = Stroke { colour: colours::GRID, width: 0.4, dash: &[] };
 const FRAME: Stroke = Stroke { colour: colours::FRAME, width: 0.6, dash: &[] };
 
-/// How the series of a number is drawn: colour, dashes, number of its marker. All three differ among eight; no two of 64 are alike.
-fn look(number: usize) -> (Colour, &'static [f32], usize) {
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq)]
+struct Look {
+    colour: Colour,
+    /// Lengths of dashes and gaps, in points; empty for a whole line.
+    dash: &'static [f32],
+    /// Kind of its markers, below 8.
+    marker: usize,
+}
+
+/// The look of the series of a number. All three parts differ among eight; no two of 64 are alike.
+fn look(number: usize) -> Look {
     let round = number / COLOURS.len();
-    (COLOURS[number % 8], DASHES[(number + round) % 8], (number + 3 * round) % 8)
+    Look { colour: COLOURS[number % 8], dash: DASHES[(number + round) % 8], marker: (number + 3 * round) % 8 }
 }
 
 /// Corners of a marker around a place.
@@ -183,7 +193,8 @@ fn legend(plot: &Plot, top: f64, shapes: &mut Vec<Shape>) -> f64 {
         let mut x = (plot.width - row.iter().map(long).sum::<f64>() + 10.0) / 2.0;
         let line = y + SMALL * 0.65;
         for entry in row {
-            let (colour, dash, kind) = entry.0.map_or((FRAME.colour, &[][..], 0), look);
+            let plain = Look { colour: FRAME.colour, dash: &[], marker: 0 };
+            let Look { colour, dash, marker } = entry.0.map_or(plain, look);
             let bars = plot.style == Style::Bars && entry.0.is_some();
             if bars {
                 shapes.push(block((x + 4.0, line - 3.0), (x + LINE - 2.0, line + 3.0), colour));
@@ -192,7 +203,7 @@ fn legend(plot: &Plot, top: f64, shapes: &mut Vec<Shape>) -> f64 {
                 shapes.push(Shape::Line(vec![(x, line), (x + LINE, line)], stroke));
             }
             if plot.style == Style::Markers || entry.0.is_none() {
-                shapes.push(mark(kind, (x + LINE / 2.0, line), colour, entry.0.is_none()));
+                shapes.push(mark(marker, (x + LINE / 2.0, line), colour, entry.0.is_none()));
             }
             shapes.push(text((x + LINE + 4.0, y + SMALL), entry.1, SMALL, Anchor::Start));
             x += long(&entry);
@@ -253,7 +264,7 @@ fn panel(
     shapes.push(Shape::Area(corners, None, Some(FRAME)));
     // Markers last, and whole also on the frame.
     for series in &facet.series {
-        let (colour, _, kind) = look(series.name);
+        let Look { colour, marker: kind, .. } = look(series.name);
         for one in series.marks.iter().filter(|m| x.holds(m.x) && y.holds(m.y)) {
             if plot.style == Style::Markers {
                 shapes.push(mark(kind, place(one.x, one.y), colour, one.hollow));
@@ -285,7 +296,7 @@ fn bars(facet: &Facet, (x, y): (&Scale, &Scale), place: &dyn Fn(f64, f64) -> Pla
     let each = slot / facet.series.len().max(1) as f64;
     let from = y.low.max(0.0_f64.min(y.high));
     for (n, series) in facet.series.iter().enumerate() {
-        let colour = look(series.name).0;
+        let colour = look(series.name).colour;
         for one in &series.marks {
             let (at, top) = place(one.x, one.y);
             let left = at - slot / 2.0 + n as f64 * each;
@@ -296,7 +307,7 @@ fn bars(facet: &Facet, (x, y): (&Scale, &Scale), place: &dyn Fn(f64, f64) -> Pla
 }
 
 fn curve(series: &Series, apart: bool, place: &dyn Fn(f64, f64) -> Place, shapes: &mut Vec<Shape>) {
-    let (colour, dash, _) = look(series.name);
+    let Look { colour, dash, .. } = look(series.name);
     let line: Vec<Place> = series.marks.iter().map(|m| place(m.x, m.y)).collect();
     if line.len() > 1 && !apart {
         shapes.push(Shape::Line(line, Stroke { colour, width: 1.1, dash }));
@@ -367,10 +378,10 @@ mod tests {
         for (n, a) in looks.iter().enumerate() {
             assert!(looks[n + 1..].iter().all(|b| a != b), "{n}");
         }
-        for pair in
+        for (a, b) in
             looks[..8].iter().enumerate().flat_map(|(n, a)| looks[n + 1..8].iter().map(move |b| (a, b)))
         {
-            assert!(pair.0.0 != pair.1.0 && pair.0.1 != pair.1.1 && pair.0.2 != pair.1.2);
+            assert!(a.colour != b.colour && a.dash != b.dash && a.marker != b.marker);
         }
     }
 }

@@ -30,8 +30,15 @@ pub struct Effort {
     pub error: f64,
 }
 
-/// What comes of it: rows, numbers, and a picture of each protocol with its file name.
-pub type Found = (Vec<Line>, Json, Vec<(String, Lines)>);
+/// What comes of it.
+pub struct Found {
+    /// Rows of the study's table.
+    pub lines: Vec<Line>,
+    /// The numbers of all fits.
+    pub fits: Json,
+    /// A picture of each protocol with its file name.
+    pub pictures: Vec<(String, Lines)>,
+}
 
 /// Samples and fits all three protocols.
 ///
@@ -85,7 +92,7 @@ pub fn run(effort: &Effort, out: Option<&Path>) -> Result<Found, Error> {
         }
         pictures.push((format!("figure-2-{}.svg", protocol.name()), picture(&grid, &fits)));
     }
-    Ok((lines, json!(all), pictures))
+    Ok(Found { lines, fits: json!(all), pictures })
 }
 
 /// Sampled times of three windows by loss, and both fits.

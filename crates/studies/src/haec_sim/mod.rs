@@ -29,15 +29,27 @@ const NAME: &str = "haec-sim";
 /// This study among those that compute something.
 pub const SPECIAL: Special = Special { name: NAME, compute: run, verify };
 
-/// Samples of each mean, rounds of exchanges of our mapping, and what is replayed.
-fn effort(form: Form) -> (u64, u64, replay::Effort) {
+/// How much a form computes.
+struct Effort {
+    /// Samples of each mean.
+    samples: u64,
+    /// Rounds of exchanges of our mapping.
+    rounds: u64,
+    replay: replay::Effort,
+}
+
+fn effort(form: Form) -> Effort {
+    let of = |samples, rounds, replay| Effort { samples, rounds, replay };
     let replay = |iterations, samples, only| replay::Effort { iterations, samples, only };
     match form {
         // BT on the torus, xyz, DOR_r.
-        Form::Smoke => (64, 4, replay([1, 1], 64, Some(((1, 1, 0), Protocol::Dor)))),
-        Form::Quick => (1_000, 100, replay([1, 1], 1_000, None)),
-        Form::Whole => (100_000, 2_000, replay([3, 10], 10_000, None)),
-        Form::Full => (100_000, 2_000, replay([0, 0], 10_000, None)),
+        Form::Smoke => {
+            let only = replay::Only { application: 1, net: 1, mapping: 0, protocol: Protocol::Dor };
+            of(64, 4, replay([1, 1], 64, Some(only)))
+        }
+        Form::Quick => of(1_000, 100, replay([1, 1], 1_000, None)),
+        Form::Whole => of(100_000, 2_000, replay([3, 10], 10_000, None)),
+        Form::Full => of(100_000, 2_000, replay([0, 0], 10_000, None)),
     }
 }
 
@@ -47,7 +59,7 @@ fn effort(form: Form) -> (u64, u64, replay::Effort) {
 /// If the published tables cannot be read, or figures not be written.
 fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Computed, Error> {
     let published = tables::load(files)?;
-    let (samples, rounds, replayed) = effort(asked.form);
+    let Effort { samples, rounds, replay: replayed } = effort(asked.form);
     let phases = Phases(watcher);
     let nets = scenarios::nets()?;
     let mut all = Vec::new();
@@ -77,7 +89,7 @@ fn run(files: &Files, asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Comput
         Form::Quick => figure2::Effort { steps: 10, samples: 4_000, error: 0.003 },
         Form::Whole | Form::Full => figure2::Effort { steps: 10, samples: 50_000, error: 0.000_5 },
     };
-    let (more, fits, pictures) = figure2::run(&effort, asked.out.as_deref())?;
+    let figure2::Found { lines: more, fits, pictures } = figure2::run(&effort, asked.out.as_deref())?;
     lines.extend(more);
     object["fits"] = fits;
     if let Some(out) = &asked.out {
@@ -142,7 +154,7 @@ fn object(all: &[Scenario], nets: &[Net], samples: u64) -> Json {
 fn verify(asked: &Asked<'_>, watcher: &dyn Watcher) -> Result<Verified, Error> {
     let phases = Phases(watcher);
     phases.begin("windows of packets, mappings");
-    let (nets, means) = (scenarios::nets()?, verify::means(effort(asked.form).0.min(10_000))?);
+    let (nets, means) = (scenarios::nets()?, verify::means(effort(asked.form).samples.min(10_000))?);
     let verification = verify::Verification::new(&nets, &means)?;
     // Every so many ranks.
     let every = match asked.form {

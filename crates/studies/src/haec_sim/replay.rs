@@ -18,14 +18,27 @@ const WHOLE: [u64; 2] = [300, 250];
 /// The same with the warm-up.
 pub const WHOLE_AND_WARM_UP: [u64; 2] = [WHOLE[0] + 1, WHOLE[1] + 1];
 
+/// One replay among all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Only {
+    /// Index in [`APPLICATIONS`].
+    pub application: usize,
+    /// Index of its network.
+    pub net: usize,
+    /// Index of its mapping.
+    pub mapping: usize,
+    /// Protocol that its messages are sent by.
+    pub protocol: Protocol,
+}
+
 /// How much is replayed.
 pub struct Effort {
     /// Iterations of each application beside the warm-up; 0: all.
     pub iterations: [u64; 2],
     /// Samples of each mean.
     pub samples: u64,
-    /// Only this scenario (application, net, mapping) and protocol: for tests.
-    pub only: Option<((usize, usize, usize), Protocol)>,
+    /// Only this one: for tests.
+    pub only: Option<Only>,
 }
 
 /// Messages of one size.
@@ -92,11 +105,11 @@ pub fn run(
 ) -> Result<Vec<Replay>, Error> {
     let mut replays = Vec::new();
     for (index, s) in all.iter().enumerate() {
-        let which = (s.application, s.net, s.mapping);
+        let replay = |protocol| Only { application: s.application, net: s.net, mapping: s.mapping, protocol };
         let each = compute(runs, s.application).ok_or_else(|| ours("Table 1 is missing"))?;
         let asked = effort.iterations[s.application];
         let iterations = 1 + if asked == 0 { WHOLE[s.application] } else { asked };
-        let wanted = |p: &Protocol| effort.only.is_none_or(|only| only == (which, *p));
+        let wanted = |p: &Protocol| effort.only.is_none_or(|only| only == replay(*p));
         for protocol in Protocol::PAPER.into_iter().filter(wanted) {
             progress(s, protocol);
             let program = shortened(s.application, iterations - 1, each * iterations)?;

@@ -21,6 +21,15 @@ use std::fmt::Write as _;
 const FILE: &str = "tables.toml";
 const EXACT: &str = "met to the last digit";
 
+/// Why times differ.
+struct Reason {
+    /// Application or scenario.
+    of: String,
+    /// Greatest size of the row, in bytes; 0: all rows.
+    high: f64,
+    why: String,
+}
+
 /// What the paper prints.
 pub struct Published {
     messages: Vec<(String, f64)>,
@@ -29,8 +38,7 @@ pub struct Published {
     pub runs: Vec<Run>,
     /// Scenario, and rows of greatest size, DOR, PNC, NCD.
     times: Vec<(String, Vec<[f64; 4]>)>,
-    /// Why times differ: application or scenario, greatest size (0: all), reason.
-    reasons: Vec<(String, f64, String)>,
+    reasons: Vec<Reason>,
 }
 
 /// A cell of Tables 3 to 6, in us.
@@ -152,9 +160,8 @@ pub fn timed(
 impl Published {
     /// Reasons for an application or one of its scenarios.
     fn why(&self, of: [&str; 2], high: u64) -> String {
-        let fits =
-            |r: &&(String, f64, String)| of.contains(&r.0.as_str()) && (r.1 == 0.0 || r.1 as u64 == high);
-        self.reasons.iter().filter(fits).map(|r| r.2.as_str()).collect::<Vec<_>>().join("; ")
+        let fits = |r: &&Reason| of.contains(&r.of.as_str()) && (r.high == 0.0 || r.high as u64 == high);
+        self.reasons.iter().filter(fits).map(|r| r.why.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -317,13 +324,13 @@ fn times(root: &Table) -> Option<Vec<(String, Vec<[f64; 4]>)>> {
     entries.iter().map(one).collect()
 }
 
-fn reasons(root: &Table) -> Option<Vec<(String, f64, String)>> {
+fn reasons(root: &Table) -> Option<Vec<Reason>> {
     let Data::List(entries) = &root.get("reasons")?.node.data else { return None };
     let one = |entry: &Node| {
         let Data::Table(entry) = &entry.data else { return None };
         let text = |key| entry.get(key).and_then(|e| e.node.data.text()).map(str::to_owned);
         let high = entry.get("bytes").map_or(Some(0.0), |e| number_of(&e.node.data))?;
-        Some((text("of")?, high, text("why")?))
+        Some(Reason { of: text("of")?, high, why: text("why")? })
     };
     entries.iter().map(one).collect()
 }

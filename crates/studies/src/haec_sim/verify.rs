@@ -71,8 +71,17 @@ fn text(means: &[Means], hops: &std::collections::BTreeSet<u32>) -> String {
     text
 }
 
-/// Both implementations of an application's scenarios: (distances, first's nodes, second's nodes, torus).
-type Pair<'a> = (&'a Hops, Vec<TerminalId>, Vec<u32>, bool);
+/// A scenario of an application in both implementations.
+struct Pair<'a> {
+    /// Distances as the first knows them.
+    distances: &'a Hops,
+    /// Node of each rank in the first.
+    first: Vec<TerminalId>,
+    /// Node of each rank in the second.
+    second: Vec<u32>,
+    /// A torus; else a mesh.
+    torus: bool,
+}
 
 /// Ready to compare.
 pub struct Verification<'a> {
@@ -100,7 +109,7 @@ impl<'a> Verification<'a> {
                     occurring.extend(s.counts.keys().map(|k| k.1).filter(|&h| h > 0));
                     let torus = net.name == "torus";
                     let second = second::mapping(application, mapping == 1, torus);
-                    pairs[a].push((&net.hops, s.placed, second, torus));
+                    pairs[a].push(Pair { distances: &net.hops, first: s.placed, second, torus });
                 }
             }
         }
@@ -139,7 +148,7 @@ impl<'a> Verification<'a> {
     }
 
     fn message(&self, application: usize, rank: u32, (peer, bytes): (u32, u64), all: &mut Verified) {
-        for (distances, first, second, torus) in &self.pairs[application] {
+        for Pair { distances, first, second, torus } in &self.pairs[application] {
             let hops = distances.between(first[rank as usize], first[peer as usize]);
             let again = second::hops(second[rank as usize], second[peer as usize], *torus);
             for (protocol, means) in self.means.iter().enumerate() {

@@ -109,7 +109,7 @@ fn bind(
     values: &Values,
     whole: impl Fn(String) -> Vec<Problem>,
 ) -> Bound {
-    let (table, row, order) = table(&fabric, entries)?;
+    let Laid { table, row, order } = lay(&fabric, entries)?;
     reached(&fabric, &table, &row).map_err(&whole)?;
     let lanes = if entries.iter().any(|e| e.vc.is_some()) {
         let vcs: Vec<ChannelId> =
@@ -127,8 +127,25 @@ fn bind(
 /// Plane and end of each terminal.
 type Placed = Column<TerminalId, (u32, u32)>;
 
-/// The table, where each terminal is in it, and which entry each of its ports comes from.
-fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>), Vec<Problem>> {
+/// Entries laid out as a table.
+struct Laid {
+    table: Table,
+    /// Where each terminal is in it.
+    row: Placed,
+    /// Which entry each port of the table comes from.
+    order: Vec<u32>,
+}
+
+/// Ports of a router toward a terminal, and where they are in the table.
+struct Ports<'a> {
+    list: &'a [PortId],
+    /// Place of the first of them among all ports of the table.
+    first: usize,
+    plane: u32,
+    end: u32,
+}
+
+fn lay(fabric: &Fabric, entries: &[Entry]) -> Result<Laid, Vec<Problem>> {
     let ends = fabric.ends();
     let mut beside = vec![0u32; ends.len()];
     let mut row = Placed::default();
@@ -168,7 +185,7 @@ fn table(fabric: &Fabric, entries: &[Entry]) -> Result<(Table, Placed, Vec<u32>)
             table.push(&ports)?;
         }
     }
-    Ok((table, row, order))
+    Ok(Laid { table, row, order })
 }
 
 /// Checks that all paths lead from routers with terminals to every terminal.
@@ -222,22 +239,23 @@ fn reached(fabric: &Fabric, table: &Table, row: &Placed) -> Result<(), String> {
 }
 
 impl Given {
-    /// Ports toward the destination and where they begin in the table; `None` at its router.
+    /// Ports toward the destination; `None` at its router.
     #[inline]
-    fn ports(&self, hop: &Hop) -> Option<(&[PortId], usize, u32, u32)> {
+    fn ports(&self, hop: &Hop) -> Option<Ports<'_>> {
         if self.fabric.router_at(hop.destination) == hop.router {
             return None;
         }
         let (plane, end) = self.row[hop.destination];
         let first = self.table.first(plane, end, hop.router);
-        Some((self.table.ports(plane, end, hop.router), first, plane, end))
+        Some(Ports { list: self.table.ports(plane, end, hop.router), first, plane, end })
     }
 
-    /// Channel of the i-th of the ports.
+    /// Channel of the i-th of these ports.
     #[inline]
-    fn vc(&self, hop: &Hop, i: usize, plane: u32, end: u32) -> ChannelId {
+    fn vc(&self, hop: &Hop, i: usize, ports: &Ports<'_>) -> ChannelId {
+        let (plane, end) = (ports.plane, ports.end);
         match &self.lanes {
-            Lanes::Given { vcs, .. } => vcs[i],
+            Lanes::Given { vcs, .. } => vcs[ports.first + i],
             Lanes::Assigned(channels) if hop.visited == 0 => {
                 channels.next(None, plane, self.table.end(hop.router), end)
             }
@@ -259,21 +277,20 @@ impl Routing for Given {
     }
 
     fn route(&self, hop: &mut Hop, congestion: &mut dyn Congestion) -> Choice {
-        let Some((ports, first, plane, end)) = self.ports(hop) else { return self.out(hop) };
+        let Some(ports) = self.ports(hop) else { return self.out(hop) };
         let asked = *hop;
-        let path = |i: u32| (ports[i as usize], self.vc(&asked, first + i as usize, plane, end));
-        let (port, vc) = path(self.select.choose(ports.len() as u32, path, hop, congestion));
+        let path = |i: u32| (ports.list[i as usize], self.vc(&asked, i as usize, &ports));
+        let (port, vc) = path(self.select.choose(ports.list.len() as u32, path, hop, congestion));
         Choice { port, vc, state: 0 }
     }
 
     fn options(&self, hop: &Hop, out: &mut Vec<Choice>) {
-        let Some((ports, first, plane, end)) = self.ports(hop) else {
+        let Some(ports) = self.ports(hop) else {
             out.push(self.out(hop));
             return;
         };
-        let choice =
-            |(i, &port): (usize, &PortId)| Choice { port, vc: self.vc(hop, first + i, plane, end), state: 0 };
-        out.extend(ports.iter().enumerate().map(choice));
+        let choice = |(i, &port): (usize, &PortId)| Choice { port, vc: self.vc(hop, i, &ports), state: 0 };
+        out.extend(ports.list.iter().enumerate().map(choice));
     }
 
     fn facts(&self) -> Facts {

@@ -26,12 +26,28 @@ pub(super) struct End {
     pub(super) port: Option<u64>,
 }
 
+impl End {
+    /// An end whose port is not given.
+    pub(super) fn of(router: u64) -> Self {
+        Self { router, port: None }
+    }
+}
+
 /// Parallel cables between two routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) class: u8,
     pub(super) ends: [End; 2],
     pub(super) count: u64,
+    pub(super) place: Place,
+}
+
+/// Cables of one end: those of terminals, or one side of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cables {
+    pub(super) end: End,
+    pub(super) count: u64,
+    /// Where the file says so.
     pub(super) place: Place,
 }
 
@@ -43,8 +59,8 @@ pub(super) struct GraphBuilder {
     /// Ports of each router, if the file says so.
     pub(super) ports: Option<Vec<u64>>,
     pub(super) links: Vec<Link>,
-    /// Terminals of one router each: where, how many.
-    pub(super) terminals: Vec<(End, u64, Place)>,
+    /// Terminals, of one router each.
+    pub(super) terminals: Vec<Cables>,
 }
 
 impl GraphBuilder {
@@ -71,7 +87,7 @@ impl GraphBuilder {
         }
         let ends = || {
             let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.place)));
-            links.chain(self.terminals.iter().map(|&(end, _, place)| (end, place)))
+            links.chain(self.terminals.iter().map(|t| (t.end, t.place)))
         };
         for (end, place) in ends().filter(|(end, _)| end.router >= n) {
             let message = format!("there is no router {}: {n} routers are numbered from 0", end.router);
@@ -87,7 +103,7 @@ impl GraphBuilder {
         for link in self.links.iter().filter(|link| numbered && link.count > 1) {
             mistakes.push(link.place.mistake("cables with ports are told one by one, without a count"));
         }
-        if self.terminals.iter().all(|&(_, count, _)| count == 0) {
+        if self.terminals.iter().all(|t| t.count == 0) {
             mistakes.push(Place::default().mistake("the network has no terminal"));
         }
         if mistakes.is_empty() {
@@ -97,22 +113,23 @@ impl GraphBuilder {
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
-        let terminals = self.terminals.iter().fold(0u64, |sum, &(_, count, _)| sum.saturating_add(count));
+        let terminals = self.terminals.iter().fold(0u64, |sum, t| sum.saturating_add(t.count));
         let ports = self.degrees().iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         Sizes::within_limits(Some(Sizes { routers: n, terminals, ports }), "file")
             .map_err(|problems| problems.into_iter().map(|p| Place::default().mistake(p.message)).collect())
     }
 
-    /// Ends of cables with how many of them and where they are given, links first.
-    fn ends(&self) -> impl Iterator<Item = (End, u64, Place)> + '_ {
-        let links = self.links.iter().flat_map(|link| link.ends.map(|end| (end, link.count, link.place)));
+    /// Ends of cables, links first.
+    fn ends(&self) -> impl Iterator<Item = Cables> + '_ {
+        let of = |link: &Link| link.ends.map(|end| Cables { end, count: link.count, place: link.place });
+        let links = self.links.iter().flat_map(of);
         links.chain(self.terminals.iter().copied())
     }
 
     /// Ports that each router needs for the cables in hand, after each end in turn: end, place, ports.
     fn needs(&self) -> impl Iterator<Item = (End, Place, u64)> + '_ {
         let mut needed = vec![0u64; self.routers as usize];
-        self.ends().map(move |(end, count, place)| {
+        self.ends().map(move |Cables { end, count, place }| {
             let needed = &mut needed[end.router as usize];
             *needed = match end.port {
                 Some(port) => (*needed).max(port.saturating_add(1)),
@@ -176,7 +193,7 @@ impl GraphBuilder {
                 }
             }
         }
-        for &(end, count, place) in &self.terminals {
+        for &Cables { end, count, place } in &self.terminals {
             for _ in 0..count {
                 if let Some((router, port)) = take(end, place) {
                     wiring.terminal(router, port);

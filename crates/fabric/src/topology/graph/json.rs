@@ -1,7 +1,7 @@
 //! The JSON form: what `export::json` writes. See [`super::TOPOLOGY`] for its rules.
 
 use super::{
-    builder::{Classes, End, GraphBuilder, LINK, Link},
+    builder::{Cables, Classes, End, GraphBuilder, LINK, Link},
     mistake::{MAX_MISTAKES, Mistake, Place},
 };
 use serde::Deserialize;
@@ -50,7 +50,7 @@ enum Spot {
 impl From<Spot> for End {
     fn from(spot: Spot) -> Self {
         match spot {
-            Spot::Router(router) => Self { router, port: None },
+            Spot::Router(router) => Self::of(router),
             Spot::Port([router, port]) => Self { router, port: Some(port) },
         }
     }
@@ -82,7 +82,8 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
     }
     for raw in file.terminals {
         let place = lines.place(raw);
-        let read = serde_json::from_str(raw.get()).map(|spot: Spot| (spot.into(), 1, place));
+        let read =
+            serde_json::from_str(raw.get()).map(|spot: Spot| Cables { end: spot.into(), count: 1, place });
         keep(read.map_err(|error| place.mistake(plain(&error))), &mut builder.terminals, &mut mistakes);
     }
     if mistakes.is_empty() { Ok(builder) } else { Err(mistakes) }

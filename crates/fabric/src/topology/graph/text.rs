@@ -1,7 +1,7 @@
 //! The edge list: one statement per line. See [`super::TOPOLOGY`] for its rules.
 
 use super::{
-    builder::{Classes, End, GraphBuilder, LINK, Link, MAX_ROUTERS},
+    builder::{Cables, Classes, End, GraphBuilder, LINK, Link, MAX_ROUTERS},
     mistake::{MAX_MISTAKES, Mistake, Place},
 };
 
@@ -47,7 +47,7 @@ impl Word<'_> {
 struct Said {
     routers: Option<u64>,
     everywhere: Option<(u64, Place)>,
-    here: Vec<(u64, u64, Place)>,
+    here: Vec<Cables>,
     links: Vec<Link>,
 }
 
@@ -66,9 +66,8 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
         return Err(mistakes);
     }
     let ends = said.links.iter().flat_map(|link| link.ends.map(|end| end.router));
-    let greatest = ends.chain(said.here.iter().map(|&(router, ..)| router)).max();
+    let greatest = ends.chain(said.here.iter().map(|t| t.end.router)).max();
     let routers = said.routers.or(greatest.map(|n| n.saturating_add(1))).unwrap_or(0);
-    let at = |router| End { router, port: None };
     let (usual, place) = match said.everywhere {
         Some(said) => said,
         None => (u64::from(said.here.is_empty()), Place::default()),
@@ -76,20 +75,20 @@ pub(super) fn read(text: &str, classes: Classes) -> Result<GraphBuilder, Vec<Mis
     // The last word on a router counts.
     let mut here = said.here;
     here.reverse();
-    here.sort_by_key(|&(router, ..)| router);
-    here.dedup_by_key(|&mut (router, ..)| router);
+    here.sort_by_key(|t| t.end.router);
+    here.dedup_by_key(|t| t.end.router);
     let mut terminals = Vec::new();
     let mut special = here.iter().copied().peekable();
     // More routers than there may be are reported with the rest.
     for router in 0..if routers > MAX_ROUTERS { 0 } else { routers } {
-        let own = special.next_if(|&(r, ..)| r == router);
-        let (count, place) = own.map_or((usual, place), |(_, count, place)| (count, place));
-        if count > 0 {
-            terminals.push((at(router), count, place));
+        let own = special.next_if(|t| t.end.router == router);
+        let terminal = own.unwrap_or(Cables { end: End::of(router), count: usual, place });
+        if terminal.count > 0 {
+            terminals.push(terminal);
         }
     }
     // What is left speaks of routers that do not exist: reported with the rest.
-    terminals.extend(special.map(|(router, count, place)| (at(router), count, place)));
+    terminals.extend(special);
     Ok(GraphBuilder { routers, ports: None, links: said.links, terminals })
 }
 
@@ -122,7 +121,10 @@ fn statement(classes: Classes, words: &[Word<'_>], said: &mut Said) -> Result<()
                 return Err(whole.mistake(message));
             }
         }
-        ("terminals", [router, n]) => said.here.push((router.router()?, n.number()?, whole)),
+        ("terminals", [router, n]) => {
+            let end = End::of(router.router()?);
+            said.here.push(Cables { end, count: n.number()?, place: whole });
+        }
         ("routers", _) => return Err(whole.mistake("write `routers N`")),
         ("terminals", _) => return Err(whole.mistake("write `terminals N` or `terminals ROUTER N`")),
         (_, rest) => {
@@ -144,7 +146,7 @@ fn statement(classes: Classes, words: &[Word<'_>], said: &mut Said) -> Result<()
                 }
                 [_, _, more, ..] => return Err(more.place.mistake("nothing is expected here")),
             };
-            let ends = [a, b].map(|router| End { router, port: None });
+            let ends = [a, b].map(End::of);
             said.links.push(Link { class, ends, count, place: whole });
         }
     }

@@ -12,6 +12,17 @@ pub const WIDTH: f64 = 1000.0;
 /// Room around the dots.
 const MARGIN: f64 = 34.0;
 
+/// Words in the picture.
+#[derive(Clone, Debug)]
+pub struct Label {
+    /// Centre of the words along the picture.
+    pub x: f64,
+    /// Their base line, from the top.
+    pub y: f64,
+    /// What is written.
+    pub words: String,
+}
+
 /// Places of dots, and what is written beside them.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -19,8 +30,8 @@ pub struct Layout {
     pub height: f64,
     /// Where each dot is.
     pub at: Vec<(f64, f64)>,
-    /// Words of groups, levels or planes: centre and text.
-    pub labels: Vec<(f64, f64, String)>,
+    /// Words of groups, levels or planes.
+    pub labels: Vec<Label>,
     /// Distance of neighbours on a grid: longer lines are bent, so that they do not hide behind others. 0 if there is no grid.
     pub grid: f64,
     /// Says in a sentence how dots are arranged.
@@ -144,7 +155,7 @@ fn groups(count: usize, unit: usize, noun: &str) -> Layout {
         // Beside the circle the middle of the words is half of them further out.
         let far = outer + 16.0;
         let px = x + far * sin(angle) + width(&words, 13.0) / 2.0 * sin(angle);
-        layout.labels.push((px, y - far * cos(angle) + 4.0, words));
+        layout.labels.push(Label { x: px, y: y - far * cos(angle) + 4.0, words });
     }
     layout
 }
@@ -190,11 +201,11 @@ fn grid(dims: &[usize]) -> Layout {
         layout.at.push((px, py));
         if dims.len() == 3 && (x, y) == (0, 0) {
             let words = format!("plane {}", n / (of(0) * of(1)));
-            layout.labels.push((
-                px + (of(0) - 1) as f64 * step / 2.0,
-                py - 0.35 * step.min(50.0) - 6.0,
+            layout.labels.push(Label {
+                x: px + (of(0) - 1) as f64 * step / 2.0,
+                y: py - 0.35 * step.min(50.0) - 6.0,
                 words,
-            ));
+            });
         }
     }
     layout.how = match dims.len() {
@@ -221,7 +232,7 @@ fn rows(rows: &[Vec<usize>], count: usize) -> Layout {
             let inner = WIDTH - 2.0 * MARGIN - 60.0;
             layout.at[node] = (MARGIN + 60.0 + (n as f64 + 0.5) / row.len() as f64 * inner, y);
         }
-        layout.labels.push((MARGIN + 18.0, y + 4.0, format!("level {level}")));
+        layout.labels.push(Label { x: MARGIN + 18.0, y: y + 4.0, words: format!("level {level}") });
     }
     layout
 }

@@ -2,7 +2,7 @@
 
 use super::{
     graph::{Graph, Wires},
-    layout::{self, Layout, WIDTH},
+    layout::{self, Label, Layout, WIDTH},
     loads::Loads,
 };
 use crate::{
@@ -239,7 +239,7 @@ fn svg(items: &[Item], graph: &Graph, (layout, radius): (&Layout, f64), loads: &
 /// What is written over lines and discs.
 fn words(graph: &Graph, layout: &Layout, radius: f64) -> String {
     let mut text = String::new();
-    for (x, y, words) in &layout.labels {
+    for Label { x, y, words } in &layout.labels {
         let _ = writeln!(text, "<text x=\"{}\" y=\"{}\">{}</text>", number(*x), number(*y), escaped(words));
     }
     // Names of routers are written where there is room.
@@ -288,7 +288,7 @@ pub fn animated(picture: &Picture<'_>, title: &str) -> String {
         escaped(title)
     );
     let seconds = number(frames.len() as f64 * 0.2);
-    for (x, y, words) in &layout.labels {
+    for Label { x, y, words } in &layout.labels {
         let (x, y) = (number(*x), number(*y));
         let _ = writeln!(
             text,
