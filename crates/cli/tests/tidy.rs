@@ -84,6 +84,7 @@ const STILL_PUZZLING: &[&str] = &["crates/packet/src/verdict.rs", "crates/portal
 const EXPLAINED: &[(&str, usize)] = &[
     ("crates/engine/src", 30),
     ("crates/engine/src/state", 30),
+    ("crates/engine/src/warp", 30),
     ("crates/flow/src/sharing.rs", 29),
     ("crates/flow/src/solver", 30),
     ("crates/flow/src/solver.rs", 30),

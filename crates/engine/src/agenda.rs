@@ -108,6 +108,7 @@ impl<M: Copy> Agenda<M> {
     /// Adds a message that its sender may take back.
     pub(crate) fn deliver_stamped(&mut self, envelope: &Envelope<M>, stamp: Stamp) {
         let slot = self.file(envelope) as usize;
+        // Grown only here: a run that takes nothing back never has stamps, nor the cost of them.
         if slot >= self.stamps.len() {
             self.stamps.resize(slot + 1, Stamp::FINAL);
         }
@@ -169,6 +170,7 @@ impl<M: Copy> Agenda<M> {
     #[inline]
     pub fn pop_before(&mut self, bound: Ps) -> Option<(Lane, Key, Due<M>)> {
         let (lane, entry) = self.take_before(bound)?;
+        debug_assert!(entry.key.time + self.offset_of(lane) < bound, "only what is due leaves");
         Some((lane, entry.key, self.open(entry.token)))
     }
 

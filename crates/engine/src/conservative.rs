@@ -79,6 +79,7 @@ impl<M: Message + Send> Share<'_, M> {
         O: Observer<D::Record>,
     {
         let (me, next, events) = (group.me as usize, group.next_time(), group.events);
+        // Taken out for the meeting, which empties them while the group takes what came; put back with their memory.
         let (mut mail, mut sent) = (std::mem::take(&mut group.outgoing), std::mem::take(&mut group.sent));
         let news = News { me, round, next, events, sent: &mut sent, mail: &mut mail };
         let met = self.meeting.meet(news, known, |envelope| group.deliver(&envelope, reached));

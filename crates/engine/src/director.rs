@@ -5,6 +5,7 @@ use crate::{
     domain::{Domain, Effects, Lane, Observer},
     executor::{Executor, Stop},
     kept::{put, take},
+    partition::Partition,
 };
 use base::time::{NEVER, Ps};
 use serde::{Serialize, de::DeserializeOwned};
@@ -160,6 +161,11 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
                 Network::Keep => {}
             }
         }
+        let suspended = |p: &Partition<D, O>| p.agenda.is_suspended();
+        debug_assert!(
+            self.partitions.iter().all(|p| suspended(p) == suspended(&self.partitions[0])),
+            "the network has one clock"
+        );
     }
 }
 

@@ -32,6 +32,7 @@ pub struct Envelope<M> {
 }
 
 /// What a handler may do besides changing its own domain.
+// A trait of its own, without the domain: effects of one domain can then be handed on to another one that is part of it.
 pub trait Actions {
     /// Payload of events with content.
     type Message;
@@ -101,6 +102,7 @@ pub trait Domain: Sized {
 
     /// Does everything that was put off and belongs to an instant strictly before `now` (network clock). Called at every
     /// director tick and at the end, so that what is lazy is never seen from outside.
+    // Nothing by default: most domains put nothing off.
     fn settle(&mut self, _now: Ps, _effects: &mut impl Effects<Self>) {}
 
     /// The same while the network is suspended: what belongs to the steady lane alone, before virtual time `now`.
@@ -129,6 +131,7 @@ pub trait Domain: Sized {
 }
 
 /// How many events before an alarm each stage of [`Domain::prefetch`] is called.
+// A hint that comes too late saves nothing; one that comes too early is lost when other events come between.
 pub const PREFETCH_DISTANCES: [usize; 4] = [7, 5, 3, 1];
 
 /// Receives records in the order in which their events are committed within a partition.

@@ -208,6 +208,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
     /// How a run that reached `end` stopped.
     pub(crate) fn stop_at(&mut self, end: Ps) -> Stop {
         let first = self.first();
+        // Without an end there is no instant to go on from: the present stays.
         if end < NEVER {
             self.now = end;
         }
@@ -265,6 +266,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         let number = self.over.mine().start + index as u32;
         let (domain, mut effects) = part.at(lane, key, number, tie_seed);
         let result = action(domain, &mut effects);
+        // At once: who acts or looks next must find messages with their receivers.
         self.exchange(now);
         result
     }
@@ -288,6 +290,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
         }
         let mut groups: Vec<_> =
             (first..).zip(members).map(|(me, members)| Group::new(me, members, homes, tie_seed)).collect();
+        // One group has nobody to meet, unless other ranks have groups too.
         if let ([group], true) = (groups.as_mut_slice(), crew.world.is_alone()) {
             group.run_to(end, budget);
         } else {
@@ -415,6 +418,7 @@ impl<D: Domain, O: Observer<D::Record>> Executor<D, O> {
             let mut rest = words.as_slice();
             while !rest.is_empty() {
                 let envelope = Envelope::<D::Message>::read(&mut rest);
+                debug_assert!(self.over.mine().contains(&envelope.to), "mail comes to its receiver's rank");
                 self.partitions[(envelope.to - first) as usize].agenda.deliver(&envelope);
             }
         }
@@ -428,5 +432,7 @@ fn homes(over: &Over, threads: u32) -> Vec<Home> {
         let split = balance::split(&vec![1; over.of(rank).len()], threads);
         split.into_iter().map(move |group| rank * threads + group)
     };
-    balance::homes(&(0..over.world.ranks()).flat_map(of).collect::<Vec<_>>())
+    let groups: Vec<u32> = (0..over.world.ranks()).flat_map(of).collect();
+    debug_assert_eq!(groups.len(), over.partitions as usize, "every partition has a home");
+    balance::homes(&groups)
 }

@@ -133,7 +133,9 @@ impl<'a, D: Domain, O: Observer<D::Record>> Group<'a, D, O> {
 
     /// Takes a message for a member in; it may not be due before `bound`, up to which its receiver has run.
     pub fn deliver(&mut self, envelope: &Envelope<D::Message>, bound: Ps) {
-        let member = self.homes[envelope.to as usize].member as usize;
+        let home = self.homes[envelope.to as usize];
+        debug_assert_eq!(home.group, self.me, "mail comes to the thread that runs its receiver");
+        let member = home.member as usize;
         let agenda = &mut self.members[member].1.agenda;
         let time = envelope.key.time + agenda.offset_of(envelope.lane);
         assert!(time >= bound, "a promised lookahead was broken by {envelope:?}");

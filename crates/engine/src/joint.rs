@@ -71,6 +71,7 @@ impl<M: Mail> Joint<M> {
                         meeting.post(me, to, round, mail);
                     }
                 }
+                debug_assert!(news.mail.iter().all(Vec::is_empty), "all mail has left");
                 meeting.announce(me, round, news.next, news.events, news.sent);
                 news.sent.fill(NEVER);
                 if !meeting.wait(round) {
@@ -108,6 +109,7 @@ pub(crate) fn lookahead(world: &World, threads: usize, own: impl Fn(u32, u32) ->
     };
     let mine: Vec<Ps> = (0..threads as u32).flat_map(promised).collect();
     let all = world.all(&mine).concat();
+    debug_assert_eq!(all.len(), (groups * groups) as usize, "every rank promises for as many threads");
     let least = |from: u32, to: u32| all[(from * groups + to) as usize];
     Lookahead::new(groups, |from, to| Some(least(from, to)).filter(|&time| time < NEVER))
 }
@@ -145,6 +147,7 @@ impl<M: Mail> Ranks<M> {
     fn meet(&self, news: News<'_, M>, known: &mut Known, mut take: impl FnMut(M)) -> bool {
         let first = self.world.rank() as usize * self.threads;
         let (me, own) = (news.me - first, first..first + self.threads);
+        debug_assert!(own.contains(&news.me), "a group of this rank has news");
         let (mine, ours) = (2 * news.round - 1, 2 * news.round);
         {
             let left = &mut *self.left[me].lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,6 +162,7 @@ impl<M: Mail> Ranks<M> {
                 }
             }
         }
+        debug_assert!(news.mail.iter().all(Vec::is_empty), "all mail has left");
         self.meeting.announce(me, mine, news.next, news.events, &news.sent[own]);
         news.sent.fill(NEVER);
         if !self.meeting.wait(mine) {
@@ -243,5 +247,6 @@ impl<M: Mail> Ranks<M> {
                 take(M::read(&mut mail));
             }
         }
+        debug_assert!(rest.is_empty(), "nothing follows the mail of the last pair");
     }
 }

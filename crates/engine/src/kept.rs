@@ -40,6 +40,7 @@ pub fn put<T: Serialize + ?Sized>(value: &T, to: &mut Vec<u8>) {
 /// # Errors
 /// If there is no such value.
 pub fn take<T: DeserializeOwned>(from: &mut &[u8]) -> Result<T, Damaged> {
+    // Files may be damaged, so this may fail; why is of no use to anybody.
     let (value, rest) = postcard::take_from_bytes(from).map_err(|_| Damaged)?;
     *from = rest;
     Ok(value)

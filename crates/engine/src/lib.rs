@@ -79,4 +79,5 @@ pub mod words;
 
 /// Largest payload of a message, in bytes: whole words, since it travels as such.
 pub const MESSAGE_BYTES: usize = 80;
+// `words` cuts a payload into words and leaves none over.
 const _: () = assert!(MESSAGE_BYTES.is_multiple_of(8));

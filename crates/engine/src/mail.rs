@@ -27,6 +27,7 @@ const COUNT_AT: u32 = 40;
 
 /// A head word without kind, before so many words of payload.
 pub(crate) fn head(to: u32, lane: Lane, payload: usize) -> u64 {
+    debug_assert!(payload <= MESSAGE_WORDS, "a payload has so many words at most");
     u64::from(to) | if lane == Lane::Steady { STEADY } else { 0 } | (payload as u64) << COUNT_AT
 }
 
@@ -53,7 +54,9 @@ pub(crate) fn short<M: Message>(message: &M) -> ([u64; MESSAGE_WORDS], usize) {
 /// The payload that a head word announces.
 pub(crate) fn payload<M: Message>(head: u64, from: &mut &[u64]) -> M {
     // Zeros at the end were not sent: they are there from the beginning.
-    let (words, rest) = from.split_at((head >> COUNT_AT) as usize);
+    let count = (head >> COUNT_AT) as usize;
+    debug_assert!(count <= MESSAGE_WORDS, "a payload has so many words at most");
+    let (words, rest) = from.split_at(count);
     *from = rest;
     let mut all = [0; MESSAGE_WORDS];
     all[..words.len()].copy_from_slice(words);

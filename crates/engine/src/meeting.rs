@@ -91,6 +91,7 @@ impl<M> Meeting<M> {
 
     /// When the first message is due that `from` posted to `to` in `round`; never if there is none.
     fn sent(&self, from: usize, to: usize, round: u64) -> &AtomicU64 {
+        // Nobody posts to itself: the own place is left out, so that two threads' news fit one line.
         self.news(from, round, 2 + to - usize::from(to > from))
     }
 
@@ -156,6 +157,7 @@ impl<M> Meeting<M> {
         }
         let of = &self.boxes[from * self.threads + to][(round % 2) as usize];
         let mut waiting = of.lock().unwrap_or_else(PoisonError::into_inner);
+        // Emptied, not dropped: its memory goes back to the sender when it posts here again.
         waiting.drain(..).for_each(&mut take);
     }
 

@@ -28,6 +28,7 @@ impl Over {
     /// The rank that has a partition.
     #[must_use]
     pub fn rank_of(&self, partition: u32) -> u32 {
+        debug_assert!(partition < self.partitions, "there is such a partition");
         // Found by calculation and put right by one at most: shares differ by one.
         let ranks = self.world.ranks();
         let guess = u64::from(partition) * u64::from(ranks) / u64::from(self.partitions.max(1));

@@ -39,6 +39,7 @@ impl<D: Domain, O: Observer<D::Record>> Partition<D, O> {
     ) -> (&mut D, Immediate<'_, D, O>) {
         let sink =
             AtOnce { agenda: &mut self.agenda, observer: &mut self.observer, outbox: &mut self.outbox };
+        // Domain and effects borrow different fields, so a handler may have both at once.
         let effects = Handling { key, lane, index, tie_seed, sink };
         (&mut self.domain, effects)
     }
@@ -46,6 +47,7 @@ impl<D: Domain, O: Observer<D::Record>> Partition<D, O> {
     /// Handles an event that was taken from the agenda.
     #[inline]
     pub(crate) fn handle(&mut self, lane: Lane, key: Key, due: &Due<D::Message>, index: u32, tie_seed: u64) {
+        // A static call for each kind: no trait object per event.
         let (domain, mut effects) = self.at(lane, key, index, tie_seed);
         match due {
             Due::Wake(token) => domain.wake(*token, &mut effects),
@@ -112,6 +114,7 @@ impl<S: Sink> Actions for Handling<S> {
     }
 
     fn wake_on(&mut self, lane: Lane, at: Ps, class: Class, identity: u64, token: u32) {
+        // The present on the other clock, so that "not before now" is judged by the clock that the alarm goes by.
         let present = self.sink.agenda().clock(lane, self.instant());
         let key = self.key.at(present).child(at, class, identity, self.tie_seed);
         self.sink.wake(lane, key, token);

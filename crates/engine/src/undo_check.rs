@@ -91,6 +91,7 @@ where
         events += 1;
         // Compared by value, not by its log: a row that was changed without being logged shows.
         let before = domain.clone();
+        // One number for all: everything that this event logs is undone.
         domain.visit_journals(&mut |t| t.record(Some(&Epoch::default())));
         let mut forward = effects(key, lane);
         handle(&mut domain, &due, &mut forward);
@@ -172,6 +173,7 @@ where
         if let Some((lane, key, due)) = next {
             let number = events + open.len() as u64;
             epoch.set(number);
+            // A copy of everything for each open event: slow, but independent of the logs that are checked.
             let before = domain.clone();
             let mut done = Buffered::new(key, lane, tie_seed);
             handle(&mut domain, &due, &mut done);
@@ -208,6 +210,7 @@ fn roll_back<D: Domain + PartialEq>(domain: &mut D, agenda: &mut Agenda<D::Messa
     for envelope in &step.done.sends {
         assert!(agenda.cancel(envelope.lane, envelope.key, None), "a message of {:?} is gone", step.key);
     }
+    // Its effects are gone; what it changed goes back now, and only then can states be compared.
     domain.visit_journals(&mut |t| t.undo_from(step.number));
     assert!(*domain == step.before, "rolling back {:?} did not restore the state", step.key);
     match step.due {

@@ -169,6 +169,7 @@ impl ser::Serializer for &mut Writer {
         no_fixed_size()
     }
 
+    // A byte also for nothing: what follows stands after it either way.
     fn serialize_none(self) -> Result<(), Refused> {
         self.put(&[0])
     }
@@ -234,6 +235,7 @@ impl ser::Serializer for &mut Writer {
         no_fixed_size()
     }
 
+    // Names and numbers of fields are the same in every process of a run, so only the fields travel.
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Refused> {
         Ok(self)
     }
@@ -259,6 +261,7 @@ macro_rules! write_parts {
             type Ok = ();
             type Error = Refused;
 
+            // Parts follow each other without anything between: their types say how long each is.
             #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
                 value.serialize(&mut **self)
@@ -372,6 +375,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader {
     }
 
     fn deserialize_char<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        // Not every number is a character: words from elsewhere may be damaged.
         let code = u32::from_le_bytes(self.get()?);
         visitor.visit_char(char::from_u32(code).ok_or_else(|| Refused("no character".to_owned()))?)
     }
@@ -445,6 +449,7 @@ impl<'de> de::EnumAccess<'de> for &mut Reader {
     type Variant = Self;
 
     fn variant_seed<T: de::DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Refused> {
+        // Serde takes the number of a choice as a value of its own, and refuses those that do not exist.
         let [tag] = self.get()?;
         let choice = seed.deserialize(u32::from(tag).into_deserializer())?;
         Ok((choice, self))

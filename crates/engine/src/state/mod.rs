@@ -121,6 +121,10 @@ impl<T: Row, M: Mode, I: Number> Table<T, M, I> {
         if self.log.back().is_some_and(|last| last.number == number && last.index == index) {
             return;
         }
+        debug_assert!(
+            self.log.back().is_none_or(|last| last.number <= number),
+            "events are numbered as they are handled"
+        );
         // The whole row, before it is handed out: what the handler will change of it is not known. Rows are small for that reason.
         self.log.push_back(Former { number, index, row: self.rows[index.index()] });
     }
@@ -245,6 +249,7 @@ impl<T: Linked, M: Mode> Pool<T, M> {
         // The row given back last comes first: it is warm.
         if head.free != NIL {
             let index = head.free;
+            debug_assert!(index < head.used, "a free row was in use before");
             let slot = self.rows.edit(index);
             head.free = slot.next();
             *slot = row;

@@ -91,8 +91,9 @@ impl<'a, D: Domain, O: Observer<D::Record>> Crowd<'a, D, O> {
 
     /// Takes what another thread sent.
     pub fn take(&mut self, post: &Post<D::Message>) {
-        let member = self.homes[post.to() as usize].member as usize;
-        self.members[member].take(post);
+        let home = self.homes[post.to() as usize];
+        debug_assert_eq!(home.group, self.me, "mail comes to the thread that runs its receiver");
+        self.members[home.member as usize].take(post);
     }
 
     /// Commits what is before `first`, the first event of all threads.

@@ -31,10 +31,12 @@ impl Dead {
 
     /// One fewer of an alarm, if there is a dead one.
     pub fn take_alarm(&mut self, alarm: Alarm) -> bool {
+        // Asked for every alarm that is set: as a rule nothing is dead, and no search is begun.
         if self.alarms.is_empty() {
             return false;
         }
         let Some(count) = self.alarms.get_mut(&alarm) else { return false };
+        debug_assert!(*count > 0, "an alarm that is listed is dead once or more");
         *count -= 1;
         if *count == 0 {
             self.alarms.remove(&alarm);
@@ -66,12 +68,14 @@ impl<M: Copy + PartialEq> Doubt<M> {
     /// Gives the one that was in doubt under the same name, if there was one: in states that never were, two may be sent. It must be cancelled.
     #[must_use]
     pub fn add(&mut self, place: Key, sent: Sent<M>) -> Option<Sent<M>> {
+        // Not by stamp: whoever sends it again does not know under which stamp it went first.
         let name = (sent.envelope.key, sent.envelope.to);
         let (former_place, former) = self.sent.insert(name, (place, sent)).unzip();
         if let Some(former_place) = former_place {
             self.order.remove(&(former_place, name.0, name.1));
         }
         self.order.insert((place, name.0, name.1));
+        debug_assert_eq!(self.sent.len(), self.order.len(), "both lists name the same messages");
         former
     }
 
@@ -82,15 +86,19 @@ impl<M: Copy + PartialEq> Doubt<M> {
         }
         let name = (envelope.key, envelope.to);
         let Some((place, sent)) = self.sent.remove(&name) else { return Again::New };
-        self.order.remove(&(place, name.0, name.1));
+        let listed = self.order.remove(&(place, name.0, name.1));
+        debug_assert!(listed, "both lists name the same messages");
+        // Only what is the very same may stay: the receiver has handled it, or will, as it was sent first.
         let same = sent.envelope.lane == envelope.lane && sent.envelope.message == envelope.message;
         if same { Again::Same(sent.stamp) } else { Again::Other(sent) }
     }
 
     /// Those that events before `place` sent: these have been passed, so the messages do not come again.
     pub fn before(&mut self, place: Key, mut cancel: impl FnMut(Sent<M>)) {
+        // One at a time from the front: as a rule the first that is left is not passed yet, and that is all that is looked at.
         while let Some(&first) = self.order.first().filter(|first| first.0 < place) {
             self.order.remove(&first);
+            debug_assert!(self.sent.contains_key(&(first.1, first.2)), "both lists name the same messages");
             if let Some((_, sent)) = self.sent.remove(&(first.1, first.2)) {
                 cancel(sent);
             }

@@ -215,6 +215,7 @@ impl<'a, D: Domain, O: Observer<D::Record>> Member<'a, D, O> {
 
     /// Takes what another partition sent; what was handled after it is taken back first.
     pub fn take(&mut self, post: &Post<D::Message>) {
+        debug_assert_eq!(post.to(), self.index, "mail comes to its receiver");
         let (lane, key) = post.place();
         let place = key.shifted(self.part.agenda.offset_of(lane));
         assert!(place.time >= self.certain, "{post:?} precedes what is committed, up to {}", self.certain);

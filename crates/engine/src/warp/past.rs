@@ -62,11 +62,16 @@ impl<T> Queue<T> {
 
     /// Takes the latest ones off the end, down to a total.
     fn cut(&mut self, total: u64) -> impl Iterator<Item = T> {
+        debug_assert!((self.gone..=self.total()).contains(&total), "only what is open is taken back");
         self.items.drain((total - self.gone) as usize..)
     }
 
     /// Takes the oldest ones off the front, up to a total.
     fn pass(&mut self, total: u64) -> impl Iterator<Item = T> {
+        debug_assert!(
+            (self.gone..=self.total()).contains(&total),
+            "only what is open is committed, and once"
+        );
         let count = total - std::mem::replace(&mut self.gone, total);
         self.items.drain(..count as usize)
     }
@@ -112,14 +117,17 @@ impl<D: Domain> Past<D> {
     }
 
     pub fn add_alarm(&mut self, alarm: Alarm) {
+        debug_assert!(self.last().is_some(), "an alarm is set by an event");
         self.alarms.items.push_back(alarm);
     }
 
     pub fn add_send(&mut self, sent: Sent<D::Message>) {
+        debug_assert!(self.last().is_some(), "a message is sent by an event");
         self.sends.items.push_back(sent);
     }
 
     pub fn add_record(&mut self, record: D::Record) {
+        debug_assert!(self.last().is_some(), "a record is emitted by an event");
         self.records.items.push_back(record);
     }
 
@@ -138,12 +146,14 @@ impl<D: Domain> Past<D> {
         let [alarms, _, records] = first.before;
         self.alarms.cut(alarms).for_each(alarm);
         drop(self.records.cut(records));
+        // Messages must know the event that sent them, so they leave with it, one event at a time.
         while self.done.items.len() > kept {
             if let Some(event) = self.done.items.pop_back() {
                 self.sends.cut(event.before[1]).for_each(|s| sent(event.place, s));
                 done(event);
             }
         }
+        debug_assert!(self.last().is_none_or(|last| last.place < place), "what is left precedes the cut");
         self.done.total()
     }
 
@@ -155,6 +165,7 @@ impl<D: Domain> Past<D> {
             Some(next) => next.before,
             None => [self.alarms.total(), self.sends.total(), self.records.total()],
         };
+        // Alarms and messages of committed events are certain: nothing needs to name them any more.
         drop(self.alarms.pass(alarms));
         drop(self.sends.pass(sends));
         self.records.pass(records).for_each(record);

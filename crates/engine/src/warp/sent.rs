@@ -11,6 +11,8 @@ use crate::{
 
 /// Bit of a head word: it takes a message back.
 const CANCEL: u64 = 1 << 33;
+// Below it stand the receiver's number and the lane, above it the length of the payload.
+const _: () = assert!(CANCEL.trailing_zeros() > 32 && CANCEL.trailing_zeros() < 40);
 
 impl<M: Message> Mail for Post<M> {
     fn write(&self, to: &mut Vec<u64>) {
@@ -21,6 +23,7 @@ impl<M: Message> Mail for Post<M> {
         };
         to.push(bits);
         to.extend(key.to_words());
+        // Also with a message: its receiver must know it again when it is taken back.
         to.extend([u64::from(stamp.from), stamp.number]);
         if let Self::Message(envelope, _) = self {
             let (words, count) = short(&envelope.message);
@@ -32,6 +35,7 @@ impl<M: Message> Mail for Post<M> {
         let [head] = take(from);
         let key = Key::from_words(take(from));
         let [sender, number] = take(from);
+        // The cast keeps the receiver's number and drops the bits above it.
         let (to, lane, stamp) = (head as u32, lane(head), Stamp { from: sender as u32, number });
         if head & CANCEL == 0 {
             Self::Message(Envelope { to, lane, key, message: payload(head, from) }, stamp)
