@@ -183,10 +183,10 @@ fn build(
         let help = format!("measure a smaller one of its kind, of up to {MOST_MEASURED} ports");
         return Err(Error::new(ErrorKind::Limit, message).with_help(help));
     }
-    if let Some(bytes) = fabric_bytes(chosen) {
+    if let Some(bytes) = fabric_bytes(chosen, only.rails) {
         fits(what, bytes.saturating_mul(times), limit_in_bytes(None))?;
     }
-    match planes_of(chosen) {
+    match planes_of(chosen, only.rails) {
         Ok(whole) if only.faults.is_none() => Ok(Some(whole)),
         Ok(whole) => Ok(only.faults.as_ref().and_then(|f| faults::left(f, only.seed, &whole, diagnostics))),
         Err(problems) => {

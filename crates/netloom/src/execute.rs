@@ -1,6 +1,9 @@
 //! Runs a setup.
 
-use crate::{error::Error, prepare::Prepared, saver::Saver, together::share_notes, watcher::Watcher};
+use crate::{
+    error::Error, experiment::sections::SchedulerKind, prepare::Prepared, saver::Saver,
+    together::share_notes, watcher::Watcher,
+};
 use model::{Finished, Progress, run::Watch, setup::JobSetup};
 use results::summary::Verdict;
 use workload::program::Remark;
@@ -40,7 +43,7 @@ pub fn execute_saved(
     share_notes(&prepared.world, prepared.run.jobs());
     remark(prepared.run.jobs(), &mut finished.summary.verdict);
     let ahead = finished.summary.performance.as_ref().is_some_and(|p| p.speculation.is_some());
-    if prepared.experiment["engine"]["scheduler"] == "optimistic" && !ahead {
+    if prepared.scheduler == SchedulerKind::Optimistic && !ahead {
         let model = prepared.model.about.name;
         watcher.remark(&format!(
             "note: the optimistic scheduler was asked for and not used: this run of model \"{model}\" has nothing to run ahead of"

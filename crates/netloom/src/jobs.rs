@@ -120,10 +120,6 @@ fn build_job(
         }),
         _ => None,
     };
-    let message = match section.get("message") {
-        Some(Value::Int(bytes)) => Some(*bytes),
-        _ => None,
-    };
     let lowering = lowering(section, diagnostics)?;
     let follows = |key: &str| workload.about.params.iter().any(|p| p.name == key);
     let shape =
@@ -134,7 +130,7 @@ fn build_job(
         asked: asked.is_some(),
         seed: site.seed,
         job: index,
-        message: message.unwrap_or(0),
+        message: job.message.unwrap_or(0),
         arrival,
         shape,
     };
@@ -142,15 +138,15 @@ fn build_job(
         (workload.build)(&context, values).map_err(|problems| section.report(problems, diagnostics)).ok();
     let ranks = work.as_ref().and_then(Work::ranks).unwrap_or(ranks);
     let program = work.as_ref().and_then(Work::program).map(|program| &**program);
-    let job = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
-    let groups = place(placement, section, site, &job, free, diagnostics);
+    let to_place = JobToPlace { ranks: ranks.div_ceil(each), each, index, program };
+    let groups = place(placement, section, site, &to_place, free, diagnostics);
     let placement = groups.map(|at| (0..ranks).map(|rank| at[(rank / each) as usize]).collect());
     let (name, start) = (values.text("name"), values.time("start"));
     let compute_ppb = match section.get("compute") {
         Some(Value::Real(factor)) => (factor * JobSetup::COMPUTE_AS_IS as f64).round() as u64,
         _ => JobSetup::COMPUTE_AS_IS,
     };
-    Some(JobSetup { name, work: work?, placement: placement?, start, message, compute_ppb })
+    Some(JobSetup { name, work: work?, placement: placement?, start, message: job.message, compute_ppb })
 }
 
 /// What a placement asks about a job.

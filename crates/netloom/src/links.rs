@@ -49,25 +49,17 @@ fn params(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Vec<Option<
 /// Bandwidth of a node's terminal links, all rails together, of which loads are fractions.
 fn terminal_bandwidth(experiment: &Experiment) -> Option<Bandwidth> {
     let fabric = experiment.fabric.as_ref()?;
-    let rails = match fabric.section.get("rails") {
-        Some(Value::Int(rails)) => *rails,
-        _ => 1,
-    };
     let terminal = fabric.entry.classes.first()?;
     let (_, link) = experiment.links.iter().find(|(class, _)| class == terminal)?;
     match link.get("bandwidth") {
-        Some(Value::Bandwidth(bandwidth)) => bandwidth.times(rails),
+        Some(Value::Bandwidth(bandwidth)) => bandwidth.times(experiment.rails),
         _ => None,
     }
 }
 
 /// Refuses links so slow that a message or a full buffer would take longer than virtual time can express.
 fn check_transfers(experiment: &Experiment, links: &[Option<LinkParams>], diagnostics: &mut Diagnostics) {
-    let messages = experiment.jobs.iter().filter_map(|j| match j.section.get("message") {
-        Some(Value::Int(bytes)) => Some(*bytes),
-        _ => None,
-    });
-    let message = messages.max().unwrap_or(0);
+    let message = experiment.jobs.iter().filter_map(|job| job.message).max().unwrap_or(0);
     for ((class, section), link) in experiment.links.iter().zip(links) {
         let Some(link) = link else { continue };
         let bytes = message.max(link.vc_buffer);

@@ -43,7 +43,7 @@ pub fn build(
     (phases, room): (&Phases<'_>, Room<'_>),
     diagnostics: &mut Diagnostics,
 ) -> Result<Network, Error> {
-    if let Some(bytes) = experiment.fabric.as_ref().and_then(fabric_bytes) {
+    if let Some(bytes) = experiment.fabric.as_ref().and_then(|f| fabric_bytes(f, experiment.rails)) {
         room("the fabric alone", bytes)?;
     }
     phases.begin("building the network");
@@ -72,25 +72,27 @@ pub fn build(
 
 fn fabric(experiment: &Experiment, diagnostics: &mut Diagnostics) -> Option<Arc<Fabric>> {
     let chosen = experiment.fabric.as_ref().filter(|f| f.section.complete)?;
-    planes_of(chosen).map(Arc::new).map_err(|problems| chosen.section.report(problems, diagnostics)).ok()
+    planes_of(chosen, experiment.rails)
+        .map(Arc::new)
+        .map_err(|problems| chosen.section.report(problems, diagnostics))
+        .ok()
 }
 
-/// Bytes that a fabric's graph will take; `None` if it cannot be built.
+/// Bytes that a fabric's graph will take on so many rails; `None` if it cannot be built.
 #[must_use]
-pub fn fabric_bytes(chosen: &Chosen<Topology>) -> Option<u64> {
+pub fn fabric_bytes(chosen: &Chosen<Topology>, rails: u64) -> Option<u64> {
     let sizes = chosen.section.complete.then(|| (chosen.entry.sizes)(&chosen.section.values).ok())??;
     let one = sizes.ports * size_of::<Port>() as u64 + sizes.routers * 4 + sizes.terminals * 8;
-    let rails = chosen.section.values.int("rails");
     ((sizes.ports + sizes.terminals).saturating_mul(rails) <= MAX_LINKS).then(|| one.saturating_mul(rails))
 }
 
-/// The fabric that a section describes, all planes of it.
+/// The fabric that a section describes, all planes of it: one for each rail.
 ///
 /// # Errors
 /// What the topology refuses, and too many links.
-pub fn planes_of(chosen: &Chosen<Topology>) -> Result<Fabric, Vec<Problem>> {
+pub fn planes_of(chosen: &Chosen<Topology>, rails: u64) -> Result<Fabric, Vec<Problem>> {
     let values = &chosen.section.values;
-    let (sizes, rails) = ((chosen.entry.sizes)(values)?, values.int("rails"));
+    let sizes = (chosen.entry.sizes)(values)?;
     let links = (sizes.ports + sizes.terminals).saturating_mul(rails);
     if links > MAX_LINKS {
         let message = format!("the network would have more than {MAX_LINKS} links on {rails} rails");

@@ -3,7 +3,10 @@
 use crate::{
     assemble, deadlocks,
     error::{Error, ErrorKind},
-    experiment::{self, resolved, sections::Experiment},
+    experiment::{
+        self, resolved,
+        sections::{Experiment, SchedulerKind},
+    },
     input::{Input, read_file},
     machine::{self, Machine},
     memory::{fits, limit_in_bytes},
@@ -37,6 +40,8 @@ pub struct Prepared {
     pub routing: Option<Report>,
     /// Memory that the run will need at most.
     pub memory: Prediction,
+    /// The scheduler that the experiment asks for; the run may have no use for it.
+    pub scheduler: SchedulerKind,
     /// When the run is saved.
     pub intervals: Intervals,
     /// Where the experiment came from.
@@ -148,6 +153,7 @@ pub fn prepare_resolved(
         model: model.entry,
         routing,
         memory,
+        scheduler: experiment.scheduler.kind,
         intervals,
         input: input.clone(),
         options: *options,

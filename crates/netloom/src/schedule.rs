@@ -1,6 +1,10 @@
 //! `[engine]`: which scheduler, in how many threads, and when a run is saved.
 
-use crate::{experiment::sections::Experiment, options::RunOptions, saver::Intervals};
+use crate::{
+    experiment::sections::{Experiment, SchedulerKind},
+    options::RunOptions,
+    saver::Intervals,
+};
 use base::threads::{Optimism, Threads};
 use base::{
     diag::{Diagnostic, Diagnostics},
@@ -22,16 +26,14 @@ pub fn scheduling(
         Some(Value::Int(number)) => *number as usize,
         _ => unreachable!("`{key}` has a default"),
     };
-    let name = match engine.get("scheduler") {
-        Some(Value::Text(name)) if engine.places.contains_key("scheduler") || count == 1 => name.as_str(),
-        _ => "conservative",
-    };
+    let asked = experiment.scheduler;
+    let kind = if asked.written || count == 1 { asked.kind } else { SchedulerKind::Conservative };
     // A run that is taken up again has the partitions of its state, and any number of threads.
     let (partitions, resumed) = (options.partitions.or(experiment.partitions), options.partitions.is_some());
-    let each = if name == "optimistic" { AHEAD_PER_THREAD } else { 1 };
+    let each = if kind == SchedulerKind::Optimistic { AHEAD_PER_THREAD } else { 1 };
     let partitions = partitions.or((options.ranks > 1).then_some(options.ranks * count * each));
-    match name {
-        "optimistic" => Scheduling::Optimistic {
+    match kind {
+        SchedulerKind::Optimistic => Scheduling::Optimistic {
             partitions,
             threads: Threads { count, pin, ..Threads::ONE },
             optimism: Optimism {
@@ -44,7 +46,7 @@ pub fn scheduling(
                 ..Optimism::default()
             },
         },
-        name if name == "conservative" || resumed || options.ranks > 1 => {
+        kind if kind == SchedulerKind::Conservative || resumed || options.ranks > 1 => {
             Scheduling::Conservative { partitions, threads: Threads { count, pin, ..Threads::ONE } }
         }
         _ => {
@@ -72,14 +74,14 @@ pub fn read(
 fn unread(experiment: &Experiment, options: &RunOptions) -> Vec<String> {
     let engine = &experiment.engine;
     let mut unread = Vec::new();
-    let sequential = matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "sequential");
-    if sequential && options.ranks > 1 && engine.places.contains_key("scheduler") {
+    let asked = experiment.scheduler;
+    if asked.kind == SchedulerKind::Sequential && options.ranks > 1 && asked.written {
         unread.push(format!(
             "over {} ranks the conservative scheduler runs, not the sequential one of [engine]",
             options.ranks
         ));
     }
-    if matches!(engine.get("scheduler"), Some(Value::Text(name)) if name == "optimistic") {
+    if asked.kind == SchedulerKind::Optimistic {
         return unread;
     }
     let written = ["optimism", "batch", "history"].into_iter().filter(|&key| engine.places.contains_key(key));

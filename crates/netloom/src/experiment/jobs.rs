@@ -26,6 +26,8 @@ pub struct Job {
     pub arrival: Option<&'static ArrivalEntry>,
     /// How its ranks are put on terminals; `None` after a mistake.
     pub placement: Option<&'static PlacementEntry>,
+    /// Payload of a message in bytes, if the file says it.
+    pub message: Option<u64>,
     /// Ranks that share a terminal, if they do.
     pub sharing: Option<Sharing>,
 }
@@ -119,7 +121,11 @@ fn read_job(
         section.values.0.insert("name".to_owned(), Value::Text(format!("job-{index}")));
     }
     section.complete &= diagnostics.len() == before && !lenient;
-    Some(Job { sharing: Sharing::of(&section, choices), section, workload, arrival, placement })
+    let message = match section.get("message") {
+        Some(Value::Int(bytes)) => Some(*bytes),
+        _ => None,
+    };
+    Some(Job { sharing: Sharing::of(&section, choices), section, workload, arrival, placement, message })
 }
 
 /// True if messages follow from replies: then nothing says when they arrive.

@@ -18,6 +18,8 @@ use model::section::{Chosen, Section};
 pub struct FabricOnly {
     /// `[fabric]` without the links.
     pub fabric: Option<Chosen<Topology>>,
+    /// Rails of the network; 1 after a mistake.
+    pub rails: u64,
     /// `[faults]`, if it is there.
     pub faults: Option<Section>,
     /// `[routing]`, if it is there.
@@ -46,10 +48,12 @@ pub fn resolve_fabric(
         }
         _ => plain(&EXPERIMENT, "[experiment]", &[], &Table::default(), end, diagnostics),
     };
+    let fabric = fabric.and_then(|(table, home)| {
+        chosen(&choices.topology, FABRIC.params, table, home, &["link"], diagnostics)
+    });
     FabricOnly {
-        fabric: fabric.and_then(|(table, home)| {
-            chosen(&choices.topology, FABRIC.params, table, home, &["link"], diagnostics)
-        }),
+        rails: rails_of(fabric.as_ref()),
+        fabric,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
         routing: routing
             .and_then(|(table, home)| chosen(&choices.routing, &[], table, home, &[], diagnostics)),
@@ -57,6 +61,14 @@ pub fn resolve_fabric(
             Some(Value::Int(seed)) => *seed,
             _ => 0,
         },
+    }
+}
+
+/// Rails that `[fabric]` asks for; 1 if it is not there or has a mistake.
+pub(super) fn rails_of(fabric: Option<&Chosen<Topology>>) -> u64 {
+    match fabric.and_then(|f| f.section.get("rails")) {
+        Some(Value::Int(rails)) => *rails,
+        _ => 1,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     file::{File, chosen, plain},
     jobs::{Job, read_jobs},
     keys::{Choices, ENGINE, EXPERIMENT, FAULTS, MAX_PARTITIONS, OUTPUT, PORTALS},
-    network::{Links, read_fabric},
+    network::{Links, rails_of, read_fabric},
     own::{read_model, read_own},
     plot::PLOT,
     portals::read_nodes,
@@ -41,6 +41,8 @@ pub struct Experiment {
     pub general: General,
     /// `[fabric]` without the links.
     pub fabric: Option<Chosen<Topology>>,
+    /// Rails of the network: links of a node, each to a plane of its own. 1 without a network, or after a mistake.
+    pub rails: u64,
     /// Links by class, in the order of the topology's classes.
     pub links: Links,
     /// `[faults]`, if it is there.
@@ -61,6 +63,8 @@ pub struct Experiment {
     pub portals_nodes: Vec<Section>,
     /// `[engine]` without the partitions.
     pub engine: Section,
+    /// The scheduler that `[engine]` asks for.
+    pub scheduler: Scheduler,
     /// Number of partitions; `None` for `"auto"`.
     pub partitions: Option<u32>,
     /// `[output]`, with defaults where the file says nothing.
@@ -69,6 +73,37 @@ pub struct Experiment {
     pub series: Option<Place>,
     /// True if `[[plot]]` is there, which draws points of a sweep.
     pub plots: bool,
+}
+
+/// A scheduler, and whether the file asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduler {
+    /// The one that the file names, or else the default; after a mistake the conservative one, which takes any number of threads.
+    pub kind: SchedulerKind,
+    /// True if the file names it.
+    pub written: bool,
+}
+
+/// The kinds of schedulers that `[engine]` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulerKind {
+    /// All events in one thread, in their order.
+    Sequential,
+    /// Partitions side by side, as far as lookahead allows.
+    Conservative,
+    /// Partitions ahead of what is certain.
+    Optimistic,
+}
+
+impl Scheduler {
+    fn of(engine: &Section) -> Self {
+        let kind = match engine.get("scheduler") {
+            Some(Value::Text(name)) if name == "sequential" => SchedulerKind::Sequential,
+            Some(Value::Text(name)) if name == "optimistic" => SchedulerKind::Optimistic,
+            _ => SchedulerKind::Conservative,
+        };
+        Self { kind, written: engine.places.contains_key("scheduler") }
+    }
 }
 
 /// Values of `[experiment]`, as far as they are sound.
@@ -139,9 +174,11 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
     };
     let (model, picked) =
         model.and_then(|(table, home)| read_model(table, home, choices, diagnostics)).unzip();
+    let engine_section = plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics);
     Experiment {
         general: General::of(&experiment),
         experiment,
+        rails: rails_of(fabric.as_ref()),
         fabric,
         links,
         faults: faults.map(|(table, home)| plain(&FAULTS, "[faults]", &[], table, home, diagnostics)),
@@ -154,7 +191,8 @@ pub fn resolve(root: &Table, end: Place, choices: &Choices, diagnostics: &mut Di
         model,
         choices: picked.unwrap_or_default(),
         partitions: read_partitions(engine, diagnostics),
-        engine: plain(&ENGINE, "[engine]", &["partitions"], engine, g_home, diagnostics),
+        scheduler: Scheduler::of(&engine_section),
+        engine: engine_section,
         output: plain(&OUTPUT, "[output]", &[], output, o_home, diagnostics),
         series: root.get(SWEEP.name).map(|entry| entry.key_place),
         plots: root.get(PLOT.name).is_some(),
