@@ -15,6 +15,7 @@ use crate::{
     nic::{Params, size},
 };
 use base::{
+    index::{Column, RankId, TerminalId},
     rng::{Purpose, Stream},
     time::Ps,
 };
@@ -39,10 +40,11 @@ const NONE: u32 = u32::MAX;
 struct Flight {
     message: Box<Message>,
     /// Rank that sent it.
-    from: u32,
-    /// Rank that it is for; [`NONE`] if there was none when it was sent.
-    to: u32,
-    ends: (u32, u32),
+    from: RankId,
+    /// Rank that it is for; `None` if there was none when it was sent.
+    to: Option<RankId>,
+    /// Nodes that it leaves and reaches.
+    ends: (TerminalId, TerminalId),
     /// The flight that it answers; its low-level acknowledgement has no message worth reading.
     answers: u32,
     /// Its serial.
@@ -75,11 +77,11 @@ struct Flight {
 
 impl Flight {
     /// A message of a rank between two nodes, with a copy to be sent.
-    fn new(message: Box<Message>, from: u32, ends: (u32, u32)) -> Self {
+    fn new(message: Box<Message>, from: RankId, ends: (TerminalId, TerminalId)) -> Self {
         Self {
             message,
             from,
-            to: NONE,
+            to: None,
             ends,
             answers: NONE,
             answered: 0,
@@ -103,8 +105,8 @@ impl Flight {
 /// What reaches the processor over the bus.
 #[derive(Clone, Copy, Debug)]
 enum Control {
-    Event(u32, usize, (u16, u16), Event),
-    Count(u32, usize, (u16, u16), Count, u32),
+    Event(RankId, usize, (u16, u16), Event),
+    Count(RankId, usize, (u16, u16), Count, u32),
 }
 
 /// The interface of a node.
@@ -130,7 +132,7 @@ type Timer = (Ps, u32, (u64, u32));
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A rank may find what it waits for.
-    Rank(u32),
+    Rank(RankId),
     /// What [`Machine::wake_at`] was given.
     Wake(u64),
 }
@@ -151,38 +153,38 @@ pub struct Machine {
     /// Now.
     pub now: Ps,
     /// Processes by rank.
-    pub processes: Vec<Process>,
+    pub processes: Column<RankId, Process>,
     /// Parameters of nodes without their own, and what all have in common.
     pub params: Params,
     /// For each node 0, or one more than the place of its own parameters.
-    kind: Vec<u16>,
+    kind: Column<TerminalId, u16>,
     /// What was counted.
     pub counts: Counts,
     /// Messages served for each rank.
-    pub served: Vec<u64>,
+    pub served: Column<RankId, u64>,
     due: Agenda,
     counter: u64,
-    nics: Vec<Nic>,
+    nics: Column<TerminalId, Nic>,
     net: Box<dyn MessageNetwork>,
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Pairs of ranks that have sent something, and the last one of each sender.
-    pairs: BTreeMap<(u32, u32), u32>,
-    last: Vec<(u32, u32)>,
+    pairs: BTreeMap<(RankId, RankId), u32>,
+    last: Column<RankId, Option<(RankId, u32)>>,
     /// Messages sent and served, by pair.
     order: Vec<(u64, u64)>,
     held: BTreeMap<(u32, u64), u32>,
     /// Places in an order whose message was given up before its turn.
     skipped: BTreeSet<(u32, u64)>,
     /// Pid and rank of processes with interfaces, by node.
-    ids: Vec<Vec<(u32, u32)>>,
+    ids: Column<TerminalId, Vec<(u32, RankId)>>,
     loss: Stream,
     arrived: Vec<u32>,
     /// The flight whose arrival is being served, and whether it was answered.
     serving: (u32, bool),
     happened: VecDeque<Happening>,
     /// Ranks that look at their memory.
-    watched: Vec<bool>,
+    watched: Column<RankId, bool>,
     /// Empty, but for its room.
     buffer: Vec<Out>,
     /// Stands in for a message that is lent, or that nobody reads.
@@ -207,54 +209,55 @@ impl Machine {
                 "{ranks} ranks, {per} per node, need {nodes} terminals, and the fabric has {have}"
             ));
         }
-        let process = |rank: u32| {
+        let process = |rank: RankId| {
+            let (rank, per_node) = (rank.number(), params.ranks_per_node);
             // Pids of a node begin at 100; nodes are numbered from 1, so that neither is mistaken for a rank.
-            Process::new(rank / params.ranks_per_node + 1, 100 + rank % params.ranks_per_node, 1000, *limits)
+            Process::new(rank / per_node + 1, 100 + rank % per_node, 1000, *limits)
         };
         let mut machine = Self {
             now: 0,
-            processes: (0..ranks).map(process).collect(),
-            kind: vec![0; nodes as usize],
+            processes: RankId::first(ranks).map(process).collect(),
+            kind: Column::filled(nodes as usize, 0),
             counts: Counts::default(),
-            served: vec![0; ranks as usize],
+            served: Column::filled(ranks as usize, 0),
             due: Agenda::default(),
             counter: 0,
-            nics: vec![Nic::default(); nodes as usize],
+            nics: Column::filled(nodes as usize, Nic::default()),
             loss: Stream::new(net.seed(), Purpose::Route, 1 << 40),
             net,
             flights: Vec::new(),
             free: Vec::new(),
             pairs: BTreeMap::new(),
-            last: vec![(NONE, NONE); ranks as usize],
+            last: Column::filled(ranks as usize, None),
             order: Vec::new(),
             held: BTreeMap::new(),
             skipped: BTreeSet::new(),
-            ids: vec![Vec::new(); nodes as usize],
+            ids: Column::filled(nodes as usize, Vec::new()),
             arrived: Vec::new(),
             serving: (NONE, false),
             happened: VecDeque::new(),
-            watched: vec![false; ranks as usize],
+            watched: Column::filled(ranks as usize, false),
             buffer: Vec::new(),
             spare: None,
             params,
         };
         for (n, (nodes, _)) in (1..).zip(&machine.params.own) {
             for &node in nodes {
-                if let Some(kind) = machine.kind.get_mut(node as usize) {
+                if let Some(kind) = machine.kind.cells_mut().get_mut(node.index()) {
                     *kind = n;
                 }
             }
         }
-        for rank in 0..machine.processes.len() {
-            machine.processes[rank].copy_most = machine.of_rank(rank as u32).copy_most;
+        for rank in RankId::first(ranks) {
+            machine.processes[rank].copy_most = machine.of_rank(rank).copy_most;
         }
         Ok(machine)
     }
 
     /// Parameters of a node.
     #[must_use]
-    pub fn of(&self, node: u32) -> &Params {
-        match self.kind[node as usize] {
+    pub fn of(&self, node: TerminalId) -> &Params {
+        match self.kind[node] {
             0 => &self.params,
             n => &self.params.own[usize::from(n) - 1].1,
         }
@@ -262,14 +265,14 @@ impl Machine {
 
     /// Parameters of a rank's node.
     #[must_use]
-    pub fn of_rank(&self, rank: u32) -> &Params {
+    pub fn of_rank(&self, rank: RankId) -> &Params {
         self.of(self.node(rank))
     }
 
     /// Node of a rank.
     #[must_use]
-    pub fn node(&self, rank: u32) -> u32 {
-        rank / self.params.ranks_per_node
+    pub fn node(&self, rank: RankId) -> TerminalId {
+        TerminalId::new(rank.number() / self.params.ranks_per_node)
     }
 
     /// Nothing happens at or after this time.
@@ -289,8 +292,8 @@ impl Machine {
     }
 
     /// From now on reports all that is served at a rank's interface, since it may have changed its memory.
-    pub fn watch(&mut self, rank: u32) {
-        self.watched[rank as usize] = true;
+    pub fn watch(&mut self, rank: RankId) {
+        self.watched[rank] = true;
     }
 
     /// Lets time pass if nothing happens before `until`.
@@ -317,16 +320,16 @@ impl Machine {
     /// As `PtlNIInit`.
     pub fn ni_init(
         &mut self,
-        rank: u32,
+        rank: RankId,
         options: u32,
         pid: u32,
         desired: Option<&Limits>,
     ) -> Result<(u32, Limits), Code> {
-        let node = self.node(rank) as usize;
+        let node = self.node(rank);
         let ids = &mut self.ids[node];
         let taken = |pid| ids.iter().any(|&(p, r)| p == pid && r != rank);
-        let opened = self.processes[rank as usize].ni_init(options, pid, desired, taken)?;
-        let pid = self.processes[rank as usize].id.pid;
+        let opened = self.processes[rank].ni_init(options, pid, desired, taken)?;
+        let pid = self.processes[rank].id.pid;
         if pid != PID_ANY
             && let Err(place) = ids.binary_search(&(pid, rank))
         {
@@ -337,15 +340,15 @@ impl Machine {
 
     /// Time in which a rank's processor writes the payload of an operation itself: small ones of volatile descriptors that do not travel in the command.
     #[must_use]
-    pub fn written_time(&mut self, rank: u32, op: &Op) -> Ps {
-        let options = if op.sends() { self.processes[rank as usize].md_options(op.put.0) } else { 0 };
+    pub fn written_time(&mut self, rank: RankId, op: &Op) -> Ps {
+        let options = if op.sends() { self.processes[rank].md_options(op.put.0) } else { 0 };
         let (p, volatile) = (self.of_rank(rank), options & md::VOLATILE != 0);
         if volatile && op.length > p.inline && op.length <= p.pio { p.pio_time } else { 0 }
     }
 
     /// Time of a look that found nothing, with how many there were in a row: it takes longer the more there were, up to a hundred.
     #[must_use]
-    pub fn miss_time(&self, rank: u32, misses: &mut u32) -> Ps {
+    pub fn miss_time(&self, rank: RankId, misses: &mut u32) -> Ps {
         *misses = (*misses + 1).min(100);
         self.of_rank(rank).poll_time * u64::from(*misses)
     }
@@ -354,37 +357,39 @@ impl Machine {
     ///
     /// # Errors
     /// As the interface says.
-    pub fn ask(&mut self, rank: u32, call: &Call, memory: &mut dyn Memory) -> Result<u32, Code> {
+    pub fn ask(&mut self, rank: RankId, call: &Call, memory: &mut dyn Memory) -> Result<u32, Code> {
         let answer = match call {
             Call::NiInit { options, pid, desired } => {
                 self.ni_init(rank, *options, *pid, desired.as_ref()).map(|(handle, _)| handle)
             }
-            other => other.ask(&mut self.processes[rank as usize], memory),
+            other => other.ask(&mut self.processes[rank], memory),
         };
-        self.processes[rank as usize].show_counts();
+        self.processes[rank].show_counts();
         self.flush(rank);
         answer
     }
 
     /// Rank of a process that has opened an interface.
-    fn rank_of(&self, id: ProcessId) -> Option<u32> {
-        let ids = self.ids.get((id.nid as usize).wrapping_sub(1))?;
+    fn rank_of(&self, id: ProcessId) -> Option<RankId> {
+        let ids = self.ids.get(TerminalId::new(id.nid.wrapping_sub(1)))?;
         let place = ids.binary_search_by_key(&id.pid, |p| p.0).ok()?;
         Some(ids[place].1)
     }
 
     /// Number of a pair of ranks, counted from 0 as they first send.
-    fn pair(&mut self, from: u32, to: u32) -> u32 {
-        let last = &mut self.last[from as usize];
-        if last.0 != to {
-            let new = self.order.len() as u32;
-            let pair = *self.pairs.entry((from, to)).or_insert(new);
-            if pair == new {
-                self.order.push((0, 0));
-            }
-            *last = (to, pair);
+    fn pair(&mut self, from: RankId, to: RankId) -> u32 {
+        if let Some((last, pair)) = self.last[from]
+            && last == to
+        {
+            return pair;
         }
-        last.1
+        let new = self.order.len() as u32;
+        let pair = *self.pairs.entry((from, to)).or_insert(new);
+        if pair == new {
+            self.order.push((0, 0));
+        }
+        self.last[from] = Some((to, pair));
+        pair
     }
 
     /// Does what happens until something concerns a program; `None` if nothing more will happen.
@@ -429,11 +434,11 @@ impl Machine {
     }
 
     /// Does what a rank's calls have asked of its interface.
-    pub fn flush(&mut self, rank: u32) {
+    pub fn flush(&mut self, rank: RankId) {
         let node = self.node(rank);
         let mut out = std::mem::take(&mut self.buffer);
-        while !self.processes[rank as usize].out.is_empty() {
-            std::mem::swap(&mut self.processes[rank as usize].out, &mut out);
+        while !self.processes[rank].out.is_empty() {
+            std::mem::swap(&mut self.processes[rank].out, &mut out);
             for out in out.drain(..) {
                 match out {
                     Out::Send(message) => self.post(rank, message),
@@ -450,21 +455,21 @@ impl Machine {
     }
 
     /// Events and counters cross the bus in their order.
-    fn queue_control(&mut self, node: u32, control: Control) {
-        self.nics[node as usize].controls.push_back(control);
+    fn queue_control(&mut self, node: TerminalId, control: Control) {
+        self.nics[node].controls.push_back(control);
         let at = self.now + self.of(node).control_time(size::EVENT);
         self.at(at, Due::Control(node));
     }
 
-    fn control(&mut self, node: u32) {
-        let Some(control) = self.nics[node as usize].controls.pop_front() else { return };
+    fn control(&mut self, node: TerminalId) {
+        let Some(control) = self.nics[node].controls.pop_front() else { return };
         let rank = match control {
             Control::Event(rank, ni, queue, event) => {
-                self.processes[rank as usize].deliver(ni, queue, event);
+                self.processes[rank].deliver(ni, queue, event);
                 rank
             }
             Control::Count(rank, ni, counter, value, epoch) => {
-                self.processes[rank as usize].show(ni, counter, value, epoch);
+                self.processes[rank].show(ni, counter, value, epoch);
                 rank
             }
         };

@@ -1,6 +1,7 @@
 //! Parameters of a node's interface: the host bus, transmit and receive engines, paths of a payload, reliability.
 
 use base::{
+    index::TerminalId,
     param::{Kind, Param, Problem, Values},
     rate::Bandwidth,
     registry::About,
@@ -241,7 +242,7 @@ pub const NODES: Param = Param {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// The node.
-    pub node: u32,
+    pub node: TerminalId,
     /// Since when.
     pub from: Ps,
     /// Until when.
@@ -256,7 +257,7 @@ pub fn outages(texts: &[String], most: u32) -> Result<Vec<Outage>, Vec<Problem>>
     let one = |text: &str| -> Option<Outage> {
         let (node, rest) = text.split_once(" at ")?;
         let (from, span) = rest.split_once(" for ").map_or((rest, None), |(from, span)| (from, Some(span)));
-        let (node, from) = (node.trim().parse().ok()?, parse_time(from.trim()).ok()?);
+        let (node, from) = (TerminalId::new(node.trim().parse().ok()?), parse_time(from.trim()).ok()?);
         let until = match span {
             Some(span) => from.saturating_add(parse_time(span.trim()).ok()?),
             None => Ps::MAX,
@@ -266,7 +267,7 @@ pub fn outages(texts: &[String], most: u32) -> Result<Vec<Outage>, Vec<Problem>>
     let (mut all, mut problems) = (Vec::new(), Vec::new());
     for text in texts {
         match one(text) {
-            Some(Outage { node, .. }) if node >= most => {
+            Some(Outage { node, .. }) if node.number() >= most => {
                 let message = format!("{text:?}: there is no node {node}, the machine has {most}");
                 problems.push(Problem::new("outages", message));
             }
@@ -285,12 +286,14 @@ pub fn outages(texts: &[String], most: u32) -> Result<Vec<Outage>, Vec<Problem>>
 ///
 /// # Errors
 /// What is no such list, and nodes at or beyond `most`.
-pub fn nodes(text: &str, most: u32) -> Result<Vec<u32>, Problem> {
+pub fn nodes(text: &str, most: u32) -> Result<Vec<TerminalId>, Problem> {
     let mut all = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-            (Ok(first), Ok(last)) if first <= last && last < most => all.extend(first..=last),
+            (Ok(first), Ok(last)) if first <= last && last < most => {
+                all.extend((first..=last).map(TerminalId::new))
+            }
             (Ok(_), Ok(last)) if last >= most => {
                 let message = format!("there is no node {last}: the machine has {most}");
                 return Err(Problem::new("nodes", message));
@@ -342,7 +345,7 @@ pub struct Params {
     /// Links of nodes that fail.
     pub outages: Vec<Outage>,
     /// Nodes with parameters of their own.
-    pub own: Vec<(Vec<u32>, Params)>,
+    pub own: Vec<(Vec<TerminalId>, Params)>,
 }
 
 /// Picoseconds of bytes at a bandwidth, rounded.
@@ -463,11 +466,11 @@ mod tests {
     fn outages_and_lists_of_nodes_are_read() {
         let texts = ["3 at 5 us for 2 ms".to_owned(), "0 at 1 us".to_owned()];
         let read = outages(&texts, 4).expect("they are right");
-        assert_eq!(read[0], Outage { node: 3, from: 5 * US, until: 5 * US + 2 * MS });
-        assert_eq!(read[1], Outage { node: 0, from: US, until: Ps::MAX });
+        assert_eq!(read[0], Outage { node: TerminalId::new(3), from: 5 * US, until: 5 * US + 2 * MS });
+        assert_eq!(read[1], Outage { node: TerminalId::new(0), from: US, until: Ps::MAX });
         let wrong = ["3 at 5", "at 5 us", "4 at 5 us", "1 at 5 us for ever"].map(str::to_owned);
         assert_eq!(outages(&wrong, 4).expect_err("all are wrong").len(), 4);
-        assert_eq!(nodes("0-2, 7", 8).expect("a list"), [0, 1, 2, 7]);
+        assert_eq!(nodes("0-2, 7", 8).expect("a list"), [0, 1, 2, 7].map(TerminalId::new));
         for wrong in ["", "3-1", "8", "1;2"] {
             assert!(nodes(wrong, 8).is_err(), "{wrong:?}");
         }

@@ -11,7 +11,11 @@ use crate::core::{
     call::Call,
     types::{Code, Count, INVALID, Iovec},
 };
-use base::{hash::mix64, time::Ps};
+use base::{
+    hash::mix64,
+    index::{Column, RankId},
+    time::Ps,
+};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -130,7 +134,7 @@ struct Open {
 pub struct Recorder {
     to: Box<dyn Write>,
     at: u64,
-    ranks: Vec<Open>,
+    ranks: Column<RankId, Open>,
     trailer: Trailer,
     /// Why there will be no record.
     failure: Option<String>,
@@ -163,15 +167,15 @@ impl Recorder {
     }
 
     /// A rank asked something and got an answer.
-    pub fn asked(&mut self, rank: u32, call: Call, answer: Result<u32, Code>, pieces: Vec<Iovec>) {
+    pub fn asked(&mut self, rank: RankId, call: Call, answer: Result<u32, Code>, pieces: Vec<Iovec>) {
         let pieces = pieces.iter().map(|p| (p.base, p.length)).collect();
         let made = answer.unwrap_or(INVALID);
         self.step(rank, Step::Ask { call: Box::new(Asked(call)), made, pieces });
     }
 
     /// A rank looked for events, and found one or nothing.
-    pub fn events(&mut self, rank: u32, queues: Vec<u32>, timeout: u32, found: bool) {
-        let last = &mut self.ranks[rank as usize].last;
+    pub fn events(&mut self, rank: RankId, queues: Vec<u32>, timeout: u32, found: bool) {
+        let last = &mut self.ranks[rank].last;
         if let Some(Step::Events { queues: q, timeout: t, misses }) = last
             && *misses > 0
             && (&*q, *t) == (&queues, timeout)
@@ -183,8 +187,8 @@ impl Recorder {
     }
 
     /// A rank looked at counters, and one had reached its test or none.
-    pub fn counts(&mut self, rank: u32, tests: Vec<(u32, u64)>, timeout: u32, found: bool) {
-        let last = &mut self.ranks[rank as usize].last;
+    pub fn counts(&mut self, rank: RankId, tests: Vec<(u32, u64)>, timeout: u32, found: bool) {
+        let last = &mut self.ranks[rank].last;
         if let Some(Step::Counts { tests: o, timeout: t, misses }) = last
             && *misses > 0
             && (&*o, *t) == (&tests, timeout)
@@ -196,9 +200,9 @@ impl Recorder {
     }
 
     /// A rank read a counter.
-    pub fn count(&mut self, rank: u32, counter: u32, value: Count) {
+    pub fn count(&mut self, rank: RankId, counter: u32, value: Count) {
         let shown = (value.success, value.failure);
-        if let Some(Step::Count { counter: c, shown: old, again }) = &mut self.ranks[rank as usize].last
+        if let Some(Step::Count { counter: c, shown: old, again }) = &mut self.ranks[rank].last
             && *c == counter
         {
             if *old == shown {
@@ -214,8 +218,8 @@ impl Recorder {
     }
 
     /// A rank polled memory until so many messages had been served for it.
-    pub fn served(&mut self, rank: u32, served: u64) {
-        if let Some(Step::Served(old)) = &mut self.ranks[rank as usize].last {
+    pub fn served(&mut self, rank: RankId, served: u64) {
+        if let Some(Step::Served(old)) = &mut self.ranks[rank].last {
             *old = served;
             return;
         }
@@ -223,41 +227,41 @@ impl Recorder {
     }
 
     /// A rank ended.
-    pub fn ended(&mut self, rank: u32, time: Ps) {
-        if self.trailer.ranks[rank as usize].time.is_none() {
+    pub fn ended(&mut self, rank: RankId, time: Ps) {
+        if self.trailer.ranks[rank.index()].time.is_none() {
             self.step(rank, Step::End);
-            self.trailer.ranks[rank as usize].time = Some(time);
+            self.trailer.ranks[rank.index()].time = Some(time);
         }
     }
 
     /// A rank did something.
-    pub fn step(&mut self, rank: u32, step: Step) {
-        if self.trailer.ranks[rank as usize].time.is_some() {
+    pub fn step(&mut self, rank: RankId, step: Step) {
+        if self.trailer.ranks[rank.index()].time.is_some() {
             return;
         }
-        let old = self.ranks[rank as usize].last.replace(step);
+        let old = self.ranks[rank].last.replace(step);
         self.put(rank, old);
-        if self.ranks[rank as usize].bytes.len() >= BLOCK {
+        if self.ranks[rank].bytes.len() >= BLOCK {
             self.write(rank);
         }
     }
 
-    fn put(&mut self, rank: u32, step: Option<Step>) {
+    fn put(&mut self, rank: RankId, step: Option<Step>) {
         let Some(step) = step else { return };
         match postcard::to_stdvec(&step) {
-            Ok(bytes) => self.ranks[rank as usize].bytes.extend_from_slice(&bytes),
+            Ok(bytes) => self.ranks[rank].bytes.extend_from_slice(&bytes),
             Err(e) => self.give_up(format!("a step cannot be encoded: {e}")),
         }
     }
 
-    fn write(&mut self, rank: u32) {
-        let bytes = std::mem::take(&mut self.ranks[rank as usize].bytes);
+    fn write(&mut self, rank: RankId) {
+        let bytes = std::mem::take(&mut self.ranks[rank].bytes);
         if bytes.is_empty() || self.failure.is_some() {
             return;
         }
-        self.trailer.ranks[rank as usize].blocks.push(self.at);
+        self.trailer.ranks[rank.index()].blocks.push(self.at);
         let mut all = Vec::with_capacity(bytes.len() + HEAD as usize);
-        all.extend_from_slice(&rank.to_le_bytes());
+        all.extend_from_slice(&rank.number().to_le_bytes());
         all.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         all.extend_from_slice(&sum(&bytes).to_le_bytes());
         all.extend_from_slice(&bytes);
@@ -277,8 +281,8 @@ impl Recorder {
         messages: (u64, u64),
         mut faults: Vec<(u64, u64)>,
     ) -> Result<(), String> {
-        for rank in 0..self.ranks.len() as u32 {
-            let last = self.ranks[rank as usize].last.take();
+        for rank in RankId::first(self.ranks.len() as u32) {
+            let last = self.ranks[rank].last.take();
             self.put(rank, last);
             self.write(rank);
         }
@@ -315,7 +319,7 @@ pub struct Record {
     size: u64,
     /// What it says of the run as a whole.
     pub trailer: Trailer,
-    cursors: Vec<Cursor>,
+    cursors: Column<RankId, Cursor>,
 }
 
 /// Where a rank is.
@@ -371,7 +375,7 @@ impl Record {
         if trailer.ranks.iter().any(|r| !r.blocks.is_sorted_by(|a, b| a < b)) {
             return Err("it names blocks out of their order".into());
         }
-        let cursors = vec![Cursor::default(); trailer.ranks.len()];
+        let cursors = Column::filled(trailer.ranks.len(), Cursor::default());
         Ok(Self { from, size: at, trailer, cursors })
     }
 
@@ -379,10 +383,10 @@ impl Record {
     ///
     /// # Errors
     /// If it is damaged: in words.
-    pub fn next(&mut self, rank: u32) -> Result<Option<Step>, String> {
-        let cursor = &mut self.cursors[rank as usize];
+    pub fn next(&mut self, rank: RankId) -> Result<Option<Step>, String> {
+        let cursor = &mut self.cursors[rank];
         if cursor.at == cursor.bytes.len() {
-            let Some(&at) = self.trailer.ranks[rank as usize].blocks.get(cursor.block) else {
+            let Some(&at) = self.trailer.ranks[rank.index()].blocks.get(cursor.block) else {
                 return Ok(None);
             };
             cursor.block += 1;
@@ -404,7 +408,7 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 /// Steps of a block.
-fn block(from: &mut dyn Source, size: u64, rank: u32, at: u64) -> Result<Vec<u8>, String> {
+fn block(from: &mut dyn Source, size: u64, rank: RankId, at: u64) -> Result<Vec<u8>, String> {
     let cannot = |e: io::Error| format!("cannot be read: {e}");
     if at.checked_add(HEAD).is_none_or(|end| end > size) {
         return Err("lies beyond the end".into());
@@ -432,6 +436,9 @@ mod tests {
     use proptest::prelude::*;
     use std::{cell::RefCell, io::Cursor, rc::Rc};
 
+    const FIRST: RankId = RankId::new(0);
+    const SECOND: RankId = RankId::new(1);
+
     #[derive(Clone, Default)]
     struct Shared(Rc<RefCell<Vec<u8>>>);
 
@@ -449,7 +456,7 @@ mod tests {
         let to = Shared::default();
         let mut recorder = Recorder::new(Box::new(to.clone()), "test", ranks, 1).expect("memory takes it");
         write(&mut recorder);
-        (0..ranks).for_each(|r| recorder.ended(r, 1000 + u64::from(r)));
+        RankId::first(ranks).for_each(|r| recorder.ended(r, 1000 + u64::from(r)));
         recorder.finish(2000, (3, 4), vec![(9, 1), (5, 2), (9, 1)]).expect("memory takes it");
         to.0.take()
     }
@@ -458,7 +465,7 @@ mod tests {
         Record::open(Box::new(Cursor::new(bytes)))
     }
 
-    fn steps(record: &mut Record, rank: u32) -> Result<Vec<Step>, String> {
+    fn steps(record: &mut Record, rank: RankId) -> Result<Vec<Step>, String> {
         let mut all = Vec::new();
         while let Some(step) = record.next(rank)? {
             all.push(step);
@@ -469,13 +476,13 @@ mod tests {
     #[test]
     fn looks_become_waits() {
         let bytes = recorded(2, |r| {
-            (0..5).for_each(|_| r.events(0, vec![7], 0, false));
-            r.events(0, vec![7], 0, true);
-            r.events(0, vec![7], 0, true);
-            r.events(0, vec![7], 0, false);
-            r.events(0, vec![8], 0, true);
+            (0..5).for_each(|_| r.events(FIRST, vec![7], 0, false));
+            r.events(FIRST, vec![7], 0, true);
+            r.events(FIRST, vec![7], 0, true);
+            r.events(FIRST, vec![7], 0, false);
+            r.events(FIRST, vec![8], 0, true);
             for success in [0, 0, 1, 1, 3, 3, 3, 2] {
-                r.count(1, 4, Count { success, failure: 0 });
+                r.count(SECOND, 4, Count { success, failure: 0 });
             }
         });
         let mut record = open(bytes).expect("it is whole");
@@ -485,11 +492,11 @@ mod tests {
         );
         let look = |queue, misses| Step::Events { queues: vec![queue], timeout: 0, misses };
         assert_eq!(
-            steps(&mut record, 0),
+            steps(&mut record, FIRST),
             Ok(vec![look(7, 0), look(7, 0), look(7, 1), look(8, 0), Step::End])
         );
         let count = |shown, again| Step::Count { counter: 4, shown: (shown, 0), again };
-        assert_eq!(steps(&mut record, 1), Ok(vec![count(3, 2), count(2, 0), Step::End]));
+        assert_eq!(steps(&mut record, SECOND), Ok(vec![count(3, 2), count(2, 0), Step::End]));
     }
 
     #[test]
@@ -497,11 +504,11 @@ mod tests {
         let op = |n: u64| Call::Begin(Op { length: n, match_bits: n << 40, ..Op::default() });
         let bytes = recorded(3, |r| {
             for n in 0..3000 {
-                r.asked((n % 3) as u32, op(n), Ok(INVALID), Vec::new());
+                r.asked(RankId::new((n % 3) as u32), op(n), Ok(INVALID), Vec::new());
             }
         });
         let mut record = open(bytes).expect("it is whole");
-        for rank in 0..3 {
+        for rank in RankId::first(3) {
             let all = steps(&mut record, rank).expect("it is whole");
             assert_eq!(all.len(), 1001);
             for (n, step) in all[..1000].iter().enumerate() {
@@ -515,10 +522,10 @@ mod tests {
         /// A byte that is another one is noticed, wherever it is.
         #[test]
         fn no_damage_goes_unnoticed(at in 0usize..1000, by in 1u8..) {
-            let mut bytes = recorded(2, |r| (0..40).for_each(|n| r.step(n % 2, Step::Sleep(u64::from(n) << 30, false))));
+            let mut bytes = recorded(2, |r| (0..40).for_each(|n| r.step(RankId::new(n % 2), Step::Sleep(u64::from(n) << 30, false))));
             let at = at % bytes.len();
             bytes[at] ^= by;
-            let read = open(bytes).and_then(|mut r| Ok((steps(&mut r, 0)?, steps(&mut r, 1)?)));
+            let read = open(bytes).and_then(|mut r| Ok((steps(&mut r, FIRST)?, steps(&mut r, SECOND)?)));
             prop_assert!(read.is_err());
         }
     }

@@ -13,7 +13,10 @@ use crate::{
     nic::{Params, size},
     record::{Asked, Record, Step, reached},
 };
-use base::time::{MS, Ps};
+use base::{
+    index::{Column, RankId},
+    time::{MS, Ps},
+};
 use model::messages::MessageNetwork;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -107,8 +110,8 @@ struct World {
     machine: Machine,
     memory: Void,
     record: Record,
-    ranks: Vec<Rank>,
-    ready: VecDeque<u32>,
+    ranks: Column<RankId, Rank>,
+    ready: VecDeque<RankId>,
     /// Ranks at the barrier, and barriers so far.
     barrier: (u32, u64),
     /// Looks that found nothing; no rank has done anything else since all were gone through.
@@ -150,8 +153,8 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
         machine,
         memory,
         record,
-        ranks: (0..count).map(rank).collect(),
-        ready: (0..count).collect(),
+        ranks: RankId::first(count).map(rank).collect(),
+        ready: RankId::first(count).collect(),
         barrier: (0, 0),
         looks: 0,
         calm: false,
@@ -165,19 +168,19 @@ pub fn run(record: Record, net: Box<dyn MessageNetwork>, params: Params) -> Resu
 
 impl World {
     /// The rank that goes on next; `None` if none ever will.
-    fn next(&mut self) -> Option<u32> {
+    fn next(&mut self) -> Option<RankId> {
         loop {
             if let (Some(rank), false) = (self.ready.pop_front(), self.hopeless) {
                 return Some(rank);
             }
-            if self.hopeless || self.ranks.iter().all(|r| r.ended.is_some()) {
+            if self.hopeless || self.ranks.cells().iter().all(|r| r.ended.is_some()) {
                 return None;
             }
             match self.machine.next(&mut self.memory)? {
                 Happening::Rank(rank) => self.wake_rank(rank),
                 Happening::Wake(what) => {
-                    let rank = (what >> 32) as u32;
-                    if self.ranks[rank as usize].ticket == what as u32 {
+                    let rank = RankId::new((what >> 32) as u32);
+                    if self.ranks[rank].ticket == what as u32 {
                         self.wake(rank);
                     }
                 }
@@ -185,8 +188,8 @@ impl World {
         }
     }
 
-    fn wake(&mut self, rank: u32) {
-        let r = &mut self.ranks[rank as usize];
+    fn wake(&mut self, rank: RankId) {
+        let r = &mut self.ranks[rank];
         if r.waiting != Waiting::No {
             (r.waiting, r.idle_polls) = (Waiting::No, false);
             r.ticket = r.ticket.wrapping_add(1);
@@ -194,14 +197,14 @@ impl World {
         }
     }
 
-    fn wake_rank(&mut self, rank: u32) {
-        if matches!(self.ranks[rank as usize].waiting, Waiting::Rank(_)) {
+    fn wake_rank(&mut self, rank: RankId) {
+        if matches!(self.ranks[rank].waiting, Waiting::Rank(_)) {
             self.wake(rank);
         }
     }
 
-    fn wait(&mut self, rank: u32, waiting: Waiting, until: Option<Ps>) {
-        let r = &mut self.ranks[rank as usize];
+    fn wait(&mut self, rank: RankId, waiting: Waiting, until: Option<Ps>) {
+        let r = &mut self.ranks[rank];
         r.waiting = waiting;
         r.idle_polls |= until.is_none();
         if let Some(until) = until {
@@ -211,7 +214,7 @@ impl World {
     }
 
     /// Lets time pass for a rank; false if others have to go on first.
-    fn pause(&mut self, rank: u32, span: Ps) -> bool {
+    fn pause(&mut self, rank: RankId, span: Ps) -> bool {
         let until = self.machine.now.saturating_add(span);
         if self.ready.is_empty() && self.machine.skip_to(until) {
             return true;
@@ -221,12 +224,12 @@ impl World {
     }
 
     /// Goes on with a rank until it waits.
-    fn drive(&mut self, rank: u32) -> Result<(), String> {
+    fn drive(&mut self, rank: RankId) -> Result<(), String> {
         loop {
-            let Some(part) = self.ranks[rank as usize].parts.pop_front() else {
+            let Some(part) = self.ranks[rank].parts.pop_front() else {
                 match self.record.next(rank)? {
                     Some(step) => {
-                        (self.ranks[rank as usize].idle_polls, self.calm) = (false, false);
+                        (self.ranks[rank].idle_polls, self.calm) = (false, false);
                         self.begin(rank, step);
                     }
                     None => {
@@ -244,9 +247,9 @@ impl World {
     }
 
     /// A call begins with what the rank computed and what the call itself takes.
-    fn enter(&mut self, rank: u32, span: Ps) {
+    fn enter(&mut self, rank: RankId, span: Ps) {
         let call = self.machine.of_rank(rank).call_time;
-        let r = &mut self.ranks[rank as usize];
+        let r = &mut self.ranks[rank];
         let all = span.saturating_add(call).saturating_add(std::mem::take(&mut r.computed));
         if all > 0 {
             r.parts.push_back(Part::Pause(all));
@@ -254,19 +257,19 @@ impl World {
     }
 
     /// What a rank computed before its last clock call passes before it ends.
-    fn enter_end(&mut self, rank: u32) {
-        let r = &mut self.ranks[rank as usize];
+    fn enter_end(&mut self, rank: RankId) {
+        let r = &mut self.ranks[rank];
         if r.computed > 0 {
             r.parts.push_back(Part::Pause(std::mem::take(&mut r.computed)));
         }
     }
 
     /// Takes a step apart.
-    fn begin(&mut self, rank: u32, step: Step) {
-        let push = |world: &mut Self, part| world.ranks[rank as usize].parts.push_back(part);
+    fn begin(&mut self, rank: RankId, step: Step) {
+        let push = |world: &mut Self, part| world.ranks[rank].parts.push_back(part);
         match step {
             Step::Compute(span) => {
-                let r = &mut self.ranks[rank as usize];
+                let r = &mut self.ranks[rank];
                 r.computed = r.computed.saturating_add(span);
             }
             Step::Sleep(span, called) => {
@@ -277,7 +280,7 @@ impl World {
             }
             Step::Ask { mut call, made, pieces } => {
                 for handle in call.0.handles() {
-                    *handle = self.ranks[rank as usize].handles.get(handle).copied().unwrap_or(*handle);
+                    *handle = self.ranks[rank].handles.get(handle).copied().unwrap_or(*handle);
                 }
                 self.begin_call(rank, &call.0);
                 push(self, Part::Ask(call, made, pieces));
@@ -311,12 +314,12 @@ impl World {
     }
 
     /// A handle of the record as it is here.
-    fn here(&self, rank: u32, handle: u32) -> u32 {
-        self.ranks[rank as usize].handles.get(&handle).copied().unwrap_or(handle)
+    fn here(&self, rank: RankId, handle: u32) -> u32 {
+        self.ranks[rank].handles.get(&handle).copied().unwrap_or(handle)
     }
 
     /// What a call takes before it takes effect.
-    fn begin_call(&mut self, rank: u32, call: &Call) {
+    fn begin_call(&mut self, rank: RankId, call: &Call) {
         if matches!(call, Call::Init | Call::Fini | Call::Abort) {
             return;
         }
@@ -325,46 +328,46 @@ impl World {
         if let Call::Begin(op) = call {
             let time = self.machine.written_time(rank, op);
             if time > 0 {
-                self.ranks[rank as usize].parts.push_back(Part::Pause(time));
+                self.ranks[rank].parts.push_back(Part::Pause(time));
             }
         }
         self.enter(rank, command);
     }
 
     /// Time of a look that found nothing.
-    fn missed(&mut self, rank: u32) {
-        let r = &mut self.ranks[rank as usize];
+    fn missed(&mut self, rank: RankId) {
+        let r = &mut self.ranks[rank];
         let span = self.machine.miss_time(rank, &mut r.misses);
         r.parts.push_back(Part::Pause(span));
     }
 
     /// A look that is repeated until it finds something found nothing. If nothing is due any more and all others look or wait like this, or have ended, nobody
     /// ever will: unlike programs, records do not count such looks.
-    fn polls_idle(&mut self, rank: u32) {
-        self.ranks[rank as usize].idle_polls = true;
+    fn polls_idle(&mut self, rank: RankId) {
+        self.ranks[rank].idle_polls = true;
         self.looks += 1;
         if !self.looks.is_multiple_of(AGAIN)
             || !self.machine.is_idle()
-            || !self.ranks.iter().all(|r| r.ended.is_some() || r.idle_polls)
+            || !self.ranks.cells().iter().all(|r| r.ended.is_some() || r.idle_polls)
         {
             return;
         }
         self.hopeless = self.calm;
         // What was served a moment ago is found by the next look.
         self.calm = true;
-        for r in self.ranks.iter_mut().filter(|r| !matches!(r.waiting, Waiting::Rank(_))) {
+        for r in self.ranks.cells_mut().iter_mut().filter(|r| !matches!(r.waiting, Waiting::Rank(_))) {
             r.idle_polls &= self.hopeless;
         }
     }
 
-    fn read_count(&mut self, rank: u32, counter: u32, shown: (u64, u64), again: u64) {
+    fn read_count(&mut self, rank: RankId, counter: u32, shown: (u64, u64), again: u64) {
         self.missed(rank);
         self.enter(rank, 0);
-        self.ranks[rank as usize].parts.push_back(Part::Count(counter, shown, again));
+        self.ranks[rank].parts.push_back(Part::Count(counter, shown, again));
     }
 
     /// Does a part of a step; false if the rank waits.
-    fn part(&mut self, rank: u32, part: Part) -> bool {
+    fn part(&mut self, rank: RankId, part: Part) -> bool {
         match part {
             Part::Pause(span) => self.pause(rank, span),
             Part::Ask(call, made, pieces) => {
@@ -376,7 +379,7 @@ impl World {
                     let until = self.deadline(timeout);
                     self.enter(rank, 0);
                     let part = Part::Events(queues, timeout, misses, Some(until));
-                    self.ranks[rank as usize].parts.push_back(part);
+                    self.ranks[rank].parts.push_back(part);
                     return true;
                 };
                 let found = misses == 0 && self.event(rank, &queues);
@@ -388,7 +391,7 @@ impl World {
                     let until = self.deadline(timeout);
                     self.enter(rank, 0);
                     let part = Part::Counts(tests, timeout, misses, Some(until));
-                    self.ranks[rank as usize].parts.push_back(part);
+                    self.ranks[rank].parts.push_back(part);
                     return true;
                 };
                 let found = misses == 0 && tests.iter().any(|&(ct, test)| self.tested(rank, ct, test));
@@ -397,9 +400,9 @@ impl World {
             }
             Part::Count(counter, shown, again) => {
                 let there = if counter == INVALID {
-                    self.machine.served[rank as usize] >= shown.0
+                    self.machine.served[rank] >= shown.0
                 } else {
-                    let value = self.machine.processes[rank as usize].ct_get(counter);
+                    let value = self.machine.processes[rank].ct_get(counter);
                     value.map_or(true, |v| reached((v.success, v.failure), shown))
                 };
                 if !there {
@@ -413,22 +416,22 @@ impl World {
                 true
             }
             Part::Served(least) => {
-                if self.machine.served[rank as usize] >= least {
+                if self.machine.served[rank] >= least {
                     return true;
                 }
-                self.ranks[rank as usize].parts.push_front(part);
+                self.ranks[rank].parts.push_front(part);
                 self.wait(rank, Waiting::Rank("a message that changes its memory"), None);
                 false
             }
             Part::Barrier(round) => self.barrier(rank, round),
             Part::End => {
-                self.ranks[rank as usize].ended = Some(self.machine.now);
+                self.ranks[rank].ended = Some(self.machine.now);
                 false
             }
         }
     }
 
-    fn ask(&mut self, rank: u32, call: &Call, made: u32, pieces: &[(u64, u64)]) {
+    fn ask(&mut self, rank: RankId, call: &Call, made: u32, pieces: &[(u64, u64)]) {
         self.memory.start = call.pieces().map_or(0, |p| p.0);
         self.memory.pieces =
             pieces.iter().flat_map(|p| [p.0.to_le_bytes(), p.1.to_le_bytes()]).flatten().collect();
@@ -439,9 +442,9 @@ impl World {
             && !matches!(call, Call::PtAlloc { .. })
         {
             if here == made {
-                self.ranks[rank as usize].handles.remove(&made);
+                self.ranks[rank].handles.remove(&made);
             } else {
-                self.ranks[rank as usize].handles.insert(made, here);
+                self.ranks[rank].handles.insert(made, here);
             }
         }
     }
@@ -452,28 +455,28 @@ impl World {
     }
 
     /// Takes an event out of one of the queues.
-    fn event(&mut self, rank: u32, queues: &[u32]) -> bool {
-        let process = &mut self.machine.processes[rank as usize];
+    fn event(&mut self, rank: RankId, queues: &[u32]) -> bool {
+        let process = &mut self.machine.processes[rank];
         // A queue that is gone would be waited for in vain.
         queues.iter().any(|&q| process.eq_get(q) != Err(Code::EqEmpty))
     }
 
-    fn tested(&mut self, rank: u32, counter: u32, test: u64) -> bool {
-        let value = self.machine.processes[rank as usize].ct_get(counter);
+    fn tested(&mut self, rank: RankId, counter: u32, test: u64) -> bool {
+        let value = self.machine.processes[rank].ct_get(counter);
         value.map_or(true, |v| v.success >= test || v.failure > 0)
     }
 
     /// A look found something, or goes on until its time is up, or is followed by another.
     fn look(
         &mut self,
-        rank: u32,
+        rank: RankId,
         (found, misses, timeout): (bool, u64, u32),
         until: Option<Ps>,
         what: &'static str,
         again: impl FnOnce(u64) -> Part,
     ) -> bool {
         if found {
-            self.ranks[rank as usize].misses = 0;
+            self.ranks[rank].misses = 0;
             return true;
         }
         if until.is_none_or(|u| self.machine.now < u) {
@@ -482,7 +485,7 @@ impl World {
                 Part::Counts(c, t, m, _) => Part::Counts(c, t, m, Some(until)),
                 other => other,
             };
-            self.ranks[rank as usize].parts.push_front(part);
+            self.ranks[rank].parts.push_front(part);
             self.wait(rank, Waiting::Rank(what), until);
             return false;
         }
@@ -494,33 +497,33 @@ impl World {
         }
         if misses != 1 {
             let left = misses.saturating_sub(1);
-            self.ranks[rank as usize].parts.push_back(again(left));
+            self.ranks[rank].parts.push_back(again(left));
         }
         true
     }
 
-    fn barrier(&mut self, rank: u32, round: Option<u64>) -> bool {
+    fn barrier(&mut self, rank: RankId, round: Option<u64>) -> bool {
         let all = self.ranks.len() as u32;
         let round = round.unwrap_or_else(|| {
             self.barrier.0 += 1;
             let round = self.barrier.1;
             if self.barrier.0 == all {
                 self.barrier = (0, round + 1);
-                (0..all).for_each(|r| self.wake_rank(r));
+                RankId::first(all).for_each(|r| self.wake_rank(r));
             }
             round
         });
         if self.barrier.1 > round {
             return true;
         }
-        self.ranks[rank as usize].parts.push_front(Part::Barrier(Some(round)));
+        self.ranks[rank].parts.push_front(Part::Barrier(Some(round)));
         self.wait(rank, Waiting::Rank("the others at a barrier"), None);
         false
     }
 
     fn report(&self) -> Replayed {
         let mut waiting = Vec::new();
-        for (n, r) in self.ranks.iter().enumerate().filter(|(_, r)| r.ended.is_none()) {
+        for (n, r) in self.ranks.iter().filter(|(_, r)| r.ended.is_none()) {
             let what = match r.waiting {
                 Waiting::Rank(what) => format!("waits for {what}"),
                 _ if self.hopeless => "looks again and again, in vain".to_owned(),
@@ -530,11 +533,11 @@ impl World {
         }
         let running = |r: &Rank| r.ended.is_none() && r.waiting == Waiting::Time;
         Replayed {
-            ended: self.ranks.iter().map(|r| r.ended).collect(),
+            ended: self.ranks.cells().iter().map(|r| r.ended).collect(),
             time: self.machine.now,
             counts: self.machine.counts,
             waiting,
-            limited: !self.hopeless && self.ranks.iter().any(running),
+            limited: !self.hopeless && self.ranks.cells().iter().any(running),
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Message {
     pub ni: usize,
     /// Process that sends it.
     pub source: ProcessId,
-    /// Its rank, on a logical interface.
+    /// Its rank in the map of a logical interface, as programs see it.
     pub source_rank: u32,
     /// Process it is for.
     pub target: ProcessId,

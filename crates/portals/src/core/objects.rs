@@ -388,7 +388,7 @@ pub struct Ni {
     pub limits: Limits,
     /// Processes by rank.
     pub map: Option<Vec<ProcessId>>,
-    /// Own rank in the map.
+    /// Own rank in the map, as programs see it: [`RANK_ANY`](super::types::RANK_ANY) without one.
     pub rank: u32,
     /// Portal table.
     pub tables: Vec<Option<Table>>,

@@ -2,7 +2,7 @@
 //!
 //! Timers are far away and hardly ever ring: they have a heap of their own, so that what is near need not be sorted past them.
 
-use base::time::Ps;
+use base::{index::TerminalId, time::Ps};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What becomes due.
@@ -15,13 +15,13 @@ pub(super) enum Due {
     /// Its turn has come.
     Admit(u32),
     /// An engine of a node is free again: for answers or for requests.
-    EngineFree(u32, bool),
+    EngineFree(TerminalId, bool),
     /// A flight's data are in memory.
     Received(u32),
     /// Something of a node reaches its processor.
-    Control(u32),
+    Control(TerminalId),
     /// A node's first timer rings.
-    Timeout(u32),
+    Timeout(TerminalId),
     /// Of the program: see [`super::Happening`].
     Wake(u64),
 }

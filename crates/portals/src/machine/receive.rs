@@ -8,7 +8,7 @@ use crate::{
     },
     nic::{Outage, Params},
 };
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 
 impl Machine {
     /// A message has crossed the network, or is lost at its end.
@@ -91,7 +91,7 @@ impl Machine {
             return self.serve(flight, memory);
         }
         let (answers, engines) = (self.answers(flight), self.of(node).rx_engines);
-        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
+        let rx = &mut self.nics[node].rx[usize::from(answers)];
         if rx.1 < engines {
             rx.1 += 1;
             self.at(self.now + time, Due::Received(flight));
@@ -103,7 +103,7 @@ impl Machine {
     /// A receive engine is done with a message.
     pub(super) fn received(&mut self, flight: u32, memory: &mut dyn Memory) {
         let (node, answers) = (self.flights[flight as usize].ends.1, self.answers(flight));
-        let rx = &mut self.nics[node as usize].rx[usize::from(answers)];
+        let rx = &mut self.nics[node].rx[usize::from(answers)];
         if let Some(next) = rx.0.pop_front() {
             let time = receiving(self.of(node), &self.flights[next as usize].message);
             self.at(self.now + time, Due::Received(next));
@@ -129,17 +129,14 @@ impl Machine {
         // The message is lent to the process: nothing else looks at it meanwhile.
         let spare = self.spare.take().unwrap_or_default();
         let message = std::mem::replace(&mut self.flights[flight as usize].message, spare);
-        let to = match self.flights[flight as usize].to {
-            NONE => self.rank_of(message.target),
-            to => Some(to),
-        };
+        let to = self.flights[flight as usize].to.or_else(|| self.rank_of(message.target));
         self.serving = (flight, false);
         match to {
             Some(to) => {
-                self.processes[to as usize].receive(&message, memory);
+                self.processes[to].receive(&message, memory);
                 self.flush(to);
-                self.served[to as usize] += 1;
-                if self.watched[to as usize] {
+                self.served[to] += 1;
+                if self.watched[to] {
                     self.happened.push_back(Happening::Rank(to));
                 }
             }
@@ -161,7 +158,7 @@ impl Machine {
     }
 
     /// A message without a target is answered in its name.
-    pub(super) fn undeliverable(&mut self, m: &Message, from: u32) {
+    pub(super) fn undeliverable(&mut self, m: &Message, from: RankId) {
         let fetches = matches!(m.request, Request::Get | Request::FetchAtomic | Request::Swap);
         if !m.request.is_request() || (m.ack == AckReq::None && !fetches) {
             return;

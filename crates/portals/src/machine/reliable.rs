@@ -8,6 +8,7 @@ use crate::core::{
     message::{Message, Request},
     types::{Fail, Memory},
 };
+use base::index::TerminalId;
 
 impl Machine {
     /// A message arrived a second time: its acknowledgement may have been lost.
@@ -37,7 +38,7 @@ impl Machine {
         if std::mem::take(&mut f.open) {
             f.over = true;
             let (node, request) = (f.ends.0, f.message.request);
-            self.nics[node as usize].open -= 1;
+            self.nics[node].open -= 1;
             if request.is_request() && request != Request::Get {
                 self.sent(flight, Fail::Ok, memory);
             }
@@ -67,11 +68,11 @@ impl Machine {
     }
 
     /// Sets a timer; those before it that nobody needs any more are forgotten.
-    pub(super) fn set_timer(&mut self, node: u32, timer: Timer) {
-        while self.nics[node as usize].timers.front().is_some_and(|&t| !self.is_valid(t)) {
-            self.nics[node as usize].timers.pop_front();
+    pub(super) fn set_timer(&mut self, node: TerminalId, timer: Timer) {
+        while self.nics[node].timers.front().is_some_and(|&t| !self.is_valid(t)) {
+            self.nics[node].timers.pop_front();
         }
-        let nic = &mut self.nics[node as usize];
+        let nic = &mut self.nics[node];
         nic.timers.push_back(timer);
         if !std::mem::replace(&mut nic.armed, true) {
             self.at(timer.0, Due::Timeout(node));
@@ -85,18 +86,18 @@ impl Machine {
     }
 
     /// A timer of a node rings.
-    pub(super) fn timeout(&mut self, node: u32, memory: &mut dyn Memory) {
-        self.nics[node as usize].armed = false;
-        while let Some(&timer) = self.nics[node as usize].timers.front() {
+    pub(super) fn timeout(&mut self, node: TerminalId, memory: &mut dyn Memory) {
+        self.nics[node].armed = false;
+        while let Some(&timer) = self.nics[node].timers.front() {
             let (deadline, flight, (_, attempt)) = timer;
             let valid = self.is_valid(timer);
             if valid && deadline > self.now {
-                if !std::mem::replace(&mut self.nics[node as usize].armed, true) {
+                if !std::mem::replace(&mut self.nics[node].armed, true) {
                     self.at(deadline, Due::Timeout(node));
                 }
                 return;
             }
-            self.nics[node as usize].timers.pop_front();
+            self.nics[node].timers.pop_front();
             if !valid {
                 continue;
             }
@@ -118,7 +119,7 @@ impl Machine {
         f.over = true;
         f.served = true;
         let (node, from, message, order) = (f.ends.0, f.from, f.message.clone(), f.order);
-        self.nics[node as usize].open -= 1;
+        self.nics[node].open -= 1;
         if let Some((pair, order)) = order {
             if self.held.remove(&(pair, order)).is_some() {
                 self.flights[flight as usize].copies -= 1;
@@ -132,7 +133,7 @@ impl Machine {
         }
         if message.request.is_request() {
             let fetches = matches!(message.request, Request::Get | Request::FetchAtomic | Request::Swap);
-            self.processes[from as usize].sent(message.ni, message.pending, Fail::Undeliverable, memory);
+            self.processes[from].sent(message.ni, message.pending, Fail::Undeliverable, memory);
             let answer = Message {
                 request: if fetches { Request::Reply } else { Request::Ack },
                 ni: message.ni,
@@ -141,7 +142,7 @@ impl Machine {
                 fail: Fail::Undeliverable,
                 ..Message::default()
             };
-            self.processes[from as usize].receive(&answer, memory);
+            self.processes[from].receive(&answer, memory);
             self.flush(from);
         }
         self.forget(flight);

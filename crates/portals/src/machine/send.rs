@@ -9,14 +9,14 @@ use crate::{
     nic::size,
 };
 use base::{
-    index::TerminalId,
+    index::{RankId, TerminalId},
     time::{NS, Ps},
 };
 use model::messages;
 
 impl Machine {
     /// A message of a rank joins the queue of its engine.
-    pub(super) fn post(&mut self, rank: u32, message: Box<Message>) {
+    pub(super) fn post(&mut self, rank: RankId, message: Box<Message>) {
         let request = message.request.is_request();
         let to = self.rank_of(message.target);
         let source = self.node(rank);
@@ -35,7 +35,7 @@ impl Machine {
         let answers = if request { NONE } else { self.serving.0 };
         let ends = (source, to.map_or(source, |to| self.node(to)));
         let flight = self.take(Flight {
-            to: to.unwrap_or(NONE),
+            to,
             answers,
             answered: self.flights.get(answers as usize).map_or(0, |f| f.serial),
             order,
@@ -58,16 +58,16 @@ impl Machine {
 
     pub(super) fn queue(&mut self, flight: u32) {
         let (node, answers) = (self.flights[flight as usize].ends.0, self.answers(flight));
-        self.nics[node as usize].tx[usize::from(answers)].0.push_back(flight);
+        self.nics[node].tx[usize::from(answers)].0.push_back(flight);
         self.start(node, answers);
     }
 
     /// Idle engines take what waits, as far as entries of the reliability allow.
-    pub(super) fn start(&mut self, node: u32, answers: bool) {
+    pub(super) fn start(&mut self, node: TerminalId, answers: bool) {
         loop {
-            let Some(&flight) = self.nics[node as usize].tx[usize::from(answers)].0.front() else { return };
+            let Some(&flight) = self.nics[node].tx[usize::from(answers)].0.front() else { return };
             let (engines, entries) = (self.of(node).tx_engines, self.of(node).entries);
-            let nic = &mut self.nics[node as usize];
+            let nic = &mut self.nics[node];
             let (queue, busy) = &mut nic.tx[usize::from(answers)];
             let f = &mut self.flights[flight as usize];
             let entry = f.reliable && !f.open && !f.low_level;
@@ -84,7 +84,7 @@ impl Machine {
     }
 
     /// An engine takes a message in hand: its payload is fetched if it must be, then it goes onto the network.
-    pub(super) fn transmit(&mut self, flight: u32, node: u32, answers: bool) {
+    pub(super) fn transmit(&mut self, flight: u32, node: TerminalId, answers: bool) {
         let p = self.of(node);
         let f = &self.flights[flight as usize];
         let m = &*f.message;
@@ -104,10 +104,10 @@ impl Machine {
             let asked = start + p.bus_time(size::DMA_REQUEST);
             let first = asked + p.first_packet_time(bytes);
             // One fetch after another; the latency of the bus overlaps with the one before.
-            let begun = self.nics[node as usize].fetched.max(asked);
+            let begun = self.nics[node].fetched.max(asked);
             let ended = begun + (bytes as f64 * p.bus_per_byte).round() as Ps;
             let free = ended + p.bus_latency;
-            self.nics[node as usize].fetched = ended;
+            self.nics[node].fetched = ended;
             self.at(free, Due::EngineFree(node, answers));
             self.at(first, Due::Launch(flight));
             self.flights[flight as usize].holds_engine = false;
@@ -117,8 +117,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn engine_free(&mut self, node: u32, answers: bool) {
-        self.nics[node as usize].tx[usize::from(answers)].1 -= 1;
+    pub(super) fn engine_free(&mut self, node: TerminalId, answers: bool) {
+        self.nics[node].tx[usize::from(answers)].1 -= 1;
         self.start(node, answers);
     }
 
@@ -152,8 +152,7 @@ impl Machine {
             self.at(time, Due::Arrive(flight));
         } else {
             let network = u8::from(self.answers(flight));
-            let places = (TerminalId::new(ends.0), TerminalId::new(ends.1));
-            let cut = !self.net.send(self.now, places, messages::Message { network, bytes, tag: flight });
+            let cut = !self.net.send(self.now, ends, messages::Message { network, bytes, tag: flight });
             self.flights[flight as usize].cut = cut;
             if cut {
                 self.at(self.now, Due::Arrive(flight));
@@ -165,7 +164,7 @@ impl Machine {
     pub(super) fn sent(&mut self, flight: u32, fail: Fail, memory: &mut dyn Memory) {
         let f = &self.flights[flight as usize];
         let (from, ni, pending) = (f.from, f.message.ni, f.message.pending);
-        self.processes[from as usize].sent(ni, pending, fail, memory);
+        self.processes[from].sent(ni, pending, fail, memory);
         self.flush(from);
     }
 }

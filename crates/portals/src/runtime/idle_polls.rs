@@ -43,7 +43,7 @@ impl World {
 
     fn is_stuck(&self, t: &Thread) -> bool {
         let waits = matches!(t.waiting, Waiting::Rank(..)) && !t.timed;
-        let over = t.result.is_some() || self.ranks[t.rank as usize].status != Status::Running;
+        let over = t.result.is_some() || self.ranks[t.rank].status != Status::Running;
         over || waits || self.polls_idle(t)
     }
 }

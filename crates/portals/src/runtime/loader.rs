@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "loading programs")]
 
 use super::private;
+use base::index::RankId;
 use std::{
     collections::BTreeMap,
     ffi::{CStr, CString, c_char, c_void},
@@ -67,17 +68,17 @@ pub type Library = (String, Vec<u8>);
 pub fn load(
     (program, private): (&[u8], &[Library]),
     directory: &Path,
-    number: u32,
+    rank: RankId,
     names: &Names,
 ) -> Result<Loaded, String> {
-    let copies: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, number)).collect();
+    let copies: Vec<String> = (0..private.len()).map(|n| private::name(&private[n].0, n, rank)).collect();
     let all = private.iter().map(|l| l.0.as_str()).zip(&copies).map(|(old, new)| (old, new.as_str()));
     let all: Vec<(&str, &str)> = all.collect();
     let mut made = Vec::new();
     for ((_, bytes), copy) in private.iter().zip(&copies) {
         made.push(write(directory.join(copy), &private::relabelled(bytes, &all)?)?);
     }
-    let path = write(directory.join(format!("rank-{number}.so")), &private::relabelled(program, &all)?)?;
+    let path = write(directory.join(format!("rank-{rank}.so")), &private::relabelled(program, &all)?)?;
     // Names of private copies begin with "./".
     let home = std::env::current_dir().ok();
     if !private.is_empty() {

@@ -5,6 +5,7 @@ use super::{
     world::{self, wait, with},
 };
 use crate::record::Step;
+use base::index::RankId;
 use std::ffi::{c_char, c_int};
 
 /// Longest name, key and value.
@@ -44,7 +45,7 @@ super::calls::calls! {
     fn PMI_Init(spawned: *mut c_int) -> c_int { store(spawned, 0) }
     fn PMI_Initialized(flag: *mut c_int) -> c_int { store(flag, 1) }
     fn PMI_Finalize() -> c_int { OK }
-    fn PMI_Get_rank(rank: *mut c_int) -> c_int { store(rank, with(|_, r| r) as c_int) }
+    fn PMI_Get_rank(rank: *mut c_int) -> c_int { store(rank, with(|_, r| r.number()) as c_int) }
     fn PMI_Get_size(size: *mut c_int) -> c_int { store(size, with(|w, _| w.ranks.len()) as c_int) }
     fn PMI_Get_universe_size(size: *mut c_int) -> c_int { store(size, with(|w, _| w.ranks.len()) as c_int) }
     fn PMI_Get_appnum(number: *mut c_int) -> c_int { store(number, 0) }
@@ -83,7 +84,7 @@ fn barrier() -> c_int {
         if w.pmi.here == all {
             w.pmi.here = 0;
             w.pmi.round += 1;
-            (0..all).for_each(|r| w.wake_rank(r));
+            RankId::first(all).for_each(|r| w.wake_rank(r));
         }
         round
     });

@@ -2,9 +2,11 @@
 //!
 //! A copy's name is as long as the library's, so that nothing moves, and begins with "./": it is looked for where copies are made.
 
+use base::index::RankId;
+
 /// Name of the copy of library `which` that a rank has.
 #[must_use]
-pub fn name(library: &str, which: usize, rank: u32) -> String {
+pub fn name(library: &str, which: usize, rank: RankId) -> String {
     let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut number = (which as u64) << 20 | u64::from(rank);
     let mut name = vec![b'_'; library.len().max(2)];
@@ -86,8 +88,8 @@ mod tests {
 
     #[test]
     fn copies_have_names_of_their_own_as_long_as_the_library() {
-        assert_eq!(name("libcount.so", 0, 5), "./________5");
-        assert_eq!(name("libcount.so", 1, 0), "./_____mh34");
+        assert_eq!(name("libcount.so", 0, RankId::new(5)), "./________5");
+        assert_eq!(name("libcount.so", 1, RankId::new(0)), "./_____mh34");
         assert!(relabelled(b"no ELF", &[("libcount.so", "./________5")]).is_err());
         assert!(relabelled(b"", &[("liba.so", "./____5")]).is_err());
         assert_eq!(relabelled(b"anything", &[]), Ok(b"anything".to_vec()));

@@ -61,7 +61,7 @@ fn with_arguments(call: Answer<Call>, commands: bool) -> Answer<u32> {
 
 /// Looks at the interface: that takes the time of a call, and changes nothing.
 fn look(f: impl FnOnce(&mut Process) -> Answer) -> c_int {
-    number(ask(Call::Nothing(false)).and_then(|_| with(|w, rank| f(&mut w.machine.processes[rank as usize]))))
+    number(ask(Call::Nothing(false)).and_then(|_| with(|w, rank| f(&mut w.machine.processes[rank]))))
 }
 
 /// Reads what a pointer points to.
@@ -167,7 +167,7 @@ fn search((ni, pt, matching): (u32, u32, bool), me: Answer<Me>, (how, user): (c_
 
 /// An entry, if it is of the kind that an interface has.
 fn of_kind(ni: u32, matching: bool, me: Answer<Me>) -> Answer<Me> {
-    with(|w, rank| w.machine.processes[rank as usize].check_matching(ni, matching)).and(me)
+    with(|w, rank| w.machine.processes[rank].check_matching(ni, matching)).and(me)
 }
 
 /// Reads the operand of a swap, for operations that have one.
@@ -185,11 +185,11 @@ fn operand(op: Op, from: *const u8) -> Answer<Op> {
 /// A look found nothing: time passes.
 fn missed(call: &'static str) {
     world::looked(call);
-    world::pause(with(|w, rank| w.machine.miss_time(rank, &mut w.ranks[rank as usize].misses)));
+    world::pause(with(|w, rank| w.machine.miss_time(rank, &mut w.ranks[rank].misses)));
 }
 
 fn hit() {
-    with(|w, rank| w.ranks[rank as usize].misses = 0);
+    with(|w, rank| w.ranks[rank].misses = 0);
 }
 
 /// When a time-out in milliseconds is over.
@@ -217,7 +217,7 @@ fn events(
         for n in 0..count {
             let got = read(eqs.wrapping_add(n as usize)).and_then(|eq| {
                 with(|w, rank| {
-                    let process = &mut w.machine.processes[rank as usize];
+                    let process = &mut w.machine.processes[rank];
                     if process.aborted { Err(Code::Aborted) } else { process.eq_get(eq) }
                 })
             });
@@ -270,7 +270,7 @@ fn counts(
             let pair = read(cts.wrapping_add(at)).and_then(|ct| Ok((ct, read(tests.wrapping_add(at))?)));
             let value = pair.and_then(|(ct, test)| {
                 let value = with(|w, rank| {
-                    let process = &mut w.machine.processes[rank as usize];
+                    let process = &mut w.machine.processes[rank];
                     if process.aborted { Err(Code::Aborted) } else { process.ct_get(ct) }
                 })?;
                 Ok(Some(value).filter(|v| v.success >= test || v.failure > 0))
@@ -337,7 +337,7 @@ super::calls::calls! {
         let known = interface == 0 || interface == u32::MAX;
         let call = wish.and_then(|desired| if known { Ok(Call::NiInit { options, pid, desired }) } else { Err(Code::ArgInvalid) });
         number(with_arguments(call, false).and_then(|handle| {
-            let limits = with(|w, r| w.machine.processes[r as usize].limits(handle))?;
+            let limits = with(|w, r| w.machine.processes[r].limits(handle))?;
             if !actual.is_null() {
                 write(actual, limits)?;
             }
@@ -406,7 +406,7 @@ super::calls::calls! {
         missed("PtlCTGet");
         enter(0);
         let shown = with(|w, rank| {
-            let shown = w.machine.processes[rank as usize].ct_get(ct);
+            let shown = w.machine.processes[rank].ct_get(ct);
             w.record(|r| match shown {
                 Ok(shown) => r.count(rank, ct, shown),
                 Err(_) => r.count(rank, ct, Count::default()),
@@ -456,9 +456,9 @@ super::calls::calls! {
         missed("PtlAtomicSync");
         enter(0);
         let started = with(|w, rank| {
-            let served = Count { success: w.machine.served[rank as usize], failure: 0 };
+            let served = Count { success: w.machine.served[rank], failure: 0 };
             w.record(|r| r.count(rank, INVALID, served));
-            w.machine.processes[rank as usize].started > 0
+            w.machine.processes[rank].started > 0
         });
         leave();
         number(if started { Ok(()) } else { Err(Code::NoInit) })

@@ -29,7 +29,7 @@ pub(super) fn report(world: &World) -> Report {
     let mut waiting = Vec::new();
     let mut limited = false;
     for (n, t) in world.threads.iter().enumerate() {
-        if t.result.is_some() || world.ranks[t.rank as usize].status != Status::Running {
+        if t.result.is_some() || world.ranks[t.rank].status != Status::Running {
             continue;
         }
         let (rank, which) =
@@ -56,7 +56,7 @@ pub(super) fn report(world: &World) -> Report {
         waiting.push(format!("rank {rank}{which} {what}"));
     }
     Report {
-        ranks: world.ranks.iter().map(|r| r.status.clone()).collect(),
+        ranks: world.ranks.cells().iter().map(|r| r.status.clone()).collect(),
         time: world.machine.now,
         counts: world.machine.counts,
         waiting,

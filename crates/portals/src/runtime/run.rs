@@ -15,6 +15,7 @@ use super::{
     world::{self, Sink, World, end_thread, exit, with},
 };
 use crate::{machine::Machine, record::Recorder};
+use base::index::RankId;
 use corosensei::{
     Coroutine, CoroutineResult, Yielder,
     stack::{DefaultStack, Stack},
@@ -53,15 +54,15 @@ pub fn run(
     let ranks = machine.processes.len() as u32;
     let mut loaded = Vec::new();
     let world = World::new(machine, sink, recorder);
-    for rank in 0..ranks {
+    for rank in RankId::first(ranks) {
         loaded.push(loader::load((program.bytes, program.private), program.directory, rank, names)?);
     }
     // Whatever ends this process later leaves nothing behind.
     let _ = std::fs::remove_dir_all(program.directory);
     world::begin(world);
     world::reach(|world| {
-        for (rank, Loaded { main, code }) in loaded.into_iter().enumerate() {
-            let files = stdio::open(rank as u32);
+        for (rank, Loaded { main, code }) in RankId::first(ranks).zip(loaded) {
+            let files = stdio::open(rank);
             world.ranks.push(Rank {
                 status: Status::Running,
                 misses: 0,
@@ -71,7 +72,7 @@ pub fn run(
                 code,
                 files,
             });
-            world.spawn(rank as u32, Entry::Main(main));
+            world.spawn(rank, Entry::Main(main));
         }
         Some(())
     });
@@ -151,7 +152,7 @@ fn drive(program: &Program<'_>) -> Result<(), String> {
             world.current = thread;
             world.measure();
             let t = &world.threads[thread as usize];
-            let rank = &world.ranks[t.rank as usize];
+            let rank = &world.ranks[t.rank];
             preempt::begin(&rank.code, rank.polls);
             Some((thread, t.entry, t.errno, rank.files))
         });

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "streams of the C library")]
 
+use base::index::RankId;
 use std::{
     cell::Cell,
     ffi::{c_char, c_int, c_void},
@@ -27,7 +28,7 @@ const LINES: c_int = 1;
 const UNBUFFERED: c_int = 2;
 
 /// Takes what a rank wrote: rank, whether it is standard error, bytes.
-pub type Written = fn(u32, bool, &[u8]);
+pub type Written = fn(RankId, bool, &[u8]);
 
 thread_local! {
     static WRITTEN: Cell<Option<Written>> = const { Cell::new(None) };
@@ -39,7 +40,7 @@ pub fn install(written: Written) {
 }
 
 extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> isize {
-    let (rank, error) = ((cookie as usize >> 1) as u32, cookie as usize & 1 == 1);
+    let (rank, error) = (RankId::from_index(cookie as usize >> 1), cookie as usize & 1 == 1);
     // SAFETY: the C library gives its buffer.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
     if let Some(written) = WRITTEN.get() {
@@ -50,9 +51,9 @@ extern "C" fn write(cookie: *mut c_void, bytes: *const c_char, count: usize) -> 
 
 /// Output and error of a rank.
 #[must_use]
-pub fn open(rank: u32) -> [*mut c_void; 2] {
+pub fn open(rank: RankId) -> [*mut c_void; 2] {
     [(0, LINES), (1, UNBUFFERED)].map(|(error, mode)| {
-        let cookie = ((rank as usize) << 1 | error) as *mut c_void;
+        let cookie = (rank.index() << 1 | error) as *mut c_void;
         let functions = Functions { read: None, write: Some(write), seek: None, close: None };
         // SAFETY: the structure is that of the C library; the cookie is a number to us and to it.
         unsafe {

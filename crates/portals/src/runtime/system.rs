@@ -106,7 +106,7 @@ fn failed_assertion(what: *const c_char, file: *const c_char, line: c_uint, func
         if p.is_null() { "?".into() } else { unsafe { CStr::from_ptr(p) }.to_string_lossy() }
     };
     let message = format!("{}:{line}: {}: assertion `{}` failed\n", text(file), text(function), text(what));
-    with(|w, rank| (w.sink)(rank, true, message.as_bytes()));
+    with(|w, rank| (w.sink)(rank.number(), true, message.as_bytes()));
     world::crash(libc::SIGABRT, 0)
 }
 
@@ -155,8 +155,8 @@ super::calls::calls! {
     fn alarm(seconds: c_uint) -> c_uint {
         // A thread of the rank that ends it: a new alarm makes the older void.
         with(|w, rank| {
-            w.ranks[rank as usize].alarm += 1;
-            let number = w.ranks[rank as usize].alarm;
+            w.ranks[rank].alarm += 1;
+            let number = w.ranks[rank].alarm;
             if seconds > 0 {
                 w.spawn(rank, Entry::Alarm(number, w.machine.now + u64::from(seconds) * S));
             }
@@ -171,11 +171,11 @@ super::calls::calls! {
         failed_assertion(what, file, line, function)
     }
     fn atexit(function: usize) -> c_int {
-        with(|w, r| w.ranks[r as usize].hooks.push((function, 0)));
+        with(|w, r| w.ranks[r].hooks.push((function, 0)));
         0
     }
     fn __cxa_atexit(function: usize, argument: usize, _library: usize) -> c_int {
-        with(|w, r| w.ranks[r as usize].hooks.push((function, argument)));
+        with(|w, r| w.ranks[r].hooks.push((function, argument)));
         0
     }
     fn gethostname(to: *mut c_char, size: usize) -> c_int {
@@ -221,7 +221,7 @@ super::calls::calls! {
 pub fn ring(number: u32, at: Ps) -> ! {
     let now = with(|w, _| w.machine.now);
     pause(at.saturating_sub(now));
-    if with(|w, r| w.ranks[r as usize].alarm == number) {
+    if with(|w, r| w.ranks[r].alarm == number) {
         world::end(Status::Signal(libc::SIGALRM, None));
     }
     end_thread(0)

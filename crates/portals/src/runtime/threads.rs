@@ -1,6 +1,6 @@
 //! What is known of ranks and their threads, and of the start-up service: plain data that the [`World`](super::world::World) holds.
 
-use base::time::Ps;
+use base::{index::RankId, time::Ps};
 use corosensei::Yielder;
 use std::{collections::BTreeMap, ffi::c_void, ops::Range};
 
@@ -40,7 +40,7 @@ pub enum Waiting {
 /// A thread of a rank.
 pub struct Thread {
     /// The rank within its job.
-    pub rank: u32,
+    pub rank: RankId,
     /// What it waits for.
     pub waiting: Waiting,
     /// It waits until a time at most.

@@ -17,7 +17,10 @@ use crate::{
     machine::{Happening, Machine},
     record::{Recorder, Step},
 };
-use base::time::Ps;
+use base::{
+    index::{Column, RankId},
+    time::Ps,
+};
 use std::{cell::RefCell, collections::VecDeque};
 
 /// Where output of ranks goes: rank, whether it is standard error, bytes.
@@ -32,11 +35,11 @@ pub struct World {
     /// All threads; the first ones are those of `main`, by rank.
     pub threads: Vec<Thread>,
     /// All ranks.
-    pub ranks: Vec<Rank>,
+    pub ranks: Column<RankId, Rank>,
     /// Start-up service.
     pub pmi: Pmi,
     /// Threads that wait at a condition: rank, address, thread.
-    pub conditions: Vec<(u32, usize, u32)>,
+    pub conditions: Vec<(RankId, usize, u32)>,
     /// The thread that runs.
     pub current: u32,
     /// Where output goes.
@@ -58,7 +61,7 @@ thread_local! {
 }
 
 /// Borrows the world for a moment: with the rank that runs.
-pub fn with<T>(f: impl FnOnce(&mut World, u32) -> T) -> T {
+pub fn with<T>(f: impl FnOnce(&mut World, RankId) -> T) -> T {
     preempt::called();
     WORLD.with_borrow_mut(|world| {
         let world = world.as_mut().expect("calls of programs come only while a world is there");
@@ -83,8 +86,8 @@ pub(super) fn take() -> Option<World> {
 }
 
 /// A rank wrote to its output or error.
-pub(super) fn printed(rank: u32, error: bool, bytes: &[u8]) {
-    with(|w, _| (w.sink)(rank, error, bytes));
+pub(super) fn printed(rank: RankId, error: bool, bytes: &[u8]) {
+    with(|w, _| (w.sink)(rank.number(), error, bytes));
 }
 
 impl World {
@@ -95,7 +98,7 @@ impl World {
             machine,
             memory: RankMemory::new(recorder.is_some()),
             threads: Vec::new(),
-            ranks: Vec::new(),
+            ranks: Column::default(),
             pmi: Pmi::default(),
             conditions: Vec::new(),
             current: 0,
@@ -116,11 +119,11 @@ impl World {
             }
             while let Some(thread) = self.ready.pop_front() {
                 let t = &self.threads[thread as usize];
-                if t.result.is_none() && self.ranks[t.rank as usize].status == Status::Running {
+                if t.result.is_none() && self.ranks[t.rank].status == Status::Running {
                     return Some(thread);
                 }
             }
-            if self.ranks.iter().all(|r| r.status != Status::Running) {
+            if self.ranks.cells().iter().all(|r| r.status != Status::Running) {
                 return None;
             }
             match self.machine.next(&mut self.memory)? {
@@ -145,10 +148,10 @@ impl World {
     }
 
     /// All threads of a rank look again for what they wait for.
-    pub fn wake_rank(&mut self, rank: u32) {
+    pub fn wake_rank(&mut self, rank: RankId) {
         self.active();
-        if let Some(Thread { waiting: Waiting::Rank(..), .. }) = self.threads.get(rank as usize) {
-            self.wake(rank);
+        if let Some(Thread { waiting: Waiting::Rank(..), .. }) = self.threads.get(rank.index()) {
+            self.wake(rank.number());
         }
         for n in self.ranks.len()..self.threads.len() {
             let t = &self.threads[n];
@@ -159,7 +162,7 @@ impl World {
     }
 
     /// A new thread of a rank; it may run at once.
-    pub fn spawn(&mut self, rank: u32, entry: Entry) -> u32 {
+    pub fn spawn(&mut self, rank: RankId, entry: Entry) -> u32 {
         self.active();
         if let Entry::Thread(..) = entry {
             self.record(|r| {
@@ -198,7 +201,7 @@ impl World {
     }
 
     /// Time that the program computed since it was last resumed, as simulated time.
-    fn computed(&mut self, rank: u32) -> Ps {
+    fn computed(&mut self, rank: RankId) -> Ps {
         let Some(since) = self.since.take() else { return 0 };
         let (p, span) =
             (self.machine.of_rank(rank), preempt::processor_time().saturating_sub(since) as f64 * 1000.0);
@@ -206,7 +209,7 @@ impl World {
     }
 
     /// Writes down what a rank asked of its interface.
-    pub fn asked(&mut self, rank: u32, call: Call, answer: Result<u32, Code>) {
+    pub fn asked(&mut self, rank: RankId, call: Call, answer: Result<u32, Code>) {
         if !matches!(call, Call::Nothing(false)) {
             self.active();
         }
@@ -310,12 +313,12 @@ pub fn wait(why: (&'static str, u64, u64), until: Option<Ps>) {
 /// The program polls memory: it waits until something is served at its interface.
 pub fn poll_memory() {
     with(|w, rank| {
-        w.ranks[rank as usize].polls = true;
+        w.ranks[rank].polls = true;
         w.machine.watch(rank);
     });
     wait(("a loop that polls memory", 0, 0), None);
     with(|w, rank| {
-        let served = w.machine.served[rank as usize];
+        let served = w.machine.served[rank];
         w.record(|r| r.served(rank, served));
     });
 }
@@ -331,7 +334,7 @@ pub fn looked(call: &'static str) {
 
 /// Ends the rank that runs, in order: hooks, buffers.
 pub fn exit(status: i32, hooks: bool) -> ! {
-    while let Some((hook, argument)) = with(|w, r| w.ranks[r as usize].hooks.pop()).filter(|_| hooks) {
+    while let Some((hook, argument)) = with(|w, r| w.ranks[r].hooks.pop()).filter(|_| hooks) {
         // SAFETY: the program gave a function of this type to be called at its end.
         unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(hook)(argument) };
     }
@@ -358,10 +361,10 @@ pub fn end_thread(result: usize) -> ! {
 
 /// Ends the rank that runs.
 pub fn end(status: Status) -> ! {
-    let files = with(|w, r| w.ranks[r as usize].files);
+    let files = with(|w, r| w.ranks[r].files);
     stdio::flush(files);
     with(|w, r| {
-        let rank = &mut w.ranks[r as usize];
+        let rank = &mut w.ranks[r];
         if rank.status == Status::Running {
             rank.status = status;
         }
