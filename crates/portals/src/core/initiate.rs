@@ -110,11 +110,17 @@ impl Process {
         let place = (op.put.0 as u16, (op.put.0 >> 16 & 0x7ff) as u16);
         let event =
             Event { user_ptr: op.user_ptr, kind: EventKind::Send, fail: Fail::Segv, ..Event::default() };
-        self.tell_initiator(index, place, event, md::CT_SEND);
+        self.report_to_initiator(index, place, event, md::CT_SEND);
     }
 
     /// An event of a descriptor, and its count if the option `counts` is set.
-    fn tell_initiator(&mut self, index: usize, (place, generation): (u16, u16), event: Event, counts: u32) {
+    fn report_to_initiator(
+        &mut self,
+        index: usize,
+        (place, generation): (u16, u16),
+        event: Event,
+        counts: u32,
+    ) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let Ok(descriptor) = ni.descriptors.get(generation, place) else { return };
         let (options, eq, ct) = (descriptor.options, descriptor.eq, descriptor.ct);
@@ -127,12 +133,12 @@ impl Process {
             _ => md::SUCCESS_DISABLE,
         };
         if let Some(eq) = eq.filter(|_| event.fail != Fail::Ok || options & quiet == 0) {
-            self.tell(index, eq, event);
+            self.post_event(index, eq, event);
         }
     }
 
     /// Puts an event under way to a queue.
-    pub(super) fn tell(&mut self, index: usize, place: u16, event: Event) {
+    pub(super) fn post_event(&mut self, index: usize, place: u16, event: Event) {
         let Some(ni) = self.nis[index & 3].as_deref_mut() else { return };
         let generation = ni.queues.generation(place);
         if let Some(queue) = ni.queues.at(place) {
@@ -306,7 +312,7 @@ impl Process {
         }
         if let Some(put) = put {
             let event = Event { user_ptr, mlength: length, kind: EventKind::Send, fail, ..Event::default() };
-            self.tell_initiator(index, put, event, md::CT_SEND);
+            self.report_to_initiator(index, put, event, md::CT_SEND);
         }
         self.settle(from, memory);
     }
@@ -333,7 +339,7 @@ impl Process {
         };
         match (m.request, put, get) {
             (Request::Ack, Some(put), _) => match m.ack {
-                AckReq::Full => self.tell_initiator(m.ni, put, event, md::CT_ACK),
+                AckReq::Full => self.report_to_initiator(m.ni, put, event, md::CT_ACK),
                 // These count, and nothing else.
                 _ => self.count_ack(m.ni, put, &event, m.ack),
             },
@@ -346,7 +352,7 @@ impl Process {
                         event.fail = Fail::Segv;
                     }
                 }
-                self.tell_initiator(m.ni, get, event, md::CT_REPLY);
+                self.report_to_initiator(m.ni, get, event, md::CT_REPLY);
             }
             _ => {}
         }

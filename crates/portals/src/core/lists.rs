@@ -118,7 +118,7 @@ impl Process {
                 entry.linked = true;
             }
             if let Some(eq) = eq.filter(|_| entry.options & me::UNLINK_DISABLE == 0) {
-                self.tell(index, eq, Event { kind: EventKind::AutoUnlink, ..event });
+                self.post_event(index, eq, Event { kind: EventKind::AutoUnlink, ..event });
             }
             return;
         }
@@ -130,7 +130,7 @@ impl Process {
             entry.linked = true;
         }
         if let Some(eq) = eq.filter(|_| entry.options & me::LINK_DISABLE == 0) {
-            self.tell(index, eq, Event { kind: EventKind::Link, ..event });
+            self.post_event(index, eq, Event { kind: EventKind::Link, ..event });
         }
     }
 
@@ -196,7 +196,7 @@ impl Process {
         let list = List::Overflow;
         let event = Event { kind, list, user_ptr: entry.user_ptr, ..header.event };
         if let Some(eq) = self.queue_at(index, entry.pt).filter(|_| entry.options & quiet == 0) {
-            self.tell(index, eq, event);
+            self.post_event(index, eq, event);
         }
     }
 
@@ -227,7 +227,7 @@ impl Process {
             ..Event::default()
         };
         if let Some(eq) = self.queue_at(index, entry.pt).filter(|_| entry.options & me::UNLINK_DISABLE == 0) {
-            self.tell(index, eq, event);
+            self.post_event(index, eq, event);
         }
     }
 
@@ -277,7 +277,7 @@ impl Process {
             };
             if let Some(eq) = self.queue_at(index, entry.pt).filter(|_| entry.options & me::OVER_DISABLE == 0)
             {
-                self.tell(index, eq, event);
+                self.post_event(index, eq, event);
             }
         }
         self.settle(from, memory);

@@ -41,12 +41,13 @@ pub fn parts(handle: u32, kind: Kind) -> Answer<(usize, u16, u16)> {
 pub struct Slab<T> {
     slots: Vec<(u16, Option<T>)>,
     free: Vec<u16>,
-    live: usize,
+    /// Places that hold an object.
+    used: usize,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), live: 0 }
+        Self { slots: Vec::new(), free: Vec::new(), used: 0 }
     }
 }
 
@@ -59,7 +60,7 @@ impl<T> Slab<T> {
     /// # Errors
     /// [`Code::NoSpace`].
     pub fn insert(&mut self, object: T, most: usize) -> Answer<(u16, u16)> {
-        if self.live >= most.min(Self::MOST) {
+        if self.used >= most.min(Self::MOST) {
             return Err(Code::NoSpace);
         }
         let place = self.free.pop().unwrap_or_else(|| {
@@ -68,7 +69,7 @@ impl<T> Slab<T> {
         });
         let slot = &mut self.slots[usize::from(place)];
         slot.1 = Some(object);
-        self.live += 1;
+        self.used += 1;
         Ok((slot.0, place))
     }
 
@@ -101,7 +102,7 @@ impl<T> Slab<T> {
         let object = slot.1.take()?;
         slot.0 = (slot.0 + 1) & 0x7ff;
         self.free.push(place);
-        self.live -= 1;
+        self.used -= 1;
         Some(object)
     }
 

@@ -99,7 +99,7 @@ impl Process {
         let event =
             Event { kind: EventKind::PtDisabled, pt_index: m.pt, fail: Fail::PtDisabled, ..Event::default() };
         if let Some(eq) = eq.filter(|_| options.is_none_or(|o| o & quiet == 0)) {
-            self.tell(m.ni, eq, event);
+            self.post_event(m.ni, eq, event);
         }
         Fail::PtDisabled
     }
@@ -156,7 +156,7 @@ impl Process {
         let success = answer.fail == Fail::Ok;
         let quiet = if success { me::COMM_DISABLE | me::SUCCESS_DISABLE } else { me::COMM_DISABLE };
         if let Some(eq) = self.queue_at(m.ni, entry.pt).filter(|_| entry.options & quiet == 0) {
-            self.tell(m.ni, eq, event);
+            self.post_event(m.ni, eq, event);
         }
         self.use_up(m.ni, found);
         (answer, entry.options & me::ACK_DISABLE == 0)
@@ -193,7 +193,7 @@ impl Process {
         if let Some(eq) =
             self.queue_at(index, found.entry.pt).filter(|_| found.entry.options & me::UNLINK_DISABLE == 0)
         {
-            self.tell(index, eq, event);
+            self.post_event(index, eq, event);
         }
         if holds && empty {
             self.free_entry(index, found.place);

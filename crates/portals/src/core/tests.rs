@@ -135,7 +135,7 @@ fn entry(start: u64, length: u64, options: u32) -> Me {
 use EventKind as E;
 
 #[test]
-fn a_put_moves_bytes_and_tells_both_ends() {
+fn a_put_moves_bytes_and_is_reported_at_both_ends() {
     let mut w = World::new(&Limits::default());
     let (eq1, pt) = w.table(0, 8);
     w.append(pt, &entry(2048, 16, me::OP_PUT), List::Priority);
@@ -144,9 +144,9 @@ fn a_put_moves_bytes_and_tells_both_ends() {
     assert_eq!(w.m.0[2048..2056], [10, 11, 12, 13, 14, 15, 16, 17]);
     assert_eq!(w.kinds(0, eq0), [E::Send, E::Ack]);
     assert_eq!(w.p[0].ct_get(ct).unwrap(), Count { success: 1, failure: 0 });
-    let told = w.events(1, eq1);
-    assert_eq!(told.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::Link, E::Put]);
-    let put = told[1];
+    let reported = w.events(1, eq1);
+    assert_eq!(reported.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::Link, E::Put]);
+    let put = reported[1];
     assert_eq!((put.mlength, put.start, put.initiator.nid, put.user_ptr), (8, 2048, 0, 77));
     // Truncation: 16 bytes of 20 fit.
     w.put(md, 0, 20, 5);
@@ -154,7 +154,7 @@ fn a_put_moves_bytes_and_tells_both_ends() {
 }
 
 #[test]
-fn failures_are_told_to_the_initiator_and_counted() {
+fn failures_are_reported_to_the_initiator_and_counted() {
     let mut w = World::new(&Limits::default());
     let (_, pt) = w.table(0, 8);
     let (md, eq0, _) = w.md(0);
@@ -195,15 +195,15 @@ fn unexpected_messages_wait_for_their_entry() {
     // Searching says, deleting takes; bits 6 stay.
     w.p[1].search((w.ni, pt), &entry(0, 0, 0), (false, 9), &mut w.m).unwrap();
     w.p[1].search((w.ni, pt), &Me { match_bits: 7, ..entry(0, 0, 0) }, (false, 9), &mut w.m).unwrap();
-    let told = w.events(1, eq1);
+    let reported = w.events(1, eq1);
     assert_eq!(
-        told.iter().map(|e| (e.kind, e.fail, e.user_ptr)).collect::<Vec<_>>(),
+        reported.iter().map(|e| (e.kind, e.fail, e.user_ptr)).collect::<Vec<_>>(),
         [(E::Search, Fail::Ok, 9), (E::Search, Fail::NoMatch, 9)]
     );
     w.append(pt, &entry(1024, 64, me::OP_PUT | me::USE_ONCE), List::Priority);
-    let told = w.events(1, eq1);
-    assert_eq!(told.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::PutOverflow, E::AutoUnlink]);
-    assert_eq!((told[0].start, told[0].mlength, told[0].list), (2048, 8, List::Overflow));
+    let reported = w.events(1, eq1);
+    assert_eq!(reported.iter().map(|e| e.kind).collect::<Vec<_>>(), [E::PutOverflow, E::AutoUnlink]);
+    assert_eq!((reported[0].start, reported[0].mlength, reported[0].list), (2048, 8, List::Overflow));
     w.append(pt, &Me { match_bits: 6, ..entry(1024, 64, me::OP_PUT) }, List::Priority);
     assert_eq!(w.kinds(1, eq1), [E::PutOverflow, E::AutoFree, E::Link]);
     assert_eq!(w.p[1].pt_free(w.ni, pt), Err(Code::InUse));
@@ -260,9 +260,9 @@ fn answers_name_the_list_of_the_entry_that_took_the_request() {
         let (md, eq0, _) = w.md(0);
         w.begin(&Op { put: (md, 0), length: 4, match_bits: 5, ack: AckReq::Full, pt, ..to_one() });
         w.begin(&Op { request: Request::Get, get: (md, 0), length: 4, match_bits: 5, pt, ..to_one() });
-        let told = w.events(0, eq0);
+        let reported = w.events(0, eq0);
         let answers: Vec<_> =
-            told.iter().map(|e| (e.kind, e.list)).filter(|(kind, _)| *kind != E::Send).collect();
+            reported.iter().map(|e| (e.kind, e.list)).filter(|(kind, _)| *kind != E::Send).collect();
         assert_eq!(answers, [(E::Ack, list), (E::Reply, list)]);
     }
 }
@@ -380,13 +380,13 @@ proptest! {
         // Take all headers.
         let any = Me { ignore_bits: u64::MAX, ..entry(0, 0, 0) };
         w.p[1].search((w.ni, pt), &any, (true, 0), &mut w.m).unwrap();
-        let told = w.events(1, eq1);
-        let count = |kind| told.iter().filter(|e| e.kind == kind && e.fail == Fail::Ok).count();
+        let reported = w.events(1, eq1);
+        let count = |kind| reported.iter().filter(|e| e.kind == kind && e.fail == Fail::Ok).count();
         let dropped = w.p[1].ni_status(w.ni, 0).unwrap() as usize;
         prop_assert_eq!(count(E::Put) + dropped, sent);
-        let unexpected = told.iter().filter(|e| e.kind == E::Put && e.list == List::Overflow).count();
+        let unexpected = reported.iter().filter(|e| e.kind == E::Put && e.list == List::Overflow).count();
         prop_assert_eq!(count(E::PutOverflow), unexpected);
-        let unlinked = told.iter().filter(|e| e.kind == E::AutoUnlink && e.list == List::Overflow).count();
+        let unlinked = reported.iter().filter(|e| e.kind == E::AutoUnlink && e.list == List::Overflow).count();
         prop_assert_eq!(count(E::AutoFree), unlinked);
         prop_assert!(unlinked <= overflows);
     }
