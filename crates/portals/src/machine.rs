@@ -30,7 +30,7 @@ mod receive;
 mod reliable;
 mod send;
 
-use agenda::{Agenda, Due};
+use agenda::{Agenda, Due, Item};
 
 /// No flight.
 const NONE: u32 = u32::MAX;
@@ -105,8 +105,10 @@ impl Flight {
 /// What reaches the processor over the bus.
 #[derive(Clone, Copy, Debug)]
 enum Control {
-    Event(RankId, usize, (u16, u16), Event),
-    Count(RankId, usize, (u16, u16), Count, u32),
+    /// An event for a queue, by place and generation.
+    Event { rank: RankId, ni: usize, queue: (u16, u16), event: Event },
+    /// What a counter, by place and generation, shows.
+    Count { rank: RankId, ni: usize, counter: (u16, u16), value: Count, epoch: u32 },
 }
 
 /// The interface of a node.
@@ -125,8 +127,17 @@ struct Nic {
     armed: bool,
 }
 
-/// When it rings, for which flight, and its serial and attempt.
-type Timer = (Ps, u32, (u64, u32));
+/// A timer of a reliable flight.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    /// When it rings.
+    deadline: Ps,
+    flight: u32,
+    /// Which flight it was for: its place is used again.
+    serial: u64,
+    /// Times that the flight had been sent when it was set.
+    attempt: u32,
+}
 
 /// Something that the program's side has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,7 +294,7 @@ impl Machine {
 
     fn at(&mut self, time: Ps, due: Due) {
         self.counter += 1;
-        self.due.push(Reverse((time, self.counter, due)));
+        self.due.push(Reverse(Item { time, age: self.counter, due }));
     }
 
     /// Something for [`Machine::next`] at a time.
@@ -299,7 +310,7 @@ impl Machine {
     /// Lets time pass if nothing happens before `until`.
     pub fn skip_to(&mut self, until: Ps) -> bool {
         let idle = self.happened.is_empty()
-            && self.due.peek().is_none_or(|d| d.0.0 > until)
+            && self.due.peek().is_none_or(|d| d.0.time > until)
             && self.net.next().is_none_or(|n| n > until)
             && until < self.end();
         if idle {
@@ -398,7 +409,7 @@ impl Machine {
             if let Some(happened) = self.happened.pop_front() {
                 return Some(happened);
             }
-            let due = self.due.peek().map(|d| d.0.0);
+            let due = self.due.peek().map(|d| d.0.time);
             let net = self.net.next();
             let time = due.into_iter().chain(net).min()?;
             if time >= self.end() {
@@ -418,7 +429,7 @@ impl Machine {
                 continue;
             }
             self.now = self.now.max(time);
-            if let Some(Reverse((_, _, due))) = self.due.pop() {
+            if let Some(Reverse(Item { due, .. })) = self.due.pop() {
                 match due {
                     Due::Launch(flight) => self.launch(flight, memory),
                     Due::Arrive(flight) => self.arrive(flight, memory),
@@ -443,10 +454,10 @@ impl Machine {
                 match out {
                     Out::Send(message) => self.post(rank, message),
                     Out::Event { ni, queue, event } => {
-                        self.queue_control(node, Control::Event(rank, ni, queue, event))
+                        self.queue_control(node, Control::Event { rank, ni, queue, event })
                     }
                     Out::Count { ni, counter, value, epoch } => {
-                        self.queue_control(node, Control::Count(rank, ni, counter, value, epoch));
+                        self.queue_control(node, Control::Count { rank, ni, counter, value, epoch });
                     }
                 }
             }
@@ -464,11 +475,11 @@ impl Machine {
     fn control(&mut self, node: TerminalId) {
         let Some(control) = self.nics[node].controls.pop_front() else { return };
         let rank = match control {
-            Control::Event(rank, ni, queue, event) => {
+            Control::Event { rank, ni, queue, event } => {
                 self.processes[rank].deliver(ni, queue, event);
                 rank
             }
-            Control::Count(rank, ni, counter, value, epoch) => {
+            Control::Count { rank, ni, counter, value, epoch } => {
                 self.processes[rank].show(ni, counter, value, epoch);
                 rank
             }

@@ -69,19 +69,38 @@ impl Memory for Void {
 enum Part {
     /// Time passes.
     Pause(Ps),
-    /// The interface is asked.
-    Ask(Box<Asked>, u32, Vec<(u64, u64)>),
-    /// Queues are looked into until an event is there; how often more in vain, and until when this time.
-    Events(Vec<u32>, u32, u64, Option<Option<Ps>>),
-    /// The same with counters.
-    Counts(Vec<(u32, u64)>, u32, u64, Option<Option<Ps>>),
+    /// The interface is asked: what [`Step::Ask`] holds.
+    Ask {
+        call: Box<Asked>,
+        made: u32,
+        pieces: Vec<(u64, u64)>,
+    },
+    /// Queues are looked into until an event is there.
+    Events(Vec<u32>, Looks),
+    /// Counters are looked at until one has reached its test.
+    Counts(Vec<(u32, u64)>, Looks),
     /// A counter is read until it shows so much, and so often more.
-    Count(u32, (u64, u64), u64),
+    Count {
+        counter: u32,
+        shown: (u64, u64),
+        again: u64,
+    },
     /// So many messages have been served.
     Served(u64),
     /// A rank comes to the barrier; then it waits for the others.
     Barrier(Option<u64>),
     End,
+}
+
+/// How a rank looks for something.
+#[derive(Clone, Copy)]
+struct Looks {
+    /// Milliseconds of each look, as calls have them.
+    timeout: u32,
+    /// So many more looks find nothing. 0: it looks until one finds something.
+    misses: u64,
+    /// The look that is going on: until when, `None` inside for no end. `None` before the look begins.
+    until: Option<Option<Ps>>,
 }
 
 /// What a rank waits for.
@@ -283,15 +302,15 @@ impl World {
                     *handle = self.ranks[rank].handles.get(handle).copied().unwrap_or(*handle);
                 }
                 self.begin_call(rank, &call.0);
-                push(self, Part::Ask(call, made, pieces));
+                push(self, Part::Ask { call, made, pieces });
             }
             Step::Events { queues, timeout, misses } => {
                 let queues = queues.iter().map(|q| self.here(rank, *q)).collect();
-                push(self, Part::Events(queues, timeout, misses, None));
+                push(self, Part::Events(queues, Looks { timeout, misses, until: None }));
             }
             Step::Counts { tests, timeout, misses } => {
                 let tests = tests.iter().map(|t| (self.here(rank, t.0), t.1)).collect();
-                push(self, Part::Counts(tests, timeout, misses, None));
+                push(self, Part::Counts(tests, Looks { timeout, misses, until: None }));
             }
             Step::Count { counter, shown, again } => {
                 let counter = self.here(rank, counter);
@@ -363,42 +382,38 @@ impl World {
     fn read_count(&mut self, rank: RankId, counter: u32, shown: (u64, u64), again: u64) {
         self.missed(rank);
         self.enter(rank, 0);
-        self.ranks[rank].parts.push_back(Part::Count(counter, shown, again));
+        self.ranks[rank].parts.push_back(Part::Count { counter, shown, again });
     }
 
     /// Does a part of a step; false if the rank waits.
     fn part(&mut self, rank: RankId, part: Part) -> bool {
         match part {
             Part::Pause(span) => self.pause(rank, span),
-            Part::Ask(call, made, pieces) => {
+            Part::Ask { call, made, pieces } => {
                 self.ask(rank, &call.0, made, &pieces);
                 true
             }
-            Part::Events(queues, timeout, misses, until) => {
-                let Some(until) = until else {
-                    let until = self.deadline(timeout);
-                    self.enter(rank, 0);
-                    let part = Part::Events(queues, timeout, misses, Some(until));
-                    self.ranks[rank].parts.push_back(part);
+            Part::Events(queues, looks) => {
+                let Some(until) = looks.until else {
+                    let looks = self.begin_look(rank, looks);
+                    self.ranks[rank].parts.push_back(Part::Events(queues, looks));
                     return true;
                 };
-                let found = misses == 0 && self.event(rank, &queues);
-                let again = |misses| Part::Events(queues, timeout, misses, None);
-                self.look(rank, (found, misses, timeout), until, "an event", again)
+                let found = looks.misses == 0 && self.event(rank, &queues);
+                let part = |looks| Part::Events(queues, looks);
+                self.look(rank, found, Looks { until: Some(until), ..looks }, "an event", part)
             }
-            Part::Counts(tests, timeout, misses, until) => {
-                let Some(until) = until else {
-                    let until = self.deadline(timeout);
-                    self.enter(rank, 0);
-                    let part = Part::Counts(tests, timeout, misses, Some(until));
-                    self.ranks[rank].parts.push_back(part);
+            Part::Counts(tests, looks) => {
+                let Some(until) = looks.until else {
+                    let looks = self.begin_look(rank, looks);
+                    self.ranks[rank].parts.push_back(Part::Counts(tests, looks));
                     return true;
                 };
-                let found = misses == 0 && tests.iter().any(|&(ct, test)| self.tested(rank, ct, test));
-                let again = |misses| Part::Counts(tests, timeout, misses, None);
-                self.look(rank, (found, misses, timeout), until, "a counter", again)
+                let found = looks.misses == 0 && tests.iter().any(|&(ct, test)| self.tested(rank, ct, test));
+                let part = |looks| Part::Counts(tests, looks);
+                self.look(rank, found, Looks { until: Some(until), ..looks }, "a counter", part)
             }
-            Part::Count(counter, shown, again) => {
+            Part::Count { counter, shown, again } => {
                 let there = if counter == INVALID {
                     self.machine.served[rank] >= shown.0
                 } else {
@@ -466,26 +481,30 @@ impl World {
         value.map_or(true, |v| v.success >= test || v.failure > 0)
     }
 
-    /// A look found something, or goes on until its time is up, or is followed by another.
+    /// A look begins with its call; its time runs from before that.
+    fn begin_look(&mut self, rank: RankId, looks: Looks) -> Looks {
+        let until = self.deadline(looks.timeout);
+        self.enter(rank, 0);
+        Looks { until: Some(until), ..looks }
+    }
+
+    /// A look that is going on found something, or goes on until its time is up, or is followed by another.
     fn look(
         &mut self,
         rank: RankId,
-        (found, misses, timeout): (bool, u64, u32),
-        until: Option<Ps>,
+        found: bool,
+        looks: Looks,
         what: &'static str,
-        again: impl FnOnce(u64) -> Part,
+        part: impl FnOnce(Looks) -> Part,
     ) -> bool {
+        let Looks { timeout, misses, until } = looks;
+        let until = until.flatten();
         if found {
             self.ranks[rank].misses = 0;
             return true;
         }
         if until.is_none_or(|u| self.machine.now < u) {
-            let part = match again(misses) {
-                Part::Events(q, t, m, _) => Part::Events(q, t, m, Some(until)),
-                Part::Counts(c, t, m, _) => Part::Counts(c, t, m, Some(until)),
-                other => other,
-            };
-            self.ranks[rank].parts.push_front(part);
+            self.ranks[rank].parts.push_front(part(looks));
             self.wait(rank, Waiting::Rank(what), until);
             return false;
         }
@@ -496,8 +515,8 @@ impl World {
             self.missed(rank);
         }
         if misses != 1 {
-            let left = misses.saturating_sub(1);
-            self.ranks[rank].parts.push_back(again(left));
+            let left = Looks { misses: misses.saturating_sub(1), until: None, ..looks };
+            self.ranks[rank].parts.push_back(part(left));
         }
         true
     }

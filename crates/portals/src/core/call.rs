@@ -32,7 +32,12 @@ pub enum Call {
         wish: u32,
     },
     PtFree(u32, u32),
-    PtEnable(u32, u32, bool),
+    /// `PtlPTEnable` and `PtlPTDisable`.
+    PtEnable {
+        ni: u32,
+        pt: u32,
+        enabled: bool,
+    },
     MdBind(u32, Md),
     MdRelease(u32),
     Append {
@@ -50,13 +55,23 @@ pub enum Call {
     CtAlloc(u32),
     CtFree(u32),
     CtCancel(u32),
-    /// True to set it, false to add.
-    CtChange(u32, Count, bool),
+    /// `PtlCTSet` (`set`) and `PtlCTInc`.
+    CtChange {
+        ct: u32,
+        by: Count,
+        set: bool,
+    },
     EqAlloc(u32, u64),
     EqFree(u32),
     Begin(Op),
     Triggered(Op, (u32, u64)),
-    TriggeredCt(u32, Count, bool, (u32, u64)),
+    /// `PtlTriggeredCTSet` (`set`) and `PtlTriggeredCTInc`; `on` is the counter waited for, and its threshold.
+    TriggeredCt {
+        ct: u32,
+        by: Count,
+        set: bool,
+        on: (u32, u64),
+    },
     TriggeredAppend {
         place: (u32, u32),
         me: Me,
@@ -72,15 +87,15 @@ impl Call {
     pub fn commands(&self) -> bool {
         match self {
             Self::Nothing(commands) => *commands,
-            Self::PtEnable(..)
+            Self::PtEnable { .. }
             | Self::Append { .. }
             | Self::Unlink(_)
             | Self::Search { .. }
             | Self::CtCancel(_)
-            | Self::CtChange(..)
+            | Self::CtChange { .. }
             | Self::Begin(_)
             | Self::Triggered(..)
-            | Self::TriggeredCt(..)
+            | Self::TriggeredCt { .. }
             | Self::TriggeredAppend { .. }
             | Self::TriggeredUnlink(..) => true,
             _ => false,
@@ -94,13 +109,13 @@ impl Call {
             Self::NiFini(h)
             | Self::SetMap(h, _)
             | Self::PtFree(h, _)
-            | Self::PtEnable(h, ..)
+            | Self::PtEnable { ni: h, .. }
             | Self::MdRelease(h)
             | Self::Unlink(h)
             | Self::CtAlloc(h)
             | Self::CtFree(h)
             | Self::CtCancel(h)
-            | Self::CtChange(h, ..)
+            | Self::CtChange { ct: h, .. }
             | Self::EqAlloc(h, _)
             | Self::EqFree(h) => vec![h],
             Self::PtAlloc { ni, eq, .. } => vec![ni, eq],
@@ -108,7 +123,7 @@ impl Call {
             Self::Append { place, me, .. } | Self::Search { place, me, .. } => vec![&mut place.0, &mut me.ct],
             Self::Begin(op) => vec![&mut op.put.0, &mut op.get.0],
             Self::Triggered(op, on) => vec![&mut op.put.0, &mut op.get.0, &mut on.0],
-            Self::TriggeredCt(ct, _, _, on) | Self::TriggeredUnlink(ct, on) => vec![ct, &mut on.0],
+            Self::TriggeredCt { ct, on, .. } | Self::TriggeredUnlink(ct, on) => vec![ct, &mut on.0],
             Self::TriggeredAppend { place, me, on, .. } => vec![&mut place.0, &mut me.ct, &mut on.0],
         }
     }
@@ -152,7 +167,7 @@ impl Call {
             Self::SetMap(ni, map) => none(of.set_map(*ni, map.clone())),
             Self::PtAlloc { ni, options, eq, wish } => of.pt_alloc(*ni, *options, *eq, *wish),
             Self::PtFree(ni, place) => none(of.pt_free(*ni, *place)),
-            Self::PtEnable(ni, place, enabled) => none(of.pt_enable(*ni, *place, *enabled)),
+            Self::PtEnable { ni, pt, enabled } => none(of.pt_enable(*ni, *pt, *enabled)),
             Self::MdBind(ni, md) => of.md_bind(*ni, md, memory),
             Self::MdRelease(md) => none(of.md_release(*md)),
             Self::Append { place, me, what } => of.append(*place, me, *what, memory),
@@ -161,12 +176,12 @@ impl Call {
             Self::CtAlloc(ni) => of.ct_alloc(*ni),
             Self::CtFree(ct) => none(of.ct_free(*ct)),
             Self::CtCancel(ct) => none(of.ct_cancel(*ct)),
-            Self::CtChange(ct, by, set) => none(of.ct_change(*ct, *by, *set, memory)),
+            Self::CtChange { ct, by, set } => none(of.ct_change(*ct, *by, *set, memory)),
             Self::EqAlloc(ni, count) => of.eq_alloc(*ni, *count),
             Self::EqFree(eq) => none(of.eq_free(*eq)),
             Self::Begin(op) => none(of.begin(op, memory)),
             Self::Triggered(op, on) => none(of.triggered(op.clone(), on.0, on.1, memory)),
-            Self::TriggeredCt(ct, by, set, on) => none(of.triggered_ct(*ct, *by, *set, *on, memory)),
+            Self::TriggeredCt { ct, by, set, on } => none(of.triggered_ct(*ct, *by, *set, *on, memory)),
             Self::TriggeredAppend { place, me, what, on } => {
                 of.triggered_append(*place, me, *what, *on, memory)
             }

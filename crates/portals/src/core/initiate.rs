@@ -3,7 +3,7 @@
 use super::{
     atomics,
     message::{Message, Request},
-    objects::{Action, Kind, handle},
+    objects::{Action, Kind, Named, handle},
     operation::{Op, Pending},
     process::{Out, Process},
     types::{AckReq, Answer, Code, Count, Event, EventKind, Fail, List, Me, Memory, ProcessId, md, ni},
@@ -17,7 +17,7 @@ impl Process {
             if !wanted {
                 continue;
             }
-            let (own, generation, place) = self.named(name, Kind::Md)?;
+            let Named { ni: own, generation, place } = self.named(name, Kind::Md)?;
             let region = &self.open(own)?.descriptors.get(generation, place)?.region;
             if offset.checked_add(op.length).is_none_or(|end| end > region.length)
                 || index.is_some_and(|i| i != own)
@@ -254,7 +254,7 @@ impl Process {
         on: (u32, u64),
         memory: &mut dyn Memory,
     ) -> Answer {
-        let (index, generation, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         self.open(index)?.counters.get(generation, place)?;
         let action = if set { Action::CtSet(place, by) } else { Action::CtInc(place, by) };
         self.wait_for(index, on.0, on.1, action, memory)
@@ -287,7 +287,7 @@ impl Process {
     /// # Errors
     /// As the interface says; [`Code::NoSpace`] if too many wait.
     pub fn triggered_unlink(&mut self, entry: u32, on: (u32, u64), memory: &mut dyn Memory) -> Answer {
-        let (index, generation, place) = self.named(entry, Kind::Entry)?;
+        let Named { ni: index, generation, place } = self.named(entry, Kind::Entry)?;
         self.open(index)?.entries.get(generation, place)?;
         self.wait_for(index, on.0, on.1, Action::Unlink(generation, place), memory)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     message::Message,
-    objects::{Entry, Header, Kind, Ni, Region, handle},
+    objects::{Entry, Header, Kind, Named, Ni, Region, handle},
     process::Process,
     types::{
         Answer, Code, Event, EventKind, Fail, IOVEC, List, Me, Memory, NID_ANY, PID_ANY, ProcessId, RANK_ANY,
@@ -289,7 +289,7 @@ impl Process {
     /// # Errors
     /// As the interface says; [`Code::InUse`] if unexpected headers need it.
     pub fn entry_unlink(&mut self, entry: u32) -> Answer {
-        let (index, generation, place) = self.named(entry, Kind::Entry)?;
+        let Named { ni: index, generation, place } = self.named(entry, Kind::Entry)?;
         self.unlink(index, generation, place)
     }
 

@@ -25,15 +25,27 @@ pub fn handle(kind: Kind, ni: usize, generation: u16, place: u16) -> u32 {
     (kind as u32) << 29 | (ni as u32) << 27 | u32::from(generation & 0x7ff) << 16 | u32::from(place)
 }
 
-/// Takes a handle apart: interface, generation, place.
+/// What a handle of a kind names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The interface, by its number within the process.
+    pub ni: usize,
+    /// Generation of the place: how often it was used before, modulo 2048.
+    pub generation: u16,
+    /// Place among the objects of the kind.
+    pub place: u16,
+}
+
+/// Takes a handle apart.
 ///
 /// # Errors
 /// [`Code::ArgInvalid`] if it is of another kind.
-pub fn parts(handle: u32, kind: Kind) -> Answer<(usize, u16, u16)> {
+pub fn parts(handle: u32, kind: Kind) -> Answer<Named> {
     if handle >> 29 != kind as u32 || handle == INVALID {
         return Err(Code::ArgInvalid);
     }
-    Ok(((handle >> 27 & 3) as usize, (handle >> 16 & 0x7ff) as u16, handle as u16))
+    let (ni, generation) = ((handle >> 27 & 3) as usize, (handle >> 16 & 0x7ff) as u16);
+    Ok(Named { ni, generation, place: handle as u16 })
 }
 
 /// Objects by place, each with the generation of its handle.

@@ -3,7 +3,7 @@
 
 use super::{
     message::Message,
-    objects::{Action, Counter, Descriptor, Kind, Ni, Queue, Region, Slab, Table, handle, parts},
+    objects::{Action, Counter, Descriptor, Kind, Named, Ni, Queue, Region, Slab, Table, handle, parts},
     types::{
         Answer, CT_NONE, Code, Count, EQ_NONE, Event, IOVEC, Limits, Md, Memory, PID_ANY, PID_MAX, PT_ANY,
         ProcessId, RANK_ANY, md, ni, pt,
@@ -86,18 +86,18 @@ impl Process {
     }
 
     /// The interface of a handle, with the rest of the handle.
-    pub(super) fn named(&mut self, handle: u32, kind: Kind) -> Answer<(usize, u16, u16)> {
+    pub(super) fn named(&mut self, handle: u32, kind: Kind) -> Answer<Named> {
         if self.started == 0 {
             return Err(Code::NoInit);
         }
-        let (index, generation, place) = parts(handle, kind)?;
-        self.open(index)?;
-        Ok((index, generation, place))
+        let named = parts(handle, kind)?;
+        self.open(named.ni)?;
+        Ok(named)
     }
 
     /// The interface that a handle of an interface names.
     pub(super) fn interface(&mut self, handle: u32) -> Answer<(usize, &mut Ni)> {
-        let (index, _, _) = self.named(handle, Kind::Ni)?;
+        let Named { ni: index, .. } = self.named(handle, Kind::Ni)?;
         Ok((index, self.open(index)?))
     }
 
@@ -205,7 +205,7 @@ impl Process {
     /// As the interface says.
     pub fn ni_handle(&mut self, any: u32) -> Answer<u32> {
         for kind in [Kind::Eq, Kind::Ct, Kind::Entry, Kind::Md, Kind::Ni] {
-            if let Ok((index, generation, place)) = parts(any, kind) {
+            if let Ok(Named { ni: index, generation, place }) = parts(any, kind) {
                 let ni = self.open(index)?;
                 match kind {
                     Kind::Eq => drop(ni.queues.get(generation, place)?),
@@ -283,7 +283,7 @@ impl Process {
         if eq == EQ_NONE {
             return Ok(None);
         }
-        let (own, generation, place) = self.named(eq, Kind::Eq)?;
+        let Named { ni: own, generation, place } = self.named(eq, Kind::Eq)?;
         self.open(index)?.queues.get(generation, place)?;
         if own == index { Ok(Some(place)) } else { Err(Code::ArgInvalid) }
     }
@@ -293,7 +293,7 @@ impl Process {
         if ct == CT_NONE {
             return Ok(None);
         }
-        let (own, generation, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: own, generation, place } = self.named(ct, Kind::Ct)?;
         self.open(index)?.counters.get(generation, place)?;
         if own == index { Ok(Some(place)) } else { Err(Code::ArgInvalid) }
     }
@@ -381,7 +381,7 @@ impl Process {
     /// # Errors
     /// As the interface says.
     pub fn md_release(&mut self, md: u32) -> Answer {
-        let (index, generation, place) = self.named(md, Kind::Md)?;
+        let Named { ni: index, generation, place } = self.named(md, Kind::Md)?;
         let ni = self.open(index)?;
         ni.descriptors.get(generation, place)?;
         ni.descriptors.remove(place);
@@ -390,7 +390,7 @@ impl Process {
 
     /// Options of a memory descriptor; none if there is no such.
     pub fn md_options(&mut self, md: u32) -> u32 {
-        let Ok((index, generation, place)) = self.named(md, Kind::Md) else { return 0 };
+        let Ok(Named { ni: index, generation, place }) = self.named(md, Kind::Md) else { return 0 };
         let ni = self.open(index).ok();
         ni.and_then(|ni| ni.descriptors.get(generation, place).ok()).map_or(0, |d| d.options)
     }
@@ -412,7 +412,7 @@ impl Process {
     /// # Errors
     /// As the interface says.
     pub fn eq_free(&mut self, eq: u32) -> Answer {
-        let (index, generation, place) = self.named(eq, Kind::Eq)?;
+        let Named { ni: index, generation, place } = self.named(eq, Kind::Eq)?;
         let ni = self.open(index)?;
         ni.queues.get(generation, place)?;
         ni.queues.remove(place);
@@ -424,7 +424,7 @@ impl Process {
     /// # Errors
     /// As the interface says; [`Code::EqEmpty`].
     pub fn eq_get(&mut self, eq: u32) -> Answer<(Event, bool)> {
-        let (index, generation, place) = self.named(eq, Kind::Eq)?;
+        let Named { ni: index, generation, place } = self.named(eq, Kind::Eq)?;
         self.open(index)?.queues.get(generation, place)?.pop().ok_or(Code::EqEmpty)
     }
 
@@ -441,7 +441,7 @@ impl Process {
 
     /// The counter that a handle names.
     pub(super) fn counter(&mut self, ct: u32) -> Answer<&mut Counter> {
-        let (index, generation, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         self.open(index)?.counters.get(generation, place)
     }
 
@@ -451,7 +451,7 @@ impl Process {
     /// As the interface says.
     pub fn ct_free(&mut self, ct: u32) -> Answer {
         self.ct_cancel(ct)?;
-        let (index, _, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: index, place, .. } = self.named(ct, Kind::Ct)?;
         self.open(index)?.counters.remove(place);
         Ok(())
     }
@@ -461,7 +461,7 @@ impl Process {
     /// # Errors
     /// As the interface says.
     pub fn ct_cancel(&mut self, ct: u32) -> Answer {
-        let (index, generation, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         let ni = self.open(index)?;
         let waiting = std::mem::take(&mut ni.counters.get(generation, place)?.waiting);
         ni.triggered -= waiting.len();
@@ -489,7 +489,7 @@ impl Process {
         if !set && by.success != 0 && by.failure != 0 {
             return Err(Code::ArgInvalid);
         }
-        let (index, generation, place) = self.named(ct, Kind::Ct)?;
+        let Named { ni: index, generation, place } = self.named(ct, Kind::Ct)?;
         let counter = self.open(index)?.counters.get(generation, place)?;
         if set {
             (counter.value, counter.seen) = (by, by);

@@ -26,20 +26,28 @@ pub(super) enum Due {
     Wake(u64),
 }
 
-/// When, how many were set before, and what.
-pub(super) type Item = Reverse<(Ps, u64, Due)>;
+/// Something that is due. They are in the order of time, then of age: the fields' order is that of comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Item {
+    /// When.
+    pub time: Ps,
+    /// How many were set before.
+    pub age: u64,
+    /// What.
+    pub due: Due,
+}
 
 /// All that is due.
 #[derive(Default)]
 pub(super) struct Agenda {
-    near: BinaryHeap<Item>,
-    timers: BinaryHeap<Item>,
+    near: BinaryHeap<Reverse<Item>>,
+    timers: BinaryHeap<Reverse<Item>>,
 }
 
 impl Agenda {
     /// Adds an item.
-    pub(super) fn push(&mut self, item: Item) {
-        let timer = matches!(item.0.2, Due::Timeout(_));
+    pub(super) fn push(&mut self, item: Reverse<Item>) {
+        let timer = matches!(item.0.due, Due::Timeout(_));
         if timer { self.timers.push(item) } else { self.near.push(item) }
     }
 
@@ -53,17 +61,17 @@ impl Agenda {
     }
 
     /// What comes next.
-    pub(super) fn peek(&self) -> Option<&Item> {
+    pub(super) fn peek(&self) -> Option<&Reverse<Item>> {
         if self.rings() { self.timers.peek() } else { self.near.peek() }
     }
 
     /// True if nothing is due but what the program's side asked for.
     pub(super) fn only_wakes(&self) -> bool {
-        self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.2, Due::Wake(_)))
+        self.timers.is_empty() && self.near.iter().all(|item| matches!(item.0.due, Due::Wake(_)))
     }
 
     /// Takes it.
-    pub(super) fn pop(&mut self) -> Option<Item> {
+    pub(super) fn pop(&mut self) -> Option<Reverse<Item>> {
         if self.rings() { self.timers.pop() } else { self.near.pop() }
     }
 }

@@ -75,21 +75,21 @@ impl Machine {
         let nic = &mut self.nics[node];
         nic.timers.push_back(timer);
         if !std::mem::replace(&mut nic.armed, true) {
-            self.at(timer.0, Due::Timeout(node));
+            self.at(timer.deadline, Due::Timeout(node));
         }
     }
 
     /// True if a timer's flight still waits for the acknowledgement of that attempt.
-    fn is_valid(&self, (_, flight, attempt): Timer) -> bool {
-        let f = &self.flights[flight as usize];
-        f.open && (f.serial, f.attempts) == attempt
+    fn is_valid(&self, timer: Timer) -> bool {
+        let f = &self.flights[timer.flight as usize];
+        f.open && (f.serial, f.attempts) == (timer.serial, timer.attempt)
     }
 
     /// A timer of a node rings.
     pub(super) fn timeout(&mut self, node: TerminalId, memory: &mut dyn Memory) {
         self.nics[node].armed = false;
         while let Some(&timer) = self.nics[node].timers.front() {
-            let (deadline, flight, (_, attempt)) = timer;
+            let Timer { deadline, flight, attempt, .. } = timer;
             let valid = self.is_valid(timer);
             if valid && deadline > self.now {
                 if !std::mem::replace(&mut self.nics[node].armed, true) {

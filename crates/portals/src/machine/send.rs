@@ -1,6 +1,6 @@
 //! The way out: a message joins the queue of its engine, its payload is fetched, and it goes onto the network.
 
-use super::{Due, Flight, Machine, NONE};
+use super::{Due, Flight, Machine, NONE, Timer};
 use crate::{
     core::{
         message::{Message, Request},
@@ -139,8 +139,8 @@ impl Machine {
         self.counts.messages += 1;
         self.counts.bytes += bytes;
         if f.reliable && f.open {
-            let (deadline, attempt) = (self.now + timeout, (f.serial, f.attempts));
-            self.set_timer(ends.0, (deadline, flight, attempt));
+            let (serial, attempt) = (f.serial, f.attempts);
+            self.set_timer(ends.0, Timer { deadline: self.now + timeout, flight, serial, attempt });
         }
         self.flights[flight as usize].launched = self.now;
         if first && small {

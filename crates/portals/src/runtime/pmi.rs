@@ -2,6 +2,7 @@
 
 use super::{
     guard::{get, put},
+    threads::Reason,
     world::{self, wait, with},
 };
 use crate::record::Step;
@@ -89,7 +90,7 @@ fn barrier() -> c_int {
         round
     });
     while let Some(here) = with(|w, _| (w.pmi.round == round).then_some(w.pmi.here)) {
-        wait(("PMI_Barrier", u64::from(here), u64::from(all)), None);
+        wait(Reason { call: "PMI_Barrier", what: u64::from(here), goal: u64::from(all) }, None);
     }
     OK
 }

@@ -46,8 +46,18 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     Some(field.iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b)))
 }
 
-/// File offset, address and file size of the segments of a kind.
-fn segments(bytes: &[u8], kind: usize) -> Option<Vec<(usize, usize, usize)>> {
+/// A segment of a shared object.
+struct Segment {
+    /// Where it lies in the file.
+    offset: usize,
+    /// Where it is loaded, from the object's base.
+    address: usize,
+    /// Its bytes in the file.
+    size: usize,
+}
+
+/// The segments of a kind.
+fn segments(bytes: &[u8], kind: usize) -> Option<Vec<Segment>> {
     if bytes.get(..5)? != b"\x7fELF\x02" {
         return None;
     }
@@ -56,22 +66,24 @@ fn segments(bytes: &[u8], kind: usize) -> Option<Vec<(usize, usize, usize)>> {
     for at in (0..count).map(|n| table.saturating_add(n * size)) {
         if number(bytes, at, 4)? == kind {
             let field = |offset| number(bytes, at.saturating_add(offset), 8);
-            found.push((field(8)?, field(16)?, field(32)?));
+            found.push(Segment { offset: field(8)?, address: field(16)?, size: field(32)? });
         }
     }
     Some(found)
 }
 
 fn relabel(bytes: &mut [u8], names: &[(&str, &str)]) -> Option<()> {
-    let &(dynamic, _, size) = segments(bytes, DYNAMIC)?.first()?;
+    let all = segments(bytes, DYNAMIC)?;
+    let &Segment { offset: dynamic, size, .. } = all.first()?;
     let mut rows = Vec::new();
     for at in (dynamic..dynamic.checked_add(size)?).step_by(16) {
         rows.push((number(bytes, at, 8)?, number(bytes, at + 8, 8)?));
     }
     let address = rows.iter().find(|r| r.0 == STRINGS)?.1;
     let loaded = segments(bytes, LOAD)?;
-    let (offset, start, _) = *loaded.iter().find(|s| (s.1..s.1.saturating_add(s.2)).contains(&address))?;
-    let strings = offset.checked_add(address - start)?;
+    let holds = |s: &&Segment| (s.address..s.address.saturating_add(s.size)).contains(&address);
+    let segment = loaded.iter().find(holds)?;
+    let strings = segment.offset.checked_add(address - segment.address)?;
     for (_, place) in rows.iter().filter(|r| r.0 == NEEDED) {
         let text = bytes.get_mut(strings.checked_add(*place)?..)?;
         let end = text.iter().position(|&b| b == 0)?;

@@ -2,6 +2,7 @@
 
 use super::{
     guard::{get, put},
+    threads::Reason,
     world::{self, enter, leave, wait, with},
 };
 use crate::{
@@ -141,9 +142,20 @@ fn at_once(call: Call) -> c_int {
     0
 }
 
+/// A portal table entry as a call names it.
+#[derive(Clone, Copy)]
+struct PortalEntry {
+    /// Handle of its interface.
+    ni: u32,
+    /// Its index in the table.
+    pt: u32,
+    /// The call is one about match list entries, so the interface must have matching.
+    matching: bool,
+}
+
 /// Appends an entry to an interface with or without matching.
 fn append(
-    (ni, pt, matching): (u32, u32, bool),
+    PortalEntry { ni, pt, matching }: PortalEntry,
     me: Answer<Me>,
     (which, user): (c_int, u64),
     on: Option<(u32, u64)>,
@@ -159,7 +171,7 @@ fn append(
     number(with_arguments(call, true).and_then(|made| write(handle, made)))
 }
 
-fn search((ni, pt, matching): (u32, u32, bool), me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
+fn search(PortalEntry { ni, pt, matching }: PortalEntry, me: Answer<Me>, (how, user): (c_int, u64)) -> c_int {
     let call = of_kind(ni, matching, me)
         .and_then(|me| Ok(Call::Search { place: (ni, pt), me: headless(me), what: (deletes(how)?, user) }));
     number(with_arguments(call, true).map(drop))
@@ -227,7 +239,9 @@ fn events(
             }
         }
         match found {
-            Err(Code::EqEmpty) if !over(until) => wait((why, u64::from(get(eqs).unwrap_or(0)), 0), until),
+            Err(Code::EqEmpty) if !over(until) => {
+                wait(Reason::of(why, u64::from(get(eqs).unwrap_or(0))), until)
+            }
             other => break other,
         }
     };
@@ -283,7 +297,7 @@ fn counts(
         match found {
             Err(Code::CtNoneReached) if !over(until) => {
                 let handle = u64::from(get(cts).unwrap_or(0));
-                wait((why, handle, get(tests).unwrap_or(0)), until);
+                wait(Reason { call: why, what: handle, goal: get(tests).unwrap_or(0) }, until);
             }
             other => break other,
         }
@@ -369,10 +383,10 @@ super::calls::calls! {
     }
     fn PtlPTFree(ni: u32, index: u32) -> c_int { issue(Call::PtFree(ni, index)) }
     fn PtlPTDisable(ni: u32, index: u32) -> c_int {
-        issue(Call::PtEnable(ni, index, false))
+        issue(Call::PtEnable { ni, pt: index, enabled: false })
     }
     fn PtlPTEnable(ni: u32, index: u32) -> c_int {
-        issue(Call::PtEnable(ni, index, true))
+        issue(Call::PtEnable { ni, pt: index, enabled: true })
     }
     fn PtlGetUid(ni: u32, uid: *mut u32) -> c_int { look(|p| write(uid, p.get_uid(ni)?)) }
     fn PtlGetId(ni: u32, id: *mut ProcessId) -> c_int {
@@ -386,18 +400,18 @@ super::calls::calls! {
     }
     fn PtlMDRelease(handle: u32) -> c_int { issue(Call::MdRelease(handle)) }
     fn PtlLEAppend(ni: u32, pt: u32, le: *const Le, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append((ni, pt, false), read(le).and_then(|le| as_me(&le)), (which, user), None, handle)
+        append(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), (which, user), None, handle)
     }
     fn PtlMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32) -> c_int {
-        append((ni, pt, true), read(me), (which, user), None, handle)
+        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), None, handle)
     }
     fn PtlLEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlMEUnlink(handle: u32) -> c_int { issue(Call::Unlink(handle)) }
     fn PtlLESearch(ni: u32, pt: u32, le: *const Le, how: c_int, user: u64) -> c_int {
-        search((ni, pt, false), read(le).and_then(|le| as_me(&le)), (how, user))
+        search(PortalEntry { ni, pt, matching: false }, read(le).and_then(|le| as_me(&le)), (how, user))
     }
     fn PtlMESearch(ni: u32, pt: u32, me: *const Me, how: c_int, user: u64) -> c_int {
-        search((ni, pt, true), read(me), (how, user))
+        search(PortalEntry { ni, pt, matching: true }, read(me), (how, user))
     }
     fn PtlCTAlloc(ni: u32, ct: *mut u32) -> c_int { make(Call::CtAlloc(ni), ct) }
     fn PtlCTFree(ct: u32) -> c_int { issue(Call::CtFree(ct)) }
@@ -428,10 +442,10 @@ super::calls::calls! {
         }))
     }
     fn PtlCTSet(ct: u32, value: Count) -> c_int {
-        issue(Call::CtChange(ct, value, true))
+        issue(Call::CtChange { ct, by: value, set: true })
     }
     fn PtlCTInc(ct: u32, value: Count) -> c_int {
-        issue(Call::CtChange(ct, value, false))
+        issue(Call::CtChange { ct, by: value, set: false })
     }
     fn PtlPut(md: u32, offset: u64, length: u64, acks: c_int, target: ProcessId, pt: u32, match_bits: u64, remote_offset: u64, user_ptr: u64, hdr_data: u64) -> c_int {
         begin(ack(acks).map(|ack| Op { put: (md, offset), length, ack, target, pt, match_bits, remote_offset, user_ptr, hdr_data, ..Op::default() }), None)
@@ -503,13 +517,13 @@ super::calls::calls! {
         begin(operand(Op { request: Request::Swap, put: (md, offset), get: (get, get_offset), length, target, pt, match_bits, remote_offset, user_ptr, hdr_data, operation, ..Op::default() }, with), Some((ct, threshold)))
     }
     fn PtlTriggeredCTInc(ct: u32, by: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt(ct, by, false, (on, threshold)))
+        issue(Call::TriggeredCt { ct, by, set: false, on: (on, threshold) })
     }
     fn PtlTriggeredCTSet(ct: u32, to: Count, on: u32, threshold: u64) -> c_int {
-        issue(Call::TriggeredCt(ct, to, true, (on, threshold)))
+        issue(Call::TriggeredCt { ct, by: to, set: true, on: (on, threshold) })
     }
     fn PtlTriggeredMEAppend(ni: u32, pt: u32, me: *const Me, which: c_int, user: u64, handle: *mut u32, on: u32, threshold: u64) -> c_int {
-        append((ni, pt, true), read(me), (which, user), Some((on, threshold)), handle)
+        append(PortalEntry { ni, pt, matching: true }, read(me), (which, user), Some((on, threshold)), handle)
     }
     fn PtlTriggeredMEUnlink(handle: u32, on: u32, threshold: u64) -> c_int {
         issue(Call::TriggeredUnlink(handle, (on, threshold)))

@@ -1,7 +1,7 @@
 //! What a run gives, and in words what ranks wait for that have not ended.
 
 use super::{
-    threads::{Status, Waiting},
+    threads::{Reason, Status, Waiting},
     world::World,
 };
 use crate::machine::Counts;
@@ -38,16 +38,20 @@ pub(super) fn report(world: &World) -> Report {
             _ if world.hopeless && world.polls_idle(t) => {
                 format!("looks again and again by {}, in vain", t.looks.call)
             }
-            Waiting::Rank("PtlCTWait", handle, test) => {
+            Waiting::Rank(Reason { call: "PtlCTWait", what: handle, goal: test }) => {
                 format!("waits in PtlCTWait: counter {handle:#x} to reach {test}")
             }
-            Waiting::Rank("PMI_Barrier", done, all) => {
+            Waiting::Rank(Reason { call: "PMI_Barrier", what: done, goal: all }) => {
                 format!("waits in PMI_Barrier: {done} of {all} ranks are there")
             }
-            Waiting::Rank(call @ ("PtlEQWait" | "PtlEQPoll" | "PtlCTPoll"), handle, _) => {
+            Waiting::Rank(Reason {
+                call: call @ ("PtlEQWait" | "PtlEQPoll" | "PtlCTPoll"),
+                what: handle,
+                ..
+            }) => {
                 format!("waits in {call}: {handle:#x}")
             }
-            Waiting::Rank(call, ..) => format!("waits in {call}"),
+            Waiting::Rank(Reason { call, .. }) => format!("waits in {call}"),
             Waiting::Time | Waiting::No => {
                 limited |= t.waiting == Waiting::Time && !world.hopeless;
                 "was still running".to_owned()

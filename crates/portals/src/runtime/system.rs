@@ -6,7 +6,7 @@
 
 use super::{
     guard::{get, put},
-    threads::{Entry, Status},
+    threads::{ConditionWait, Entry, Reason, Status},
     world::{self, end_thread, enter_only, idle, leave, looked, pause, wait, with},
 };
 use base::time::{NS, Ps, S, US};
@@ -69,19 +69,19 @@ fn again(call: &'static str) {
 
 fn wait_condition(condition: usize, mutex: *mut libc::pthread_mutex_t, until: Option<Ps>) -> c_int {
     let me = with(|w, rank| {
-        w.conditions.push((rank, condition, w.current));
+        w.conditions.push(ConditionWait { rank, condition, thread: w.current });
         w.current
     });
     // SAFETY: the program holds this mutex.
     unsafe { libc::pthread_mutex_unlock(mutex) };
     let mut code = 0;
-    while with(|w, _| w.conditions.iter().any(|c| c.2 == me)) {
+    while with(|w, _| w.conditions.iter().any(|c| c.thread == me)) {
         if until.is_some_and(|u| with(|w, _| w.machine.now) >= u) {
-            with(|w, _| w.conditions.retain(|c| c.2 != me));
+            with(|w, _| w.conditions.retain(|c| c.thread != me));
             code = libc::ETIMEDOUT;
             break;
         }
-        wait(("pthread_cond_wait", condition as u64, 0), until);
+        wait(Reason::of("pthread_cond_wait", condition as u64), until);
     }
     lock(mutex);
     code
@@ -91,7 +91,7 @@ fn signal_condition(condition: usize, all: bool) -> c_int {
     with(|w, rank| {
         let mut left = if all { usize::MAX } else { 1 };
         w.conditions.retain(|c| {
-            let chosen = left > 0 && (c.0, c.1) == (rank, condition);
+            let chosen = left > 0 && (c.rank, c.condition) == (rank, condition);
             left -= usize::from(chosen);
             !chosen
         });
@@ -198,7 +198,7 @@ super::calls::calls! {
                 Some(Some(result)) => {
                     return if to.is_null() || put(to, result) { 0 } else { EINVAL };
                 }
-                Some(None) => wait(("pthread_join", thread, 0), None),
+                Some(None) => wait(Reason::of("pthread_join", thread), None),
             }
         }
     }

@@ -33,8 +33,38 @@ pub enum Waiting {
     No,
     /// A time.
     Time,
-    /// Something of its rank: the call, with two numbers for the report.
-    Rank(&'static str, u64, u64),
+    /// Something of its rank.
+    Rank(Reason),
+}
+
+/// Why a thread waits: for the report of a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The call that it waits in.
+    pub call: &'static str,
+    /// What it waits for there: a handle, an address, a thread, or how much of it there is.
+    pub what: u64,
+    /// How much it waits for, where a call has such a number.
+    pub goal: u64,
+}
+
+impl Reason {
+    /// A call that waits for something without a number to reach.
+    #[must_use]
+    pub fn of(call: &'static str, what: u64) -> Self {
+        Self { call, what, goal: 0 }
+    }
+}
+
+/// A thread that waits at a condition of its rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConditionWait {
+    /// The rank.
+    pub rank: RankId,
+    /// Address of the condition.
+    pub condition: usize,
+    /// The thread.
+    pub thread: u32,
 }
 
 /// A thread of a rank.

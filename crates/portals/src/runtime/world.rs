@@ -7,7 +7,7 @@
 use super::{
     guard::{self, RankMemory},
     preempt, stdio,
-    threads::{Entry, Looks, Pmi, Rank, Status, Thread, Waiting},
+    threads::{ConditionWait, Entry, Looks, Pmi, Rank, Reason, Status, Thread, Waiting},
 };
 use crate::{
     core::{
@@ -38,8 +38,8 @@ pub struct World {
     pub ranks: Column<RankId, Rank>,
     /// Start-up service.
     pub pmi: Pmi,
-    /// Threads that wait at a condition: rank, address, thread.
-    pub conditions: Vec<(RankId, usize, u32)>,
+    /// Threads that wait at a condition, in the order in which they came.
+    pub conditions: Vec<ConditionWait>,
     /// The thread that runs.
     pub current: u32,
     /// Where output goes.
@@ -304,9 +304,9 @@ pub fn leave() {
     with(|w, _| w.measure());
 }
 
-/// Waits for something of the rank, until a time at most. `why` is for the report of a deadlock.
-pub fn wait(why: (&'static str, u64, u64), until: Option<Ps>) {
-    with(|w, _| w.wait(Waiting::Rank(why.0, why.1, why.2), until));
+/// Waits for something of the rank, until a time at most.
+pub fn wait(why: Reason, until: Option<Ps>) {
+    with(|w, _| w.wait(Waiting::Rank(why), until));
     suspend();
 }
 
@@ -316,7 +316,7 @@ pub fn poll_memory() {
         w.ranks[rank].polls = true;
         w.machine.watch(rank);
     });
-    wait(("a loop that polls memory", 0, 0), None);
+    wait(Reason::of("a loop that polls memory", 0), None);
     with(|w, rank| {
         let served = w.machine.served[rank];
         w.record(|r| r.served(rank, served));
