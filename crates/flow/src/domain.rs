@@ -7,7 +7,7 @@
 use super::{
     context::Context,
     fine_time::FineTime,
-    network::{Lost, Network},
+    network::{Lost, Network, Pair},
     sharing::{Over, Sharing},
 };
 use base::{
@@ -140,6 +140,15 @@ struct Source {
     next: Option<Upcoming>,
 }
 
+/// Messages of traffic that answers, between two terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Exchange {
+    source: TerminalId,
+    destination: TerminalId,
+    /// Replies, not requests.
+    reply: bool,
+}
+
 /// All of a run.
 pub struct FlowDomain {
     pub(super) cx: Arc<Context>,
@@ -152,7 +161,7 @@ pub struct FlowDomain {
     sources: Vec<Source>,
     numbers: Vec<u32>,
     /// Messages that arrived, by pair, requests and replies apart: for traffic that answers.
-    arrived: BTreeMap<(TerminalId, TerminalId, bool), u64>,
+    arrived: BTreeMap<Exchange, u64>,
     /// What is whole, from `handed` on not yet handed over. All is, between events.
     over: Vec<Over>,
     handed: usize,
@@ -244,7 +253,7 @@ impl FlowDomain {
         self.numbers[source.index()] = number.wrapping_add(1);
         let identity = u64::from(source) << 32 | u64::from(number);
         let pair = self.network.pair(source, destination);
-        let ends = (source, destination, pair);
+        let ends = Pair { source, destination, row: pair };
         let route = match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
             Ok(route) => route,
             Err(lost) => {
@@ -322,8 +331,9 @@ impl FlowDomain {
             return;
         }
         // Replies are counted over all sources: a row that no request has.
-        let key = if message.reply { message.destination } else { message.source };
-        let index = self.arrived.entry((key, message.destination, message.reply)).or_default();
+        let source = if message.reply { message.destination } else { message.source };
+        let exchange = Exchange { source, destination: message.destination, reply: message.reply };
+        let index = self.arrived.entry(exchange).or_default();
         *index += 1;
         let (answer, reply) = if message.reply {
             (traffic.next_request(to.number(), *index - 1), false)
@@ -385,7 +395,8 @@ impl FlowDomain {
         for (flow, tag) in self.sharing.crossing(|link| gone[link as usize]) {
             let Message { source, destination, number, pair, route, .. } = self.messages[tag as usize];
             let identity = u64::from(source) << 32 | u64::from(number);
-            match self.network.route(&self.cx, &mut self.sharing, (source, destination, pair), identity) {
+            let ends = Pair { source, destination, row: pair };
+            match self.network.route(&self.cx, &mut self.sharing, ends, identity) {
                 Ok(new) => {
                     self.network.count(&self.sharing, route, false);
                     self.network.count(&self.sharing, new, true);

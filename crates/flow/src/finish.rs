@@ -126,14 +126,23 @@ fn links(cx: &Context, uses: &[LinkUse]) -> Option<Links> {
         return None;
     }
     let names: Vec<&str> = if cx.platform().is_some() { vec!["link"] } else { cx.fabric.classes().to_vec() };
-    let mut classes: Vec<(u64, f64, f64)> = vec![(0, 0.0, 0.0); names.len()];
+    /// Utilisations of a class's links.
+    #[derive(Clone, Default)]
+    struct Class {
+        links: u64,
+        sum: f64,
+        max: f64,
+    }
+    let mut classes = vec![Class::default(); names.len()];
     for u in uses {
         let row = &mut classes[u.class.map_or(0, usize::from)];
-        *row = (row.0 + 1, row.1 + u.utilisation, row.2.max(u.utilisation));
+        row.links += 1;
+        row.sum += u.utilisation;
+        row.max = row.max.max(u.utilisation);
     }
-    let rows = names.iter().zip(&classes).filter(|(_, row)| row.0 > 0);
+    let rows = names.iter().zip(&classes).filter(|(_, row)| row.links > 0);
     let classes: Vec<LinkClass> = rows
-        .map(|(name, &(links, sum, max))| LinkClass {
+        .map(|(name, &Class { links, sum, max })| LinkClass {
             class: (*name).to_owned(),
             links,
             mean_utilisation: sum / links as f64,

@@ -3,7 +3,7 @@
 use crate::{
     context::{Context, FlowSetup, context},
     fine_time::FineTime,
-    network::Network,
+    network::{Network, Pair},
     sharing::{Over, Sharing},
 };
 use base::{index::TerminalId, time::Ps};
@@ -54,7 +54,7 @@ impl MessageNetwork for Interfaces {
     fn send(&mut self, now: Ps, (source, destination): (TerminalId, TerminalId), message: Message) -> bool {
         let pair = self.network.pair(source, destination);
         self.sent += 1;
-        let ends = (source, destination, pair);
+        let ends = Pair { source, destination, row: pair };
         let Ok(route) = self.network.route(&self.cx, &mut self.sharing, ends, self.sent) else {
             return false;
         };

@@ -4,7 +4,7 @@ use super::{
     changes::BandwidthChange,
     context::Context,
     fine_time::FineTime,
-    sharing::{Policy, Sharing},
+    sharing::{LinkChange, Policy, Sharing},
 };
 use base::{
     index::{ChannelId, LinkId, PortId, RouterId, TerminalId},
@@ -13,7 +13,7 @@ use base::{
 use engine::state::map::Map;
 use fabric::{
     graph::{Fabric, Peer},
-    platform::Platform,
+    platform::{Event, Platform},
     routing::{Congestion, Hop, Routing},
 };
 
@@ -99,7 +99,7 @@ impl Network {
         &mut self,
         cx: &Context,
         sharing: &mut Sharing,
-        (source, destination, pair): (TerminalId, TerminalId, u32),
+        Pair { source, destination, row: pair }: Pair,
         identity: u64,
     ) -> Result<u32, Lost> {
         let known = self.routes[pair as usize];
@@ -176,6 +176,17 @@ impl Network {
     }
 }
 
+/// Two terminals of which one sends to the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The sender.
+    pub source: TerminalId,
+    /// The receiver.
+    pub destination: TerminalId,
+    /// Row of their route: what [`Network::pair`] gives.
+    pub row: u32,
+}
+
 /// A path through a fabric.
 #[derive(Clone, Debug, Default)]
 struct Path {
@@ -190,8 +201,8 @@ fn add_platform(platform: &Platform, sharing: &mut Sharing) -> Vec<u32> {
     let links = platform.links.iter();
     let shared = links.map(|l| sharing.link(l.bandwidth, l.latency, l.policy)).collect();
     let zero = FineTime::at(0);
-    let events = platform.events.iter();
-    sharing.schedule(events.map(|e| (zero.after(e.time), e.link, e.bandwidth)).collect());
+    let change = |e: &Event| LinkChange { at: zero.after(e.time), link: e.link, bandwidth: e.bandwidth };
+    sharing.schedule(platform.events.iter().map(change).collect());
     shared
 }
 
@@ -208,7 +219,11 @@ fn add_fabric(cx: &Context, sharing: &mut Sharing) -> Vec<u32> {
         shared.push(other.map_or(row, |other| row.min(other.number())));
     }
     let changes = cx.config.changes.iter();
-    let change = |c: &BandwidthChange| (FineTime::at(c.at), shared[c.link.index()], c.bandwidth);
+    let change = |c: &BandwidthChange| LinkChange {
+        at: FineTime::at(c.at),
+        link: shared[c.link.index()],
+        bandwidth: c.bandwidth,
+    };
     sharing.schedule(changes.map(change).collect());
     shared
 }

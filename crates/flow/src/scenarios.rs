@@ -13,10 +13,10 @@
 use super::{
     fine_time::FineTime,
     rules::Rules,
-    sharing::{Over, Sharing},
+    sharing::{LinkChange, Over, Sharing},
 };
 use base::time::Ps;
-use fabric::platform::{Link, Policy};
+use fabric::platform::{Event, Link, Policy};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Paths back by source and destination of the acknowledgements.
     pub reverse: BTreeMap<(String, String), Vec<u32>>,
-    /// Time in seconds, link, bytes per second.
-    pub events: Vec<(f64, u32, f64)>,
+    /// Links that get another bandwidth.
+    pub events: Vec<Event>,
     /// By name of the rules, when each flow ends, in seconds.
     pub completion: Vec<(String, Vec<f64>)>,
 }
@@ -180,11 +180,8 @@ fn scenario(name: &str, json: &Json) -> Result<Scenario, String> {
     let mut events = Vec::new();
     for e in list(json, "bandwidth_events")? {
         let link = names.link(e.get(1).unwrap_or(&Json::Null))?;
-        events.push((
-            number(e.get(0), "the time of an event")?,
-            link,
-            number(e.get(2), "the bandwidth of an event")?,
-        ));
+        let time = number(e.get(0), "the time of an event")?;
+        events.push(Event { time, link, bandwidth: number(e.get(2), "the bandwidth of an event")? });
     }
     let mut completion = Vec::new();
     for (rules, times) in json.get("completion").and_then(Json::as_object).into_iter().flatten() {
@@ -222,7 +219,8 @@ impl Scenario {
             sharing.link(l.bandwidth, l.latency, l.policy);
         }
         let zero = FineTime::at(0);
-        sharing.schedule(self.events.iter().map(|&(t, link, c)| (zero.after(t), link, c)).collect());
+        let change = |e: &Event| LinkChange { at: zero.after(e.time), link: e.link, bandwidth: e.bandwidth };
+        sharing.schedule(self.events.iter().map(change).collect());
         let mut order: Vec<usize> = (0..self.flows.len()).collect();
         order.sort_by(|&a, &b| self.flows[a].start.total_cmp(&self.flows[b].start));
         let mut routes: BTreeMap<(Vec<u32>, Vec<u32>), u32> = BTreeMap::new();

@@ -46,6 +46,15 @@ struct Flow {
     order: u64,
 }
 
+/// A flow in its latency. They end it in the order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Latent {
+    until: FineTime,
+    /// See [`Flow::order`].
+    order: u64,
+    flow: u32,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Bundle {
     route: u32,
@@ -89,10 +98,12 @@ fn meter(used: &mut [f64], route: &Route, bytes: f64) {
     }
 }
 
+mod bandwidths;
 mod detached;
 mod goal;
 mod windows;
 
+pub use bandwidths::LinkChange;
 use goal::Goal;
 
 /// Links and the flows on them.
@@ -110,9 +121,9 @@ pub struct Sharing {
     bundles: Vec<Bundle>,
     alarms: Alarms,
     /// Flows in their latency.
-    latent: BinaryHeap<Reverse<(FineTime, u64, u32)>>,
+    latent: BinaryHeap<Reverse<Latent>>,
     /// Changes of bandwidth to come, latest first.
-    changes: Vec<(FineTime, u32, f64)>,
+    changes: Vec<LinkChange>,
     now: FineTime,
     begun: u64,
     active: u64,
@@ -177,14 +188,6 @@ impl Sharing {
     #[must_use]
     pub fn bandwidth(&self, link: u32) -> f64 {
         self.solver.capacity(link)
-    }
-
-    /// Changes to come; at most one call.
-    pub fn schedule(&mut self, mut changes: Vec<(FineTime, u32, f64)>) {
-        changes.sort_by_key(|c| Reverse(c.0));
-        // Latest first: the next one is taken off the end.
-        self.changes = changes;
-        self.look_ahead();
     }
 
     /// Adds a route: its links, those of the way back (used only by rules with cross-traffic), and time spent between links, in seconds.
@@ -272,7 +275,7 @@ impl Sharing {
             (self.flows.len() - 1) as u32
         });
         self.flows[number as usize] = flow;
-        self.latent.push(Reverse((until, self.begun, number)));
+        self.latent.push(Reverse(Latent { until, order: self.begun, flow: number }));
         if self.changes.is_empty() {
             // Without changes to come a beginning can only make the next instant earlier: no need to look at all sources of instants.
             self.upcoming = self.upcoming.min(until);
@@ -287,7 +290,7 @@ impl Sharing {
         let Flow { bundle, order, .. } = self.flows[flow as usize];
         if bundle == NONE {
             // Links fail rarely: a search through all that wait is cheaper than an index kept for it.
-            self.latent.retain(|l| l.0.2 != flow);
+            self.latent.retain(|l| l.0.flow != flow);
         } else {
             self.touch(bundle, at);
             let b = &mut self.bundles[bundle as usize];
@@ -307,7 +310,7 @@ impl Sharing {
         let cap = self.rules.cap(latency, slowest, None, 1.0);
         let f = &mut self.flows[flow as usize];
         (f.route, f.bundle, f.cap) = (route, NONE, cap.min(f.own));
-        self.latent.push(Reverse((at.after(latency), order, flow)));
+        self.latent.push(Reverse(Latent { until: at.after(latency), order, flow }));
         self.look_ahead();
     }
 
@@ -321,7 +324,7 @@ impl Sharing {
                 found.push((flow.order, number, flow.tag));
             }
         };
-        self.latent.iter().for_each(|l| offer(l.0.2));
+        self.latent.iter().for_each(|l| offer(l.0.flow));
         self.bundles.iter().flat_map(|b| &b.goals).for_each(|g| offer(g.0.flow));
         found.sort_unstable();
         found.into_iter().map(|(_, flow, tag)| (flow, tag)).collect()
@@ -337,11 +340,11 @@ impl Sharing {
     fn look_ahead(&mut self) {
         let mut next = self.alarms.first().map_or(FineTime::NEVER, |a| a.0);
         if let Some(latent) = self.latent.peek() {
-            next = next.min(latent.0.0);
+            next = next.min(latent.0.until);
         }
         // Changes matter to flows alone.
         if let Some(change) = self.changes.last().filter(|_| self.active > 0) {
-            next = next.min(change.0);
+            next = next.min(change.at);
         }
         self.upcoming = next.max(self.now);
     }
@@ -371,14 +374,14 @@ impl Sharing {
         self.now = at;
         let window = at.simultaneous_until();
         // Bandwidths, then ends, then beginnings: one solution for all of them. Whoever begins meets nobody who has just left.
-        while let Some((time, link, bandwidth)) = self.changes.pop_if(|c| c.0 <= window) {
-            self.change(time, link, bandwidth);
+        while let Some(change) = self.changes.pop_if(|c| c.at <= window) {
+            self.change(change);
         }
         while let Some((_, bundle)) = self.alarms.first().filter(|a| a.0 <= window) {
             self.end(bundle, at, window.since(at), over);
         }
-        while let Some(&Reverse((time, _, flow))) = self.latent.peek() {
-            if time > window {
+        while let Some(&Reverse(Latent { until, flow, .. })) = self.latent.peek() {
+            if until > window {
                 break;
             }
             self.latent.pop();
@@ -508,50 +511,6 @@ impl Sharing {
                 let all = moved * f64::from(self.solver.count(bundle));
                 meter(&mut self.used, &self.routes[b.route as usize], all);
             }
-        }
-    }
-
-    /// A link gets another bandwidth; weights that depend on it change too.
-    fn change(&mut self, at: FineTime, link: u32, bandwidth: f64) {
-        let at = at.max(self.now);
-        self.meet(link);
-        self.solver.set_capacity(link, bandwidth);
-        if self.is_pipe(link) {
-            self.limit_again(at, link);
-        }
-        if !self.rules.weighted || self.rules.scale == 0.0 || bandwidth == 0.0 {
-            return;
-        }
-        for bundle in self.bundles_over(link) {
-            let row = &self.routes[self.bundles[bundle as usize].route as usize];
-            if !row.links.contains(&link) {
-                continue;
-            }
-            let weight = self.rules.weight(row.latency, row.links.iter().map(|&l| self.solver.capacity(l)));
-            self.touch(bundle, at);
-            self.bundles[bundle as usize].weight = weight;
-            self.solver.set_weight(bundle, weight);
-        }
-    }
-
-    /// Bundles that use a link. Of a fat pipe the solver knows nothing, so all routes are looked at.
-    fn bundles_over(&self, link: u32) -> Vec<u32> {
-        if !self.is_pipe(link) {
-            return self.solver.sharers_of(link).collect();
-        }
-        let over = self.routes.iter().filter(|route| route.pipes.iter().any(|p| p.0 == link));
-        over.flat_map(|route| &route.bundles).copied().collect()
-    }
-
-    /// A fat pipe has another bandwidth: what its flows may get changes.
-    fn limit_again(&mut self, at: FineTime, link: u32) {
-        for bundle in self.bundles_over(link) {
-            let &Bundle { route, cap, detached, .. } = &self.bundles[bundle as usize];
-            if detached {
-                self.meet(self.routes[route as usize].uses[0].0);
-            }
-            self.touch(bundle, at);
-            self.solver.set_cap(bundle, self.limited(route, cap));
         }
     }
 

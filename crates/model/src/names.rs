@@ -20,8 +20,16 @@ fn host<'a>(subnet: &'a Subnet, fabric: &Fabric, terminal: TerminalId) -> Option
     subnet.nodes.get(number as usize)
 }
 
-/// Name, GUID and cable port of an end: ports of the files are numbered from 1.
-fn named(subnet: &Subnet, fabric: &Fabric, end: End) -> Option<(String, String, u32)> {
+/// What the files call an end of a link.
+#[derive(Default)]
+struct EndNames {
+    name: String,
+    guid: String,
+    /// Port of the cable, numbered from 1.
+    port: u32,
+}
+
+fn named(subnet: &Subnet, fabric: &Fabric, end: End) -> Option<EndNames> {
     let (node, port) = match end {
         End::Router { router, port } => {
             let switch = router.number() % fabric.routers_per_plane().max(1);
@@ -34,7 +42,7 @@ fn named(subnet: &Subnet, fabric: &Fabric, end: End) -> Option<(String, String, 
         }
         End::Nowhere => return None,
     };
-    Some((node.name.clone(), guid(node), port))
+    Some(EndNames { name: node.name.clone(), guid: guid(node), port })
 }
 
 /// The GUID of an end port, or of its node; empty if the files know none.
@@ -55,7 +63,7 @@ pub fn of_links(mut table: Table, fabric: &Fabric, links: &[LinkId]) -> Table {
         for &link in links {
             let both = fabric.ends_of_link(link);
             let own = named(subnet, fabric, if ends { both.1 } else { both.0 });
-            let (name, guid, port) = own.unwrap_or_default();
+            let EndNames { name, guid, port } = own.unwrap_or_default();
             names.push(&name);
             guids.push(&guid);
             ports.push(port);

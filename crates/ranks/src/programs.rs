@@ -19,7 +19,7 @@ use super::{
     matching::{Label, Matching},
     operations::{OperationWindow, Row, turn},
     roster::{Begun, GlobalRank, Place, Resident, Residents, Roster},
-    stuck::{self, RankState, Standing, Stuck},
+    stuck::{self, Queued, RankState, Standing, Stuck},
     tally::Finished,
     truncated::{Cut, Truncated},
 };
@@ -175,7 +175,7 @@ impl Programs {
         for (local, r) in (0u32..).zip(self.residents.all()) {
             let message = |row: u32| {
                 let Incoming { label, bytes, sequence, .. } = *self.incoming.get(row);
-                (label.source, bytes, sequence)
+                Queued { from: label.source, bytes, sequence }
             };
             let place = (r.place.job, r.place.rank);
             let state = RankState::of(&self.window, &self.matching, local, place, message);

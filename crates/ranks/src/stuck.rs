@@ -98,6 +98,17 @@ pub struct Left {
     pub bytes: u64,
 }
 
+/// A message that waits for a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Rank of the sender within the job.
+    pub from: RankId,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its place among all messages of its pair.
+    pub sequence: u32,
+}
+
 /// Where a rank stands when nothing is pending any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankState {
@@ -116,15 +127,15 @@ pub struct RankState {
 }
 
 impl RankState {
-    /// Where the rank `local` of a window stands. Messages that nobody received come by sender, in the order of sending; `message` gives
-    /// sending rank, bytes and place among those of its pair of one that waits in `matching`.
+    /// Where the rank `local` of a window stands. Messages that nobody received come by sender, in the order of sending; `message` looks up
+    /// one that waits in `matching`.
     #[must_use]
     pub fn of(
         window: &OperationWindow,
         matching: &Matching,
         local: u32,
         (job, rank): (u32, RankId),
-        message: impl Fn(u32) -> (RankId, u64, u32),
+        message: impl Fn(u32) -> Queued,
     ) -> Self {
         let mut state = Self { job, rank, ended: window.is_over(local), ..Self::default() };
         for row in window.of_rank(local).map(|r| window.get(r)).filter(|r| !r.is_finished()) {
@@ -137,7 +148,7 @@ impl RankState {
         }
         state.waiting.sort_unstable();
         let left = |(label, row): (Label, u32)| {
-            let (from, bytes, sequence) = message(row);
+            let Queued { from, bytes, sequence } = message(row);
             (sequence, Left { from, tag: label.tag, context: label.context, bytes })
         };
         let mut messages: Vec<(u32, Left)> = matching.messages(local).map(left).collect();

@@ -16,7 +16,7 @@ fn all_parts_of_the_format_are_read() {
         (s.back(&s.flows[0]), s.back(&s.flows[1]), s.back(&s.flows[2])),
         (vec![1], vec![0, 1], vec![1])
     );
-    assert_eq!(s.events, [(0.5, 0, 1e8)]);
+    assert_eq!(s.events, [Event { time: 0.5, link: 0, bandwidth: 1e8 }]);
     for (bad, why) in [
         ("{}", "no `scenarios`"),
         (r#"{"scenarios": {"s": {"links": [["a", -1, 0, "SHARED"]]}}}"#, "bandwidth"),
