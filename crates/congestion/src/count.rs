@@ -55,11 +55,13 @@ impl<'a, R: Routes> Counter<'a, R> {
     /// Counts a level. `hosts` is the host of each rank; ranks below `watched` count for delays; `draw` makes messages differ.
     pub fn level(&mut self, pairs: &[Pair], hosts: &[u32], watched: u32, draw: u64, run: &mut Run) {
         self.route(pairs, hosts, draw, run);
+        debug_assert_eq!(self.ends.len(), pairs.len(), "every message has its links, or none");
         let mut most = 0;
         let mut begin = 0;
         self.weights.clear();
         for &end in &self.ends {
             let path = &self.links[begin..end as usize];
+            debug_assert!(begin <= end as usize, "messages' links follow each other");
             begin = end as usize;
             let weight = path.iter().map(|&l| self.counts[l as usize]).max().unwrap_or(0);
             if weight > 0 {
@@ -108,6 +110,7 @@ impl<'a, R: Routes> Counter<'a, R> {
         if run.edges.is_empty() {
             run.edges = vec![0; self.counts.len()];
         }
+        debug_assert_eq!(run.edges.len(), self.counts.len(), "there is a sum for each link");
         if self.want.partial {
             // A link used by the i-th of p messages is in the p - i counts from then on.
             let (mut begin, total) = (0, self.ends.len() as u64);
@@ -126,6 +129,7 @@ impl<'a, R: Routes> Counter<'a, R> {
 
     /// A message starts when its sender has sent and received all of its earlier levels, and takes its congestion.
     fn delays(&mut self, pairs: &[Pair], watched: u32) {
+        debug_assert_eq!(pairs.len(), self.weights.len(), "every message has its congestion");
         let mut done: Vec<(u32, u64)> = Vec::new();
         for (&(from, to), &weight) in pairs.iter().zip(&self.weights) {
             if from < watched && to < watched {
@@ -142,6 +146,7 @@ impl<'a, R: Routes> Counter<'a, R> {
     /// The same by ORCS 2.0: only the first message that a rank sends in a level waits, and only for the first that it received
     /// in the level directly before.
     fn orcs(&mut self, pairs: &[Pair], watched: u32, mut longest: u64) -> u64 {
+        debug_assert_eq!(pairs.len(), self.weights.len(), "every message has its congestion");
         let mut now = vec![0; self.before.len()];
         let mut sent = vec![false; self.before.len()];
         for (&(from, to), &weight) in pairs.iter().zip(&self.weights) {

@@ -10,6 +10,7 @@ use std::{collections::VecDeque, fmt::Write as _, io};
 /// Colour from green over yellow to red.
 #[must_use]
 pub fn colour(share: f64) -> String {
+    debug_assert!(!share.is_nan(), "a share is a number");
     let share = share.clamp(0.0, 1.0);
     let (red, green) = ((share * 2.0).min(1.0), (2.0 - share * 2.0).min(1.0));
     format!("#{:02x}{:02x}00", (red * 255.0).round() as u8, (green * 220.0).round() as u8)
@@ -25,6 +26,7 @@ fn scaled(sums: &[u64]) -> Vec<f64> {
 /// # Errors
 /// If writing fails.
 pub fn dot(subnet: &Subnet, sums: &[u64], out: &mut impl io::Write) -> io::Result<()> {
+    debug_assert_eq!(sums.len(), subnet.edges.len(), "there is a sum for each edge");
     let shares = scaled(sums);
     fabric::export::cluster::dot_with(subnet, out, &|edge| {
         let at = edge as usize;
@@ -47,6 +49,7 @@ const MARGIN: f64 = 40.0;
 /// The subnet as SVG: hosts below, switches above in rows by their distance from hosts; links used more are drawn thicker.
 #[must_use]
 pub fn svg(subnet: &Subnet, sums: &[u64], title: &str) -> String {
+    debug_assert_eq!(sums.len(), subnet.edges.len(), "there is a sum for each edge");
     let rows = rows(subnet);
     let most = rows.iter().copied().max().unwrap_or(0);
     let mut count = vec![0u32; most as usize + 1];

@@ -39,6 +39,7 @@ pub fn subset(subnet: &Subnet, how: Subset, ranks: u32, seed: u64) -> Vec<u32> {
         _ => {}
     }
     hosts.truncate(ranks as usize);
+    debug_assert!(hosts.iter().all(|&h| h < all), "they are hosts of the subnet");
     hosts
 }
 
@@ -59,6 +60,7 @@ fn breadth_first(subnet: &Subnet) -> Vec<u32> {
     seen[0] = true;
     let mut hosts = Vec::new();
     while let Some(node) = queue.pop_front() {
+        debug_assert!(seen[node as usize], "a node is queued when it is first seen");
         if subnet.is_host(node) {
             hosts.push(subnet.place(node));
         }

@@ -25,6 +25,7 @@ pub struct Run {
 impl Run {
     #[inline]
     pub(super) fn histogram(&mut self, weight: u32) {
+        debug_assert!(weight > 0, "a message on a link counts itself");
         let at = weight as usize;
         if self.weights.len() <= at {
             self.weights.resize(at + 1, 0);
@@ -59,12 +60,14 @@ pub fn bandwidth(weights: &[u64]) -> Option<f64> {
         count += n;
         sum += n as f64 / weight as f64;
     }
+    debug_assert!(sum <= count as f64, "no message gets more than the whole link");
     (count > 0).then(|| sum / count as f64)
 }
 
 /// Bin of a bandwidth fraction. Edges are i / 20 of a value just above one, as the program sets them.
 #[must_use]
 pub fn bin(fraction: f64) -> usize {
+    debug_assert!(fraction >= 0.0, "mappings without messages have no bin");
     let edge = |i: usize| i as f64 / BINS as f64 * 1.000_000_000_000_001;
     (1..BINS).rev().find(|&i| fraction >= edge(i)).unwrap_or(0)
 }
@@ -97,8 +100,20 @@ pub(super) struct Part {
     unreachable: u64,
     weights: Vec<u64>,
     level_max: Vec<u32>,
-    /// (mapping, sum of maxima, fraction, delays).
-    pub(super) runs: Vec<(u32, u64, f64, [u64; 2])>,
+    runs: Vec<Mapping>,
+}
+
+/// What is kept of each mapping.
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    /// Its number.
+    number: u32,
+    /// See [`Run::sum_max`].
+    sum_max: u64,
+    /// Its bandwidth fraction; negative without messages.
+    fraction: f64,
+    /// See [`Run::delays`].
+    delays: [u64; 2],
 }
 
 impl Part {
@@ -108,7 +123,10 @@ impl Part {
         self.unreachable += run.unreachable;
         add(&mut self.weights, &run.weights);
         highest(&mut self.level_max, &run.level_max);
-        self.runs.push((index, run.sum_max, bandwidth(&run.weights).unwrap_or(-1.0), run.delays));
+        debug_assert!(run.unreachable <= run.messages, "what does not arrive was sent");
+        let &Run { sum_max, delays, .. } = run;
+        let fraction = bandwidth(&run.weights).unwrap_or(-1.0);
+        self.runs.push(Mapping { number: index, sum_max, fraction, delays });
     }
 }
 
@@ -138,8 +156,9 @@ impl Totals {
             highest(&mut totals.level_max, &part.level_max);
             runs.extend(part.runs);
         }
-        runs.sort_unstable_by_key(|r| r.0);
-        for (_, sum_max, fraction, delays) in runs {
+        runs.sort_unstable_by_key(|r| r.number);
+        debug_assert!(runs.is_sorted_by(|a, b| a.number < b.number), "each mapping is counted once");
+        for Mapping { sum_max, fraction, delays, .. } in runs {
             totals.sum_max.push(sum_max);
             totals.fractions.push(fraction);
             totals.delays.push(delays);

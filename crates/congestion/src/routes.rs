@@ -201,6 +201,10 @@ impl Routes for FabricRoutes<'_> {
             let index = self.decide(&mut at);
             out.push(index.number());
             if self.cross(&mut at, index)? {
+                debug_assert!(
+                    usize::from(at.visited) < out.len(),
+                    "there is a link before and behind each router"
+                );
                 return Ok(());
             }
         }
@@ -208,6 +212,7 @@ impl Routes for FabricRoutes<'_> {
 
     /// All messages go hop by hop together: a large network's ports lie in slow memory, and many look-ups at a time hide its delay.
     fn paths(&self, messages: &[(u32, u32)], draw: u64, out: &mut Vec<u32>, ends: &mut Vec<u32>) -> u64 {
+        debug_assert!(messages.len() <= BLOCK, "so many messages go together at most");
         let mut walkers: Vec<Walker> = (0u64..)
             .zip(messages)
             .map(|(i, &(from, to))| {

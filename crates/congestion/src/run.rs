@@ -110,6 +110,11 @@ impl Plan {
             if level < task.levels() && task.level.is_none_or(|only| only == level) {
                 task.pairs(level, self.seed, job, run, out);
             }
+            let own = task.hosts.len() as u32;
+            debug_assert!(
+                out[begin..].iter().all(|p| p.0 < own && p.1 < own),
+                "pairs are of the job's ranks"
+            );
             out[begin..].iter_mut().for_each(|pair| *pair = (pair.0 + base, pair.1 + base));
             base += task.hosts.len() as u32;
         }
@@ -125,6 +130,7 @@ impl Plan {
                 mapping::shuffle(&mut out[begin..], task.fixed as usize, self.seed, job, run);
             }
         }
+        debug_assert_eq!(out.len(), self.ranks() as usize, "every rank has a host");
     }
 
     /// The levels of all mappings, if they are alike.

@@ -195,6 +195,7 @@ impl CongestionSetup {
             let why = "the routing spreads traffic over several paths; here each message takes one of them as a whole";
             summary.verdict.detail.push(why.to_owned());
         }
+        debug_assert!(outcome.totals.unreachable <= outcome.totals.messages, "what does not arrive was sent");
         let delivered = outcome.totals.messages - outcome.totals.unreachable;
         summary.messages = Some(Counts {
             injected: outcome.totals.messages,

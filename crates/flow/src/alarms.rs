@@ -29,6 +29,7 @@ impl Alarms {
         if self.at[number as usize] == at {
             return;
         }
+        debug_assert!(self.at.len().is_power_of_two(), "a tournament has a power of two of players");
         self.at[number as usize] = at;
         let mut place = (self.at.len() + number as usize) / 2;
         while place > 0 {
@@ -67,6 +68,7 @@ impl Alarms {
     }
 
     fn play_all(&mut self) {
+        debug_assert_eq!(self.at.len(), self.winners.len(), "there is a match for each player but one");
         for place in (1..self.at.len()).rev() {
             self.winners[place] = self.play(place);
         }
@@ -75,6 +77,7 @@ impl Alarms {
     #[inline]
     fn play(&self, place: usize) -> u32 {
         let size = self.at.len();
+        debug_assert!(place > 0 && place < size, "matches are numbered from 1");
         let (left, right) = (2 * place, 2 * place + 1);
         let (a, b) = if left >= size {
             ((left - size) as u32, (right - size) as u32)

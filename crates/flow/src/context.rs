@@ -79,6 +79,7 @@ impl Context {
         let link = self.links.first().filter(|_| source != destination && self.platform().is_none());
         let Some(link) = link else { return 0 };
         let rate = link.bandwidth.bytes_per_s() * self.config.rules.factors(bytes).0.max(1.0);
+        debug_assert!(rate > 0.0, "a link of a fabric has a bandwidth");
         // Rates are rounded, and so is the time of arrival.
         (bytes as f64 / rate * 0.999_999e12) as Ps
     }

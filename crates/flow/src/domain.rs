@@ -300,6 +300,7 @@ impl FlowDomain {
     /// Takes a message that is whole off the network; its delivery if it is the host's. Traffic is answered.
     fn complete(&mut self, over: Over, fx: &mut impl Effects<Self>) -> Option<Delivery> {
         let message = self.messages[over.tag as usize];
+        debug_assert!(message.created <= fx.now(), "a message is whole after it was sent");
         self.free.push(over.tag);
         self.network.count(&self.sharing, message.route, false);
         let hops = self.sharing.route_of(message.route).links.len().saturating_sub(1) as u32;
@@ -324,7 +325,8 @@ impl FlowDomain {
     fn answer(&mut self, message: &Message, fx: &mut impl Effects<Self>) {
         let cx = Arc::clone(&self.cx);
         let (job, from) = cx.rank[message.source];
-        let (_, to) = cx.rank[message.destination];
+        let (own, to) = cx.rank[message.destination];
+        debug_assert_eq!(job, own, "traffic stays within its job");
         let setup = &cx.jobs[job as usize];
         let Work::Traffic(traffic) = &setup.work else { return };
         if !traffic.closed_loop() {

@@ -26,6 +26,7 @@ impl FineTime {
     /// So many seconds later; [`FineTime::NEVER`] beyond the end of virtual time.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
+        debug_assert!(!seconds.is_nan(), "a span of time is a number");
         let units = seconds * SECOND;
         if units < (1u64 << 52) as f64 {
             // To the nearest, halves up: as `round` does, which is a call.

@@ -95,6 +95,7 @@ struct Seen {
 /// Of a run that ends at a time. In a steady state as many messages are under way as are sent in the mean latency. If links cannot keep up, those that
 /// arrived waited half as long as those that are still there, or less.
 fn open_sources(s: &Seen, verdict: &mut Verdict) {
+    debug_assert!(s.active <= s.begun, "what is under way was sent");
     let active = s.active as f64;
     if s.active <= s.begun / 10 || s.active <= 4 * s.ranks {
         return;

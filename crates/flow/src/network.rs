@@ -86,6 +86,7 @@ impl Network {
             return pair;
         }
         let pair = self.routes.len() as u32;
+        debug_assert_ne!(pair, NONE, "the last number stands for no route");
         self.known.set(key, 0, pair);
         self.routes.push(NONE);
         pair
@@ -154,6 +155,7 @@ impl Network {
         if let Some(flows) = &mut self.flows {
             for &link in &sharing.route_of(route).links {
                 let count = &mut flows[link as usize];
+                debug_assert!(begins || *count > 0, "a flow ends where it began");
                 *count = if begins { *count + 1 } else { count.saturating_sub(1) };
             }
         }

@@ -123,6 +123,7 @@ impl Observer {
 
     fn delivered(&mut self, time: Ps, exact: f64, message: Seen, hops: u32) {
         let Seen { number, bytes, time: created, .. } = message;
+        debug_assert!(created <= time, "a message arrives after it was sent");
         let (source, destination) = (TerminalId::new(message.from), TerminalId::new(message.to));
         if let Some(messages) = &mut self.messages {
             messages.arrived(message, time, created + self.cx.least_time(source, destination, bytes));
@@ -131,6 +132,7 @@ impl Observer {
         self.fingerprint.add(time, ends, u64::from(number), bytes);
         self.last = self.last.max(time);
         let job = self.job(source);
+        debug_assert!(job.delivered < job.begun, "no more arrives than was sent");
         job.delivered += 1;
         job.last = job.last.max(time);
         self.bytes.0 += bytes;
@@ -174,6 +176,7 @@ impl Observe<Record> for Observer {
             }
             Record::Delivered { time, exact, message, hops } => self.delivered(time, exact, message, hops),
             Record::Operation(f) => {
+                debug_assert!(f.ready <= f.time, "an operation ends after it could begin");
                 self.fingerprint.add(f.time, 1 << 63 | u64::from(f.terminal), u64::from(f.number), f.bytes);
                 self.last = self.last.max(f.time);
                 let job = self.job(f.terminal);

@@ -71,6 +71,7 @@ impl Rules {
             // A factor without thresholds holds for empty messages as well.
             return (bandwidth, latency);
         }
+        debug_assert!(self.factors.is_sorted_by_key(|s| s.0), "thresholds ascend");
         let step = self.factors.iter().rev().find(|s| s.0 < bytes);
         step.map_or((1.0, 1.0), |s| (s.1, s.2))
     }
@@ -78,6 +79,7 @@ impl Rules {
     /// Weight of a flow whose links have this latency in seconds and these bandwidths.
     #[must_use]
     pub fn weight(&self, latency: f64, bandwidths: impl Iterator<Item = f64>) -> f64 {
+        debug_assert!(latency >= 0.0, "a route's latency is not negative");
         if !self.weighted || latency == 0.0 {
             return 1.0;
         }
@@ -90,6 +92,7 @@ impl Rules {
     /// its factor on bandwidth.
     #[must_use]
     pub fn cap(&self, latency: f64, slowest: f64, rate: Option<f64>, factor: f64) -> f64 {
+        debug_assert!(slowest >= 0.0, "a bandwidth is not negative");
         let frozen = if self.frozen { slowest } else { f64::INFINITY };
         let window = match self.window {
             Some(bytes) if latency > 0.0 => bytes / (2.0 * latency),

@@ -57,6 +57,7 @@ pub fn simulate(setup: &FlowSetup, progress: &mut dyn FnMut(Progress) -> bool) -
         speculation: None,
         windows: Some(executor.windows()),
     });
+    debug_assert_eq!(executor.partitions.len(), 1, "all links are shared in one partition");
     let part = executor.partitions.pop().expect("there is one partition");
     let Hosted { carrier: domain, host } = part.domain;
     if let Some(lost) = domain.lost {

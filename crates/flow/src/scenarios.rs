@@ -226,7 +226,10 @@ impl Scenario {
         let mut routes: BTreeMap<(Vec<u32>, Vec<u32>), u32> = BTreeMap::new();
         let (mut over, mut ends) = (Vec::new(), vec![f64::INFINITY; self.flows.len()]);
         let mut collect = |over: &mut Vec<Over>| {
-            over.drain(..).for_each(|o| ends[o.tag as usize] = o.at.exact_ps() / 1e12);
+            for o in over.drain(..) {
+                debug_assert!(ends[o.tag as usize].is_infinite(), "a flow ends once");
+                ends[o.tag as usize] = o.at.exact_ps() / 1e12;
+            }
         };
         for n in order {
             let flow = &self.flows[n];

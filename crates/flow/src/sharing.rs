@@ -176,6 +176,7 @@ impl Sharing {
 
     /// Adds a link: bytes per second, seconds.
     pub fn link(&mut self, bandwidth: f64, latency: f64, policy: Policy) -> u32 {
+        debug_assert!(latency >= 0.0, "a link's latency is not negative");
         self.latencies.push(latency);
         self.policies.push(policy);
         self.alone.push(NONE);
@@ -205,6 +206,7 @@ impl Sharing {
                 None => summed.push((link, usage)),
             }
         }
+        debug_assert!(between >= 0.0, "time between links does not go back");
         let latency = links.iter().fold(between, |sum, &l| sum + self.latencies[l as usize]);
         let (pipes, uses) = summed.into_iter().partition(|(link, _)| self.is_pipe(*link));
         let route = Route { links, uses, pipes, latency, bundles: Vec::new(), passing: false };
@@ -228,12 +230,15 @@ impl Sharing {
 
     /// Says that a route is for one message alone.
     pub fn pass(&mut self, route: u32) {
+        debug_assert!(!self.routes[route as usize].passing, "a route is for one message alone");
         self.routes[route as usize].passing = true;
     }
 
     /// Gives a route back that was for one message alone, once that is over; others stay.
     pub fn forget(&mut self, route: u32) {
         if self.routes[route as usize].passing {
+            let bundles = &self.routes[route as usize].bundles;
+            debug_assert!(bundles.is_empty(), "no flow is on a route that is given back");
             self.forgotten.push(route);
         }
     }
@@ -264,6 +269,7 @@ impl Sharing {
         let cap = self.rules.cap(row.latency, slowest, rate, bandwidth);
         // A message waits for its latency outside the solver: what shares no link yet costs no solution.
         let until = at.max(self.now).after(row.latency * latency);
+        debug_assert!(until >= self.now, "a latency does not end in the past");
         // The part of a bandwidth that headers take is put into the work, so that all bundles of a link share one capacity.
         let work = bytes as f64 / bandwidth;
         self.begun += 1;
@@ -370,6 +376,7 @@ impl Sharing {
 
     /// Does what happens at a moment, which is the next.
     fn turn(&mut self, at: FineTime, over: &mut Vec<Over>) {
+        debug_assert!(at >= self.now, "moments do not go back");
         self.close_windows(at);
         self.now = at;
         let window = at.simultaneous_until();
@@ -419,6 +426,8 @@ impl Sharing {
             let back = |g: Reverse<Goal>| Reverse(Goal { clock: g.0.clock - clock, ..g.0 });
             b.goals = goals.into_iter().map(back).collect();
         }
+        debug_assert!(ended > 0, "an alarm rings for a flow that is over");
+        debug_assert!(self.active >= ended as u64, "a flow ends once");
         self.active -= ended as u64;
         self.alarms.set(bundle, FineTime::NEVER);
         self.leave(bundle, ended as u32);
@@ -427,6 +436,7 @@ impl Sharing {
     /// Some flows of a bundle are gone.
     fn leave(&mut self, bundle: u32, flows: u32) {
         let b = &self.bundles[bundle as usize];
+        debug_assert!(self.solver.count(bundle) >= flows, "no more flows leave than share");
         let (route, left) = (b.route as usize, self.solver.count(bundle) - flows);
         debug_assert!(!b.detached || left == 0, "a bundle that is detached is one flow");
         if b.detached {
@@ -445,6 +455,7 @@ impl Sharing {
     /// A flow's latency is over: it shares links from now on.
     fn join(&mut self, flow: u32, at: FineTime, over: &mut Vec<Over>) {
         let Flow { route, work, cap, order, tag, .. } = self.flows[flow as usize];
+        debug_assert!(self.flows[flow as usize].bundle == NONE, "a flow joins a bundle once");
         let (row, limited) = (&self.routes[route as usize], self.limited(route, cap));
         if work <= 0.0 || (row.uses.is_empty() && limited.is_infinite()) {
             over.push(Over { tag, at });
@@ -502,6 +513,7 @@ impl Sharing {
     /// Brings a bundle's clock to a moment. Use is counted here if it is wanted by window, else when flows are over.
     fn touch(&mut self, bundle: u32, at: FineTime) {
         let b = &mut self.bundles[bundle as usize];
+        debug_assert!(b.share >= 0.0, "a share is not negative");
         let span = at.since(b.since);
         b.since = at;
         if span > 0.0 && b.share > 0.0 {

@@ -111,6 +111,7 @@ impl Solver {
 
     /// Changes a link's capacity.
     pub fn set_capacity(&mut self, link: u32, capacity: f64) {
+        debug_assert!(capacity >= 0.0, "a link's capacity is no negative number");
         self.links[link as usize].capacity = capacity;
         self.touched.push(link);
     }
@@ -157,6 +158,7 @@ impl Solver {
         let mut entries = std::mem::take(&mut self.entries[row as usize]);
         entries.clear();
         for (link, usage) in route {
+            debug_assert!(usage >= 0.0, "nobody gives a link anything");
             // Routes are short: a search along the list is cheaper than a map, and allocates nothing.
             match entries.iter_mut().find(|e: &&mut Entry| e.link == link) {
                 Some(twice) => twice.usage += usage,
@@ -182,6 +184,7 @@ impl Solver {
 
     /// Changes the number of flows of a sharer; with none left it is gone.
     pub fn set_count(&mut self, sharer: u32, count: u32) {
+        debug_assert!(self.sharers[sharer as usize].count > 0, "a sharer that is gone stays so");
         if count == 0 {
             return self.remove(sharer);
         }
@@ -191,6 +194,7 @@ impl Solver {
 
     /// Changes the most that a flow of a sharer may get.
     pub fn set_cap(&mut self, sharer: u32, cap: f64) {
+        debug_assert!(cap >= 0.0, "a cap is no negative number");
         let row = &mut self.sharers[sharer as usize];
         self.caps -= u64::from(row.cap.is_finite());
         row.cap = cap / row.weight;
@@ -201,6 +205,7 @@ impl Solver {
     /// Changes a sharer's weight; its cap stays.
     pub fn set_weight(&mut self, sharer: u32, weight: f64) {
         let row = &mut self.sharers[sharer as usize];
+        debug_assert!(weight >= 0.0, "a weight is no negative number");
         // The share (level x weight) is what the outside knows: it stays the same until the next solution.
         row.cap *= row.weight / weight;
         row.level *= row.weight / weight;
@@ -256,6 +261,7 @@ impl Solver {
             self.solve_changed();
         }
         self.choose_method(asked, self.visits - begun);
+        debug_assert!(self.are_within_capacity(), "flows use no more of a link than there is");
         &self.changed
     }
 
@@ -426,6 +432,7 @@ impl Solver {
         if row.epoch == self.epoch {
             return;
         }
+        debug_assert!(row.count > 0, "who is on a link has flows");
         (row.epoch, row.state, row.unsupported) = (self.epoch, State::Open, false);
         let level = row.level;
         let entries = std::mem::take(&mut self.entries[sharer as usize]);
@@ -462,6 +469,7 @@ impl Solver {
         if self.links[link as usize].top > now || self.links[link as usize].over {
             return self.open_above(link, now);
         }
+        debug_assert!(now >= self.water, "water does not fall");
         let row = &mut self.links[link as usize];
         self.water = self.water.max(now);
         row.level = now;
@@ -560,6 +568,7 @@ impl Solver {
             if !row.counted || row.done {
                 continue;
             }
+            debug_assert!(row.opened > 0, "who settles was open on each of its links");
             row.opened -= 1;
             let rate = row.members[slot as usize].rate;
             row.left -= rate * level;

@@ -185,9 +185,12 @@ impl Energy {
     #[must_use]
     pub fn block(&self, run: &Consumed<'_>) -> results::summary::Energy {
         let seconds = run.time as f64 / SECOND;
+        debug_assert!(run.uses.len() <= self.links.len(), "every class of links has its powers");
         let of = |used: &Use, link: &LinkEnergy| {
             let all = used.links as f64 * seconds;
             let asleep = used.asleep as f64 / SECOND;
+            debug_assert!(used.bits >= 0.0, "no bits are taken back");
+            debug_assert!(asleep <= all * (1.0 + 1e-9), "links sleep no longer than the run lasts");
             let waking = used.wakings as f64 * self.wake_time as f64 / SECOND;
             results::summary::LinkEnergy {
                 class: used.class.clone(),
@@ -207,6 +210,7 @@ impl Energy {
         let nics_j = run.parts.1 as f64 * self.nic_w * seconds;
         let links_j: f64 = links.iter().map(|l| l.bits_j + l.awake_j + l.asleep_j + l.waking_j).sum();
         let total_j = routers_j + nics_j + links_j;
+        debug_assert!(total_j >= 0.0, "a network gives no energy");
         let per = |amount: f64, of: u64| (of > 0).then(|| amount / of as f64);
         results::summary::Energy {
             total_j,

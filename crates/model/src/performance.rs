@@ -40,6 +40,8 @@ impl Clock {
     #[must_use]
     pub fn stop(&self, done: Done) -> Performance {
         let Done { events, chunk_hops, partitions, threads, windows, speculation } = done;
+        debug_assert!(partitions > 0, "a run has a partition");
+        debug_assert!(threads > 0, "a run has a thread");
         let speculation = speculation.map(|s| summary::Speculation {
             efficiency: s.efficiency(),
             rollbacks: s.rollbacks,

@@ -15,6 +15,7 @@ pub fn throughput(
     let span = span.filter(|&s| s > 0)? as f64 / 1e12;
     let ranks: usize = jobs.iter().map(|j| j.placement.len()).sum();
     let peak = rate * ranks as f64 * f64::from(rails);
+    debug_assert!(rate > 0.0 && rails > 0, "terminals have links that carry something");
     let accepted = bytes as f64 / span;
     let offered: Option<f64> = jobs
         .iter()

@@ -60,6 +60,7 @@ impl From<Envelope> for Ahead {
 impl From<Ahead> for Envelope {
     #[inline]
     fn from(Ahead([bytes, label, order, ranks, operations]): Ahead) -> Self {
+        debug_assert!(((order >> 32) as usize) < ROLES.len(), "a message has one of the roles");
         Self {
             role: ROLES[(order >> 32) as usize % ROLES.len()],
             context: label as u32,

@@ -66,6 +66,7 @@ impl<C: Carrier, E: Effects<C>> HostEffects for Below<'_, C, E> {
     }
 
     fn alarm(&mut self, alarm: Alarm) {
+        debug_assert!(alarm.at >= self.now(), "alarms do not ring in the past");
         self.carrier.set_alarm(alarm, self.fx);
     }
 

@@ -89,6 +89,7 @@ pub fn tables(mut steps: Vec<Step>, jobs: &[JobOf<'_>]) -> Vec<Table> {
 fn part(steps: &[Step]) -> Part {
     let start = steps.iter().map(|s| s.start).min().unwrap_or(0);
     let end = steps.iter().map(|s| s.end).max().unwrap_or(0);
+    debug_assert!(start <= end, "a rank's part in a call ends after it began");
     let busy: Ps = steps.iter().map(|s| s.busy).sum();
     Part { rank: steps[0].rank, start, end, wait: (end - start).saturating_sub(busy) }
 }

@@ -179,6 +179,7 @@ impl Index {
         debug_assert!(before == NIL || pool.get(before).next == first, "`before` precedes it in the chain");
         // Whoever is first of its label leaves first: items of one label come and go in order.
         let heir = if more == NIL {
+            debug_assert!(self.size.get(0).chained > 0, "it is in a chain");
             self.size.edit(0).chained -= 1;
             next
         } else {
@@ -199,6 +200,7 @@ impl Index {
     /// Splits a bucket if chains have become long.
     fn grow(&mut self, pool: &mut Pool<Item>) {
         let Size { level, split, chained } = *self.size.get(0);
+        debug_assert!(split < 1 << level, "a round splits each bucket once");
         let buckets = (1 << level) + split;
         if chained <= buckets || level >= 30 {
             return;
@@ -226,6 +228,7 @@ impl Index {
 
 /// A list per rank, oldest first, of items that may leave from anywhere.
 fn enlist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
+    debug_assert_eq!(ends.count == 0, ends.newest == NIL, "a list without items has no ends");
     pool.edit(item).older = ends.newest;
     if ends.newest == NIL {
         ends.oldest = item;
@@ -239,6 +242,7 @@ fn enlist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
 fn delist(ends: &mut Ends, pool: &mut Pool<Item>, item: u32) {
     debug_assert!(ends.count > 0, "it is in the list");
     let Item { older, newer, .. } = *pool.get(item);
+    debug_assert!(older != NIL || ends.oldest == item, "what has nothing before it is the oldest");
     if older == NIL {
         ends.oldest = newer;
     } else {
@@ -341,6 +345,7 @@ impl Matching {
         if let Some(item) = self.waiting(&label) {
             let ends = &mut self.shelves.edit(label.rank).arrived;
             leave(ends, &mut self.unexpected, &mut self.items, item);
+            debug_assert!(label.takes(&self.items.get(item).label), "a receive takes what it asked for");
             let message = self.items.get(item).value;
             self.items.give(item);
             return Some(message);
@@ -390,6 +395,7 @@ impl Matching {
             }
             (Some(_), None) => unreachable!("without a wildcard the definite receive is first"),
         };
+        debug_assert!(self.items.get(item).label.takes(&label), "a matched receive was posted for it");
         let receive = self.items.get(item).value;
         self.items.give(item);
         Some(receive)

@@ -202,6 +202,7 @@ impl OperationWindow {
     /// The same once the edge has come: the operation that waits.
     #[inline]
     pub fn prefetch_freed(&self, row: u32) {
+        // The heir's row is touched first when the operation ends with no other edge, which is the usual case.
         let Row { ends, heir, .. } = *self.rows.get(row);
         if heir != NIL {
             self.prefetch(heir);
@@ -256,6 +257,7 @@ impl OperationWindow {
             read = Err("its operations do not follow each other, as it promised".to_owned());
         }
         if let Err(damage) = read.and_then(|()| counted(reach.read, &self.batch).map(drop).map_err(|d| d.0)) {
+            // A damaged source ends its rank and not the run: others go on, and the run says why in the end.
             self.damages.insert(rank, damage);
             self.reach.edit(rank).damaged = true;
             self.batch.clear();
@@ -278,6 +280,7 @@ impl OperationWindow {
         let mut kept = NIL;
         while row != NIL {
             let r = *self.rows.get(row);
+            debug_assert_eq!(r.rank, rank, "a rank's list holds its own rows");
             // Finished is not enough: an end may lie ahead, and a join of any may be over while edges that lead to its row are left.
             if r.is_finished() && r.waits == 0 && r.ready <= now {
                 self.rows.give(row);
@@ -301,6 +304,7 @@ impl OperationWindow {
     /// Makes rows of a batch that is read now. Nothing of it could begin earlier, so that is what its rows are ready at, at the earliest.
     fn append(&mut self, rank: u32, batch: &Batch, now: Ps, freed: &mut Vec<u32>) {
         let Reach { read, rows: old, last, .. } = *self.reach.get(rank);
+        debug_assert!(!batch.ops.is_empty(), "a batch that is appended has operations");
         let mut list = old;
         let mut fresh = std::mem::take(&mut self.fresh);
         fresh.clear();
@@ -323,6 +327,7 @@ impl OperationWindow {
         }
         self.link((read, old), batch, &fresh, now);
         // Most operations follow the one before. That edge is a field of its row, the heir, and takes no row of the pool of links.
+        // The operation before the batch may be retired already, which means that it has ended: NIL stands for that.
         let mut before = (read > 0).then_some(if self.is_kept(old, last) { last } else { NIL });
         for (op, &row) in batch.ops.iter().zip(&fresh) {
             match before {
@@ -354,7 +359,7 @@ impl OperationWindow {
     /// Makes links of a batch's edges. Edges of one operation keep their order.
     fn link(&mut self, (read, old): (u32, u32), batch: &Batch, fresh: &[u32], now: Ps) {
         let of = |number: u64| number.checked_sub(u64::from(read)).map(|n| fresh[n as usize]);
-        // Lists within the batch are built from their ends.
+        // Lists within the batch are built from their ends: putting in front is O(1), and the order comes out right.
         for edge in batch.edges.iter().rev() {
             if let (Some(before), Some(after)) = (of(edge.before), of(edge.after)) {
                 self.link_front(before, after, edge.on_start);
@@ -362,6 +367,7 @@ impl OperationWindow {
         }
         // Those of earlier operations exist, and grow at their ends.
         for edge in batch.edges.iter().filter(|e| e.before < u64::from(read)) {
+            debug_assert!(edge.after >= u64::from(read), "edges lead to operations of their batch");
             let after = fresh[(edge.after - u64::from(read)) as usize];
             match self.find(old, edge.before as u32) {
                 Some(before) => self.link_old(before, after, edge.on_start, now),
@@ -373,6 +379,7 @@ impl OperationWindow {
     /// Something that a fresh row waits for was over at `at`, or before its batch was read.
     fn meet(&mut self, row: u32, at: Ps, now: Ps) {
         let (row, at) = (self.rows.edit(row), at.max(now));
+        // It was over before its batch was read, so there is nobody to free the row later: what it would have brought is entered here.
         // One is enough for a join of any: the earliest.
         let any = row.op.kind == Kind::JoinAny && row.state & MET != 0;
         row.ready = if any { row.ready.min(at) } else { row.ready.max(at) };
@@ -427,6 +434,8 @@ impl OperationWindow {
         if row.is_finished() || (on_start && row.is_started()) {
             return self.link_old(before, after, on_start, now);
         }
+        debug_assert_eq!(row.heir, NIL, "one operation follows another directly");
+        // The pool of links is left alone: nearly all operations have one that follows, and an edge less is a cache miss less.
         row.heir = after;
         row.state = if on_start { row.state | EARLY } else { row.state & !EARLY };
         self.rows.edit(after).waits += 1;
@@ -436,12 +445,15 @@ impl OperationWindow {
     pub fn start(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
         debug_assert!(!r.is_finished(), "what has ended is not taken up again");
+        debug_assert!(r.is_executable(), "what waits for others is not taken up");
         r.state |= STARTED;
         let (list, rank, last) = (r.starts, r.rank, r.state & LAST != 0);
         let heir = if r.state & EARLY != 0 { std::mem::replace(&mut r.heir, NIL) } else { NIL };
         r.starts = NIL;
+        // Edges first, the heir after: operations that become executable together are in the order in which they were written.
         self.release(list, at, freed);
         self.free(heir, at, freed);
+        // Read only now: before this operation is taken up, nothing behind it could be.
         if last {
             self.refill(rank, at, freed);
         }
@@ -451,9 +463,12 @@ impl OperationWindow {
     pub fn finish(&mut self, row: u32, at: Ps, freed: &mut Vec<u32>) {
         let r = self.rows.edit(row);
         debug_assert!(!r.is_finished(), "an operation ends once");
+        debug_assert!(r.is_started(), "what ends was taken up");
         r.state |= FINISHED;
         r.ready = at;
+        debug_assert!(*self.open.get(0) > 0, "what ends was open");
         *self.open.edit(0) -= 1;
+        // Edges are taken off the row before anything is freed: what they free may end at once, and must not find them again.
         let (list, heir) = (r.ends, r.heir);
         (r.ends, r.heir) = (NIL, NIL);
         self.release(list, at, freed);
@@ -476,7 +491,9 @@ impl OperationWindow {
             return;
         }
         let row = self.rows.edit(to);
+        debug_assert!(row.waits > 0, "an edge is taken off once");
         row.waits -= 1;
+        // A join of any is executable after its first edge; those that are left only count down, so that its row can be given back.
         if row.state & EXECUTABLE != 0 {
             return;
         }
@@ -524,6 +541,7 @@ impl Source {
             batch.clear();
             cursor.fill(batch).map_err(|d| d.0)?;
             self.at += 1;
+            // A cursor only goes forward: what lies before the batch is read and dropped.
             if self.at > index {
                 break;
             }

@@ -256,6 +256,7 @@ impl Programs {
             (Kind::Calc, Begun::InHand) => time - busy.0,
             _ => ready.clamp(self.roster.start(place.job).min(time), time),
         };
+        debug_assert!(ready <= time, "an operation ends after it could begin");
         fx.record(Finished::new(&op, (place.terminal, number), (ready, time), busy));
         self.window.finish(row, time, &mut self.freed);
     }
@@ -276,6 +277,7 @@ impl Programs {
     fn begin(&mut self, cpu: u32, row: u32, fx: &mut dyn HostEffects) {
         let free = self.now.saturating_add(self.span(row));
         let state = self.cpus.edit(cpu);
+        debug_assert_eq!(state.running, NIL, "a processor has one operation in hand");
         (state.free, state.running) = (free, row);
         let resident = self.residents.get(self.residents.owner(cpu));
         fx.alarm(Alarm {
@@ -293,6 +295,7 @@ impl Programs {
     /// A send's message, or its request, goes to the network.
     fn transmit(&mut self, row: u32, fx: &mut dyn HostEffects) {
         let Row { op, rank, number: send, .. } = *self.window.get(row);
+        debug_assert_eq!(op.kind, Kind::Send, "only sends have messages");
         let &Resident { place, number: from, .. } = self.residents.get(rank);
         let to = self.roster.number(place.job, op.peer);
         let destination = self.roster.terminal(place.job, op.peer);
@@ -330,6 +333,7 @@ impl Programs {
 
     /// Matches a message, and those that waited for it, in the order of sending.
     fn in_turn(&mut self, envelope: &Envelope, fx: &mut dyn HostEffects) {
+        debug_assert!(matches!(envelope.role, Role::Eager | Role::Request), "grants and data match nothing");
         let key = pair(envelope.from, envelope.to);
         let incoming = self.arrived(envelope);
         let mut due = false;
@@ -380,6 +384,8 @@ impl Programs {
     /// A receive takes a message or request.
     fn take_message(&mut self, row: u32, incoming: u32, fx: &mut dyn HostEffects) {
         let Incoming { label, bytes, sequence, from, send, asks, .. } = *self.incoming.get(incoming);
+        debug_assert_eq!(self.window.get(row).op.kind, Kind::Recv, "receives take messages");
+        debug_assert_eq!(self.window.get(row).rank, label.rank, "of their own rank");
         self.incoming.give(incoming);
         if bytes > self.window.get(row).op.amount {
             self.truncates(row, (label.source, bytes));
@@ -416,6 +422,7 @@ impl Programs {
     fn granted(&mut self, envelope: &Envelope, delivery: &Delivery, fx: &mut dyn HostEffects) {
         let rank = self.residents.local(envelope.from);
         let row = self.named(rank, envelope.send);
+        debug_assert_eq!(self.window.get(row).op.kind, Kind::Send, "a grant names a send");
         let data = Envelope { role: Role::Data, ..*envelope };
         let source = self.residents.get(rank).place.terminal;
         fx.post(Posting { source, destination: delivery.source, bytes: envelope.bytes, ahead: data.into() });
@@ -424,6 +431,7 @@ impl Programs {
 
     /// A receive has all its bytes.
     fn received(&mut self, row: u32, fx: &mut dyn HostEffects) {
+        debug_assert_eq!(self.window.get(row).op.kind, Kind::Recv, "data name a receive");
         if self.roster.rules.overhead == 0 {
             return self.finish(row, fx);
         }

@@ -110,13 +110,20 @@ impl Roster {
     #[inline]
     #[must_use]
     pub fn number(&self, job: u32, rank: RankId) -> GlobalRank {
-        self.jobs[job as usize].first.plus(rank.number())
+        let own = &self.jobs[job as usize];
+        let known = own.program.is_none() || rank.index() < own.placement.len();
+        debug_assert!(known, "rank {rank} is one of its job's");
+        own.first.plus(rank.number())
     }
 
     /// Rank in the job of a global number.
     #[inline]
     #[must_use]
     pub fn rank(&self, job: u32, number: GlobalRank) -> RankId {
+        debug_assert!(
+            number >= self.jobs[job as usize].first,
+            "rank {number} is of this job, not of one before"
+        );
         RankId::new(number.number() - self.jobs[job as usize].first.number())
     }
 

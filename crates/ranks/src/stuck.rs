@@ -147,11 +147,13 @@ impl RankState {
             }
         }
         state.waiting.sort_unstable();
+        debug_assert!(state.waiting.is_sorted_by(|a, b| a < b), "operations have numbers of their own");
         let left = |(label, row): (Label, u32)| {
             let Queued { from, bytes, sequence } = message(row);
             (sequence, Left { from, tag: label.tag, context: label.context, bytes })
         };
         let mut messages: Vec<(u32, Left)> = matching.messages(local).map(left).collect();
+        // The matching has them by arrival, which differs from run to run of other models: the order of sending is the program's own.
         messages.sort_unstable_by_key(|(sequence, left)| (left.from, *sequence));
         state.messages = messages.into_iter().map(|m| m.1).collect();
         state
@@ -184,6 +186,9 @@ impl Standing {
     #[must_use]
     pub fn stuck(mut self, describe: &dyn Fn(u32, RankId, &Op) -> String) -> Stuck {
         self.ranks.sort_unstable_by_key(|(r, _)| (r.job, r.rank));
+        let apart = self.ranks.is_sorted_by(|(a, _), (b, _)| (a.job, a.rank) < (b.job, b.rank));
+        debug_assert!(apart, "a rank stands in one partition");
+        // Partitions hand their ranks over in any order; from here on, a rank's place is found by bisection.
         let (states, ops): (Vec<RankState>, Vec<Vec<Op>>) = self.ranks.into_iter().unzip();
         let op = |i: usize, number: u32| {
             let place = states[i].waiting.binary_search(&number).ok()?;
@@ -201,20 +206,24 @@ impl Stuck {
         op: &dyn Fn(usize, u32) -> Option<Op>,
         describe: &dyn Fn(u32, RankId, &Op) -> String,
     ) -> Self {
+        debug_assert!(ranks.is_sorted_by_key(|r| (r.job, r.rank)), "ranks are in order");
         let mut stuck = Self::default();
         let find = |job, rank| ranks.binary_search_by_key(&(job, rank), |r| (r.job, r.rank)).ok();
         let mut waits_for = vec![None; ranks.len()];
         for (i, r) in ranks.iter().enumerate() {
             let &RankState { job, rank, .. } = r;
             stuck.waiting += r.waiting.len() as u64;
+            // Nothing was taken up, and yet something is left: what keeps it can only be another operation of this rank.
             if r.waiting.is_empty() {
                 stuck.cyclic += r.idle;
             }
             for &number in &r.waiting {
+                // Operations are looked up only while somebody reads of them: a run may end with millions that wait.
                 let wanted = waits_for[i].is_none() || stuck.first_waiting.len() < MOST;
                 let Some(op) = op(i, number).filter(|_| wanted) else { break };
                 let peer = (op.peer != ANY_RANK).then_some(op.peer);
                 let other = peer.and_then(|p| find(job, p));
+                // One edge for each rank: a circle among those is enough to say who waits for whom, and is found in one walk.
                 waits_for[i] = waits_for[i].or(other);
                 if stuck.first_waiting.len() < MOST {
                     stuck.first_waiting.push(Waiting {
@@ -319,6 +328,8 @@ impl fmt::Display for Unreceived {
 
 /// A circle in a graph in which everybody points at most to one other.
 fn circle(next: &[Option<usize>]) -> Vec<usize> {
+    debug_assert!(next.iter().flatten().all(|&n| n < next.len()), "everybody points at one of them");
+    // Marked with the walk that came by first: whoever meets its own mark again has gone round, whoever meets another's need not go on.
     let mut seen = vec![0; next.len()];
     for start in 0..next.len() {
         let mut at = start;
@@ -330,6 +341,7 @@ fn circle(next: &[Option<usize>]) -> Vec<usize> {
             }
         }
         if seen[at] == start + 1 && next[at].is_some() {
+            // The walk may have begun outside: the circle is what comes after where it met itself.
             let mut all = vec![at];
             let mut on = next[at];
             while let Some(n) = on.filter(|&n| n != at) {

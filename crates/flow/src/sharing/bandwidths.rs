@@ -17,6 +17,7 @@ pub struct LinkChange {
 impl Sharing {
     /// Changes to come; at most one call.
     pub fn schedule(&mut self, mut changes: Vec<LinkChange>) {
+        debug_assert!(self.changes.is_empty(), "changes are given once");
         changes.sort_by_key(|c| Reverse(c.at));
         // Latest first: the next one is taken off the end.
         self.changes = changes;
@@ -25,6 +26,7 @@ impl Sharing {
 
     /// A link gets another bandwidth; weights that depend on it change too.
     pub(super) fn change(&mut self, LinkChange { at, link, bandwidth }: LinkChange) {
+        debug_assert!(bandwidth >= 0.0, "a bandwidth is not negative");
         let at = at.max(self.now);
         self.meet(link);
         self.solver.set_capacity(link, bandwidth);

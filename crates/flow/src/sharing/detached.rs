@@ -29,6 +29,7 @@ impl Sharing {
         while let Some(bundle) = self.newly_detached.pop() {
             let b = &mut self.bundles[bundle as usize];
             if b.detached {
+                debug_assert_eq!(b.goals.len(), 1, "a bundle that is detached is one flow");
                 b.share = self.solver.share_detached(bundle, &self.routes[b.route as usize].uses);
                 let goal = b.goals.peek().map_or(0.0, |g| g.0.clock);
                 let next = if b.share > 0.0 {

@@ -28,6 +28,8 @@ impl Sharing {
     }
 
     fn report(&mut self, window: u64) {
+        let grows = self.used.iter().zip(&self.before).all(|(now, then)| now >= then);
+        debug_assert!(grows, "what was used of a link does not become less");
         let pairs = self.used.iter().zip(&self.before).enumerate();
         let links: Vec<(u32, f64)> = pairs
             .filter(|(_, (now, then))| now > then)

@@ -152,6 +152,7 @@ impl Solver {
             level = cap;
         }
         self.entries[sharer as usize] = entries;
+        debug_assert!(level >= 0.0, "levels are compared by their bits, which holds from zero on");
         let row = &mut self.sharers[sharer as usize];
         (row.level, row.epoch, row.state, row.unsupported) = (level, self.epoch, State::Settled, true);
     }

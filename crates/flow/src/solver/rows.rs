@@ -18,6 +18,8 @@ pub(super) fn same(a: f64, b: f64) -> bool {
 
 /// A level that is found again to within rounding keeps its bits.
 pub(super) fn near(before: f64, now: f64) -> bool {
+    debug_assert!(now >= 0.0, "a level is no negative number");
+    // Infinite before, finite now: the difference is infinite, so that no level is found again where there was none.
     (before - now).abs() <= now * SAME
 }
 
@@ -37,6 +39,7 @@ pub(super) struct Link {
     /// Where it is full; infinite if it limits nobody.
     pub(super) level: f64,
     pub(super) members: Vec<Member>,
+    // A number in place of a flag: what was dirty in the solution before is clean in the next without a walk that says so.
     /// Set while it is dirty: number of the solution.
     pub(super) epoch: u64,
     /// Dirty: counted; its level is found.
@@ -78,6 +81,7 @@ pub(super) struct Sum {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) link: u32,
+    // Kept on both sides, here and in the member's `entry`, so that neither list is searched when a sharer leaves.
     /// Place in the link's list.
     pub(super) slot: u32,
     /// Use of the link per unit of share.
@@ -120,4 +124,5 @@ pub(super) struct Step {
 }
 
 /// Marks the steps of sharers.
+// In the number's highest bit: of equal levels, links come before sharers, always in the same order.
 pub(super) const SHARER: u32 = 1 << 31;

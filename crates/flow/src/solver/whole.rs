@@ -135,6 +135,7 @@ impl Solver {
 
     /// A link is full: its open sharers settle.
     fn pour(&mut self, link: u32, level: f64) {
+        debug_assert!(level >= self.water, "water does not fall");
         self.water = level;
         let row = &mut self.links[link as usize];
         // The other method leaves a link's level alone if nothing near it changed. Rounding apart, so does this one.
@@ -169,6 +170,7 @@ impl Solver {
 
     /// A sharer has its level.
     fn settle_in_all(&mut self, sharer: u32, level: f64) {
+        debug_assert!(self.left > 0, "a sharer gets its level once");
         self.left -= 1;
         let row = &mut self.sharers[sharer as usize];
         let moved = !same(row.level, level);
@@ -180,6 +182,7 @@ impl Solver {
             // All links of the route hear of it at once: whoever asks for their level next gets what is left.
             sum.left -= rate * level;
             sum.open -= rate;
+            debug_assert!(sum.opened > 0, "who settles was open on each of its links");
             sum.opened -= 1;
         }
         if moved {
